@@ -9,7 +9,7 @@ from pathlib import Path
 from generated_page import write_or_check
 
 from ltocompat.cli import VERBS, verb_command
-from ltocompat.commands.policy.key_list import TABLES, PolicyKey
+from ltocompat.commands.policy.key_list import EXCEPTIONS, TABLES, PolicyKey
 
 PAGE = Path(__file__).with_name("policy.md")
 _INTRODUCTION = """\
@@ -35,6 +35,8 @@ _TITLES = {
     "promise": "What the project promises of its packages.",
     "audit": "What is held against them, and how strictly.",
     "audit.ignore": "Findings that do not count for a while; as many such tables as needed.",
+    "audit.allow": "Findings that do not count for good. Of two tables that are about one finding, "
+    "the narrower decides: by path, then subject, kernels, target, GPUs and route.",
 }
 _ENVIRONMENT = """\
 ## Environment variables
@@ -69,7 +71,7 @@ def _parts() -> Iterator[str]:
     for table, keys in TABLES.items():
         header = (
             f"[[tool.ltocompat.{table}]]"
-            if table == "audit.ignore"
+            if table.removeprefix("audit.") in EXCEPTIONS
             else f"[tool.ltocompat.{table}]"
         )
         yield f"## `{header}`\n\n{_TITLES[table]}\n"

@@ -130,7 +130,7 @@ def _rule_page(rule: Rule) -> Iterator[str]:
         for example in seen:
             yield from _example(example)
     yield f"## When it speaks\n\n{_plain(rule.condition)}"
-    yield f"## What to do\n\n{_plain(rule.remedy)}"
+    yield f"## What to do\n\n{_plain(rule.prose.remedy)}"
     yield (
         "## How it is known\n\n"
         f"* Read from: {_plain(rule.evidence)}\n* Source: {_plain(rule.source)}\n"

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from ltocompat.commands.link import Linked, link
     from ltocompat.commands.matrix import matrix
     from ltocompat.commands.policy.baseline import Baseline
+    from ltocompat.commands.policy.extent import ExtentPart
+    from ltocompat.commands.policy.fingerprint import FindingKey
     from ltocompat.commands.policy.gate import Assessed, Audited, Standing
-    from ltocompat.commands.policy.values import Ignore, Policy
+    from ltocompat.commands.policy.values import Policy, PolicyException
     from ltocompat.commands.read import Reading, read
     from ltocompat.commands.require import require
     from ltocompat.commands.selftest import SelfTestResult, SelfTestStep, selftest
@@ -138,11 +140,12 @@ __all__ = [
     "Environment",
     "Explained",
     "Extent",
+    "ExtentPart",
     "Extracted",
     "Finding",
+    "FindingKey",
     "Gpu",
     "Host",
-    "Ignore",
     "Image",
     "ImageFilter",
     "ImageKind",
@@ -170,6 +173,7 @@ __all__ = [
     "PasteLine",
     "Place",
     "Policy",
+    "PolicyException",
     "Problem",
     "Progress",
     "Promise",
@@ -268,10 +272,12 @@ _LAZY = {
     "link": "ltocompat.commands.link",
     "matrix": "ltocompat.commands.matrix",
     "Baseline": "ltocompat.commands.policy.baseline",
+    "ExtentPart": "ltocompat.commands.policy.extent",
+    "FindingKey": "ltocompat.commands.policy.fingerprint",
     "Assessed": "ltocompat.commands.policy.gate",
     "Audited": "ltocompat.commands.policy.gate",
     "Standing": "ltocompat.commands.policy.gate",
-    "Ignore": "ltocompat.commands.policy.values",
+    "PolicyException": "ltocompat.commands.policy.values",
     "Policy": "ltocompat.commands.policy.values",
     "Reading": "ltocompat.commands.read",
     "read": "ltocompat.commands.read",

@@ -34,7 +34,7 @@ from ltocompat.packages.resolving import not_at_hand
 from ltocompat.packages.values import Dependency, Kind, Package, Shipped
 from ltocompat.packages.zip_members import zip_members
 from ltocompat.rules.engine.judge_package import problems
-from ltocompat.scan.describe import Detail
+from ltocompat.scan.describe import ReadOptions
 from ltocompat.scan.device_symbols import of_ptx
 from ltocompat.scan.second_pass import kernel_names
 from ltocompat.scan.walk import ScanSettings, files, records_of_view, take
@@ -83,7 +83,7 @@ def inspected(data: ByteView, **limited: int) -> Reading:
     """All records of a file, as far as the limits let them be read."""
 
     def read(limits: Limits) -> object:
-        settings = ScanSettings(Detail(kernels=True), replace(limits, **limited), jobs=1)
+        settings = ScanSettings(ReadOptions(kernels=True), replace(limits, **limited), jobs=1)
         return list(records_of_view(data, Place("libx-cu12.so"), settings))
 
     return read
@@ -168,7 +168,9 @@ def zip_of_lzma(folder: Path) -> Reading:
 def folder_of_empty_folders(folder: Path) -> Reading:
     for number in range(2000):
         (folder / f"{number}").mkdir()
-    return lambda limits: list(files(Place(str(folder)), replace(limits, members=500)))
+    return lambda limits: list(
+        files(Place(str(folder)), ScanSettings(limits=replace(limits, members=500)))
+    )
 
 
 @attack
@@ -183,7 +185,8 @@ def record_of_blank_lines(folder: Path) -> Reading:
 @attack
 def record_of_blank_lines_in_a_folder(folder: Path) -> Reading:
     record_of_blank_lines(folder)
-    return lambda limits: list(files(Place(str(folder / "x-1.dist-info")), limits))
+    place = Place(str(folder / "x-1.dist-info"))
+    return lambda limits: list(files(place, ScanSettings(limits=limits, allow_empty=True)))
 
 
 @attack

@@ -6,10 +6,9 @@ from generated_artifacts import MODULES, artifact, hosts
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, Variant, together_as_one
 from ltocompat.model.image import Host
 from ltocompat.model.place import Place
-from ltocompat.model.variant import Variant
 
 PACKAGE = "x.whl"
 

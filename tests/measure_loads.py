@@ -26,7 +26,7 @@ from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.image import ImageKind, Module
 from ltocompat.model.place import Place
 from ltocompat.scan import walk
-from ltocompat.scan.describe import Detail
+from ltocompat.scan.describe import ReadOptions
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.targets.linkers import installed
 from ltocompat.trial.link_pool import Pool
@@ -46,7 +46,7 @@ def modules(sample: Sample) -> Iterator[LoadRequest]:
     """Each module as the driver would get it: its whole region, else the bare image."""
     found: list[tuple[StoredModule, Module, bytes]] = []
 
-    settings = walk.ScanSettings(detail=Detail(kernels=True))
+    settings = walk.ScanSettings(detail=ReadOptions(kernels=True))
     for batch in walk.take_batches(Place(str(sample.path)), settings):
         # Only now are the file's bytes at hand.
         for stored, module in batch.modules:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ltocompat.facts import nvjitlink_minors
-from ltocompat.facts.toolkits import newest_ptx
+from ltocompat.facts.toolkits import ptx_releases
 from ltocompat.model.arch import Release
 
 NEWEST = nvjitlink_minors()[-1]
 NEXT = Release(NEWEST.major, NEWEST.minor + 1)
-NEWEST_PTX = newest_ptx()
+NEWEST_PTX = ".".join(map(str, max(ptx_releases())))
 NEXT_PTX = "{}.{}".format(NEWEST_PTX.split(".")[0], int(NEWEST_PTX.split(".")[1]) + 1)
 
 

@@ -7,13 +7,13 @@ from ltocompat.model.image import Image, Module, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.scan import walk
-from ltocompat.scan.describe import Detail
+from ltocompat.scan.describe import ReadOptions
 
 
 def records_of(
     data: bytes, *, limits: Limits = DEFAULT_LIMITS, detail: bool = False
 ) -> list[Record]:
-    settings = walk.ScanSettings(Detail(detail, detail), limits)
+    settings = walk.ScanSettings(ReadOptions(detail, detail), limits)
     batches = walk.batches_of_view(ByteView.of(data), Place("input"), settings)
     return [record for batch in batches for record in batch.records]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from packages_made import CUBIN_12_4, CUBIN_13_5, LTOIR_12_4, LTOIR_13_5, wheel
 from samples import FOLDER
 
-from ltocompat.commands.survey.run import RunOptions, Tally, run
+from ltocompat.commands.survey.options import RunOptions
+from ltocompat.commands.survey.run import Tally, run
 
 PTX = (FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx").read_bytes()
 FATBIN = (FOLDER / "fatbin" / "nvfatbin-13.5-sm_90a.fatbin").read_bytes()

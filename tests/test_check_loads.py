@@ -56,7 +56,7 @@ def judged(place: str) -> tuple[Module, ModuleVerdict]:
 
 def predicted(module: Module, module_verdict: ModuleVerdict) -> int:
     """The error code that the verdict stands for; 0 for none."""
-    if module_verdict.verdict is None:
+    if module_verdict.verdict is Verdict.NOT_FOR_GPU:
         return 0 if module_verdict.how == "without kernels" else 209
     failing = [
         finding.rule for finding in module_verdict.findings if finding.verdict is Verdict.FAIL
@@ -88,7 +88,7 @@ def test_of_a_damaged_file_nothing_is_said_that_the_driver_contradicts(place: st
     module, module_verdict = judged(place)
     if module_verdict.verdict in (Verdict.OK, Verdict.JIT):
         assert row["outcome"] == "loaded", row
-    elif module_verdict.verdict is None and module.images:
+    elif module_verdict.verdict is Verdict.NOT_FOR_GPU and module.images:
         assert row["outcome"] == "refused", row
 
 

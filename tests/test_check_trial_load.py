@@ -62,7 +62,7 @@ def test_no_answer_of_a_real_driver_contradicts_the_rules(place: str) -> None:
     answer = outcome(recorded.MEASURED["modules"][place])
     verdict = tried(place, answer)
     assert DISAGREES not in rules_of(verdict)
-    if verdict.verdict is not None:
+    if verdict.verdict is not Verdict.NOT_FOR_GPU:
         assert answer.worked == (verdict.verdict < Verdict.FAIL)
 
 
@@ -88,12 +88,12 @@ def test_the_reverse_of_a_real_answer_contradicts_them(place: str) -> None:
 def test_no_answer_betters_what_the_rules_say(place: str, row: dict[str, Any]) -> None:
     _, by_rules = recorded.judged(place)
     after = tried(place, outcome(row))
-    if by_rules.verdict is None:
-        assert after.verdict is None
+    if by_rules.verdict is Verdict.NOT_FOR_GPU:
+        assert after.verdict is Verdict.NOT_FOR_GPU
     elif by_rules.verdict is Verdict.UNKNOWN:
         assert after.verdict in {Verdict.UNDOCUMENTED, Verdict.FAIL}
     else:
-        assert after.verdict is not None
+        assert after.verdict is not Verdict.NOT_FOR_GPU
         assert after.verdict >= by_rules.verdict
 
 

@@ -39,7 +39,7 @@ Captured = pytest.CaptureFixture[str]
         ([PTX, "--fail-on", "jit"], 1),
         ([PTX, "--fail-on=undocumented"], 0),
         ([LTOIR], 3),  # unknown, and nothing else
-        ([LTOIR, SASS], 0),
+        ([LTOIR, SASS], 3),  # however many others are ok
         ([LTOIR, "--strict"], 1),
         ([LTOIR, "--fail-on", "unknown"], 1),
         ([str(FOLDER / "README.md")], 3),
@@ -50,7 +50,6 @@ Captured = pytest.CaptureFixture[str]
         ([SASS, "--route", "walk"], 2),
         ([SASS, "--strict", "--fail-on", "fail"], 2),
         ([SASS, "--format", "yaml"], 2),
-        ([], 2),
     ],
 )
 def test_check_ends_in_the_code_of_its_verdicts(
@@ -64,12 +63,11 @@ def test_what_has_no_device_code_passes_where_that_is_allowed(
     tmp_path: Path, capsys: Captured
 ) -> None:
     goal = ["--deploy-target", H100]
-    for path in (str(FOLDER / "README.md"), str(tmp_path)):
+    nothing = "nothing was judged: there is no device code; where that is right, add --allow-empty"
+    no_file = f"'{tmp_path}' holds no file; build or unpack first, or name another"
+    for path, text in ((str(FOLDER / "README.md"), nothing), (str(tmp_path), no_file)):
         assert run(["check", path, *goal]) == 3
-        assert capsys.readouterr().err == (
-            "ltocompat: nothing was judged: there is no device code; where that is right, add "
-            "--allow-empty\n"
-        )
+        assert capsys.readouterr().err == f"ltocompat: {text}\n"
         assert run(["check", path, *goal, "--allow-empty"]) == 0
         assert not capsys.readouterr().err
     unread = str(FOLDER / "broken" / "cubin-shoff-outside.cubin")
@@ -163,9 +161,16 @@ def test_no_path_means_the_packages_of_the_environment(
     assert f"checking the packages of {tmp_path} (VIRTUAL_ENV)" in capture_result.err
 
 
-def test_a_named_target_needs_something_to_check(capsys: Captured) -> None:
-    assert run(["check", "--deploy-target", H100]) == 2
-    assert "name a file, a folder or a package" in capsys.readouterr().err
+def test_no_path_means_the_packages_of_the_environment_on_a_named_target_too(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "kernels.fatbin").write_bytes(Path(SASS).read_bytes())
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path))
+    assert run(["check", "--deploy-target", H100, "--format", "json"]) == 0
+    found = capsys.readouterr()
+    (result,) = valid_json(found.out)["results"]
+    assert (result["path"], result["gpu"]) == (str(tmp_path / "kernels.fatbin"), "h100")
+    assert f"checking the packages of {tmp_path} (VIRTUAL_ENV)" in found.err
 
 
 def test_what_is_no_target_is_named(capsys: Captured) -> None:

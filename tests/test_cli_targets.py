@@ -8,7 +8,7 @@ import pytest
 from report_values import valid_json
 
 from ltocompat.cli import run
-from ltocompat.cli.options import complete_target
+from ltocompat.commands.options import complete_target
 from ltocompat.facts import drivers, gpus
 from ltocompat.targets import parse
 

@@ -53,13 +53,6 @@ def test_a_path_that_is_not_there_is_3_for_every_verb(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["inspect", "extract"])
-def test_a_folder_without_files_is_0_and_says_so(verb: str, folder: Path, capsys: Captured) -> None:
-    (folder / "empty").mkdir()
-    assert run([verb, "empty", *VERBS[verb]]) == 0
-    assert capsys.readouterr().err == "ltocompat: there is no file with device code\n"
-
-
-@pytest.mark.parametrize("verb", ["inspect", "extract"])
 def test_a_filter_that_matches_nothing_says_so(verb: str, capsys: Captured) -> None:
     for words in (["--made-by", "11.1"], ["--kind", "tileir"], ["--arch", "sm_50"]):
         assert run([verb, str(CUBIN), *words, *VERBS[verb]]) == 0
@@ -82,16 +75,6 @@ def test_an_input_of_a_link_that_cannot_be_read_is_3(folder: Path, capsys: Captu
     assert (
         "is the archive whole?" in (text := "".join(capsys.readouterr())) or "no nvJitLink" in text
     )
-
-
-@pytest.mark.parametrize(
-    ("verb", "code"),
-    [(verb, {"init": 2, "diff": 0}.get(verb, 3)) for verb in VERBS if verb[0] not in "ie"]
-    + [("init", 2)],
-)
-def test_a_folder_without_files_is_judged_by_nobody(verb: str, code: int, folder: Path) -> None:
-    (folder / "empty").mkdir()
-    assert run([verb, "empty", *VERBS[verb]]) == code
 
 
 @pytest.mark.parametrize("options", [[], ["--allow-empty"]])

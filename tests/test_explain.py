@@ -21,8 +21,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ltocompat.cli import app, run
-from ltocompat.commands.explain import Explained, ExplainOptions, explain, explain_all
+from ltocompat.commands.explain import Explained, explain, explain_all
 from ltocompat.commands.explain import run as run_command
+from ltocompat.commands.options import ExplainOptions
 from ltocompat.facts import table
 from ltocompat.facts.drivers import errors_called
 from ltocompat.facts.gpus import sms

@@ -7,11 +7,12 @@ import sys
 
 import pytest
 import samples
+from newest import NEWEST_PTX
 
 from ltocompat import facts
 from ltocompat.facts import table
 from ltocompat.facts.drivers import cuda_error
-from ltocompat.facts.toolkits import cuda_ptx, newest_ptx, ptx_cuda
+from ltocompat.facts.toolkits import cuda_ptx, ptx_cuda
 from ltocompat.model.arch import Release
 
 
@@ -41,7 +42,7 @@ def test_a_ptx_isa_that_is_not_known_is_none(isa: str) -> None:
 
 @pytest.mark.parametrize(
     ("cuda", "isa"),
-    [("12.4", "8.4"), ("12.6", "8.5"), ("12.7", "8.6"), ("13.0", "9.0"), ("99.0", newest_ptx())],
+    [("12.4", "8.4"), ("12.6", "8.5"), ("12.7", "8.6"), ("13.0", "9.0"), ("99.0", NEWEST_PTX)],
 )
 def test_the_newest_ptx_isa_that_a_release_reads(cuda: str, isa: str) -> None:
     assert cuda_ptx(Release.parse(cuda)) == isa

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 from report_values import HOSTILE
-from verdict_values import finding
+from verdict_values import H100, L4, finding, linker, result, target
 
-from ltocompat.commands.policy.fingerprint import distribution, fingerprint, identity, unversioned
+from ltocompat.commands.policy.extent import gpu_key
+from ltocompat.commands.policy.fingerprint import (
+    distribution,
+    fingerprint,
+    key_of,
+    path_in_project,
+    target_key,
+    unversioned,
+)
+from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.place import Place
-from ltocompat.model.verdict import Finding, Verdict
+from ltocompat.model.target import ANY_TARGET, Gpu, Target
+from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Route, Verdict
+from ltocompat.targets.reading import parse
 
 OLD = Place("dist/nvidia_cusparse_cu12-12.3.1.170-py3-none-manylinux2014_x86_64.whl")
 NEW = Place("/ci/42/wheelhouse/nvidia_cusparse_cu12-12.5.9.5-py3-none-manylinux2014_x86_64.whl")
@@ -17,64 +30,145 @@ NEW = Place("/ci/42/wheelhouse/nvidia_cusparse_cu12-12.5.9.5-py3-none-manylinux2
 
 def in_wheel(wheel: Place, library: str, offset: int, text: str) -> Finding:
     place = wheel.member(f"nvidia/cusparse/lib/{library}").at(offset, 2)
-    return finding(Verdict.FAIL, text, rule="PTX-01", example=place)
+    return finding(Verdict.FAIL, text, rule="PTX-01", example=place, subject="PTX compute_52")
 
 
 FIRST = in_wheel(OLD, "libcusparse.so.12.3.1", 0x40, "PTX 8.0 compute_52 needs driver >= 525")
+PROD, EDGE = target("prod"), target("edge", nvjitlink=linker("13.2"))
+
+
+def digest(path: str, goal: Target, found: Finding, route: Route | None = None) -> str:
+    return fingerprint(result(Verdict.FAIL, goal, H100, path=path, route=route), found)
 
 
 def test_a_rebuild_keeps_the_fingerprint_of_a_finding() -> None:
     again = in_wheel(NEW, "libcusparse.so.12.5.9", 0x7F00, "PTX 8.4 compute_52 needs driver >= 550")
-    assert fingerprint(OLD.path, "prod", FIRST) == fingerprint(NEW.path, "prod", again)
+    assert digest(OLD.path, PROD, FIRST) == digest(NEW.path, PROD, again)
 
 
-def test_a_fingerprint_says_rule_distribution_member_kind_architecture_and_target() -> None:
-    finding_identity = identity(OLD.path, "prod", FIRST)
-    assert (
-        finding_identity.rule,
-        finding_identity.distribution,
-        finding_identity.kind,
-        finding_identity.arch,
-        finding_identity.target,
-    ) == (
-        "PTX-01",
-        "nvidia-cusparse-cu12",
-        "PTX",
-        "compute_52",
-        "prod",
-    )
-    assert finding_identity.member == "nvidia/cusparse/lib/libcusparse.so"
+def test_a_key_says_rule_distribution_member_subject_route_and_target() -> None:
+    key = key_of(result(Verdict.FAIL, PROD, H100, path=OLD.path, route=Route.LOAD), FIRST)
+    assert (key.rule, key.distribution) == ("PTX-01", "nvidia-cusparse-cu12")
+    assert key.member == "nvidia/cusparse/lib/libcusparse.so"
+    assert (key.subject, key.route) == ("PTX compute_52", "load")
+    assert key.target == "os=linux,driver=580.95.05"
 
 
 @pytest.mark.parametrize(
     "other",
     [
         replace(FIRST, rule="PTX-02"),
-        replace(FIRST, message="PTX 8.0 compute_90 needs driver >= 525"),
-        replace(FIRST, message="SASS sm_52 needs driver >= 525"),
+        replace(FIRST, subject="PTX compute_90"),
+        replace(FIRST, subject="SASS sm_52"),
         replace(FIRST, example=OLD.member("nvidia/cusparse/lib/libother.so.12")),
         replace(FIRST, example=Place("dist/other-1.0-py3-none-any.whl", ("libcusparse.so.12",))),
     ],
     ids=["rule", "architecture", "kind", "member", "distribution"],
 )
 def test_what_makes_another_finding_makes_another_fingerprint(other: Finding) -> None:
-    assert fingerprint(OLD.path, "prod", FIRST) != fingerprint(OLD.path, "prod", other)
+    assert digest(OLD.path, PROD, FIRST) != digest(OLD.path, PROD, other)
 
 
 def test_another_target_makes_another_fingerprint() -> None:
-    assert fingerprint(OLD.path, "prod", FIRST) != fingerprint(OLD.path, "edge", FIRST)
+    assert digest(OLD.path, PROD, FIRST) != digest(OLD.path, EDGE, FIRST)
 
 
-def test_a_finding_about_the_target_has_no_member() -> None:
+def test_another_route_makes_another_fingerprint() -> None:
+    routes = (None, Route.LOAD, Route.LINK)
+    assert len({digest(OLD.path, PROD, FIRST, route) for route in routes}) == 3
+
+
+def test_a_finding_about_the_artifact_has_no_member() -> None:
     problem = finding(Verdict.OK, "loading it can't be judged", rule="TGT-01", example=None)
-    assert identity("dist/x-1.0-py3-none-any.whl::libx.so", "prod", problem).member == ""
-    assert identity("dist/x-1.0-py3-none-any.whl::libx.so", "prod", problem).distribution == "x"
+    path = "dist/x-1.0-py3-none-any.whl::libx.so"
+    whole = replace(problem, example=OLD.member("a.so"), subject=WHOLE_ARTIFACT)
+    for each in (problem, whole):
+        assert key_of(result(Verdict.OK, PROD, path=path), each).member == ""
+    assert key_of(result(Verdict.OK, PROD, path=path), problem).distribution == "x"
 
 
 def test_a_fingerprint_is_the_same_in_every_version_of_this_program() -> None:
     # Baselines are files of users and would all be worth nothing. By sha256sum, of these words:
-    # PTX-01, nvidia-cusparse-cu12, nvidia/cusparse/lib/libcusparse.so, PTX, compute_52, prod.
-    assert fingerprint(OLD.path, "prod", FIRST) == "dc8ffdcdfc5dbb5accd17e92cc32aaf2"
+    # PTX-01, nvidia-cusparse-cu12, nvidia/cusparse/lib/libcusparse.so, PTX compute_52, load,
+    # os=linux,driver=580.95.05.
+    assert digest(OLD.path, PROD, FIRST, Route.LOAD) == "6bc28deb19d88d6e65e55744cb74f822"
+
+
+@pytest.mark.parametrize(
+    ("one", "same"),
+    [
+        ("name=prod,driver=580", "driver=R580,gpu=h100,name=edge"),
+        ("nvjitlink>=13.2,<14", "nvjitlink=<14,>=13.2,name=other,gpu=l4"),
+        ("driver=550,os=linux", "driver = 550"),
+        ("cuda=12.4", "stock=12.4,gpu=h100+l4"),
+        ("driver=580.65.06", "driver==580.65.06"),
+    ],
+)
+def test_a_target_is_known_by_its_keys_in_any_spelling(one: str, same: str) -> None:
+    (first,), (second,) = parse([one]), parse([same])
+    assert target_key(first) == target_key(second)
+
+
+def test_other_keys_make_another_target() -> None:
+    texts = ["driver=580", "driver=550", "driver>=580", "driver=580,nvjitlink=13.2", "cuda=12.4"]
+    texts += ["driver=580,os=windows", "driver=580,compat=13.0", "nvlink=13.2", "nvjitlink=13.2"]
+    assert len({target_key(target) for text in texts for target in parse([text])}) == len(texts)
+    assert target_key(ANY_TARGET) == "any target"
+
+
+@pytest.mark.parametrize(
+    ("spellings", "key"),
+    [
+        (["h100", "H100", " h100 "], "h100"),
+        (["sm_90", "90", "9.0", "SM90", "sm90"], "sm_90"),
+        (["sm_90a", "90a"], "sm_90a"),
+        (["rtx 4090", "RTX-4090", "rtx_4090"], "rtx-4090"),
+    ],
+)
+def test_a_gpu_has_one_key_however_it_is_spelled(spellings: list[str], key: str) -> None:
+    assert {gpu_key(find_gpu(text)) for text in spellings} == {key}
+    assert gpu_key(None) == "any"
+
+
+def test_a_loose_file_is_known_by_its_place_in_its_project(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("build", "other"):
+        (folder / name).mkdir()
+        (folder / name / "libx.so.1.2").write_bytes(b"")
+    (folder / "linked").symlink_to(folder / "build")
+    (folder / ".git").mkdir()
+    typed = {"build/libx.so.1.2", "./build/../build/libx.so.1.2", str(folder / "build/libx.so.1.2")}
+    typed |= {"linked/libx.so.1.2"}
+    assert {path_in_project(path) for path in typed} == {"build/libx.so.1.2"}
+    assert {path_in_project(path, ".") for path in typed} == {"build/libx.so.1.2"}
+    assert path_in_project("other/libx.so.1.2") == "other/libx.so.1.2"
+    monkeypatch.chdir(folder / "build")
+    for path in ("libx.so.1.2", "libx.so.1.2::member", str(folder / "build" / "libx.so.1.2")):
+        assert path_in_project(path) == "build/libx.so.1.2"
+        assert path_in_project(path, "..") == "build/libx.so.1.2"
+    assert path_in_project("-") == "-"
+    assert path_in_project("no/such/../file.so") == "no/file.so"
+
+
+def test_a_file_outside_of_every_project_is_known_by_its_whole_path(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "build").mkdir()
+    path = folder / "build" / "libx.so"
+    path.write_bytes(b"")
+    assert path_in_project("build/libx.so") == str(path)
+    monkeypatch.chdir(path.parent)
+    assert path_in_project("libx.so") == str(path)
+
+
+def test_an_installed_file_is_known_as_in_its_wheel() -> None:
+    place = Place("/venv/lib/python3.12/site-packages/nvidia/cusparse/lib/libcusparse.so.12")
+    installed = replace(FIRST, example=place)
+    of_wheel = result(Verdict.FAIL, PROD, H100, path=OLD.path)
+    of_wheel = replace(of_wheel, distribution="nvidia-cusparse-cu12 12.3.1.170")
+    of_file = replace(of_wheel, path=place.path, distribution="nvidia_cusparse_cu12 12.5.9.5")
+    assert key_of(of_file, installed) == key_of(of_wheel, FIRST)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +183,8 @@ def test_a_fingerprint_is_the_same_in_every_version_of_this_program() -> None:
         ("libcublas-12-4-12.4.5.8-1.x86_64.rpm", "libcublas-12-4"),
         ("NVIDIA.Cuda.12.4.1.nupkg", "nvidia-cuda"),
         ("cusparse-linux-x86_64-12.3.1.170-archive.tar.xz", "cusparse-linux-x86-64"),
-        ("./build/libx.so.1.2", "build/libx.so"),
+        ("build/libx.so.1.2", "build/libx.so"),
+        ("build-1.2/libx.so.1.2", "build-1.2/libx.so"),
         ("libx.a", "libx.a"),
         ("-", "-"),
     ],
@@ -122,10 +217,15 @@ def test_versions_leave_the_names_of_members(name: str, left: str) -> None:
 def test_a_package_in_a_package_goes_by_its_name() -> None:
     place = Place("bundle.tar").member("wheels/x-1.0-py3-none-any.whl").member("libx.so.1")
     problem = finding(Verdict.FAIL, example=place)
-    assert identity("bundle.tar", "prod", problem).member == "x::libx.so"
+    assert key_of(result(Verdict.FAIL, PROD, path="bundle.tar"), problem).member == "x::libx.so"
 
 
 def test_any_name_has_a_fingerprint() -> None:
     problem = finding(Verdict.FAIL, HOSTILE, rule=HOSTILE, example=Place(HOSTILE, (HOSTILE, "")))
-    assert len(fingerprint(HOSTILE, HOSTILE, problem)) == 32
-    assert len(fingerprint("", "", problem)) == 32
+    for word in (HOSTILE, "", "\ud800"):
+        assert len(digest(word, replace(PROD, name=word), replace(problem, subject=word))) == 32
+
+
+@pytest.mark.parametrize("gpus", [(H100, L4), ()])
+def test_gpus_are_no_part_of_a_key(gpus: tuple[Gpu, ...]) -> None:
+    assert target_key(replace(PROD, gpus=gpus, name="x")) == target_key(PROD)

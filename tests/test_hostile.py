@@ -21,7 +21,7 @@ from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.model.image import Artifact, Skipped
 from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.place import Place
-from ltocompat.scan.describe import Detail, describe_module
+from ltocompat.scan.describe import ReadOptions, describe_module
 from ltocompat.scan.walk import ScanSettings, records_of_view
 
 SMALL = [s for s in samples.ALL if s.path.stat().st_size <= 4096]
@@ -166,7 +166,7 @@ def test_once_the_time_is_used_up_the_images_left_keep_their_entries_and_share_o
     (module,) = FatbinWalk(ByteView.of(region([entry(spec)] * 9)), Place("x"), None, budget)
     assert isinstance(module, StoredModule)
     budget.deadline = time.monotonic() - 1.0
-    described, (skipped,) = describe_module(module, Detail())
+    described, (skipped,) = describe_module(module, ReadOptions())
     assert [str(image.place) for image in described.images] == [f"x@0x0.{n}" for n in range(9)]
     assert {str(image.arch) for image in described.images} == {"compute_80"}
     assert all("time limit" in problem for image in described.images for problem in image.problems)
@@ -259,7 +259,7 @@ def test_what_a_file_says_to_be_large_is_not_held_in_memory(
     start: bytes, limit: str | None
 ) -> None:
     view = ByteView(Sparse(start, 3 * MUCH))
-    settings = ScanSettings(Detail(kernels=True), Limits(seconds=1.0), jobs=1)
+    settings = ScanSettings(ReadOptions(kernels=True), Limits(seconds=1.0), jobs=1)
     records = list(records_of_view(view, Place("x"), settings))
     first = next(record for record in records if isinstance(record, Skipped))
     assert first.limit == limit

@@ -29,7 +29,8 @@ from elf_writer import (
 )
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects import ObjectFile, read_host
+from ltocompat.files.objects import read_host
+from ltocompat.files.objects.host_file import ObjectFile
 from ltocompat.model.errors import LimitExceeded, LtocompatError
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import subprocess
 
 import pytest
+from elftools.elf.dynamic import DynamicSegment
+from elftools.elf.elffile import ELFFile
+from elftools.elf.enums import (
+    ENUM_D_TAG,
+    ENUM_P_TYPE_BASE,
+    ENUM_SH_TYPE_AMD64,
+    ENUM_SH_TYPE_BASE,
+)
 from samples import FOLDER
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects import ObjectFile, read_host
+from ltocompat.files.elf_layout import MAGIC
+from ltocompat.files.objects import read_host
+from ltocompat.files.objects.elf import read_tables
+from ltocompat.files.objects.host_file import ObjectFile
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 
@@ -99,3 +111,35 @@ def test_sections_are_those_that_readelf_lists(name: str) -> None:
         if kind not in {"NULL", "NOBITS"} and int(size, 16)
     }
     assert {(s.name, s.offset, s.size, s.address) for s in read(name).sections} == expected
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in OBJECTS.iterdir()))
+def test_tables_of_elf_are_those_that_pyelftools_reads(name: str) -> None:
+    data = (OBJECTS / name).read_bytes()
+    tables = read_tables(ByteView.of(data), Budget()) if data.startswith(MAGIC) else None
+    if tables is None:
+        assert not data.startswith(MAGIC)
+        return
+    peer = ELFFile(io.BytesIO(data))
+    numbers = {**ENUM_SH_TYPE_BASE, **ENUM_SH_TYPE_AMD64, **ENUM_P_TYPE_BASE}
+    sections = list(peer.iter_sections())
+    fields = ("flags", "addr", "offset", "size", "link", "info")
+    assert [
+        (row.name, row.kind, row.flags, row.address, row.offset, row.size, row.link, row.info)
+        for row in tables.headers
+    ] == [
+        (section.name, numbers[section["sh_type"]], *(section[f"sh_{name}"] for name in fields))
+        for section in sections
+    ]
+    segments = list(peer.iter_segments())
+    assert [
+        (row.kind, row.flags, row.offset, row.file_size, row.address) for row in tables.segments
+    ] == [
+        (numbers[s["p_type"]], *(s[f"p_{name}"] for name in ("flags", "offset", "filesz", "vaddr")))
+        for s in segments
+    ]
+    dynamic = [segment for segment in segments if isinstance(segment, DynamicSegment)]
+    tags = [tag.entry for segment in dynamic for tag in segment.iter_tags()]
+    assert tables.dynamic == [
+        (ENUM_D_TAG[tag.d_tag], tag.d_val) for tag in tags if tag.d_tag != "DT_NULL"
+    ]

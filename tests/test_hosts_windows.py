@@ -8,8 +8,9 @@ import struct
 import pytest
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects import ObjectFile, read_host
+from ltocompat.files.objects import read_host
 from ltocompat.files.objects.coff import long_name
+from ltocompat.files.objects.host_file import ObjectFile
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.limits import Budget

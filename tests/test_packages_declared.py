@@ -188,6 +188,13 @@ def test_a_driver_that_metadata_admit_has_to_take_the_code(tmp_path: Path) -> No
     assert told(judged(conda(tmp_path, code, ["__cuda >=12.4"]))) == {"PKG-16": FAIL}
 
 
+def test_metadata_need_not_admit_what_links_of_loaded_code_would_ask(tmp_path: Path) -> None:
+    """PTX 7.8 loads on R520; what an nvJitLink makes of it would need R525."""
+    code = {"libx/x.ptx": (FOLDER / "ptx" / "nvrtc-11.8-compute_80.ptx").read_bytes()}
+    assert judged(conda(tmp_path, code, ["__cuda >=11.8"])) == ()
+    assert told(judged(conda(tmp_path, code, ["__cuda >=11.7"]))) == {"PKG-16": FAIL}
+
+
 def test_metadata_that_ask_for_the_driver_break_no_promise(tmp_path: Path) -> None:
     code = {"libx/x.ptx": PTX_12_9}
     assert judged(wheel(tmp_path, code, classifiers=[CUDA_12_4.replace("12.4", "12.9")])) == ()

@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from ltocompat.commands.audit import AuditScope
 from ltocompat.commands.audit_tally import AuditTally
 from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
-from ltocompat.commands.policy.gate import Standing, audited
+from ltocompat.commands.policy.extent import ExtentPart
+from ltocompat.commands.policy.gate import Audited, Standing, audited
 from ltocompat.commands.policy.reading import find_policy, read_policy
-from ltocompat.commands.policy.values import Ignore, Policy
+from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.place import Place
@@ -72,7 +73,7 @@ def test_a_policy_says_it_all(tmp_path: Path) -> None:
     assert policy.trial_links
     assert policy.trial_releases == (Release(13, 3), Release(13, 2))
     assert policy.allow_empty
-    first, second = policy.ignores
+    first, second = policy.exceptions
     assert (first.rule, first.path, first.target) == ("PTX-06", "libx*.so", "edge")
     assert (first.kernel, second.kernel) == ("*", "*run*")
     assert first.expires == TODAY  # its last day
@@ -84,7 +85,7 @@ def test_targets_alone_are_a_policy(tmp_path: Path) -> None:
     policy = read_policy(written(tmp_path, TARGETS), TODAY)
     assert [target.name for target in policy.targets] == ["prod", "edge"]
     assert policy.fail_on is Verdict.FAIL
-    assert (policy.promise, policy.ignores) == (None, ())
+    assert (policy.promise, policy.exceptions) == (None, ())
     assert (policy.trial_links, policy.allow_empty) == (False, False)
 
 
@@ -173,7 +174,9 @@ def test_a_policy_needs_a_target(tmp_path: Path, text: str) -> None:
 
 def finding(verdict: Verdict, message: str = "PTX for sm_90", member: str = "a/libx.so") -> Finding:
     place = Place("dist/libx-1.0-py3-none-any.whl").member(member)
-    return Finding("PTX-06", verdict, Level.WARNING, message, "", "", "", 1, place)
+    return Finding(
+        "PTX-06", verdict, Level.WARNING, message, "", "", "", 1, place, subject="PTX alone"
+    )
 
 
 def result(*findings: Finding, path: str = "dist/libx-1.0-py3-none-any.whl") -> Result:
@@ -182,18 +185,26 @@ def result(*findings: Finding, path: str = "dist/libx-1.0-py3-none-any.whl") -> 
     return Result(path, target, None, None, worst, Coverage(2, ptx=2), (), findings, ())
 
 
-def policy_with(*ignores: Ignore, fail_on: Verdict = Verdict.FAIL) -> Policy:
+def policy_with(*exceptions: PolicyException, fail_on: Verdict = Verdict.FAIL) -> Policy:
     target = Target(name="edge")
-    return Policy(source="x.toml", targets=(target,), fail_on=fail_on, ignores=ignores)
+    return Policy(source="x.toml", targets=(target,), fail_on=fail_on, exceptions=exceptions)
 
 
-def ignore(path: str = "*", target: str = "*") -> Ignore:
-    return Ignore(rule="PTX-06", reason="x", expires=TODAY, path=path, target=target)
+NOTHING = Baseline()
+
+
+def held(judged: Result, policy: Policy, baseline: Baseline = NOTHING) -> Audited:
+    (found,) = audited([judged], policy, baseline)
+    return found
+
+
+def ignore(path: str = "*", target: str = "*") -> PolicyException:
+    return PolicyException(rule="PTX-06", reason="x", expires=TODAY, path=path, target=target)
 
 
 def test_what_is_below_fail_on_passes_and_the_rest_counts() -> None:
     judged = result(finding(Verdict.FAIL), finding(Verdict.UNKNOWN), finding(Verdict.JIT))
-    decided = audited(judged, policy_with(fail_on=Verdict.UNKNOWN), Baseline())
+    decided = held(judged, policy_with(fail_on=Verdict.UNKNOWN))
     counts, passes = Standing.COUNTS, Standing.PASSES
     assert [each.standing for each in decided.assessed] == [counts, counts, passes]
     assert [each.level for each in decided.result.findings] == ["error", "error", "warning"]
@@ -214,40 +225,41 @@ def test_what_is_below_fail_on_passes_and_the_rest_counts() -> None:
     ],
 )
 def test_an_ignore_names_the_artifact_or_a_file_in_it(pattern: str, covered: bool) -> None:
-    decided = audited(result(finding(Verdict.FAIL)), policy_with(ignore(pattern)), Baseline())
+    decided = held(result(finding(Verdict.FAIL)), policy_with(ignore(pattern)))
     assert decided.failed is not covered
     assert decided.result.verdict is Verdict.FAIL  # it fails there all the same
 
 
 def test_what_does_not_count_says_why_in_its_remedy() -> None:
     judged = replace(finding(Verdict.FAIL), remedy="add SASS")
-    decided = audited(result(judged), policy_with(ignore()), Baseline())
+    decided = held(result(judged), policy_with(ignore()))
     assert decided.checked == result(judged)
     (shown,) = decided.result.findings
     assert (shown.level, shown.verdict) == (Level.NOTE, Verdict.FAIL)
     assert shown.remedy == "ignored until 2026-11-21 (x); by then: add SASS"
-    known = Baseline("known.json", {decided.assessed[0].fingerprint: Verdict.FAIL})
-    (shown,) = audited(result(judged), policy_with(), known).result.findings
+    extents = ({"any": (ExtentPart(Verdict.FAIL, 1),)},)
+    known = Baseline("known.json", {decided.assessed[0].fingerprint: extents})
+    (shown,) = held(result(judged), policy_with(), known).result.findings
     assert shown.remedy == "known (known.json); in the end: add SASS"
 
 
 def test_a_baseline_takes_up_nothing_that_is_ignored_for_a_while() -> None:
-    decided = audited(result(finding(Verdict.FAIL)), policy_with(ignore()), Baseline())
-    assert decided.not_ignored().findings == ()
+    decided = held(result(finding(Verdict.FAIL)), policy_with(ignore()))
+    assert decided.not_excepted().findings == ()
 
 
 def test_an_ignore_may_be_for_one_target() -> None:
     judged = result(finding(Verdict.FAIL))
-    assert not audited(judged, policy_with(ignore(target="ed*")), Baseline()).failed
-    assert audited(judged, policy_with(ignore(target="prod")), Baseline()).failed
+    assert not held(judged, policy_with(ignore(target="ed*"))).failed
+    assert held(judged, policy_with(ignore(target="prod"))).failed
 
 
 def test_an_ignore_that_nothing_needs_is_told() -> None:
     needed, idle = ignore(), ignore("liby.so")
     policy = policy_with(needed, idle)
     tally = AuditTally(AuditScope(policy, Baseline()))
-    tally.take(audited(result(finding(Verdict.FAIL)), policy, Baseline()))
-    assert tally.unused_ignores == (idle,)
+    tally.take(held(result(finding(Verdict.FAIL)), policy))
+    assert tally.unused == (idle,)
 
 
 def test_a_baseline_knows_a_finding_in_the_next_build_but_not_a_worse_one(tmp_path: Path) -> None:
@@ -257,10 +269,10 @@ def test_a_baseline_knows_a_finding_in_the_next_build_but_not_a_worse_one(tmp_pa
     policy = policy_with(fail_on=Verdict.UNKNOWN)
     again = finding(Verdict.UNKNOWN, "PTX for sm_90, 7 bytes longer")
     next_build = result(again, path="dist/libx-1.1-py3-none-any.whl")
-    assert not audited(next_build, policy, known).failed
-    assert audited(result(finding(Verdict.FAIL)), policy, known).failed
+    assert not held(next_build, policy, known).failed
+    assert held(result(finding(Verdict.FAIL)), policy, known).failed
     elsewhere = finding(Verdict.UNKNOWN, member="a/liby.so")
-    assert audited(result(elsewhere), policy, known).failed
+    assert held(result(elsewhere), policy, known).failed
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "x", "findings": []}', "[" * 100_000])
@@ -322,4 +334,4 @@ def test_any_value_of_any_key_is_read_or_told(
 
 def test_a_verdict_that_no_finding_explains_counts() -> None:
     bare = Result("x.so", Target(name="edge"), None, None, Verdict.FAIL, Coverage(1), (), (), ())
-    assert audited(bare, policy_with(), Baseline()).failed
+    assert held(bare, policy_with()).failed

@@ -43,11 +43,12 @@ def policy_with(table: str, key: PolicyKey) -> str:
     line = f"{key.name} = {key.example}\n"
     if table == "targets.NAME":
         return target + line if key.name != "nvjitlink" else f"[targets.oldest]\n{line}"
-    if table != "audit.ignore":
+    if table not in ("audit.ignore", "audit.allow"):
         return f"{target}[{table}]\n{line}"
-    needed = {"rule": '"PTX-06"', "reason": '"x"', "expires": "2099-12-31", key.name: key.example}
+    needed = {each.name: each.example for each in TABLES[table] if not each.default}
+    needed |= {"rule": '"PTX-06"', key.name: key.example}
     lines = "".join(f"{name} = {value}\n" for name, value in needed.items())
-    return f"{target}[[audit.ignore]]\n{lines}"
+    return f"{target}[[{table}]]\n{lines}"
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - whatever TOML can say
@@ -92,24 +93,24 @@ def test_the_example_of_a_key_is_read_and_changes_the_policy(
     assert (found != read(tmp_path, without)) is ((table, key.name) not in same)
 
 
-@pytest.mark.parametrize(
-    "key",
-    [key for _, key in KEYS if key.default[:1] in ('"', "[", "{", "f") and key.default],
-    ids=lambda key: key.name,
-)
-def test_a_default_that_is_written_changes_nothing(tmp_path: Path, key: PolicyKey) -> None:
-    (table,) = {table for table, keys in TABLES.items() if key in keys}
+DEFAULTS = [(t, k) for t, k in KEYS if k.default and k.default[0] in '"[{f']
+
+
+@pytest.mark.parametrize(("table", "key"), DEFAULTS, ids=[f"{t}.{k.name}" for t, k in DEFAULTS])
+def test_a_default_that_is_written_changes_nothing(
+    tmp_path: Path, table: str, key: PolicyKey
+) -> None:
     bare = PolicyKey(key.name, {}, key.default, "")
     text = policy_with(table, bare)
     assert conforms(text)
     needed = policy_with(
-        table, next(k for k in TABLES[table] if not k.default) if "ig" in table else bare
+        table, next(k for k in TABLES[table] if not k.default) if "audit." in table else bare
     )
     written, left_out = (
         read(tmp_path, text),
         read(tmp_path, needed.replace(f"{key.name} = {key.default}\n", "")),
     )
-    assert written.ignores == left_out.ignores
+    assert written.exceptions == left_out.exceptions
     assert (written.fail_on, written.trial_links) == (left_out.fail_on, left_out.trial_links)
     assert (written.require_archs, written.variants) == (left_out.require_archs, left_out.variants)
 

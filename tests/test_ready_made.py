@@ -133,9 +133,9 @@ def test_the_job_for_gitlab_runs_a_verb_that_there_is_and_keeps_what_it_writes(
     monkeypatch.chdir(tmp_path / "kernels")
     for variable, value in keys["variables"].items():
         monkeypatch.setenv(variable, value)
-    command, *words = shlex.split(line)
-    assert command == "ltocompat"
-    assert run(words) == 0
+    words = shlex.split(line)
+    assert words[1:4] == ["-I", "-m", "ltocompat"]
+    assert run(words[4:]) == 0
     reports = keys["artifacts"]["reports"]
     assert json.loads(Path(reports["codequality"]).read_text("utf-8"))[0]["check_name"]
     assert Path(reports["junit"]).read_text("utf-8").startswith("<?xml")
@@ -164,9 +164,9 @@ def test_the_hooks_run_a_verb_that_there_is(
     Project.copy(tmp_path / "kernels").build()
     monkeypatch.chdir(tmp_path / "kernels")
     for entry in entries:
-        name, *words = shlex.split(entry)
-        assert name == "ltocompat"
-        assert run(words) == 0
+        words = shlex.split(entry)
+        assert words[:4] == ["python", "-I", "-m", "ltocompat"]
+        assert run(words[4:]) == 0
     assert capsys.readouterr().out.count("audit passed") == 2
 
 
@@ -175,7 +175,7 @@ def test_the_hooks_pass_where_there_is_nothing_to_audit(
 ) -> None:
     """Without dist, with an empty one, and on files without device code; with a policy or none."""
     dist, files = (
-        shlex.split(value)[1:] for value in re.findall(r"entry: (.*)", HOOKS.read_text())
+        shlex.split(value)[4:] for value in re.findall(r"entry: (.*)", HOOKS.read_text())
     )
     monkeypatch.chdir(tmp_path)
     (tmp_path / "libcpu.so").write_bytes(b"no device code")

@@ -75,10 +75,21 @@ def test_a_file_that_changed_while_it_was_read_is_not_kept(
     assert cache.get(key) is None
 
 
-@pytest.mark.parametrize(("outcome", "kept"), [("linked", True), ("crashed", False)])
-def test_a_crash_is_not_kept(outcome: str, kept: bool, cache: SummaryCache) -> None:
+@pytest.mark.parametrize(
+    ("outcome", "cpu_seconds", "kept"),
+    [
+        ("linked", None, True),
+        ("crashed", None, False),
+        ("timed out", None, False),
+        ("timed out", 15.0, True),
+    ],
+)
+def test_what_may_come_from_the_machine_is_not_kept(
+    outcome: str, cpu_seconds: float | None, kept: bool, cache: SummaryCache
+) -> None:
     (summary,) = read(SAMPLE)
-    trials = {link_key(Release(13, 3), SmArch(90)): TrialOutcome("nvJitLink 13.3.33", outcome)}
+    answer = TrialOutcome("nvJitLink 13.3.33", outcome, cpu_seconds=cpu_seconds)
+    trials = {link_key(Release(13, 3), SmArch(90)): answer}
     (group,) = summary.groups
     summary.groups = [ModuleGroup(group.signature, trials, 1, group.example)]
     key = cache.key(str(SAMPLE), "x")

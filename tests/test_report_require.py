@@ -50,7 +50,7 @@ def served(
     first = None if driver is None else DriverVersion(driver)
     newest = None if last is None else DriverVersion(last)
     floor = RouteFloor(None, Coverage(1, sass=1), first, None, verdict, last_driver=newest)
-    return Service(number, "any", "sass", 1, 0, 0, 0, first, routes=(floor,))
+    return Service(number, "any", "sass", 1, 0, 0, 0, first, routes=(floor,), last_driver=newest)
 
 
 def table(*records: Required | Failure, width: int | None = None, why: bool = False) -> str:

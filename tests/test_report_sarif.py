@@ -89,7 +89,7 @@ def test_a_result_is_a_finding_on_an_artifact_and_not_on_each_module() -> None:
 def test_the_same_finding_on_two_targets_is_two_results() -> None:
     run = run_of([PROD, EDGE, *(result(Verdict.FAIL, target, H100) for target in (PROD, EDGE))])
     targets = [value["properties"]["target"] for value in run["results"]]
-    keys = {each_value["partialFingerprints"]["ltocompat/v1"] for each_value in run["results"]}
+    keys = {each_value["partialFingerprints"]["ltocompat/v2"] for each_value in run["results"]}
     assert (targets, len(keys)) == (["prod", "edge"], 2)
 
 
@@ -149,8 +149,8 @@ def test_fingerprints_are_those_of_baselines_and_apart_within_a_run() -> None:
     two = (finding(Verdict.FAIL, "PTX 9.0: no"), finding(Verdict.FAIL, "PTX 9.1: no", 2))
     run = run_of([PROD, result(Verdict.FAIL, PROD, H100, findings=two)])
     prints = [value["partialFingerprints"] for value in run["results"]]
-    digest = fingerprint("lib/libx.so", "prod", two[0])
-    assert [each_print["ltocompat/v1"] for each_print in prints] == [digest, digest]
+    digest = fingerprint(result(Verdict.FAIL, PROD, H100), two[0])
+    assert [each_print["ltocompat/v2"] for each_print in prints] == [digest, digest]
     assert [one["primaryLocationLineHash"] for one in prints] == [f"{digest}:1", f"{digest}:2"]
 
 

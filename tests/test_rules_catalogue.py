@@ -48,6 +48,7 @@ SILENT = {
     "IMG-06",
     "IMG-07",
     "LTO-17",
+    "LTO-18",
     "PTX-07",
     "SASS-09",
     "PKG-14",
@@ -55,6 +56,7 @@ SILENT = {
     "TRIAL-DISAGREES",
     "TGT-01",
     "TGT-02",
+    "TGT-03",
     "VAR-01",
 } | {
     *("CMP-06", "ENV-02", "ENV-03", "NJL-09"),

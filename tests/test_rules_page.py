@@ -58,7 +58,8 @@ def test_every_rule_has_a_page_and_a_row_in_the_order_of_the_catalogue() -> None
 def test_a_reader_sees_what_a_rule_says_letter_by_letter(rule: Rule) -> None:
     texts = texts_of(rule.id)
     assert texts[0] == f"{rule.id}: {rule.title}"
-    assert {rule.statement, rule.condition, rule.remedy, f"Source: {rule.source}"} <= set(texts)
+    prose = rule.prose
+    assert {prose.statement, prose.condition, prose.remedy, f"Source: {prose.source}"} <= set(texts)
     assert set(rule.messages) <= set(texts)
 
 
@@ -72,7 +73,7 @@ def test_the_lines_that_ignore_a_rule_are_a_policy(rule: Rule, tmp_path: Path) -
     path = tmp_path / f"{rule.id}.toml"
     target = '[tool.ltocompat.targets.prod]\ndriver = "580"\n'
     path.write_text(target + rest.partition("```")[0], "utf-8")
-    assert [ignore.rule for ignore in read_policy(str(path)).ignores] == [rule.id]
+    assert [each.rule for each in read_policy(str(path)).exceptions] == [rule.id]
 
 
 @every("rule_id", IDS)

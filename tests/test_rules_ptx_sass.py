@@ -120,6 +120,8 @@ def test_ptx_01_a_driver_compiles_ptx_up_to_its_own_release(
         ("99.0", "615.10.01", FAIL),
         ("99.0", "999.10.01", UNKNOWN),
         ("8.9", "615.10.01", UNKNOWN),  # there is none
+        ("8.9", "575.51.03", FAIL),  # CUDA 12.9 reads 8.8 at most
+        ("8.9", "580.65.06", UNKNOWN),
         (None, "615.10.01", UNKNOWN),
         ("1.4", "450.51.05", OK),
     ],
@@ -402,3 +404,32 @@ def test_fb_06_what_lies_in_concatenated_entries_is_seen_by_newer_linkers(
     for images, expected in (((inside,), alone), ((inside, beside), beside_ptx)):
         pick = pick_for_linker(ModuleSignature(images, None), target, release)
         assert bool(pick.images) is expected
+
+
+@pytest.mark.parametrize(
+    ("linker", "target", "wanted"),
+    # measured: SASS of nvcc 13.0 for sm_100a, whose entries were made to say sm_100
+    [
+        ("13.0", "sm_100", Verdict.UNDOCUMENTED),
+        ("13.0", "sm_100a", None),
+        ("13.0", "sm_103", Verdict.FAIL),
+        ("13.0", "sm_103a", Verdict.FAIL),
+        *(
+            (linker, target, wanted)
+            for linker in ("13.1", "13.2", "13.3", "13.4", "13.5")
+            for target, wanted in (
+                ("sm_100", Verdict.FAIL),
+                ("sm_100a", None),
+                ("sm_103", Verdict.FAIL),
+                ("sm_103a", Verdict.UNDOCUMENTED),
+            )
+        ),
+    ],
+)
+def test_sass_03_a_linker_picks_by_the_entry_and_then_looks_at_the_cubin(
+    linker: str, target: str, wanted: Verdict | None
+) -> None:
+    entry = SmArch.parse("sm_100")
+    traits = {"relocatable": True, "lists_family": True, "entry_arch": entry}
+    code = image(ImageKind.SASS, "sm_100a", "13.0", **traits)
+    assert judged("SASS-03", linking(code, on=target, linker=linker)) == wanted

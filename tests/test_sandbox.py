@@ -20,6 +20,7 @@ from ltocompat.trial.values import (
     LANDLOCK,
     SECCOMP,
     InputKind,
+    LinkOutcome,
     Request,
     TrialImpossible,
     TrialInput,
@@ -139,6 +140,29 @@ def test_what_each_mechanism_holds_alone(
     came |= attempts(library, *with_path(secret, SIX[-1]), mechanisms=mechanisms)
     unlinked = set() if secret.exists() else {"unlink"}  # which can be done only once
     assert done(came) | unlinked == could
+
+
+@pytest.mark.parametrize("complete", [False, True])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_linker_that_was_taken_over_answers_for_no_other_file(
+    library: Path, workers: int, *, complete: bool
+) -> None:
+    # Of each file the same three inputs; only a file that takes the linker over is answered by it.
+    def request(word: str, file: str | None) -> Request:
+        input_ = TrialInput(word, InputKind.LTOIR, word.encode())
+        return Request((input_,), ("-arch=sm_90",), complete, file=file)
+
+    words = ("read", "take over", "read")
+    hostile = [request(word, "hostile.so") for word in words]
+    others = [request("read", f"{n}.so") for n in range(6)] + [request("read", None)] * 2
+    with Pool(library, workers=workers) as pool:
+        for _ in range(2):
+            answers = list(pool.run([*hostile, *others, *hostile, *others]))
+            outcomes = [answer.outcome for answer in answers]
+            for first in (0, 11):
+                accepted = LinkOutcome.ACCEPTED
+                assert outcomes[first : first + 3] == [LinkOutcome.REFUSED, accepted, accepted]
+                assert set(outcomes[first + 3 : first + 11]) == {LinkOutcome.REFUSED}
 
 
 def test_without_a_sandbox_it_could(library: Path, secret: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from inspect import unwrap
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -79,7 +80,7 @@ class Profile:
     """Follows calls of functions, and generators that go on."""
 
     def __init__(self, verb: Function, command: Function) -> None:
-        self.verb = verb.__code__
+        self.verb = unwrap(verb).__code__
         self.command = command.__code__
         self.lines: list[list[CodeType]] = []
         self.upward: set[tuple[str, str]] = set()

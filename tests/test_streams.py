@@ -1,4 +1,4 @@
-"""Standard streams that are closed or full change no exit code, and end in no traceback."""
+"""Standard streams that are closed or full: a lost answer is told, and nothing is a traceback."""
 
 from __future__ import annotations
 
@@ -34,6 +34,35 @@ def test_a_full_disk_is_told_in_one_sentence(words: list[str]) -> None:
     )
 
 
+VERBS = (
+    *(["inspect", FATBIN], ["inspect", FATBIN, "--format", "json"], ["require", FATBIN]),
+    *(["check", FATBIN, "--deploy-target", "R580,h100"], ["audit", FATBIN], ["matrix", FATBIN]),
+    *(["diff", FATBIN, FATBIN], ["explain", "PTX-01"], ["env"], ["targets"], ["linkers", "list"]),
+    *(["schema", "inspect"], ["--help"], ["check", "--help"], ["--version"]),
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param(words, marks=pytest.mark.slow if i % 3 else ()) for i, words in enumerate(VERBS)],
+)
+def test_an_answer_that_goes_nowhere_is_no_success(words: list[str]) -> None:
+    assert shell(words, ">/dev/null").returncode == 0
+    done = shell(words, ">&-")
+    assert done.returncode == 3
+    (sentence,) = done.stderr.splitlines()
+    assert "standard output can't be written" in sentence
+    line = '("$0" -m ltocompat "$@"; echo $? >&2) | true'
+    command = ["sh", "-c", line, sys.executable, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == "141\n"
+
+
+@pytest.mark.parametrize("end", ["=/dev/stderr 2>&- >/dev/null", "=/dev/stdout >&-", "=/dev/full"])
+def test_a_report_that_goes_nowhere_is_no_success(end: str) -> None:
+    assert shell(["inspect", FATBIN], f"--format json{end}").returncode == 3
+
+
 ENDS = ((GONE, 3), (FAILS, 1), (["inspect", FATBIN], 0), (["chekc"], 2))
 REDIRECTIONS = ("2>&-", ">&-", "<&- >&- 2>&-", "2>/dev/full")
 
@@ -46,11 +75,11 @@ REDIRECTIONS = ("2>&-", ">&-", "<&- >&- 2>&-", "2>/dev/full")
         for column, redirection in enumerate(REDIRECTIONS)
     ],
 )
-def test_a_stream_that_takes_nothing_changes_no_exit_code(
+def test_a_stream_that_takes_nothing_changes_no_other_exit_code(
     words: list[str], code: int, redirection: str
 ) -> None:
     done = shell(words, redirection)
-    assert done.returncode == code
+    assert done.returncode == (code or (3 if ">&-" in redirection.replace("2>&-", "") else 0))
     assert "Traceback" not in done.stderr
 
 

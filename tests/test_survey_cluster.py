@@ -18,8 +18,8 @@ from surveys_made import packages
 
 from ltocompat.commands.survey.dataset import Dataset
 from ltocompat.commands.survey.engine import engine, require_tls
-from ltocompat.commands.survey.index import Choice
-from ltocompat.commands.survey.run import RunOptions, Tally, run
+from ltocompat.commands.survey.options import Choice, RunOptions
+from ltocompat.commands.survey.run import Tally, run
 from ltocompat.commands.survey.tables import TABLES, columns
 from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Note

@@ -21,8 +21,8 @@ from surveys_made import packages
 from ltocompat.cli import run as run_line
 from ltocompat.commands.survey import http
 from ltocompat.commands.survey.dataset import Dataset
-from ltocompat.commands.survey.index import Choice
-from ltocompat.commands.survey.run import RunOptions, Tally, run
+from ltocompat.commands.survey.options import Choice, RunOptions
+from ltocompat.commands.survey.run import Tally, run
 from ltocompat.commands.survey.tables import TABLES, columns
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.failure import Note

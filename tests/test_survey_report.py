@@ -14,7 +14,8 @@ from packages_made import CUBIN_12_4, wheel
 from surveys_made import example, survey
 
 from ltocompat.commands.survey.answer_values import Answer, Bars, Grid, SurveyReport
-from ltocompat.commands.survey.report import ReportOptions, run
+from ltocompat.commands.survey.options import ReportOptions
+from ltocompat.commands.survey.report import run
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.report.formats.html.survey import write
 from ltocompat.report.verbs.survey_report import write as write_text

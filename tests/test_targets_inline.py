@@ -13,9 +13,10 @@ from newest import from_on
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
-from ltocompat.targets import as_toml, parse
+from ltocompat.targets import parse
 from ltocompat.targets.versions.drivers import read_driver
 from ltocompat.targets.versions.releases import read_releases
+from ltocompat.targets.writing import as_toml
 
 T = TypeVar("T")
 
@@ -163,9 +164,16 @@ def test_a_driver_above_the_tables_is_taken_as_it_is(text: str, driver: str) -> 
     assert said(one(text).driver) == [driver]
 
 
-@pytest.mark.parametrize("minor", ["12.10", "13.9", "14.0"])
-def test_a_library_above_the_tables_is_taken_as_it_is(minor: str) -> None:
-    assert said(one(f"nvjitlink={minor}").nvjitlink) == [minor]
+@pytest.mark.parametrize("minor", ["12.7", "12.10", "13.9", "14.0"])
+@pytest.mark.parametrize("key", ["nvjitlink", "nvlink", "nvrtc", "compat"])
+def test_a_library_that_the_tables_do_not_have_is_taken_as_it_is(key: str, minor: str) -> None:
+    assert said(getattr(one(f"{key}={minor}"), key)) == [minor]
+    assert said(getattr(one(f"{key}>={minor},<={minor}"), key)) == [minor]
+
+
+def test_of_a_toolkit_that_the_tables_do_not_have_the_driver_has_to_be_given() -> None:
+    target = one("cuda=12.7,driver=565")
+    assert said(target.nvjitlink) == said(target.nvrtc) == ["12.7"]
 
 
 def test_a_range_is_every_known_release_in_it() -> None:
@@ -288,13 +296,12 @@ def test_a_path_is_not_a_deploy_target(tmp_path: Path) -> None:
         ("gpu>=80", "gpu can't be compared"),
         ("gpu=h100+", "has an empty name"),
         ("os=beos", "'beos' is not an operating system"),
-        ("nvjitlink=12.7", "there is no nvJitLink 12.7; known are 12.0,"),
         ("nvjitlink=11.8", "there is no nvJitLink 11.8"),
         ("nvjitlink=15", "write its minor too"),
         ("nvjitlink>=12.4,<12.4", "no nvJitLink that is known is >=12.4,<12.4; known are 12.0,"),
         ("driver>700", "known are the branches 450, 455"),
         ("driver>=550,<x", "'<x' in '>=550,<x' is not a comparison"),
-        ("stock=12.7", "there is no CUDA toolkit 12.7"),
+        ("stock=12.7", "CUDA 12.7, which is between 12.6 and 12.8, for linux; give one as well"),
         ("stock=12", "'12' is not a release of a CUDA toolkit"),
         ("name=edge", "says nothing of a deploy target"),
         ("driver=550,python=2.7", "'2.7' is not a version of Python"),

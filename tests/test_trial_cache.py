@@ -46,16 +46,16 @@ def test_an_answer_is_kept_for_the_next_run(tmp_path: Path) -> None:
     path = str(tmp_path / "deep" / "trials")
     question = Question.of(LINKER, request())
     cache = TrialCache(path, SEAL)
-    assert cache.get(question) is None
-    cache.keep({question: REFUSED})
+    assert cache.get([question]) == [None]
+    cache.keep([question], [REFUSED])
     cache = TrialCache(path, SEAL)
-    assert cache.get(question) == REFUSED
+    assert cache.get([question]) == [REFUSED]
 
 
 def test_an_answer_names_the_place_that_is_asked_about(tmp_path: Path) -> None:
     cache = TrialCache(str(tmp_path / "t"), SEAL)
-    cache.keep({Question.of(LINKER, request()): REFUSED})
-    found = cache.get(Question.of(LINKER, request(name="b.whl::c.so@0x80")))
+    cache.keep([Question.of(LINKER, request())], [REFUSED])
+    (found,) = cache.get([Question.of(LINKER, request(name="b.whl::c.so@0x80"))])
     assert found == replace(REFUSED, reason="b.whl::c.so@0x80: it is too new")
 
 
@@ -77,22 +77,44 @@ def test_whatever_may_change_an_answer_is_part_of_the_question(
     other: Question, tmp_path: Path
 ) -> None:
     cache = TrialCache(str(tmp_path / "t"), SEAL)
-    cache.keep({Question.of(LINKER, request()): REFUSED})
-    assert cache.get(other) is None
+    cache.keep([Question.of(LINKER, request())], [REFUSED])
+    assert cache.get([other]) == [None]
 
 
 @pytest.mark.parametrize("outcome", ["crashed", "timed out"])
 def test_a_crash_is_asked_again(outcome: str, tmp_path: Path) -> None:
     question = Question.of(LINKER, request())
     cache = TrialCache(str(tmp_path / "t"), SEAL)
-    cache.keep({question: TrialOutcome("nvJitLink 13.3.33", outcome, None, "SIGSEGV")})
-    assert cache.get(question) is None
+    cache.keep([question], [TrialOutcome("nvJitLink 13.3.33", outcome, None, "SIGSEGV")])
+    assert cache.get([question]) == [None]
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_an_answer_holds_for_its_company_alone(tmp_path: Path, *, complete: bool) -> None:
+    # A file that takes a process over answers for all that it brings, another's code among it.
+    cache = TrialCache(str(tmp_path / "t"), SEAL)
+    theirs, hostile = (
+        Question.of(LINKER, request(data, complete=complete)) for data in (b"code", b"hostile")
+    )
+    cache.keep([hostile, theirs], [REFUSED, REFUSED])
+    assert cache.get([hostile, theirs]) == [REFUSED, REFUSED]
+    assert cache.get([theirs]) == [None]
+    cache.keep([theirs, hostile], [None, REFUSED])
+    assert cache.get([theirs, hostile]) == [None, REFUSED]
+
+
+def test_a_time_out_is_kept_with_the_time_that_it_had(tmp_path: Path) -> None:
+    question = Question.of(LINKER, request())
+    late = TrialOutcome("nvJitLink 13.3.33", "timed out", None, "it is late", cpu_seconds=15.0)
+    cache = TrialCache(str(tmp_path / "t"), SEAL)
+    cache.keep([question], [late])
+    assert cache.get([question]) == [late]
 
 
 def kept(folder: Path) -> tuple[Question, Path]:
     """A question, and the file in which its answer is kept."""
     question = Question.of(LINKER, request())
-    TrialCache(str(folder), SEAL).keep({question: REFUSED})
+    TrialCache(str(folder), SEAL).keep([question], [REFUSED])
     (file,) = folder.iterdir()
     return question, file
 
@@ -102,8 +124,8 @@ def test_an_old_answer_is_asked_again(tmp_path: Path) -> None:
     long_ago = time.time() - 91 * 86400
     os.utime(file, (long_ago, long_ago))
     cache = TrialCache(str(tmp_path), SEAL)
-    assert cache.get(question) is None
-    cache.keep({ANOTHER: REFUSED})
+    assert cache.get([question]) == [None]
+    cache.keep([ANOTHER], [REFUSED])
     assert not file.exists()
 
 
@@ -152,9 +174,9 @@ def test_what_is_not_ours_costs_a_miss_and_no_time(
     question, file = kept(tmp_path)
     change(file)
     cache = TrialCache(str(tmp_path), SEAL)
-    assert cache.get(question) is None
-    cache.keep({question: REFUSED})
-    assert cache.get(question) == (None if file.is_dir() else REFUSED)
+    assert cache.get([question]) == [None]
+    cache.keep([question], [REFUSED])
+    assert cache.get([question]) == [None if file.is_dir() else REFUSED]
 
 
 ANOTHER = Question.of(LINKER, request(b"other code"))
@@ -163,15 +185,15 @@ ANOTHER = Question.of(LINKER, request(b"other code"))
 def test_an_answer_counts_for_its_own_question_alone(tmp_path: Path) -> None:
     _, file = kept(tmp_path)
     file.rename(file.with_name(ANOTHER.digest.hex()))
-    assert TrialCache(str(tmp_path), SEAL).get(ANOTHER) is None
+    assert TrialCache(str(tmp_path), SEAL).get([ANOTHER]) == [None]
 
 
 def test_an_answer_of_somebody_else_is_none(tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     question = Question.of(LINKER, request())
-    TrialCache(path, Seal(b"another secret")).keep({question: REFUSED})
+    TrialCache(path, Seal(b"another secret")).keep([question], [REFUSED])
     cache = TrialCache(path, SEAL)
-    assert cache.get(question) is None
+    assert cache.get([question]) == [None]
 
 
 def test_a_folder_that_can_not_be_made_is_no_cache_and_no_error(tmp_path: Path) -> None:
@@ -179,15 +201,15 @@ def test_a_folder_that_can_not_be_made_is_no_cache_and_no_error(tmp_path: Path) 
     question = Question.of(LINKER, request())
     for folder in (tmp_path / "file", tmp_path / "file" / "folder"):
         cache = TrialCache(str(folder), SEAL)
-        cache.keep({question: REFUSED})
-        assert cache.get(question) is None
+        cache.keep([question], [REFUSED])
+        assert cache.get([question]) == [None]
 
 
 def test_it_lies_in_the_cache_folder_of_the_user(tmp_path: Path) -> None:
     question = Question.of(LINKER, request())
     found = TrialCache.of({"XDG_CACHE_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)})
     assert found is not None
-    found.keep({question: REFUSED})
+    found.keep([question], [REFUSED])
     assert list((tmp_path / "ltocompat").glob("trials-*/*"))
 
 
@@ -197,9 +219,9 @@ def _ask_all(folder: str, start: int) -> list[str]:
     for number in [*range(start, 60), *range(start)]:
         question = Question.of(LINKER, request(b"code %d" % number))
         answer = TrialOutcome("nvJitLink 13.3.33", "refused", None, f"a.so@0x40: {number}")
-        if cache.get(question) is None:
-            cache.keep({question: answer})
-        kept = cache.get(question)
+        if cache.get([question]) == [None]:
+            cache.keep([question], [answer])
+        (kept,) = cache.get([question])
         found.append(f"{number}: {kept.reason if kept else None}")
     return sorted(found)
 

@@ -103,6 +103,16 @@ def test_one_process_and_context_serve_modules_that_are_refused(
     assert len([call for call in calls if call.startswith("load")]) == 5
 
 
+def test_a_driver_serves_the_modules_of_one_file(fake: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake.setenv("CUDA_FAKE_LOG", str(tmp_path / "log"))
+    files = ["a.so", "a.so", "b.so", "a.so"]
+    modules = (LoadRequest("fine", b"fine", file=file) for file in files)
+    load(*modules, limits=replace(QUICK, sandbox=()))
+    calls = [call.split()[0] for call in (tmp_path / "log").read_text().splitlines()]
+    assert calls.count("init") == 3
+    assert calls.count("load") == 4
+
+
 def test_a_module_that_loads_is_not_asked_twice() -> None:
     answer, bare = load(module("fine", "one", "two"), module("fine"))
     assert (answer.outcome, answer.step) == (LoadOutcome.LOADED, LoadStep.FUNCTION)

@@ -25,6 +25,7 @@ from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import Reason, explain
 from ltocompat.trial.values import (
     DEFAULT_TRIAL_LIMITS,
+    LANDLOCK,
     SECCOMP,
     Answer,
     InputKind,
@@ -104,6 +105,33 @@ def test_inputs_have_the_endings_that_nvlink_knows_them_by(nvlink: str) -> None:
 
 def test_the_zero_byte_behind_ptx_is_no_part_of_the_file(nvlink: str) -> None:
     assert ask(nvlink, (InputKind.PTX, b".version 8.0\0")).log.endswith("b'.version 8.0'")
+
+
+LEAVING = """
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+int main(int count, char **words) {
+  char path[4096] = "";
+  if (!strcmp(words[1], "--version")) return !puts("release 13.5, V13.5.37");
+  fread(path, 1, sizeof path - 1, fopen("input0.o", "r"));
+  puts(fopen("here", "w") ? "done" : strerror(errno));
+  puts(fopen(path, "w") ? "done" : strerror(errno));
+  return 1;
+}
+"""
+
+
+def test_nvlink_writes_nothing_that_another_file_meets(tmp_path: Path) -> None:
+    program = tmp_path / "nvlink"
+    compiled(program, LEAVING)
+    with Pool(program, workers=1, tool=Tool.NVLINK) as pool:
+        folder = pool._folder  # noqa: SLF001 - of all forks
+        assert folder is not None
+        path = TrialInput("a.o", InputKind.OBJECT, f"{folder.name}/left".encode())
+        (answer,) = pool.run([Request((path,), ("-arch=sm_80",))])
+        there = "Permission denied" if LANDLOCK in pool.sandbox else "done"
+        assert answer.log.split("\n") == ["done", there]
 
 
 def test_a_refusal_is_confirmed_at_once_and_names_the_place(nvlink: str) -> None:

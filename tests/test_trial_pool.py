@@ -7,12 +7,14 @@ print when the input says so.
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -20,10 +22,14 @@ from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.targets.linkers import Tool
+from ltocompat.model.trial_answer import TrialOutcome
+from ltocompat.targets.linkers import Linker, Tool
+from ltocompat.targets.seal import Seal
 from ltocompat.trial import link_pool
+from ltocompat.trial.cached_linker import CachedLinker, TrialCache
 from ltocompat.trial.link_pool import Pool, judge
 from ltocompat.trial.protocol import Report
+from ltocompat.trial.trial_run import TrialRun
 from ltocompat.trial.values import (
     Answer,
     InputKind,
@@ -278,11 +284,14 @@ def test_what_ends_a_shared_process_is_told_of_itself_alone(fatal: str) -> None:
 
 def test_too_new_is_confirmed_in_company() -> None:
     words = ["fine", "old pid", "old pid", "pid", "pid"]
-    answers = ask(*map(request, words), limits=TrialLimits())
-    assert all(a.confirmed for a in answers[1:])
-    processes = [int(a.log.split()[-1]) for a in answers[1:]]
-    assert processes[0] == processes[1]
-    assert len(set(processes)) == 3  # other refusals are confirmed alone
+    in_company = False
+    for _ in range(5):  # on a busy machine the second refusal may come after the first is confirmed
+        answers = ask(*map(request, words), limits=TrialLimits())
+        assert all(a.confirmed for a in answers[1:])
+        processes = [int(a.log.split()[-1]) for a in answers[1:]]
+        assert len({*processes[1:]}) == 3  # other refusals are confirmed alone
+        in_company |= processes[0] == processes[1]
+    assert in_company
 
 
 @pytest.mark.parametrize(
@@ -300,6 +309,56 @@ def test_hang_ends_in_time(word: str, signal_name: str) -> None:
     assert (before.outcome, after.outcome) == (LinkOutcome.ACCEPTED, LinkOutcome.ACCEPTED)
     assert (answer.outcome, answer.signal) == (LinkOutcome.TIMED_OUT, signal_name)
     assert (answer.step, answer.input_name, answer.confirmed) == (Step.ADD, word, True)
+
+
+def cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_all_trials_of_a_run_share_their_time(*, complete: bool) -> None:
+    before, limits = cpu_of_children(), TrialLimits()
+    trial_run, seen = TrialRun(4.0), set[int]()
+    words = ["fine", *["spin"] * 8, "fine"]
+    requests = [request(word, complete=complete) for word in words]
+    with Pool("fake", workers=2, limits=limits, trial_run=trial_run) as pool:
+        answers = list(pool.run(requests, seen.add))
+    assert trial_run.used_up
+    assert cpu_of_children() - before < 4 + 2 + 2  # a second more for each child, and their start
+    assert answers[0].outcome is LinkOutcome.ACCEPTED
+    assert {answer.outcome for answer in answers[1:]} == {LinkOutcome.TIMED_OUT}
+    # The last one had no time at all, and is not to be kept.
+    assert answers[-1].cpu_seconds is None
+    assert sum(map(len, words)) in seen
+
+
+def test_what_is_not_used_is_given_back() -> None:
+    trial_run = TrialRun(8.0)
+    with Pool("fake", workers=2, trial_run=trial_run) as pool:
+        for _ in range(10):
+            answers = pool.run([request("fine", complete=True), request("fine")] * 8)
+            assert {answer.outcome for answer in answers} == {LinkOutcome.ACCEPTED}
+
+
+def asked(cache: TrialCache, cpu_seconds: float, word: str) -> tuple[TrialOutcome, float]:
+    """What a linker with a cache answers in a new run, and the CPU time that it took."""
+    linker = Linker(Release(13, 0), "13.0.88", "fake", "path", "a test", True, "x86-64")
+    before = cpu_of_children()
+    with ExitStack() as stack:
+        (answer,) = CachedLinker(linker, cache, stack, TrialRun(cpu_seconds)).ask([request(word)])
+    return answer, cpu_of_children() - before
+
+
+def test_a_time_out_is_asked_again_where_there_is_more_time(tmp_path: Path) -> None:
+    cache = TrialCache(str(tmp_path / "trials"), Seal(b"a secret"))
+    first, took = asked(cache, 4.0, "spin")
+    assert (first.outcome, first.cpu_seconds) == ("timed out", 1.0)
+    assert first.reason == "it used up its time limit of 1 s of CPU"
+    assert took > 0.9
+    for cpu_seconds in (4.0, 2.0):
+        assert asked(cache, cpu_seconds, "spin") == (first, 0.0)
+    assert asked(cache, 8.0, "spin")[0].cpu_seconds == 2.0
 
 
 def test_garbage_is_a_crash() -> None:
@@ -438,7 +497,7 @@ def test_works_without_standard_output(program: Path) -> None:
 )
 def test_no_process_outlives_its_parent(program: Path, number: signal.Signals) -> None:
     with script(program, "hang") as process:
-        assert until(2, process.pid)
+        assert until(4, process.pid)  # two that fork, and their forks
         process.send_signal(number)
         process.communicate()
         assert until(0, process.pid)

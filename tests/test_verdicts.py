@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rules import image
 
+from ltocompat.commands.trial_advice import ended_trials
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
 from ltocompat.model.image import Compression, CudaLibrary, Host, ImageKind, Maker, Role, Skipped
@@ -17,6 +18,8 @@ from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key
 from ltocompat.model.verdict import Level, Result, Route, Verdict, worst
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.targets import parse
+from ltocompat.targets.linkers import Tool
+from ltocompat.trial.try_links import _LinkJob, _plan
 
 PLACE = Place("libexample.so")
 H100 = "driver=580.95.05,nvjitlink=13.0,gpu=h100"
@@ -223,6 +226,12 @@ def tried(
         (STRADDLING, "13.3", tried("accepted"), Verdict.OK, None),
         (STRADDLING, "13.3", tried("refused", "ltoir too new"), Verdict.FAIL, "LTO-01"),
         (STRADDLING, "13.3", tried("crashed"), Verdict.UNKNOWN, "TRIAL"),
+        (ltoir("lto_80", "13.3"), "13.3", tried("crashed"), Verdict.UNKNOWN, "TRIAL"),
+        # What ended early says nothing: the rules decide, and what was open stays so.
+        (STRADDLING, "13.3", tried("timed out"), Verdict.UNKNOWN, "TRIAL"),
+        (ltoir("lto_80", "13.3"), "13.3", tried("timed out"), Verdict.OK, "TRIAL"),
+        (ltoir("lto_80", "12.4"), "13.3", tried("timed out"), Verdict.UNDOCUMENTED, "TRIAL"),
+        (ltoir("lto_80", "13.4"), "13.3", tried("timed out"), Verdict.FAIL, "LTO-01"),
         (ltoir("lto_80", "12.4"), "13.3", tried("linked"), Verdict.UNDOCUMENTED, "LTO-02"),
         (ltoir("lto_80", "13.3"), "13.3", tried("refused"), Verdict.FAIL, "TRIAL-DISAGREES"),
         (ltoir("lto_80", "13.4"), "13.3", tried("linked"), Verdict.FAIL, "TRIAL-DISAGREES"),
@@ -252,6 +261,40 @@ def test_a_trial_settles_what_is_open_and_never_makes_a_verdict_better_than_docu
         assert not result.findings
     else:
         assert text in rules(result)
+
+
+@given(
+    arch=st.sampled_from(["lto_75", "lto_80", "lto_90", "lto_90a", "lto_100f"]),
+    releases=st.lists(
+        st.sampled_from(["11.8", "12.4", "12.9", "13.0", "13.3", "13.4"]), min_size=1, unique=True
+    ),
+    linker=st.sampled_from(["12.4", "12.9", "13.0", "13.3", "13.5"]),
+    gpu=st.sampled_from(["sm_80", "sm_90", "sm_100"]),
+    in_fatbin=st.booleans(),
+)
+def test_a_fragment_is_compiled_whole_where_the_rules_leave_it_open(
+    arch: str, releases: list[str], linker: str, gpu: str, *, in_fatbin: bool
+) -> None:
+    image = replace(ltoir(arch, *sorted(releases)), in_fatbin=in_fatbin)
+    module = group(image, registered=False)
+    plan = _plan(module.signature, _LinkJob(Tool.NVJITLINK, *parsed(linker, gpu)))
+    open_ = judged(module, target=f"driver=580,nvjitlink={linker},gpu={gpu}").verdict
+    if plan is not None and open_ is not Verdict.FAIL:
+        assert plan.compiled == (open_ is Verdict.UNKNOWN)
+
+
+def test_trials_that_ended_early_are_told_beside_the_answer() -> None:
+    trials = tried("timed out")
+    groups = [replace(group(STRADDLING, registered=False), trials=trials) for _ in range(2)]
+    notes = list(ended_trials(ArtifactSummary("libx.so", groups)))
+    assert [note.message.partition(";")[0] for note in notes] == [
+        "libx.so: 2 trials of nvJitLink 13.3.33 ended early: it says so"
+    ]
+    assert not list(ended_trials(ArtifactSummary("libx.so", [group(STRADDLING)])))
+
+
+def parsed(linker: str, gpu: str) -> tuple[Release, SmArch]:
+    return Release.parse(linker), SmArch.parse(gpu)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +340,7 @@ def test_what_needs_a_device_link_is_settled_by_nvlink_alone(
 
 @given(st.lists(st.sampled_from(list(Verdict))))
 def test_folding_takes_the_worst(verdicts: list[Verdict]) -> None:
-    assert worst(verdicts) == max(verdicts, default=Verdict.OK)
+    assert worst(verdicts) == max(verdicts, default=Verdict.NOT_FOR_GPU)
 
 
 ARTIFACTS = st.lists(

@@ -228,7 +228,7 @@ def matrix(
     cells: str, *, what: str = "nvJitLink", path: str = str(LIBRARY), tried: bool = False
 ) -> Matrix:
     """A matrix as a drawing: a letter a cell, a line a row."""
-    letters = dict(zip("oju?f", Verdict, strict=True))
+    letters = dict(zip("-oju?f", Verdict, strict=True))
     rows = cells.split()
     numbers = (75, 80, 86, 89, 90, 100, 120, 130)[: len(rows[0])]
     columns = tuple(f"sm_{number}" for number in numbers)

@@ -167,6 +167,11 @@ def run(arguments: list[str]) -> int:
         from ltocompat.report.exit_status import INTERRUPTED
 
         return INTERRUPTED
+    except SystemExit as error:
+        # The parser's own end where nobody reads what it prints, such as help.
+        if isinstance(error.__context__, BrokenPipeError):
+            raise error.__context__ from None
+        raise
     except Exception as error:
         code = _exit_code_of_words(error, arguments)
         if code is None:

@@ -1,37 +1,17 @@
 """``ltocompat env``."""
-# ruff: noqa: FBT002, PLR0917 - typer calls a verb by keyword
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import FindingFormat, Notes, Quiet, Verbose, Why
-from ltocompat.cli.output import terminal_width
+from ltocompat.cli.options import FindingFormat, Shown
 from ltocompat.cli.run_verb import run_verb
-from ltocompat.report import Options
+from ltocompat.cli.verb import verb
+from ltocompat.commands.options import EnvOptions
 from ltocompat.report.exit_of_verbs import EnvStatus
 
 
-def env(
-    save: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Also write the machine as a deploy target to a new TOML file."
-        ),
-    ] = None,
-    root: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Look at the file system below DIR, e.g. an image's."),
-    ] = None,
-    why: Why = False,
-    notes: Notes = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    form: FindingFormat = None,
-) -> int:
+@verb
+def env(*, options: EnvOptions, shown: Shown, form: FindingFormat = ()) -> int:
     """Tell what device code meets here: driver, GPUs, linkers.
 
     For example: ltocompat env --save here.toml
@@ -42,7 +22,5 @@ def env(
     from ltocompat.commands import env as command
     from ltocompat.report.verbs.env import REPORT
 
-    options = command.EnvOptions(root=root, save=save)
-    view = Options(terminal_width(), why=why or verbose, notes=notes or verbose, quiet=quiet)
-    writing = in_format(form, REPORT, view)
+    writing = in_format(form, REPORT, shown.view())
     return run_verb(command.run, options, writing, EnvStatus())

@@ -1,5 +1,4 @@
 """``ltocompat explain``."""
-# ruff: noqa: FBT002 - typer calls a verb by keyword
 
 from __future__ import annotations
 
@@ -7,12 +6,15 @@ import os
 import sys
 from typing import Annotated
 
-import typer
+from msgspec.structs import replace
 
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format
 from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.verb import verb
+from ltocompat.commands.options import Argument, ExplainOptions, Option
+from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.place import Place
 from ltocompat.report import Options
 from ltocompat.report.exit_status import ExitStatus
@@ -27,27 +29,23 @@ def _rule_ids() -> list[str]:
     return list(rule_ids())
 
 
+@verb
 def explain(
+    *,
     words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="RULE|TEXT... [PATH...]",
-            autocompletion=_rule_ids,
-            help="A rule (PTX-01), an error (209, CUDA_ERROR_...) or its text, or - to read one; "
+        tuple[str, ...],
+        Argument(
+            "A rule (PTX-01), an error (209, CUDA_ERROR_...) or its text, or - to read one; "
             "then files to look for the cause in.",
+            metavar="RULE|TEXT... [PATH...]",
+            complete=_rule_ids,
         ),
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="List every rule.")] = False,
+    ] = (),
+    options: ExplainOptions,
     full: Annotated[
-        bool, typer.Option("--full", help="Add all that the catalogue says of the rules.")
+        bool, Option("Add all that the catalogue says of the rules.", after="every")
     ] = False,
-    python: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PYTHON", help="Look for the cause in the packages of this interpreter."
-        ),
-    ] = None,
-    form: Format = None,
+    form: Format = (),
 ) -> int:
     """Say what causes an error text and what to do.
 
@@ -59,25 +57,31 @@ def explain(
     from ltocompat.commands import explain as command
     from ltocompat.report.verbs.explain import INDEX, REPORT
 
-    text, places = _parted(words or [])
-    options = command.ExplainOptions(
-        _read(text) if text else None, every=every, places=places, python=python
-    )
-    report = INDEX if every else REPORT
+    text, places = _parted(words)
+    options = replace(options, text=_read(text) if text else None, places=places)
+    report = INDEX if options.every else REPORT
     writing = in_format(form, report, Options(width=terminal_width(), why=full), places)
     return run_verb(command.run, options, writing, ExitStatus())
 
 
-def _parted(words: list[str]) -> tuple[list[str], tuple[str, ...]]:
+def _parted(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The words of the text, and the files that are named after them."""
     end = len(words)
     while end > 1 and words[end - 1] and os.path.exists(Place.parse(words[end - 1]).path):
         end -= 1
-    return words[:end], tuple(words[end:])
+    return words[:end], words[end:]
 
 
-def _read(words: list[str]) -> str:
-    """What was typed, or what standard input holds."""
-    if words != ["-"]:
+def _read(words: tuple[str, ...]) -> str:
+    """What was typed, or what standard input holds.
+
+    Raises:
+        UnreadableInput: it is closed, or no file.
+    """
+    if words != ("-",):
         return " ".join(words)
-    return sys.stdin.buffer.read(_LONGEST).decode("utf-8", "replace")
+    try:
+        return sys.stdin.buffer.read(_LONGEST).decode("utf-8", "replace")
+    except OSError as error:
+        reason = f"standard input can't be read ({error.strerror}); type the text"
+        raise UnreadableInput(reason) from error

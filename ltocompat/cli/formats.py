@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ltocompat.cli.options import choose
 from ltocompat.cli.output import colors_wanted
+from ltocompat.commands.options import StrPath
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.place import Place
 from ltocompat.report import FORMATS, Options, Report, Writable, write, writer
@@ -46,10 +47,10 @@ class Writing(Struct, frozen=True):
 
 
 def in_format(
-    texts: Sequence[str] | None,
+    texts: Sequence[str],
     verb_report: Report[Any],
     options: Options,
-    inputs: Iterable[str] = (),
+    inputs: Iterable[StrPath] = (),
 ) -> Writing:
     """How a verb's records are written in the formats that were asked for.
 
@@ -62,7 +63,7 @@ def in_format(
     Raises:
         UsageError: a format is not known, or two go to one place, or one would replace an input.
     """
-    requests = read_formats(texts or (), verb_report.formats)
+    requests = read_formats(texts, verb_report.formats)
     options = replace(options, color=colors_wanted())
     refuse_to_replace(requests, inputs)
     writes: Callable[..., None] = functools.partial(write_all, requests, verb_report, options)
@@ -141,13 +142,13 @@ def write_all(
     write(name, report, kept, output, options)
 
 
-def refuse_to_replace(requests: Sequence[FormatRequest], inputs: Iterable[str]) -> None:
+def refuse_to_replace(requests: Sequence[FormatRequest], inputs: Iterable[StrPath]) -> None:
     """See that no report replaces what it is about.
 
     Raises:
         UsageError: one would.
     """
-    read = {os.path.realpath(Place.parse(path).path) for path in inputs}
+    read = {os.path.realpath(Place.parse(os.fspath(path)).path) for path in inputs}
     for request in requests:
         if request.file is not None and os.path.realpath(request.file) in read:
             raise UsageError(

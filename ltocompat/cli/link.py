@@ -1,63 +1,36 @@
 """``ltocompat link``."""
-# ruff: noqa: FBT002, PLR0917 - typer calls a verb by keyword
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from msgspec.structs import replace
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import (
-    FindingFormat,
-    InstallLinkers,
-    Kinds,
-    Linkers,
-    NvJitLinks,
-    RequireSandbox,
-)
+from ltocompat.cli.options import KIND, FindingFormat, ImageChoice, Sandbox
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.verb import verb
+from ltocompat.commands.options import LinkOptions, Option
 from ltocompat.report import Options
 from ltocompat.report.exit_of_verbs import LinkStatus
-from ltocompat.scan.filters import ImageFilter
 
 
+@verb
 def link(
-    places: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="PLACE...",
-            help="LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in files.",
+    *,
+    options: LinkOptions,
+    nvjitlink: Annotated[
+        tuple[str, ...],
+        Option(
+            "nvJitLink to ask: 12.4, 12.4.127 or a path; repeat it to compare (default: newest).",
+            metavar="VERSION",
+            after="linkers",
         ),
-    ],
-    arch: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SM", help="The link's target, e.g. sm_90; --each takes each image's."
-        ),
-    ] = None,
-    linker: Linkers = None,
-    nvjitlink: NvJitLinks = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="Write the linked cubin to a new file."
-        ),
-    ] = None,
-    each: Annotated[
-        bool, typer.Option("--each", help="Try every image apart instead of all together.")
-    ] = False,
-    add_only: Annotated[
-        bool,
-        typer.Option(
-            "--add-only", help="With --each: only add it; fast, tells of LTO-IR versions."
-        ),
-    ] = False,
-    kind: Kinds = None,
-    install_linkers: InstallLinkers = False,
-    _require_sandbox: RequireSandbox = False,
-    form: FindingFormat = None,
+    ] = (),
+    kind: Annotated[tuple[str, ...], replace(KIND, after="add_only")] = (),
+    sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
+    form: FindingFormat = (),
 ) -> int:
     """Link inputs with real linkers, and say what that costs.
 
@@ -68,21 +41,12 @@ def link(
     No GPU and no driver is needed; nvJitLink and nvlink run in processes of their own. Exit code 1
     says that some link did not succeed. --kind links the images of that kind alone.
     """
-    where = ImageFilter.parse(kinds=kind or ())
+    where = ImageChoice(kind=kind).filter()
     from ltocompat.commands import link as command
     from ltocompat.report.verbs.link import REPORT
 
-    streams = Output(lines=True)
-    options = command.LinkOptions(
-        tuple(places),
-        arch=arch,
-        linkers=(*(linker or ()), *(f"nvjitlink={version}" for version in nvjitlink or ())),
-        each=each,
-        add_only=add_only,
-        output=output,
-        install_linkers=install_linkers,
-        where=where or None,
-        progress=streams.progress,
-    )
-    writing = in_format(form, REPORT, Options(width=terminal_width()), places)
+    streams = Output()
+    linkers = (*options.linkers, *(f"nvjitlink={version}" for version in nvjitlink))
+    options = replace(options, linkers=linkers, where=where)
+    writing = in_format(form, REPORT, Options(width=terminal_width()), options.places)
     return run_verb(command.run, options, writing, LinkStatus(), streams)

@@ -2,7 +2,6 @@
 
 The words behind ``ltocompat nvjitlink`` are versions, and its JSON is ``ltocompat/nvjitlink/v1``.
 """
-# ruff: noqa: FBT002 - typer calls a verb by keyword
 
 from __future__ import annotations
 
@@ -12,8 +11,10 @@ import typer
 
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format, VerbCommand
-from ltocompat.cli.output import Output, terminal_width
+from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.verb import verb
+from ltocompat.commands.options import Argument, InstallOptions, RemoveOptions
 from ltocompat.report import Options
 from ltocompat.report.exit_status import ExitStatus
 
@@ -31,28 +32,36 @@ nvjitlink = typer.Typer(
     hidden=True,
 )
 
-Wanted = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="LINKER=VERSION...",
-        help="nvjitlink=12.4 (of which the newest patch level), nvlink=13.5.37, nvlink=all.",
-    ),
-]
+
+def _nvjitlinks(versions: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"nvjitlink={version}" for version in versions)
+
+
 Versions = Annotated[
-    list[str],
-    typer.Argument(
+    tuple[str, ...],
+    Argument(
+        "12.4 (of which the newest patch level), 12.4.127, or all.",
         metavar="VERSION...",
-        help="12.4 (of which the newest patch level), 12.4.127, or all.",
+        parse=_nvjitlinks,
     ),
 ]
-AllowUnknown = Annotated[
-    bool,
-    typer.Option("--allow-unknown", help="Also install versions that no sum is known to check by."),
-]
+
+
+class NvJitLinkRemoval(RemoveOptions, frozen=True):
+    """Which nvJitLinks to remove."""
+
+    wanted: Versions
+
+
+class NvJitLinkInstallation(InstallOptions, frozen=True, kw_only=True):
+    """Which nvJitLinks to install."""
+
+    wanted: Versions
 
 
 @linkers.command("list", cls=VerbCommand)
-def list_(form: Format = None) -> int:
+@verb
+def list_(*, form: Format = ()) -> int:
     """List the nvJitLinks and nvlinks that this machine reaches.
 
     For example: ltocompat linkers list --format json
@@ -68,7 +77,8 @@ def list_(form: Format = None) -> int:
 
 
 @linkers.command(cls=VerbCommand)
-def install(wanted: Wanted, allow_unknown: AllowUnknown = False, form: Format = None) -> int:
+@verb
+def install(*, options: InstallOptions, form: Format = ()) -> int:
     """Install linkers for trials, in a cache apart.
 
     For example: ltocompat linkers install nvjitlink=13.4 nvlink=13.5
@@ -80,16 +90,13 @@ def install(wanted: Wanted, allow_unknown: AllowUnknown = False, form: Format = 
     from ltocompat.commands import linkers as command
     from ltocompat.report.verbs.linkers import CHANGES
 
-    output = Output()
-    options = command.InstallOptions(
-        tuple(wanted), allow_unknown=allow_unknown, progress=output.progress
-    )
     writing = in_format(form, CHANGES, Options(width=terminal_width()))
-    return run_verb(command.run_install, options, writing, ExitStatus(), output)
+    return run_verb(command.run_install, options, writing, ExitStatus())
 
 
 @linkers.command(cls=VerbCommand)
-def remove(wanted: Wanted, form: Format = None) -> int:
+@verb
+def remove(*, options: RemoveOptions, form: Format = ()) -> int:
     """Remove linkers that were installed for trials, and no others.
 
     For example: ltocompat linkers remove nvjitlink=all
@@ -98,11 +105,12 @@ def remove(wanted: Wanted, form: Format = None) -> int:
     from ltocompat.report.verbs.linkers import CHANGES
 
     writing = in_format(form, CHANGES, Options(width=terminal_width()))
-    return run_verb(command.run_remove, command.RemoveOptions(tuple(wanted)), writing, ExitStatus())
+    return run_verb(command.run_remove, options, writing, ExitStatus())
 
 
 @nvjitlink.command("list", cls=VerbCommand)
-def list_nvjitlinks(form: Format = None) -> int:
+@verb
+def list_nvjitlinks(*, form: Format = ()) -> int:
     """The same as ``ltocompat linkers list``, of nvJitLink alone."""
     from ltocompat.commands import linkers as command
     from ltocompat.report.verbs.linkers import NVJITLINK_LISTING
@@ -114,31 +122,22 @@ def list_nvjitlinks(form: Format = None) -> int:
 
 
 @nvjitlink.command("install", cls=VerbCommand)
-def install_nvjitlinks(
-    versions: Versions, allow_unknown: AllowUnknown = False, form: Format = None
-) -> int:
+@verb
+def install_nvjitlinks(*, options: NvJitLinkInstallation, form: Format = ()) -> int:
     """The same as ``ltocompat linkers install nvjitlink=VERSION``."""
     from ltocompat.commands import linkers as command
     from ltocompat.report.verbs.linkers import NVJITLINK_CHANGES
 
-    output = Output()
-    options = command.InstallOptions(
-        _nvjitlinks(versions), allow_unknown=allow_unknown, progress=output.progress
-    )
     writing = in_format(form, NVJITLINK_CHANGES, Options(width=terminal_width()))
-    return run_verb(command.run_install, options, writing, ExitStatus(), output)
+    return run_verb(command.run_install, options, writing, ExitStatus())
 
 
 @nvjitlink.command("remove", cls=VerbCommand)
-def remove_nvjitlinks(versions: Versions, form: Format = None) -> int:
+@verb
+def remove_nvjitlinks(*, options: NvJitLinkRemoval, form: Format = ()) -> int:
     """The same as ``ltocompat linkers remove nvjitlink=VERSION``."""
     from ltocompat.commands import linkers as command
     from ltocompat.report.verbs.linkers import NVJITLINK_CHANGES
 
     writing = in_format(form, NVJITLINK_CHANGES, Options(width=terminal_width()))
-    options = command.RemoveOptions(_nvjitlinks(versions))
     return run_verb(command.run_remove, options, writing, ExitStatus())
-
-
-def _nvjitlinks(versions: list[str]) -> tuple[str, ...]:
-    return tuple(f"nvjitlink={version}" for version in versions)

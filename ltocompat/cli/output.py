@@ -5,48 +5,42 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import time
-from typing import TYPE_CHECKING
 
+from ltocompat.model.failure import PacedProgress, Progress
 from ltocompat.report import Writable
 from ltocompat.report.streams import Answer
 from ltocompat.report.text import binary_size, clip_middle, escape
 
-if TYPE_CHECKING:
-    from ltocompat.model.failure import Progress
-
-
 _PATIENCE = 1.0  # seconds of work before the line appears
 _PERIOD = 0.1  # seconds between two states of it
-_LINES_PERIOD = 10.0  # seconds between two lines where nothing can be written over
+_LINES_PATIENCE = 5.0  # seconds of work before the first line where nothing can be written over
+_LINES_PERIOD = (
+    60.0  # seconds between two such lines at most; before, each comes after twice the time
+)
 
 
-class ProgressLine:
-    """Shows how far the current file is read, on a terminal.
+class ProgressLine(PacedProgress):
+    """Shows how far the current file is read or tried.
 
-    Args:
-        lines: where standard error is no terminal, write a line every 10 seconds; else nothing.
+    On a terminal that is one line, which is written over; else it is a line now and then.
     """
 
-    def __init__(self, *, lines: bool = False) -> None:
+    def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
-        self._lines = lines and not self._terminal
-        self._next = time.monotonic() + (_LINES_PERIOD if self._lines else _PATIENCE)
+        super().__init__(_PATIENCE if self._terminal else _LINES_PATIENCE)
         self._shown = 0
 
-    def __call__(self, progress: Progress) -> None:
-        """Take note of ``progress`` and show it when it is time to."""
-        if not self._terminal and not self._lines:
-            return
-        now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + (_LINES_PERIOD if self._lines else _PERIOD)
-        if self._lines:
+    def pause(self, elapsed: float) -> float:
+        """See ``PacedProgress``."""
+        return _PERIOD if self._terminal else min(elapsed, _LINES_PERIOD)
+
+    def show(self, progress: Progress) -> None:
+        """See ``PacedProgress``."""
+        if self._terminal:
+            self._write_over(progress)
+        else:
             sys.stderr.write(f"{_state(progress)}{escape(progress.path)}\n")
             sys.stderr.flush()
-        else:
-            self._show(progress)
 
     def erase(self) -> None:
         """Take the line away."""
@@ -56,7 +50,7 @@ class ProgressLine:
             sys.stderr.flush()
             self._shown = 0
 
-    def _show(self, progress: Progress) -> None:
+    def _write_over(self, progress: Progress) -> None:
         done = _state(progress)
         room = shutil.get_terminal_size().columns - 1 - len(done)
         text = done + clip_middle(escape(progress.path), max(room, 8))
@@ -107,23 +101,18 @@ class Output:
     Attributes:
         answer: standard output.
         messages: standard error, for sentences.
-        progress: the line on standard error; None where that is no terminal and there are no lines.
+        progress: what is shown on standard error of how far the work is.
     """
 
-    def __init__(self, *, lines: bool = False) -> None:
-        """``lines``: where standard error is no terminal, write a line now and then instead."""
+    def __init__(self) -> None:
         self.answer: Writable = Answer(sys.stdout)
         self.messages: Writable = sys.stderr
-        self.progress: ProgressLine | None = None
+        self.progress = ProgressLine()
         if sys.stderr.isatty():
-            self.progress = ProgressLine()
             self.messages = _AfterErasing(sys.stderr, self.progress)
             if sys.stdout.isatty():
                 self.answer = _AfterErasing(self.answer, self.progress)
-        elif lines:
-            self.progress = ProgressLine(lines=True)
 
     def close(self) -> None:
         """Take the progress line away."""
-        if self.progress is not None:
-            self.progress.erase()
+        self.progress.erase()

@@ -1,55 +1,41 @@
 """``ltocompat require``."""
-# ruff: noqa: FBT002, PLR0917 - typer calls a verb by keyword
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import typer
 from msgspec.structs import replace
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import (
-    Format,
-    InstallLinkers,
-    Paths,
-    RequireSandbox,
-    TrialLink,
-    choose,
-)
-from ltocompat.cli.output import Output, terminal_width
+from ltocompat.cli.options import Format, Sandbox
+from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.verb import verb
+from ltocompat.commands.options import Option, RequireOptions
 from ltocompat.model.requirement import DESTINATIONS
 from ltocompat.report import Options
 from ltocompat.report.exit_of_verbs import RequireStatus
 
 
+@verb
 def require(
-    paths: Paths,
-    together: Annotated[
-        bool,
-        typer.Option("--together", help="Say what one link of all that these paths hold needs."),
-    ] = False,
-    trial_link: TrialLink = False,
-    install_linkers: InstallLinkers = False,
-    _require_sandbox: RequireSandbox = False,
+    *,
+    options: RequireOptions,
+    sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
     paste_for: Annotated[
         str | None,
-        typer.Option(
-            "--for",
-            metavar="|".join(DESTINATIONS),
-            help="Print only the lines to paste there, as they go into the file.",
-            autocompletion=lambda: list(DESTINATIONS),
+        Option(
+            "Print only the lines to paste there, as they go into the file.",
+            flags=("--for",),
+            choices=tuple(DESTINATIONS),
         ),
     ] = None,
-    why: Annotated[
-        bool, typer.Option("--why", help="Show which rules say so, and from which bytes.")
-    ] = False,
+    why: Annotated[bool, Option("Show which rules say so, and from which bytes.")] = False,
     quiet: Annotated[
-        bool, typer.Option("-q", "--quiet", help="Show one line an artifact, without tables.")
+        bool, Option("Show one line an artifact, without tables.", flags=("-q", "--quiet"))
     ] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="The same as --why.")] = False,
-    form: Format = None,
+    verbose: Annotated[bool, Option("The same as --why.", flags=("-v", "--verbose"))] = False,
+    form: Format = (),
 ) -> int:
     """Say which driver, nvJitLink and GPUs device code needs.
 
@@ -61,18 +47,9 @@ def require(
     from ltocompat.commands import require as command
     from ltocompat.report.verbs.require import REPORT
 
-    output = Output()
-    options = command.RequireOptions(
-        tuple(paths),
-        trial_link=trial_link,
-        install_linkers=install_linkers,
-        progress=output.progress,
-        together=together,
-    )
     view = Options(terminal_width(), why=why or verbose, quiet=quiet)
     if paste_for is not None:
         # A line that is broken can't be pasted.
-        where = choose("--for", paste_for, DESTINATIONS)
-        view = replace(view, width=None, paste_for=where)
-    writing = in_format(form, REPORT, view, paths)
-    return run_verb(command.run, options, writing, RequireStatus(), output)
+        view = replace(view, width=None, paste_for=paste_for)
+    writing = in_format(form, REPORT, view, options.paths)
+    return run_verb(command.run, options, writing, RequireStatus())

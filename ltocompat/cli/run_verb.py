@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ltocompat.cli.formats import Writing
 from ltocompat.cli.output import Output
 from ltocompat.model.failure import Failure
@@ -14,7 +17,7 @@ from ltocompat.model.watchdog import Overdue
 from ltocompat.report.exit_status import CLOSED_PIPE, INTERNAL, INTERRUPTED, ExitStatus, tell
 from ltocompat.report.streams import AnswerLost, flush_answer
 
-Opts = TypeVar("Opts")  # the options of a verb; its records are whatever its report takes
+Opts = TypeVar("Opts", bound=Struct)  # its records are whatever its report takes
 
 
 def run_verb(
@@ -29,12 +32,14 @@ def run_verb(
     Args:
         command: gives the records; what it raises at once ends the run, what it raises later ends
             the records as a ``Failure``.
-        options: what it is called with.
+        options: what it is called with; where it tells of its progress, ``output`` hears it.
         writing: how they are written.
         status: what the records make of the exit code.
-        output: where all goes, with the progress line that the options know.
+        output: where all goes, with a progress line.
     """
     output = output or Output()
+    if hasattr(options, "progress"):
+        options = replace(options, progress=output.progress)
     begun = False
     try:
         records = status.watch(command(options), output.messages)

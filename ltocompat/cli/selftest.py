@@ -1,32 +1,19 @@
 """``ltocompat selftest``."""
-# ruff: noqa: FBT002 - typer calls a verb by keyword
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import Format, InstallLinkers
+from ltocompat.cli.options import Format
 from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.verb import verb
+from ltocompat.commands.options import SelfTestOptions
 from ltocompat.report import Options
 from ltocompat.report.exit_of_verbs import SelfTestStatus
 
 
-def selftest(
-    nvjitlink: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VERSION",
-            help="nvJitLink to link with: 12.4, 12.4.127 or a path (default: the one that programs "
-            "of this Python get, else the newest installed for trials).",
-        ),
-    ] = None,
-    install_linkers: InstallLinkers = False,
-    form: Format = None,
-) -> int:
+@verb
+def selftest(*, options: SelfTestOptions, form: Format = ()) -> int:
     """Compile, link, load and run here, and say where it stops.
 
     For example: ltocompat selftest --nvjitlink 12.4
@@ -41,6 +28,5 @@ def selftest(
     from ltocompat.commands import selftest as command
     from ltocompat.report.verbs.selftest import REPORT
 
-    options = command.SelfTestOptions(nvjitlink, install_linkers)
     writing = in_format(form, REPORT, Options(width=terminal_width()))
     return run_verb(command.run, options, writing, SelfTestStatus())

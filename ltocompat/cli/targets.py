@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format
 from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.verb import verb
+from ltocompat.commands.options import TargetsOptions
 from ltocompat.report import Options
 from ltocompat.report.exit_status import ExitStatus
 
 
-def targets(
-    word: Annotated[
-        str | None,
-        typer.Argument(metavar="[WORD]", help="Only what has this word: hopper, 4090, 12.4, R550."),
-    ] = None,
-    form: Format = None,
-) -> int:
+@verb
+def targets(*, options: TargetsOptions, form: Format = ()) -> int:
     """List the GPUs, drivers and releases of deploy targets.
 
     For example: ltocompat targets hopper
@@ -29,4 +22,4 @@ def targets(
     from ltocompat.report.verbs.targets import REPORT
 
     writing = in_format(form, REPORT, Options(terminal_width()))
-    return run_verb(command.run, command.TargetsOptions(word), writing, ExitStatus())
+    return run_verb(command.run, options, writing, ExitStatus())

@@ -14,8 +14,10 @@ from msgspec.structs import replace
 from ltocompat.commands.check import Paths
 from ltocompat.commands.failures import OnError, answers, with_failures
 from ltocompat.commands.name_kernels import with_kernel_names
+from ltocompat.commands.options import AuditOptions, options_of
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
 from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
+from ltocompat.commands.policy.fingerprint import path_in_project
 from ltocompat.commands.policy.gate import Audited, audited
 from ltocompat.commands.policy.problems import policy_problems, should_hold_code
 from ltocompat.commands.policy.provided import without_provided
@@ -23,6 +25,8 @@ from ltocompat.commands.policy.reading import nearest_policy, read_policy
 from ltocompat.commands.policy.values import Policy
 from ltocompat.commands.policy.variants import with_named_variants
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.trial_advice import ended_trials
+from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, Note, Progress, reporter
@@ -30,56 +34,24 @@ from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET, THIS_MACHINE, Target
-from ltocompat.model.verdict import Result, Route, Verdict
+from ltocompat.model.verdict import Result, Route
 from ltocompat.model.words import count
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import Artifact, results
-from ltocompat.scan.kept_members import KeptMembers
 from ltocompat.scan.summary_cache import Key, SummaryCache
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import obtain
 from ltocompat.trial.cached_linker import TrialCache
 from ltocompat.trial.module_trial import all_of
 from ltocompat.trial.narrow_makers import MakerNarrower
+from ltocompat.trial.trial_run import TrialRun
 from ltocompat.trial.try_links import LinkTrial
 
 DIST = os.path.join("dist", "*")
 _NO_BASELINE = Baseline()
-
-
-class AuditOptions(Struct, frozen=True):
-    """What to audit, and how.
-
-    Attributes:
-        paths: files, folders, packages or places; none: what was built into ``dist``.
-        policy: a value, or the file that has it; None: as ``audit`` says.
-        baseline: findings that are known and do not count, or the file that has them.
-        write_baseline: the file that is written with what is found; all that it has is known then.
-        outputs: files that reports go to, which may not be what is audited.
-        fail_on: the mildest verdict that counts; None: the policy's.
-        trial_link: ask the nvJitLinks that the targets name, whatever the policy says.
-        trial_load: ask the driver of this machine, likewise.
-        allow_empty: pass where there is no device code, or no file at all.
-        beside, install_linkers, cache, limits, progress: as the arguments of ``audit``.
-    """
-
-    paths: tuple[str | os.PathLike[str], ...] = ()
-    policy: Policy | str | os.PathLike[str] | None = None
-    baseline: Baseline | str = _NO_BASELINE
-    write_baseline: str | None = None
-    outputs: tuple[str, ...] = ()
-    fail_on: Verdict | None = None
-    trial_link: bool = False
-    trial_load: bool = False
-    allow_empty: bool = False
-    beside: tuple[str | os.PathLike[str], ...] = ()
-    install_linkers: bool = False
-    cache: bool = True
-    limits: Limits = DEFAULT_LIMITS
-    progress: Callable[[Progress], None] | None = None
 
 
 class AuditScope(Struct, frozen=True):
@@ -88,12 +60,20 @@ class AuditScope(Struct, frozen=True):
     Attributes:
         policy: the policy, with the options of this run.
         baseline: what is known.
-        no_files: there is no file at all.
     """
 
     policy: Policy
     baseline: Baseline
-    no_files: bool = False
+
+    def notes(self) -> Iterator[Note]:
+        """What is to be said of the baseline itself."""
+        path = self.baseline.source
+        if self.baseline.older:
+            yield Note(
+                f"{path} is a baseline of an older form, which names no GPU, no number of modules "
+                "and no version: it forgives what is wrong wherever an artifact goes, and nothing "
+                f"else; write it anew with: ltocompat audit --write-baseline {path}"
+            )
 
 
 def audit(
@@ -133,17 +113,7 @@ def audit(
         UsageError: there is a mistake in the policy; a place has no meaning.
         Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand.
     """
-    paths = [paths] if isinstance(paths, str | os.PathLike) else paths
-    options = AuditOptions(
-        tuple(paths),
-        policy,
-        baseline,
-        beside=tuple(beside),
-        install_linkers=install_linkers,
-        cache=cache,
-        limits=limits,
-        progress=progress,
-    )
+    options = options_of(AuditOptions, locals())
     scope = AuditScope(_with_machine(_policy(policy)), baseline)
     found: Iterator[Audited | Required]
     found = answers(_audited(options, options.paths, scope), on_error)
@@ -162,7 +132,7 @@ def run(options: AuditOptions) -> Iterable[AuditScope | Audited | Required | Fai
     baseline = options.baseline
     if isinstance(baseline, str):
         baseline = read_baseline(baseline)
-    scope = AuditScope(policy, baseline, no_files=not any(map(_holds_a_file, files)))
+    scope = AuditScope(policy, baseline or _NO_BASELINE)
     if options.write_baseline is None:
         return _with_scope(options, files, scope)
     found = _audited(options, files, scope)
@@ -220,7 +190,7 @@ def _files(options: AuditOptions, policy: Policy) -> tuple[str | os.PathLike[str
             replace it.
     """
     otherwise = ", or let that pass with --allow-empty"
-    files = matching_files(options.paths, policy, otherwise)
+    files = matching_files(options.paths, policy, otherwise, allow_empty=options.allow_empty)
     audited_files = {os.path.realpath(file) for file in files}
     for output in options.outputs:
         if os.path.realpath(output) in audited_files:
@@ -229,62 +199,64 @@ def _files(options: AuditOptions, policy: Policy) -> tuple[str | os.PathLike[str
 
 
 def matching_files(
-    paths: Sequence[str | os.PathLike[str]], policy: Policy, otherwise: str = ""
+    paths: Sequence[str | os.PathLike[str]],
+    policy: Policy,
+    otherwise: str = "",
+    *,
+    allow_empty: bool = False,
 ) -> tuple[str | os.PathLike[str], ...]:
     """The files at paths and patterns; none of them: what was built beside the policy.
 
     Args:
         paths: what was named.
-        policy: whether there may be none, and where to look.
+        policy: where to look.
         otherwise: what else to do where there are none.
+        allow_empty: there may be none, whatever the policy says of device code.
 
     Raises:
         UsageError: there are none, and that may not be.
     """
     built = os.path.join(glob.escape(os.path.dirname(policy.source)), DIST)
-    return tuple(file for path in paths or (built,) for file in _matching(path, policy, otherwise))
+    files: list[str | os.PathLike[str]] = []
+    for path in paths or (built,):
+        found = _matching(path)
+        if not found and not allow_empty:
+            raise UsageError(f"{path} holds no file; build first, or name a package{otherwise}")
+        files += found
+    return tuple(files)
 
 
-def _matching(
-    path: str | os.PathLike[str], policy: Policy, otherwise: str
-) -> Sequence[str | os.PathLike[str]]:
-    """The files that a pattern means; whatever is there by that very name is meant.
-
-    Raises:
-        UsageError: it matches nothing, and that may not be.
-    """
+def _matching(path: str | os.PathLike[str]) -> Sequence[str | os.PathLike[str]]:
+    """The files that a pattern means; whatever is there by that very name is meant."""
     text = os.fspath(path)
     if not any(char in text for char in "*?[") or os.path.lexists(Place.parse(text).path):
         return (path,)
-    found = sorted(glob.glob(text, recursive=True))
-    if not found and not policy.allow_empty:
-        raise UsageError(f"{text} holds no file; build first, or name a package{otherwise}")
-    return found
-
-
-def _holds_a_file(path: str | os.PathLike[str]) -> bool:
-    return not os.path.isdir(path) or any(names for _, _, names in os.walk(path))
+    return sorted(glob.glob(text, recursive=True))
 
 
 def _with_scope(
     options: AuditOptions, files: Sequence[str | os.PathLike[str]], scope: AuditScope
-) -> Iterator[AuditScope | Audited | Required | Failure]:
+) -> Iterator[AuditScope | Audited | Required | Failure | Note]:
     yield scope
+    yield from scope.notes()
     yield from _audited(options, files, scope)
 
 
 def _with_new_baseline(
-    records: Sequence[Audited | Required | Failure], scope: AuditScope, path: str
+    records: Sequence[Audited | Required | Failure | Note], scope: AuditScope, path: str
 ) -> list[AuditScope | Audited | Required | Failure | Note]:
     """Write what was found as a baseline; from then on all that it has is known."""
     results = [record for record in records if isinstance(record, Audited)]
-    number = write_baseline(path, [result.not_ignored() for result in results])
+    number = write_baseline(path, [result.not_excepted() for result in results])
     scope = replace(scope, baseline=read_baseline(path))
     rebased = [
-        audited(record.checked, scope.policy, scope.baseline)
-        if isinstance(record, Audited)
-        else record
+        again
         for record in records
+        for again in (
+            audited([record.checked], scope.policy, scope.baseline)
+            if isinstance(record, Audited)
+            else [record]
+        )
     ]
     failures = [record for record in rebased if isinstance(record, Failure)]
     others = [record for record in rebased if not isinstance(record, Failure)]
@@ -294,25 +266,24 @@ def _with_new_baseline(
 
 def _audited(
     options: AuditOptions, files: Sequence[str | os.PathLike[str]], scope: AuditScope
-) -> Iterator[Audited | Required | Failure]:
+) -> Iterator[Audited | Required | Failure | Note]:
     policy = scope.policy
     packages = Packages(files, options.beside, options.limits)
     with ExitStack() as stack:
-        kept = KeptMembers()
+        kept = MemberCache()
         for summary in policy_summaries(stack, options, files, policy, kept):
             if isinstance(summary, Failure):
                 yield summary
                 continue
+            yield from ended_trials(summary)
             package = package_of(summary.path, options.limits)
             known = with_named_variants(summary, policy.variants)
             known = without_provided(known, policy, package)
             requirement = required(known)
             yield requirement
             found = list(results_of(known, package, policy, packages, requirement))
-            name = str(package or "")
-            for result in with_kernel_names(found, options.limits, policy.ignores, kept):
-                named = replace(result, distribution=name)
-                yield audited(named, policy, scope.baseline)
+            named = with_kernel_names(found, options.limits, policy.exceptions, kept)
+            yield from audited(named, policy, scope.baseline)
 
 
 def policy_summaries(
@@ -320,34 +291,40 @@ def policy_summaries(
     options: AuditOptions,
     files: Sequence[str | os.PathLike[str]],
     policy: Policy,
-    members: KeptMembers | None = None,
+    members: MemberCache | None = None,
 ) -> Iterable[ArtifactSummary | Failure]:
     """What lies in the files, with the trial links of the policy, which end with ``stack``.
 
     ``members`` gets what is unpacked, for a second look at it.
     """
     settings = ScanSettings(
-        limits=options.limits, progress=reporter(options.progress), kept=members
+        limits=options.limits,
+        progress=reporter(options.progress),
+        kept=members,
+        allow_empty=options.allow_empty,
     )
     scan = ScanOptions(settings, policy.every_target or None, for_require=True, apart=True)
+    trial_run = TrialRun.of(options.limits, options.progress)
     if policy.here is not None:
         # Imported here: most audits ask no driver.
         from ltocompat.trial.try_loads import LoadTrial
 
-        scan = replace(scan, tries=stack.enter_context(LoadTrial(policy.here.name)).for_file)
+        load_trial = LoadTrial(policy.here.name, trial_run)
+        scan = replace(scan, tries=stack.enter_context(load_trial).for_file)
     if policy.trial_links and policy.targets:
         link_trial = LinkTrial(
             policy.targets,
             install_missing=options.install_linkers,
             cache=TrialCache.of() if options.cache else None,
             only=policy.trial_releases or None,
+            trial_run=trial_run,
         )
         kept = SummaryCache.of() if options.cache and policy.here is None else None
         return _TriedSummaries(scan, stack.enter_context(link_trial), kept).summaries(files)
     if policy.trial_links:
         # Nobody's linkers are named: those are asked that tell who made the LTO-IR.
         ask = functools.partial(obtain, install_missing=options.install_linkers)
-        scan = replace(scan, narrower=stack.enter_context(MakerNarrower(ask)))
+        scan = replace(scan, narrower=stack.enter_context(MakerNarrower(ask, trial_run)))
     return with_failures(functools.partial(summaries, files, scan))
 
 
@@ -367,6 +344,19 @@ def results_of(
         packages: what packages promise.
         requirement: what it asks for.
     """
+    project = os.path.dirname(policy.source) or "."
+    known_as = path_in_project(summary.path, project) if policy.given else ""
+    for result in _results_of(summary, package, policy, packages, requirement):
+        yield replace(result, distribution=str(package or ""), known_as=known_as)
+
+
+def _results_of(
+    summary: ArtifactSummary,
+    package: Package | None,
+    policy: Policy,
+    packages: Packages,
+    requirement: Required,
+) -> Iterator[Result]:
     promise = policy.promise if should_hold_code(policy, summary, package) else None
     problems = packages.problems(summary, package, requirement, promise)
     problems = (*policy_problems(policy, summary, requirement, package), *problems)

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import enum
 from collections import Counter
 
 from ltocompat.commands.audit import AuditScope
 from ltocompat.commands.policy.gate import Audited, Standing
-from ltocompat.commands.policy.values import Ignore
+from ltocompat.commands.policy.values import PolicyException
 from ltocompat.model.failure import Failure
 from ltocompat.model.requirement import Required
-
-
-class Outcome(enum.StrEnum):
-    """What an audit comes to."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    UNDECIDED = "undecided"
+from ltocompat.model.verdict import Outcome, Verdict, outcome, worst
 
 
 class AuditTally:
@@ -27,19 +19,16 @@ class AuditTally:
         scope: what the results are held to.
 
     Attributes:
-        failed: something counts.
         standings: how many findings stand where.
         failures: paths that gave no answer.
     """
 
     def __init__(self, scope: AuditScope) -> None:
-        self.failed = False
         self.standings: Counter[Standing] = Counter()
         self._scope = scope
-        self._used: set[Ignore] = set()
+        self._used: set[PolicyException] = set()
         self.failures: list[Failure] = []
-        self._undecided = False
-        self._holds_nothing = True
+        self._worst = Verdict.NOT_FOR_GPU
 
     def take(self, record: Audited | Required | Failure) -> None:
         """Count a record."""
@@ -49,33 +38,25 @@ class AuditTally:
             self._take_result(record)
 
     def _take_result(self, audited: Audited) -> None:
-        self.failed |= audited.failed
-        self._undecided |= audited.undecided
-        self._holds_nothing &= audited.result.holds_nothing
+        self._worst = worst((self._worst, audited.counted))
         self.standings.update(assessed.standing for assessed in audited.assessed)
-        self._used.update(assessed.ignore for assessed in audited.assessed if assessed.ignore)
+        self._used.update(each.exception for each in audited.assessed if each.exception)
 
     @property
     def empty(self) -> bool:
         """There is no device code, and nothing unread that may hold some."""
-        return self._holds_nothing and not self.failures
-
-    @property
-    def undecided(self) -> bool:
-        """A verdict was asked for, and none could be given."""
-        policy = self._scope.policy
-        if self.empty and (policy.given or self._scope.no_files) and not policy.allow_empty:
-            return True
-        return self._undecided or bool(self.failures)
+        return self._worst is Verdict.NOT_FOR_GPU and not self.failures
 
     @property
     def outcome(self) -> Outcome:
-        """The answer in a word."""
-        if self.failed:
-            return Outcome.FAILED
-        return Outcome.UNDECIDED if self.undecided else Outcome.PASSED
+        """The answer in a word; what can't be read may hold device code."""
+        policy = self._scope.policy
+        allow_empty = policy.allow_empty or not policy.given
+        found = outcome(self._worst, Verdict.FAIL, allow_empty=allow_empty)
+        unread = self.failures and found is Outcome.PASSED
+        return Outcome.UNDECIDED if unread else found
 
     @property
-    def unused_ignores(self) -> tuple[Ignore, ...]:
-        """The ignores of the policy that nothing needed so far."""
-        return tuple(ignore for ignore in self._scope.policy.ignores if ignore not in self._used)
+    def unused(self) -> tuple[PolicyException, ...]:
+        """The exceptions of the policy that nothing needed so far."""
+        return tuple(each for each in self._scope.policy.exceptions if each not in self._used)

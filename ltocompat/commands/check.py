@@ -9,21 +9,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.deployment_target import DeploymentTarget, PlainTarget
 from ltocompat.commands.failures import OnError, answers, with_failures
 from ltocompat.commands.name_kernels import with_kernel_names
+from ltocompat.commands.options import CheckOptions, options_of
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
-from ltocompat.commands.trial_advice import advising_trials
+from ltocompat.commands.trial_advice import advising_trials, ended_trials
+from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.verdict import Result, Route
-from ltocompat.scan.kept_members import KeptMembers
 from ltocompat.scan.walk import ScanSettings
 
 if TYPE_CHECKING:
@@ -32,28 +32,12 @@ if TYPE_CHECKING:
     from ltocompat.commands.variants_of_files import JudgedFile
     from ltocompat.targets.machine.python_environment import Installation
     from ltocompat.trial.module_trial import Tries
+    from ltocompat.trial.trial_run import TrialRun
     from ltocompat.trial.try_links import OneLinkTrial
     from ltocompat.trial.try_loads import LoadTrial
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Targets = Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget | str]
-
-
-class CheckOptions(Struct, frozen=True):
-    """What to judge for which targets; the attributes are the arguments of ``check``."""
-
-    paths: tuple[str | os.PathLike[str], ...] = ()
-    targets: tuple[Target | DeploymentTarget | str, ...] = ()
-    python: str | None = None
-    route: Route | str | None = None
-    together: bool = False
-    beside: tuple[str | os.PathLike[str], ...] = ()
-    trial_link: bool = False
-    trial_load: bool = False
-    install_linkers: bool = False
-    cache: bool = True
-    limits: Limits = DEFAULT_LIMITS
-    progress: Callable[[Progress], None] | None = None
 
 
 def check(
@@ -104,20 +88,7 @@ def check(
         Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand; or no target is
             named, and this machine has neither driver nor GPU.
     """
-    options = CheckOptions(
-        (paths,) if isinstance(paths, str | os.PathLike) else tuple(paths),
-        as_sequence(targets),
-        python=python,
-        route=route,
-        together=together,
-        beside=tuple(beside),
-        trial_link=trial_link,
-        trial_load=trial_load,
-        install_linkers=install_linkers,
-        cache=cache,
-        limits=limits,
-        progress=progress,
-    )
+    options = options_of(CheckOptions, locals())
     for record in answers(run(options), on_error):
         if isinstance(record, Result):
             yield record
@@ -139,7 +110,8 @@ def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note]:
         UsageError: at once, where a target or the route has no meaning.
         Missing: at once, where no target is named and this machine has no driver.
     """
-    targets = resolve_targets(options.targets, options.python)
+    of_environment = not options.paths or options.python is not None
+    targets = resolve_targets(options.targets, options.python, of_environment=of_environment)
     if options.paths and not options.targets:
         _need_a_driver(targets[0].target)
     route = None if options.route is None else Route(options.route)
@@ -152,6 +124,7 @@ def _judged(
     # Imported here: what asks for nothing but usage reads no package.
     from ltocompat.commands.package_problems import Packages
     from ltocompat.commands.variants_of_files import with_variants
+    from ltocompat.trial.trial_run import TrialRun
 
     installation = _installation(targets)
     files = options.paths
@@ -165,15 +138,17 @@ def _judged(
     # Here it is known what a package got, whatever its metadata admit.
     shipped = bool(options.beside) or any(target.installation is None for target in targets)
     with ExitStack() as stack:
-        one_link = _one_link_trial(options, targets)
-        tries = _tries(stack, options, targets, one_link)
-        kept = KeptMembers()
+        trial_run = TrialRun.of(options.limits, options.progress)
+        one_link = _one_link_trial(options, targets, trial_run)
+        tries = _tries(stack, options, targets, one_link, trial_run)
+        kept = MemberCache()
         found = _summaries(files, options, targets, tries, kept)
         if options.together:
             found = _together(found, one_link)
         yield from filter(None, (target.own_result() for target in targets))
         files_judged = _files_judged(found, options, targets, route, packages if shipped else None)
         for file in with_variants(files_judged, options.limits):
+            yield from file.notes
             for verdict in with_kernel_names(file.results, options.limits, kept=kept):
                 if isinstance(verdict, Failure):
                     yield verdict
@@ -192,8 +167,7 @@ def _files_judged(
     """The verdicts on each file; with what is wrong with packages, where ``packages`` is given."""
     from ltocompat.commands.package_problems import result_of
     from ltocompat.commands.variants_of_files import JudgedFile
-    from ltocompat.packages.python_packages import owner
-    from ltocompat.packages.reading import package_of
+    from ltocompat.packages.reading import owner, package_of
 
     for summary in found:
         if isinstance(summary, Failure):
@@ -206,7 +180,7 @@ def _files_judged(
             found_package = package_of(summary.path, options.limits)
             problems = packages.problems(summary, found_package)
             verdicts += [result_of(summary.path, problems)] if problems else []
-        yield JudgedFile(summary.path, package, verdicts)
+        yield JudgedFile(summary.path, package, verdicts, tuple(ended_trials(summary)))
 
 
 def _summaries(
@@ -214,10 +188,15 @@ def _summaries(
     options: CheckOptions,
     targets: Sequence[DeploymentTarget],
     tries: Tries | None,
-    kept: KeptMembers,
+    kept: MemberCache,
 ) -> Iterable[ArtifactSummary | Failure]:
     """What lies in each of the files."""
-    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress), kept=kept)
+    settings = ScanSettings(
+        limits=options.limits,
+        progress=reporter(options.progress),
+        kept=kept,
+        allow_empty=options.allow_empty,
+    )
     plain = tuple(target.target for target in targets)
     scan = ScanOptions(settings, plain, tries, named=bool(options.paths), one_link=options.together)
     return with_failures(functools.partial(summaries, files, scan))
@@ -239,30 +218,34 @@ def _together(
 
 
 def resolve_targets(
-    spellings: Sequence[Target | DeploymentTarget | str], python: str | None = None
+    spellings: Sequence[Target | DeploymentTarget | str],
+    python: str | None = None,
+    *,
+    of_environment: bool = False,
 ) -> tuple[DeploymentTarget, ...]:
     """Deploy targets as they can be judged; ``this machine``, or none at all, is this machine.
 
     Args:
         spellings: values, or as ``--deploy-target`` takes them.
-        python: the interpreter whose packages go to the targets; None: the active one's, on this
-            machine alone.
+        python: the interpreter whose environment is meant; None: the active one.
+        of_environment: its packages go to described targets, with the libraries that they bring.
 
     Raises:
         UsageError: one of them has no meaning.
     """
+    machine = functools.cache(functools.partial(_this_machine, python))
     found: list[DeploymentTarget] = []
     for spelling in spellings or (THIS_MACHINE,):
         if isinstance(spelling, Target):
-            found += _described([spelling], python)
+            found += _described([spelling], machine if of_environment else None)
         elif not isinstance(spelling, str):
             found.append(spelling)
         elif spelling == THIS_MACHINE:
-            found.append(_this_machine(python))
+            found.append(machine())
         else:
             from ltocompat.targets import parse
 
-            found += _described(parse([spelling]), python)
+            found += _described(parse([spelling]), machine if of_environment else None)
     return tuple(found)
 
 
@@ -290,18 +273,19 @@ def _this_machine(python: str | None) -> ThisMachine:
     return ThisMachine.now(python)
 
 
-def _described(targets: Sequence[Target], python: str | None) -> list[DeploymentTarget]:
-    """Targets that were described, with the packages of an environment where one is named."""
-    if python is None:
+def _described(
+    targets: Sequence[Target], machine: Callable[[], ThisMachine] | None
+) -> list[DeploymentTarget]:
+    """Targets that were described, with the packages of a machine where some are meant."""
+    if machine is None:
         return list(map(PlainTarget, targets))
     from ltocompat.commands.this_machine import PackagesElsewhere
 
-    machine = _this_machine(python)
-    return [PackagesElsewhere.of(machine, target) for target in targets]
+    return [PackagesElsewhere.of(machine(), target) for target in targets]
 
 
 def _one_link_trial(
-    options: CheckOptions, targets: Sequence[DeploymentTarget]
+    options: CheckOptions, targets: Sequence[DeploymentTarget], trial_run: TrialRun
 ) -> OneLinkTrial | None:
     """Asks linkers about all files at once."""
     if not (options.together and options.trial_link):
@@ -309,7 +293,7 @@ def _one_link_trial(
     from ltocompat.trial.try_links import OneLinkTrial
 
     plain = [target.target for target in targets]
-    return OneLinkTrial(plain, install_missing=options.install_linkers)
+    return OneLinkTrial(plain, install_missing=options.install_linkers, trial_run=trial_run)
 
 
 def _tries(
@@ -317,6 +301,7 @@ def _tries(
     options: CheckOptions,
     targets: Sequence[DeploymentTarget],
     one_link: OneLinkTrial | None,
+    trial_run: TrialRun,
 ) -> Tries | None:
     """The linkers and drivers that are asked; their processes end with ``stack``."""
     tries: list[Tries] = []
@@ -330,10 +315,11 @@ def _tries(
             [target.target for target in targets],
             install_missing=options.install_linkers,
             cache=TrialCache.of() if options.cache else None,
+            trial_run=trial_run,
         )
         tries.append(stack.enter_context(linkers).for_file)
     if options.trial_load:
-        tries.append(stack.enter_context(_load_trial(targets)).for_file)
+        tries.append(stack.enter_context(_load_trial(targets, trial_run)).for_file)
     if not tries:
         return None
     from ltocompat.trial.module_trial import all_of
@@ -364,7 +350,7 @@ def _installed_files(installation: Installation | None) -> tuple[tuple[str, ...]
     return kept, len(files) - len(kept)
 
 
-def _load_trial(targets: Sequence[DeploymentTarget]) -> LoadTrial:
+def _load_trial(targets: Sequence[DeploymentTarget], trial_run: TrialRun) -> LoadTrial:
     """Asks this machine's driver.
 
     Raises:
@@ -375,4 +361,4 @@ def _load_trial(targets: Sequence[DeploymentTarget]) -> LoadTrial:
         raise UsageError("a trial load needs this machine as a target; leave out --deploy-target")
     from ltocompat.trial.try_loads import LoadTrial
 
-    return LoadTrial(machine.target.name)
+    return LoadTrial(machine.target.name, trial_run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -12,7 +12,9 @@ from ltocompat.model.failure import Failure
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.targets.machine.python_environment import Installation
+
+if TYPE_CHECKING:
+    from ltocompat.targets.machine.python_environment import Installation
 
 
 class DeploymentTarget(Protocol):

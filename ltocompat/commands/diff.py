@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.comparison import saved
 from ltocompat.commands.comparison.changes import comparable, metadata_moves, moves
 from ltocompat.commands.comparison.release_side import Side
 from ltocompat.commands.comparison.requirement_changes import RequirementFloors, floor_moves
+from ltocompat.commands.options import DiffOptions, options_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.model.diff import KERNEL_KINDS, KINDS, Change, Diff, DiffSummary, Metadata
@@ -27,23 +27,12 @@ from ltocompat.model.words import count
 from ltocompat.packages.reading import package_of
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.scan import walk
-from ltocompat.scan.describe import Detail, describe
+from ltocompat.scan.describe import ReadOptions, describe
 
 if TYPE_CHECKING:
     from ltocompat.model.records_v1 import inspect as v1
 
 _ORDER = list(KINDS)
-
-
-class DiffOptions(Struct, frozen=True):
-    """What to compare; the attributes are the arguments of ``diff``."""
-
-    old: str | os.PathLike[str]
-    new: str | os.PathLike[str]
-    kernels: bool = True
-    forbid: tuple[str, ...] = ()
-    limits: Limits = DEFAULT_LIMITS
-    progress: Callable[[Progress], None] | None = None
 
 
 def diff(
@@ -73,7 +62,7 @@ def diff(
         UnreadableInput: a path can't be opened, or a saved inspection can't be used.
         UsageError: nothing lies at a place, or both sides are standard input.
     """
-    (found,) = run(DiffOptions(old, new, kernels, tuple(forbid), limits, progress))
+    (found,) = run(options_of(DiffOptions, locals()))
     return found
 
 
@@ -89,7 +78,7 @@ def run(options: DiffOptions) -> Iterator[Diff]:
         raise UsageError("both sides are -, but standard input can be read once; name a file")
     kernels = options.kernels
     progress = reporter(options.progress)
-    settings = walk.ScanSettings(Detail(kernels=kernels), options.limits, progress)
+    settings = walk.ScanSettings(ReadOptions(kernels=kernels), options.limits, progress)
     before, after = (_side(path, settings) for path in paths)
     known = {k for k in ImageKind if before.knows_kernels(k) and after.knows_kernels(k)}
     requireds = tuple(required(side.summary(known)) for side in (before, after))
@@ -119,7 +108,7 @@ def _side(path: str, settings: walk.ScanSettings) -> Side:
     place = Place.parse(path)
     folder = place.path != "-" and os.path.isdir(place.path)
     opened: AbstractContextManager[ByteView | None] = (
-        nullcontext() if folder else walk.opened(place.path, settings.limits)
+        nullcontext() if folder else walk.opened(place.path, settings.limits, typed=True)
     )
     with opened as view:
         document = None if view is None else saved.document(view, place.path)
@@ -177,7 +166,7 @@ def _with_ptx(stored: StoredModule, module: Module) -> Module:
     images = list(module.images)
     for number, image in enumerate(images):
         if image.kind is ImageKind.PTX:
-            images[number], _ = describe(stored.images[number], Detail(kernels=True))
+            images[number], _ = describe(stored.images[number], ReadOptions(kernels=True))
     return replace(module, images=tuple(images))
 
 

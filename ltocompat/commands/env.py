@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ltocompat.commands.options import EnvOptions
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.target import Target
 from ltocompat.rules.catalogue import RULES
@@ -17,18 +18,6 @@ from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.save import target_of
 from ltocompat.trial.sandbox import available
-
-
-class EnvOptions(Struct, frozen=True):
-    """Which machine to look at.
-
-    Attributes:
-        root: folder that stands for ``/`` of another machine; None: this machine.
-        save: a new TOML file that the machine is written into as a deploy target.
-    """
-
-    root: str | os.PathLike[str] | None = None
-    save: str | os.PathLike[str] | None = None
 
 
 class Surroundings(Struct, frozen=True):
@@ -98,7 +87,7 @@ def save(found: Surroundings, path: str | os.PathLike[str]) -> str:
     Raises:
         LtocompatError: the file is there already, or can't be written.
     """
-    from ltocompat.targets import as_toml
+    from ltocompat.targets.writing import as_toml
 
     name = os.path.splitext(os.path.basename(path))[0]
     text = as_toml(replace(found.target, name=name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from functools import cache
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ltocompat.commands.options import ExplainOptions
 from ltocompat.facts.drivers import CudaError, errors_called
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.failure import Failure, Note
@@ -243,22 +243,6 @@ def _nearest(text: str) -> list[str]:
 
 def _words(*texts: str) -> Iterable[str]:
     return (word.lower() for text in texts for word in _WORD.findall(text[:_LONGEST]))
-
-
-class ExplainOptions(Struct, frozen=True):
-    """What to explain.
-
-    Attributes:
-        text: a rule's ID, or an error text.
-        every: explain every rule.
-        places: files in which to look for the cause.
-        python: the interpreter of an environment in which to look for it.
-    """
-
-    text: str | None = None
-    every: bool = False
-    places: tuple[str | os.PathLike[str], ...] = ()
-    python: str | None = None
 
 
 def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:

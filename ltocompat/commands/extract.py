@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from ltocompat.commands.failures import answers
+from ltocompat.commands.failures import answers, named
+from ltocompat.commands.options import ExtractOptions, options_of
 from ltocompat.files.fatbin import StoredImage
+from ltocompat.model.address import refuse_address
 from ltocompat.model.errors import LtocompatError, Malformed, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Image, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.scan import walk
-from ltocompat.scan.describe import Detail, describe
+from ltocompat.scan.describe import ReadOptions, describe
 from ltocompat.scan.extract_bytes import cut, images_at
 from ltocompat.scan.filters import ImageFilter
 
@@ -39,16 +41,6 @@ class Extracted(Struct, frozen=True):
     note: str | None
 
 
-class ExtractOptions(Struct, frozen=True):
-    """What to write where; the attributes are the arguments of ``extract``."""
-
-    places: tuple[str | os.PathLike[str], ...]
-    output: str | os.PathLike[str]
-    where: ImageFilter | None = None
-    limits: Limits = DEFAULT_LIMITS
-    progress: Callable[[Progress], None] | None = None
-
-
 def extract(
     *places: str | os.PathLike[str],
     output: str | os.PathLike[str],
@@ -65,15 +57,16 @@ def extract(
         UnreadableInput: a path can't be opened.
         UsageError: the directory can't be written, or nothing lies at a place.
     """
-    options = ExtractOptions(places, output, where, limits, progress)
+    options = options_of(ExtractOptions, locals())
     return answers(run(options), on_error=None)
 
 
 def run(options: ExtractOptions) -> Iterator[Extracted | Skipped | Failure]:
     """The files that ``extract`` writes; a place that gives none is a ``Failure`` among them."""
-    for place in options.places:
+    refuse_address(options.output, "output")
+    for place in named(options.places):
         try:
-            yield from _extract_place(Place.parse(os.fspath(place)), options)
+            yield from _extract_place(Place.parse(place), options)
         except LtocompatError as error:
             yield Failure.of(error)
 
@@ -99,7 +92,7 @@ def _extract_place(place: Place, options: ExtractOptions) -> Iterator[Extracted 
 def _extract_image(
     stored: StoredImage, directory: str, where: ImageFilter | None
 ) -> Iterator[Extracted | Skipped]:
-    image, unread = describe(stored, Detail())
+    image, unread = describe(stored, ReadOptions())
     if where is not None and not where.matches(image):
         return
     try:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from ltocompat.model.errors import LtocompatError
-from ltocompat.model.failure import Failure
+from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.failure import Failure, Note
 
 R = TypeVar("R")
 OnError = Callable[[LtocompatError], None]
+
+
+def named(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Paths as texts.
+
+    Raises:
+        UsageError: there are none, as of a pattern that matches nothing.
+    """
+    texts = [os.fspath(path) for path in paths]
+    if not texts:
+        raise UsageError("no path is named; name a file, a folder or a package")
+    return texts
 
 
 def with_failures(read: Callable[[OnError], Iterable[R]]) -> Iterator[R | Failure]:
@@ -22,8 +35,8 @@ def with_failures(read: Callable[[OnError], Iterable[R]]) -> Iterator[R | Failur
     yield from map(Failure.of, errors)
 
 
-def answers(records: Iterable[R | Failure], on_error: OnError | None) -> Iterator[R]:
-    """The records without the failures.
+def answers(records: Iterable[R | Failure | Note], on_error: OnError | None) -> Iterator[R]:
+    """The records without failures and notes.
 
     Args:
         records: what a command yields.
@@ -34,7 +47,8 @@ def answers(records: Iterable[R | Failure], on_error: OnError | None) -> Iterato
     """
     for record in records:
         if not isinstance(record, Failure):
-            yield record
+            if not isinstance(record, Note):
+                yield record
             continue
         error = record.error or LtocompatError(record.message)
         if on_error is None:

@@ -6,9 +6,9 @@ import mmap
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from ltocompat.commands.check import CheckOptions
 from ltocompat.commands.check import run as check
 from ltocompat.commands.explain import AtFault, Explained
+from ltocompat.commands.options import CheckOptions
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.gpus import sms
 from ltocompat.model.arch import Release

@@ -5,25 +5,31 @@ from __future__ import annotations
 import datetime as dt
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.audit import AuditOptions, matching_files, policy_summaries, results_of
+from ltocompat.commands.audit import matching_files, policy_summaries, results_of
+from ltocompat.commands.options import AuditOptions, InitOptions
 from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.policy.baseline import Baseline
-from ltocompat.commands.policy.draft import DAYS, DraftTarget, IgnoredFinding, moved
-from ltocompat.commands.policy.gate import Audited, Standing, audited
+from ltocompat.commands.policy.draft import (
+    DAYS,
+    DraftTarget,
+    IgnoredFinding,
+    ignored_findings,
+    moved,
+)
+from ltocompat.commands.policy.gate import HELD_UP, Audited, audited
 from ltocompat.commands.policy.reading import find_policy, read_policy
 from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
-from ltocompat.model.failure import Failure, Progress
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.failure import Failure
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.target import DriverVersion
@@ -35,24 +41,6 @@ from ltocompat.targets.text_file import OWN
 
 _Known = tuple[ArtifactSummary, Required]
 """An artifact, and what ``require`` says of it, which takes long."""
-
-
-class InitOptions(Struct, frozen=True):
-    """For what a policy is written, and where.
-
-    Attributes:
-        paths: packages, files, folders or patterns; none: ``dist/*``.
-        output: the file; where it is there, it is compared and not replaced. None: the policy that
-            ``audit`` finds, else ``ltocompat.toml``.
-        install_linkers: install nvJitLinks that are to be asked and are not at hand.
-        limits, progress: as the arguments of ``audit``.
-    """
-
-    paths: tuple[str | os.PathLike[str], ...] = ()
-    output: str | None = None
-    install_linkers: bool = False
-    limits: Limits = DEFAULT_LIMITS
-    progress: Callable[[Progress], None] | None = None
 
 
 class PolicyDraft(Struct, frozen=True):
@@ -91,7 +79,7 @@ def run(options: InitOptions) -> Iterator[PolicyDraft | Failure]:
     nearest = find_policy() or OWN
     path = options.output or nearest
     there = read_policy(path) if os.path.exists(path) else None
-    files = matching_files(options.paths, replace(there or NO_POLICY, allow_empty=False))
+    files = matching_files(options.paths, there or NO_POLICY)
     drafting = _Drafting(options, files, path)
     found = drafting.summaries(NO_POLICY)
     read = [summary for summary in found if isinstance(summary, ArtifactSummary)]
@@ -166,14 +154,22 @@ class _Drafting:
         static = self._passed(_first_target(found), found)
         if not self._trial_decides(static, found):
             return static
-        tried = self.summaries(replace(NO_POLICY, trial_links=True))
-        missing = [record for record in tried if isinstance(record, Failure)]
-        if missing:
-            self.missing = missing[0].message
+        known = self._tried(replace(NO_POLICY, trial_links=True))
+        first = replace(_first_target(known), trial=True)
+        # An audit asks the nvJitLink of its target, and not who made the LTO-IR.
+        known = known and self._tried(first.policy(self.today, self._path))
+        if not known:
             return static
-        known = [_known(record) for record in tried if isinstance(record, ArtifactSummary)]
-        proved = self._passed(replace(_first_target(known), trial=True), known)
+        proved = self._passed(first, known)
         return proved if len(proved.ignored) <= len(static.ignored) else static
+
+    def _tried(self, policy: Policy) -> list[_Known]:
+        """The files with the trial links of a policy; none where one of these was not made."""
+        tried = self.summaries(policy)
+        missing = [record for record in tried if isinstance(record, Failure)]
+        self.missing = missing[0].message if missing else ""
+        read = [record for record in tried if isinstance(record, ArtifactSummary)]
+        return [] if missing else list(map(_known, read))
 
     def _trial_decides(self, target: DraftTarget, found: Iterable[_Known]) -> bool:
         rules = {finding.rule for finding in target.ignored}
@@ -186,13 +182,7 @@ class _Drafting:
     def _passed(self, target: DraftTarget, found: Sequence[_Known]) -> DraftTarget:
         """The target with the GPUs that pass there, and ignores of what is wrong all the same."""
         best = self._on_some_driver(target, found)
-        wrong = {
-            IgnoredFinding(finding.rule, finding.verdict, finding.message, finding.remedy)
-            for result in self._audits(best, found)
-            for finding, _ in result.having(Standing.COUNTS, Standing.UNDECIDED)
-        }
-        first_of = {finding.rule: finding for finding in sorted(wrong, reverse=True)}
-        return replace(best, ignored=tuple(sorted(first_of.values())))
+        return replace(best, ignored=ignored_findings(self._audits(best, found)))
 
     def _on_some_driver(self, target: DraftTarget, found: Sequence[_Known]) -> DraftTarget:
         """The target with the first driver on which some GPU passes."""
@@ -219,7 +209,7 @@ class _Drafting:
         rules: dict[str, set[str]] = {gpu: set() for gpu in target.gpus}
         for result in self._audits(target, found):
             if result.checked.gpu is not None:
-                wrong = result.having(Standing.COUNTS, Standing.UNDECIDED)
+                wrong = result.having(*HELD_UP)
                 rules[result.checked.gpu.name] |= {finding.rule for finding, _ in wrong}
         least = min(map(len, rules.values()))
         return replace(target, gpus=tuple(gpu for gpu in target.gpus if len(rules[gpu]) == least))
@@ -229,8 +219,8 @@ class _Drafting:
         policy = target.policy(self.today, self._path)
         for summary, need in found:
             package = package_of(summary.path, self._options.limits)
-            for result in results_of(summary, package, policy, self._packages, need):
-                yield audited(result, policy, Baseline())
+            found_now = [*results_of(summary, package, policy, self._packages, need)]
+            yield from audited(found_now, policy, Baseline())
 
 
 def _known(summary: ArtifactSummary) -> _Known:
@@ -273,7 +263,7 @@ def _first_target(found: Sequence[_Known]) -> DraftTarget:
 def _nvjitlink(found: Sequence[_Known]) -> Release | None:
     """The nvJitLink that surely does for all of them, or else may do."""
     linkers = [need.nvjitlink for _, need in found if need.nvjitlink is not None]
-    return max((linker.sure or linker.possible for linker in linkers), default=None)
+    return max((linker.at_least for linker in linkers), default=None)
 
 
 def _variants(found: Sequence[_Known]) -> tuple[str, ...]:

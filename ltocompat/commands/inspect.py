@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.failures import OnError, answers
+from ltocompat.commands.failures import OnError, answers, named
+from ltocompat.commands.options import InspectOptions, options_of
 from ltocompat.files.byteview import ByteView, MemorySource
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
@@ -19,25 +19,11 @@ from ltocompat.model.image import Maker, Module, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.scan import parallel, walk
-from ltocompat.scan.describe import Detail
+from ltocompat.scan.describe import ReadOptions
 from ltocompat.scan.filters import ImageFilter
 
 if TYPE_CHECKING:
     from ltocompat.trial.narrow_makers import MakerNarrower
-
-
-class InspectOptions(Struct, frozen=True):
-    """What to read; the attributes are the arguments of ``inspect``."""
-
-    paths: tuple[str | os.PathLike[str], ...]
-    kernels: bool = False
-    hashes: bool = False
-    trial_link: bool = False
-    install_linkers: bool = False
-    where: ImageFilter | None = None
-    limits: Limits = DEFAULT_LIMITS
-    jobs: int | None = None
-    progress: Callable[[Progress], None] | None = None
 
 
 def inspect(
@@ -78,9 +64,7 @@ def inspect(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    options = InspectOptions(
-        paths, kernels, hashes, trial_link, install_linkers, where, limits, jobs, progress
-    )
+    options = options_of(InspectOptions, locals())
     return answers(run(options), on_error)
 
 
@@ -115,11 +99,11 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
     Raises:
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    detail = Detail(options.kernels, options.hashes)
+    detail = ReadOptions(options.kernels, options.hashes)
     progress = reporter(options.progress)
     jobs = 1 if options.trial_link else options.jobs  # linkers are asked by one process
     settings = walk.ScanSettings(detail, options.limits, progress, jobs)
-    texts = [os.fspath(path) for path in options.paths]
+    texts = named(options.paths)
     with ExitStack() as stack:
         narrower = stack.enter_context(_narrower(options)) if options.trial_link else None
         work = functools.partial(
@@ -137,8 +121,10 @@ def _narrower(options: InspectOptions) -> MakerNarrower:
     """Asks linkers, whose processes end with it."""
     from ltocompat.targets.linkers import obtain
     from ltocompat.trial.narrow_makers import MakerNarrower
+    from ltocompat.trial.trial_run import TrialRun
 
-    return MakerNarrower(functools.partial(obtain, install_missing=options.install_linkers))
+    ask = functools.partial(obtain, install_missing=options.install_linkers)
+    return MakerNarrower(ask, TrialRun.of(options.limits, options.progress))
 
 
 def _records(

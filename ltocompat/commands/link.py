@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ltocompat.commands.options import LinkOptions, options_of
+from ltocompat.model.address import refuse_address
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
 from ltocompat.model.failure import Progress, reporter
@@ -29,6 +31,7 @@ from ltocompat.trial.values import Answer, LinkOutcome, Request
 
 LTO = "lto"
 PLAIN = "plain"
+_ONE_LINK = "one link"
 _LEFT_OUT = (
     "nvlink left all of it out: it takes relocatable code alone, of objects, fatbins and cubins"
 )
@@ -55,21 +58,6 @@ class Linked(Struct, frozen=True):
     answer: Answer
     again_seconds: float | None = None
     reason: str | None = None
-
-
-class LinkOptions(Struct, frozen=True):
-    """What to link with what; the attributes are the arguments of ``link``."""
-
-    places: tuple[str | os.PathLike[str], ...]
-    arch: str | None = None
-    linkers: tuple[str, ...] = ()
-    each: bool = False
-    add_only: bool = False
-    output: str | os.PathLike[str] | None = None
-    install_linkers: bool = False
-    where: ImageFilter | None = None
-    limits: Limits = DEFAULT_LIMITS
-    progress: Callable[[Progress], None] | None = None
 
 
 def link(
@@ -105,20 +93,7 @@ def link(
         UsageError: there is nothing to link, or the options don't go together.
         Missing: a linker is not at hand.
     """
-    yield from run(
-        LinkOptions(
-            places,
-            arch=arch,
-            linkers=tuple(linkers),
-            each=each,
-            add_only=add_only,
-            output=output,
-            install_linkers=install_linkers,
-            where=where,
-            limits=limits,
-            progress=progress,
-        )
-    )
+    yield from run(options_of(LinkOptions, locals()))
 
 
 def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
@@ -128,6 +103,8 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
     settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
     places = [Place.parse(os.fspath(place)) for place in options.places]
     output = options.output
+    if output is not None:
+        refuse_address(output, "output")
     if options.each:
         if output is not None:
             raise UsageError("-o writes one link's result; leave out --each, or -o")
@@ -208,14 +185,12 @@ def _options(target: SmArch, way: str) -> tuple[str, ...]:
 def _timed(
     pool: Pool, linker: Linker, inputs: list[Linkable], target: SmArch, way: str, *, keep: bool
 ) -> Linked:
-    """Link twice, in a new process and in one that has linked before."""
+    """Link twice, in a new process and then in the same."""
     trials = tuple(input_.trial for input_ in inputs)
-    options = _options(target, way)
-    (answer,) = pool.run([Request(trials, options, keep_output=keep)])
-    again = None
-    if answer.outcome in (LinkOutcome.LINKED, LinkOutcome.COMPILED, LinkOutcome.ACCEPTED):
-        (second,) = pool.run([Request(trials, options)])
-        again = seconds(second)
+    request = Request(trials, _options(target, way), file=_ONE_LINK)
+    answer, second = pool.run([replace(request, keep_output=keep), request])
+    worked = answer.outcome in (LinkOutcome.LINKED, LinkOutcome.COMPILED, LinkOutcome.ACCEPTED)
+    again = seconds(second) if worked else None
     return Linked(
         linker,
         way,
@@ -293,7 +268,7 @@ def _each(
         for linker in linkers:
             # Without -r a fragment that has no kernel would not be compiled at all.
             relocatable = not add_only and compiles_relocatable(linker.path, linker.tool)
-            pool = stack.enter_context(Pool(linker.path, tool=linker.tool, add_only=add_only))
+            pool = stack.enter_context(Pool(linker.path, tool=linker.tool))
             extra = ("-r",) if relocatable else ()
             requests = [_alone(piece, target, extra, complete=not add_only) for piece in pieces]
             answers = pool.run(request for _, _, request in requests)

@@ -7,6 +7,7 @@ from itertools import chain
 
 from msgspec import Struct
 
+from ltocompat.commands.options import InstallOptions, RemoveOptions
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.image import Skipped
@@ -22,26 +23,6 @@ class ListOptions(Struct, frozen=True):
 
     tools: tuple[Tool, ...] = tuple(Tool)
     machine: Machine | None = None
-
-
-class InstallOptions(Struct, frozen=True):
-    """What to install.
-
-    Attributes:
-        wanted: ``nvjitlink=12.4``, ``nvlink=13.5.37`` or ``nvlink=all``.
-        allow_unknown: also versions that no sum is known to check by.
-        progress: called before each download.
-    """
-
-    wanted: tuple[str, ...]
-    allow_unknown: bool = False
-    progress: Callable[[Progress], None] | None = None
-
-
-class RemoveOptions(Struct, frozen=True):
-    """What to remove: ``nvjitlink=12.4``, ``nvlink=13.5.37`` or ``nvlink=all``."""
-
-    wanted: tuple[str, ...]
 
 
 class Plan(Struct, frozen=True):

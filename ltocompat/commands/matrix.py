@@ -8,7 +8,8 @@ from contextlib import ExitStack
 
 from ltocompat import facts
 from ltocompat.commands.failures import OnError, answers
-from ltocompat.commands.read_artifacts import SurveyOptions
+from ltocompat.commands.options import MatrixOptions, options_of
+from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.trial_advice import advising_trials
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import ArchForm, SmArch
@@ -25,10 +26,6 @@ from ltocompat.rules.engine.ways import ways
 _SOURCE = "matrix"
 # Minor-version compatibility of every major that is still used begins here.
 _OLDEST_BRANCH = 525
-
-
-class MatrixOptions(SurveyOptions, frozen=True):
-    """What to lay out; the attributes are the arguments of ``matrix``."""
 
 
 def matrix(
@@ -54,7 +51,7 @@ def matrix(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink is not at hand.
     """
-    options = MatrixOptions(paths, trial_link, install_linkers, limits, progress)
+    options = options_of(MatrixOptions, locals())
     return answers(run(options), on_error)
 
 
@@ -68,12 +65,17 @@ def run(options: MatrixOptions) -> Iterator[Matrix | Failure]:
     with ExitStack() as stack:
         tries = None
         if options.trial_link:
+            from ltocompat.trial.trial_run import TrialRun
             from ltocompat.trial.try_links import LinkTrial
 
             tries = stack.enter_context(
-                LinkTrial(linkers, install_missing=options.install_linkers)
+                LinkTrial(
+                    linkers,
+                    install_missing=options.install_linkers,
+                    trial_run=TrialRun.of(options.limits, options.progress),
+                )
             ).for_file
-        for summary in options.read(tries=tries):
+        for summary in summaries_of(options, tries=tries):
             if isinstance(summary, Failure):
                 yield summary
                 continue

@@ -74,7 +74,11 @@ def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Resu
     found = [finding for result in results(summary, ANY_TARGET) for finding in result.findings]
     kept = tuple(dict.fromkeys(finding for finding in found if finding.rule != TARGET_LEAVES_OPEN))
     something = kept or problems or summary.modules
-    verdict = worst(finding.verdict for finding in kept) if something else Verdict.UNKNOWN
+    verdict = (
+        worst((Verdict.OK, *(finding.verdict for finding in kept)))
+        if something
+        else Verdict.UNKNOWN
+    )
     coverage = Coverage(summary.modules)
     result = Result(summary.path, ANY_TARGET, None, None, verdict, coverage, (), kept, (_LOOKED,))
     return with_problems(result, problems)

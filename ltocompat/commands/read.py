@@ -33,8 +33,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Result, Route
 from ltocompat.model.weight import Measured, Weight
-from ltocompat.packages.python_packages import owner
-from ltocompat.packages.reading import package_in
+from ltocompat.packages.reading import owner, package_in
 from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.rule import Problem
@@ -237,6 +236,8 @@ def read(
     """
     settings = ScanSettings(limits=limits, progress=reporter(progress), jobs=jobs)
     reader = _Reader(settings)
+    if not sources:
+        raise UsageError("no source is named; name a file, a folder or a package")
     for source in sources:
         try:
             yield from reader.of_source(source)
@@ -259,6 +260,7 @@ def read_known_file(file: BinaryIO, sha256: str, *, limits: Limits = DEFAULT_LIM
     """
     reader = _Reader(ScanSettings(limits=limits, jobs=1))
     with opened_file(file, limits) as view:
+        walk.hold_to_name(view, name_of(file), limits)
         return Reading(reader.of_view(view, Place(name_of(file)), sha256))
 
 
@@ -278,16 +280,18 @@ class _Reader:
         limits = self._settings.limits
         if not isinstance(source, str | os.PathLike):
             with opened_file(source, limits) as view:
+                walk.hold_to_name(view, name_of(source), limits)
                 yield Reading(self.of_view(view, Place(name_of(source))))
         elif is_address(text := os.fspath(source)):
             with opened_address(text, limits) as view:
+                walk.hold_to_name(view, text, limits)
                 yield Reading(self.of_view(view, Place(text)))
         else:
             yield from map(Reading, self._of_place(Place.parse(text)))
 
     def _of_place(self, place: Place) -> Iterator[_Kept]:
         """What is kept of the files at a place; in a folder of those that hold something."""
-        files = walk.files(place, self._settings.limits)
+        files = walk.files(place, self._settings)
         work = functools.partial(self._of_file, top=place)
         for found in parallel.read(work, files, walk.path_of_found, self._settings):
             yield from (kept for kept in found if kept.holds_something or kept.place == place)
@@ -297,7 +301,7 @@ class _Reader:
             yield self._unread(found)
             return
         try:
-            with walk.opened(found.path, self._settings.limits) as view:
+            with walk.opened(found.path, self._settings.limits, typed=found == top) as view:
                 yield self.of_view(view, found)
         except UnreadableInput as error:
             if found == top:

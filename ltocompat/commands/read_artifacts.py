@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.failures import with_failures
+from ltocompat.commands.failures import named, with_failures
+from ltocompat.commands.options import SummaryOptions
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
-from ltocompat.model.failure import Failure, Progress, reporter
+from ltocompat.model.failure import Failure, reporter
 from ltocompat.model.image import CUDA_SOURCES, Module, Skipped
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Target
@@ -31,7 +31,7 @@ from ltocompat.packages.values import Package
 from ltocompat.rules.engine.kernel_counts import kernels_to_count
 from ltocompat.rules.engine.symbols_to_read import symbols_to_read
 from ltocompat.scan import parallel, walk
-from ltocompat.scan.deciding import DecidingReader, Wanted
+from ltocompat.scan.module_reader import ModuleReader, ReadPlan
 from ltocompat.scan.parallel import OnError
 from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import Batch, ScanSettings
@@ -71,26 +71,17 @@ class ScanOptions(Struct, frozen=True):
         return self.tries is not None or self.narrower is not None
 
 
-class SurveyOptions(Struct, frozen=True):
-    """What to read for an answer that names no deploy target; of ``require`` and ``matrix``."""
-
-    paths: tuple[str | os.PathLike[str], ...]
-    trial_link: bool = False
-    install_linkers: bool = False
-    limits: Limits = DEFAULT_LIMITS
-    progress: Callable[[Progress], None] | None = None
-
-    def read(
-        self,
-        *,
-        tries: Tries | None = None,
-        narrower: MakerNarrower | None = None,
-        one_link: bool = False,
-    ) -> Iterator[ArtifactSummary | Failure]:
-        """The summaries; a path that can't be read is a ``Failure`` among them."""
-        settings = ScanSettings(limits=self.limits, progress=reporter(self.progress))
-        scan = ScanOptions(settings, tries=tries, narrower=narrower, one_link=one_link)
-        return with_failures(functools.partial(summaries, self.paths, scan))
+def summaries_of(
+    options: SummaryOptions,
+    *,
+    tries: Tries | None = None,
+    narrower: MakerNarrower | None = None,
+    one_link: bool = False,
+) -> Iterator[ArtifactSummary | Failure]:
+    """The summaries; a path that can't be read is a ``Failure`` among them."""
+    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
+    scan = ScanOptions(settings, tries=tries, narrower=narrower, one_link=one_link)
+    return with_failures(functools.partial(summaries, options.paths, scan))
 
 
 def summaries(
@@ -107,7 +98,8 @@ def summaries(
         UnreadableInput: a path can't be opened.
         UsageError: nothing lies at a place.
     """
-    texts = [os.fspath(path) for path in paths]
+    may_be_none = not reading.named or reading.settings.allow_empty
+    texts = [os.fspath(path) for path in paths] if may_be_none else named(paths)
     if reading.alone:
         reading = replace(reading, settings=replace(reading.settings, jobs=1))
     work, settings = ArtifactReader(reading).of_path, reading.settings
@@ -129,7 +121,7 @@ class ArtifactReader:
 
     def __init__(self, reading: ScanOptions) -> None:
         self._reading = reading
-        self._wanted: dict[ModuleSignature, Wanted] = {}
+        self._wanted: dict[ModuleSignature, ReadPlan] = {}
 
     def of_path(self, text: str) -> Iterator[ArtifactSummary]:
         """The summaries of the files at a path.
@@ -157,7 +149,7 @@ class ArtifactReader:
         outside = SummaryBuilder(apart=self._reading.apart)
         work = functools.partial(self._found, top=place)
         settings = self._reading.settings
-        found = walk.files(place, settings.limits)
+        found = walk.files(place, settings)
         for results in parallel.read(work, found, walk.path_of_found, settings):
             for result in results:
                 if isinstance(result, Skipped):
@@ -175,7 +167,8 @@ class ArtifactReader:
         reading = self._reading
         summary = SummaryBuilder(apart=reading.apart, members=file.members)
         try:
-            with walk.opened(file.path, reading.settings.limits) as view:
+            typed = named and reading.named
+            with walk.opened(file.path, reading.settings.limits, typed=typed) as view:
                 self.take(view, file, summary)
         except UnreadableInput as error:
             if named:
@@ -193,14 +186,14 @@ class ArtifactReader:
         if reading.alone:
             self.fold(walk.batches_of_view(view, file, reading.settings), summary)
             return
-        describer = DecidingReader(self._wanted_of, reading.settings.detail)
+        describer = ModuleReader(self._wanted_of, reading.settings.detail)
         for record in walk.records_of_view(view, file, reading.settings, describer):
             summary.take(record)
 
     def fold(self, batches: Iterable[Batch], summary: SummaryBuilder) -> None:
         """Fold the batches of one file as they come; linkers and drivers are asked about each."""
         reading = self._reading
-        reader = DecidingReader(self._wanted_of, reading.settings.detail)
+        reader = ModuleReader(self._wanted_of, reading.settings.detail)
         try_modules = None if reading.tries is None else reading.tries()
         for found in batches:
             batch = found
@@ -208,19 +201,19 @@ class ArtifactReader:
                 batch = batch.with_modules(reading.narrower.narrow(batch.modules))
             trials = _trials(batch.modules, try_modules)
             decided = [
-                reader.settle(reader.decide(stored, module, outcome))
+                reader.finish(reader.decide(stored, module, outcome))
                 for (stored, module), outcome in zip(batch.modules, trials, strict=True)
             ]
             outcomes = iter(trials)
             for record in batch.with_modules(decided).records:
                 summary.take(record, next(outcomes) if isinstance(record, Module) else None)
 
-    def _wanted_of(self, signature: ModuleSignature) -> Wanted:
+    def _wanted_of(self, signature: ModuleSignature) -> ReadPlan:
         """What to read of a module, as the rules say."""
         wanted = self._wanted.get(signature)
         if wanted is None:
             reading = self._reading
-            wanted = self._wanted[signature] = Wanted(
+            wanted = self._wanted[signature] = ReadPlan(
                 kernels_to_count(signature, reading.targets, all_ptx=reading.for_require),
                 symbols_to_read(signature, reading.targets, one_link=reading.one_link),
             )

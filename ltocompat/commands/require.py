@@ -8,18 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 from ltocompat.commands.failures import OnError, answers
-from ltocompat.commands.read_artifacts import SurveyOptions
+from ltocompat.commands.options import RequireOptions, options_of
+from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.rules.engine.collect_requirements import required
-
-
-class RequireOptions(SurveyOptions, frozen=True):
-    """Whose needs to tell; the attributes are the arguments of ``require``."""
-
-    together: bool = False
 
 
 def require(
@@ -47,7 +42,7 @@ def require(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    options = RequireOptions(paths, trial_link, install_linkers, limits, progress, together)
+    options = options_of(RequireOptions, locals())
     return answers(run(options), on_error)
 
 
@@ -62,11 +57,13 @@ def run(options: RequireOptions) -> Iterator[Required | Failure]:
         if options.trial_link:
             from ltocompat.targets.linkers import obtain
             from ltocompat.trial.narrow_makers import MakerNarrower
+            from ltocompat.trial.trial_run import TrialRun
 
+            trial_run = TrialRun.of(options.limits, options.progress)
             ask = functools.partial(obtain, install_missing=options.install_linkers)
-            narrower = stack.enter_context(MakerNarrower(ask))
+            narrower = stack.enter_context(MakerNarrower(ask, trial_run))
         parts: list[ArtifactSummary] = []
-        for summary in options.read(narrower=narrower, one_link=options.together):
+        for summary in summaries_of(options, narrower=narrower, one_link=options.together):
             if isinstance(summary, Failure):
                 yield summary
             elif options.together:

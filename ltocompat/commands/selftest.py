@@ -15,6 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ltocompat.commands.options import SelfTestOptions, options_of
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing
 from ltocompat.model.library_name import PATHFINDER
@@ -175,13 +176,6 @@ _WAYS = (
 )
 
 
-class SelfTestOptions(Struct, frozen=True):
-    """What to try; the attributes are the arguments of ``selftest``."""
-
-    nvjitlink: str | None = None
-    install_linkers: bool = False
-
-
 def selftest(
     *, nvjitlink: str | None = None, install_linkers: bool = False
 ) -> Iterator[SelfTestStep]:
@@ -197,7 +191,7 @@ def selftest(
     Raises:
         UsageError: ``nvjitlink`` is no version and no library.
     """
-    yield from run(SelfTestOptions(nvjitlink, install_linkers))
+    yield from run(options_of(SelfTestOptions, locals()))
 
 
 def run(options: SelfTestOptions) -> Iterator[SelfTestStep]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from ltocompat.commands.options import TargetsOptions
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import System
@@ -26,16 +27,6 @@ class TargetWord(Struct, frozen=True):
     key: str
     value: str
     meaning: str
-
-
-class TargetsOptions(Struct, frozen=True):
-    """Which words to list.
-
-    Attributes:
-        word: only those that have it in one of their parts, whatever the case; None: all.
-    """
-
-    word: str | None = None
 
 
 def run(options: TargetsOptions) -> Iterator[TargetWord]:

@@ -55,6 +55,7 @@ class ThisMachine(Struct, frozen=True):
         """Look at a machine, as the programs of an environment see it."""
         if installation.python is not None:
             search = installation.folders
+            machine = machine.running(installation.python)
             machine = replace(machine, python=installation.python, search_path=search)
         found = probe(machine)
         return cls(machine, found, target_of(found, THIS_MACHINE), installation)

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
+from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.failure import Note
 from ltocompat.model.verdict import Finding, Result
+from ltocompat.model.words import count
 
 TRIAL_OPTION = "--trial-link"
 LOAD_OPTION = "--trial-load"
+TIME_OPTION = "--trial-seconds"
+MORE_SECONDS = 600
 ASK_LINKER = "; or let nvJitLink decide: "
 """What stands behind other things to do."""
+
+
+def ended_trials(summary: ArtifactSummary) -> Iterator[Note]:
+    """A note where trials of an artifact ended before they had an answer."""
+    ended = [
+        (group.count, trial)
+        for group in summary.groups
+        for trial in group.trials.values()
+        if trial.outcome == "timed out"
+    ]
+    ended += [(1, each) for each in summary.link_trials.values() if each.outcome == "timed out"]
+    if ended:
+        number = count(sum(modules for modules, _ in ended), "trial")
+        yield Note(
+            f"{summary.path}: {number} of {ended[0][1].who} ended early: {ended[0][1].reason}; "
+            f"the rules decide alone, and what they leave open stays unknown (more time: "
+            f"{TIME_OPTION} {MORE_SECONDS})"
+        )
 
 
 def advising_trials(result: Result, how: str = f"add {TRIAL_OPTION}") -> Result:

@@ -14,16 +14,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.files.objects import read_host
+from ltocompat.model.artifact_summary import Variant, variant_of
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LtocompatError
-from ltocompat.model.failure import Failure
+from ltocompat.model.failure import Failure, Note
 from ltocompat.model.image import Host
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
-from ltocompat.model.variant import Variant, variant_of
 from ltocompat.model.verdict import OTHER_VARIANT, Level, Result, VariantVerdict, Verdict, worst
-from ltocompat.packages.python_packages import owner
+from ltocompat.packages.reading import owner
 from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.engine.fold_variants import note_of_variants
 from ltocompat.scan.variants import find_variants
@@ -31,11 +31,12 @@ from ltocompat.scan.walk import opened
 
 
 class JudgedFile(Struct, frozen=True):
-    """The results of one file, and of which package it is."""
+    """The results of one file, of which package it is, and what else is to be said of it."""
 
     path: str
     package: str
     results: Sequence[Result | Failure]
+    notes: tuple[Note, ...] = ()
 
 
 def with_variants(judged: Iterable[JudgedFile], limits: Limits) -> Iterator[JudgedFile]:

@@ -7,10 +7,9 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from msgspec import Struct
-
 from ltocompat.commands.demangle import demangled
-from ltocompat.commands.failures import OnError, answers
+from ltocompat.commands.failures import OnError, answers, named
+from ltocompat.commands.options import WeighOptions, options_of
 from ltocompat.model.arch import SmArch
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
@@ -31,16 +30,6 @@ from ltocompat.scan import parallel, walk
 from ltocompat.scan.weigh import Weigher
 
 _MOST_KERNELS = 1000
-
-
-class WeighOptions(Struct, frozen=True):
-    """What to weigh; the attributes are the arguments of ``weigh``."""
-
-    paths: tuple[str | os.PathLike[str], ...]
-    kernels: bool = False
-    limits: Limits = DEFAULT_LIMITS
-    jobs: int | None = None
-    progress: Callable[[Progress], None] | None = None
 
 
 def weigh(
@@ -70,14 +59,14 @@ def weigh(
         UnreadableInput: a path can't be opened.
         UsageError: nothing lies at a place.
     """
-    return answers(run(WeighOptions(paths, kernels, limits, jobs, progress)), on_error)
+    return answers(run(options_of(WeighOptions, locals())), on_error)
 
 
 def run(options: WeighOptions) -> Iterator[Weight | Failure]:
     """The weights; a path that can't be read is a ``Failure`` among them."""
     progress = reporter(options.progress)
     settings = walk.ScanSettings(limits=options.limits, progress=progress, jobs=options.jobs)
-    texts = [os.fspath(path) for path in options.paths]
+    texts = named(options.paths)
     work = functools.partial(_weights_of, settings=settings, kernels=options.kernels)
     for weights in parallel.read(work, texts, parallel.path_of_text, settings):
         try:

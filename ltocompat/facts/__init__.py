@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import pkgutil
 import tomllib
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -85,7 +86,7 @@ def ltoir_reader(field: str, version: str) -> Release | None:
 
 @functools.cache
 def ltoir_is_written(field: str, version: str) -> bool:
-    """Whether a known release writes this version into a field of the header of LTO-IR."""
+    """Return whether a known release writes this version into a field of the header of LTO-IR."""
     return any(row[field] == version for row in table("ltoir")["release"])
 
 
@@ -163,6 +164,24 @@ def _provided() -> tuple[frozenset[str], tuple[str, ...]]:
 
 
 def is_provided(name: str) -> bool:
-    """Whether a device function is there without a definition, as ``vprintf`` is."""
+    """Return whether a device function is there without a definition, as ``vprintf`` is."""
     names, prefixes = _provided()
     return name in names or name.startswith(prefixes)
+
+
+# Files of packages that their users do not run: they decide nothing of what is judged.
+SITES = ("site-packages", "dist-packages")
+"""Names of the folders that Python's packages are installed to."""
+_TESTS = frozenset({"test", "tests"})
+# NVIDIA's, for links that others make: on Linux and Windows (CUDA 12.0 to 13.5).
+_DEVICE_RUNTIME = frozenset({"libcudadevrt.a", "cudadevrt.lib"})
+
+
+def among_tests(folders: Iterable[str]) -> bool:
+    """Return whether one of these names of folders is that of a package's own tests."""
+    return not _TESTS.isdisjoint(folders)
+
+
+def is_device_runtime(name: str) -> bool:
+    """Return whether this is the name of NVIDIA's archive of device runtime functions."""
+    return name.lower() in _DEVICE_RUNTIME

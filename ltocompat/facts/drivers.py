@@ -97,8 +97,18 @@ def driver_branches() -> tuple[int, ...]:
     return tuple(sorted(_branches()))
 
 
+_BRANCH_STEP = 5
+"""Branches are numbered in fives; the numbers between are later drivers of one for Windows."""
+
+
+def branch_of(driver: DriverVersion) -> int:
+    """The branch of a driver: 550 of 550.54.15, and of 551.61, which is a driver for Windows."""
+    base = driver.branch - driver.branch % _BRANCH_STEP
+    return base if base in _branches() else driver.branch
+
+
 def branch_cuda(branch: int) -> Release | None:
-    """What cuDriverGetVersion() says in drivers of this branch: 12.4 of 550."""
+    """The CUDA release that cuDriverGetVersion() returns in drivers of this branch: 12.4 of 550."""
     return _branches().get(branch)
 
 
@@ -128,7 +138,7 @@ def first_production(branch: int) -> DriverVersion:
 
 
 def major_floor(major: int) -> MajorFloor | None:
-    """Where minor version compatibility of a CUDA major starts; None for an unknown major."""
+    """The driver where minor version compatibility of a CUDA major starts; None if unknown."""
     for row in table("drivers")["major"]:
         if row["major"] == major:
             return MajorFloor(
@@ -138,9 +148,9 @@ def major_floor(major: int) -> MajorFloor | None:
 
 
 def oldest_major_floor() -> MajorFloor:
-    """That of the oldest CUDA major in the tables."""
+    """The ``major_floor`` of the oldest CUDA major in the tables."""
     found = (major_floor(row["major"]) for row in table("drivers")["major"])
-    return min((each for each in found if each is not None), key=lambda each: each.major)
+    return min((floor for floor in found if floor is not None), key=lambda floor: floor.major)
 
 
 _USES = ("usable", "native", "none")
@@ -153,7 +163,7 @@ def _packages() -> dict[Release, dict[str, Any]]:
 
 
 def compat_use(package: Release, branch: int) -> str | None:
-    """What a cuda-compat package is over a kernel driver.
+    """The use of a cuda-compat package over a kernel driver.
 
     Args:
         package: the CUDA release of the package, 12.8.

@@ -9,12 +9,13 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from ltocompat.facts import floor, table
+from ltocompat.facts import floor, horizon, table
+from ltocompat.facts.drivers import branch_of
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion, Gpu
 
-# What nvidia-smi and the kernel driver write around a name, and words that make no other GPU of it.
+# Words that nvidia-smi and the kernel driver write around a name, and others that tell no GPU.
 # (A GRID RTX is a Turing; without that word, Ada and Blackwell have the same numbers.)
 _NOISE = (
     r"\b(?:mig(?: [0-9]+c)? [0-9]+g [0-9]+gb(?: (?:me|gfx|all))*|[0-9]+ ?gb?|"
@@ -188,7 +189,7 @@ _OLDEST_TOOLKIT = Release(12, 0)
 
 
 def sms_in_use() -> tuple[Sm, ...]:
-    """Those that a toolkit since 12.0 targets: nothing made today serves the older ones."""
+    """Architectures that a toolkit since 12.0 targets: nothing made today serves the older ones."""
     return tuple(
         row for row in sms() if row.last_toolkit is None or row.last_toolkit >= _OLDEST_TOOLKIT
     )
@@ -200,13 +201,13 @@ def sm_to_come() -> int:
 
 
 def is_tegra(number: int) -> bool:
-    """Whether an architecture is that of an integrated GPU (Jetson, DRIVE); False if not known."""
+    """Return whether an architecture is that of an integrated GPU (Jetson, DRIVE), if known."""
     row = sm(number)
     return row is not None and row.tegra
 
 
 def arm_only(number: int) -> bool:
-    """Whether every GPU of an architecture has Arm cores beside it: Jetson, DRIVE, GB10."""
+    """Return whether every GPU of an architecture has Arm cores beside it: Jetson, DRIVE, GB10."""
     models = [model for model in gpu_models() if model.number == number]
     return is_tegra(number) or (bool(models) and all(m.arm for m in models))
 
@@ -215,10 +216,11 @@ RENAMED = 101
 """Thor, which is sm_110 since CUDA 13.0: no GPU of its own."""
 
 
-def runs(each_sm: Sm, driver: DriverVersion) -> bool:
-    """Whether a driver runs an architecture, as far as the tables tell."""
-    return (each_sm.first_branch is None or each_sm.first_branch <= driver.branch) and (
-        each_sm.last_branch is None or driver.branch <= each_sm.last_branch
+def runs(sm: Sm, driver: DriverVersion) -> bool:
+    """Return whether a driver runs an architecture, as far as the tables tell."""
+    branch = branch_of(driver)
+    return (sm.first_branch is None or sm.first_branch <= branch) and (
+        sm.last_branch is None or branch <= sm.last_branch
     )
 
 
@@ -226,13 +228,13 @@ def runs(each_sm: Sm, driver: DriverVersion) -> bool:
 def linker_targets(release: Release) -> frozenset[int]:
     """The architectures that nvJitLink and nvlink of a release can make code for.
 
-    A release newer than the table is taken to target what the newest one does.
+    One that is no row of the table is taken to drop nothing that the row below it has.
     """
+    row = horizon.of_linker(release).below or release
     return frozenset(
-        each_sm.number
-        for each_sm in sms()
-        if each_sm.first_toolkit <= release
-        and (each_sm.last_toolkit is None or release <= each_sm.last_toolkit)
+        sm.number
+        for sm in sms()
+        if sm.first_toolkit <= release and (sm.last_toolkit is None or row <= sm.last_toolkit)
     )
 
 

@@ -1,4 +1,4 @@
-"""What a CUDA toolkit brings: its PTX ISA, and the nvJitLink and NVRTC of its packages."""
+"""Contents of CUDA toolkits: the PTX ISA, and the nvJitLink and NVRTC of their packages."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ def _cuda() -> dict[str, Release]:
     return dict(sorted(rows, key=lambda row: row[1]))
 
 
+@functools.cache
+def ptx_releases() -> dict[tuple[int, ...], Release]:
+    """The versions of PTX ISA, each with the CUDA release that brought it."""
+    return {tuple(map(int, isa.split("."))): cuda for isa, cuda in _cuda().items()}
+
+
 def ptx_cuda(isa: str) -> Release | None:
     """The CUDA release that brought a PTX ISA: 12.4 of 8.4; None for versions not in the table.
 
     It is the least driver, nvJitLink, ptxas and nvPTXCompiler that reads such PTX.
     """
     return _cuda().get(isa)
-
-
-def newest_ptx() -> str:
-    """The newest PTX ISA in the table."""
-    return next(reversed(_cuda()))
 
 
 def cuda_ptx(cuda: Release) -> str | None:
@@ -39,7 +40,7 @@ def cuda_ptx(cuda: Release) -> str | None:
 
 
 class ToolkitPin(Struct, frozen=True):
-    """What one version of cuda-toolkit asks for.
+    """A requirement of one version of the package cuda-toolkit.
 
     Attributes:
         toolkit: version of cuda-toolkit, e.g. ``13.0.3.0``.
@@ -58,7 +59,7 @@ class ToolkitPin(Struct, frozen=True):
 
 @functools.cache
 def toolkit_pins() -> tuple[ToolkitPin, ...]:
-    """All of them, oldest toolkit first."""
+    """Return all pins, oldest toolkit first."""
     return tuple(
         ToolkitPin(
             row["toolkit"], row["part"], row["package"], row["specifier"], frozenset(row["extras"])

@@ -1,1 +1,1 @@
-"""From bytes to stored images and object files; nothing here knows a table of NVIDIA's."""
+"""Stored images and object files, read from bytes; nothing here knows a table of NVIDIA's."""

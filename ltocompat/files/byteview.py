@@ -176,7 +176,7 @@ class ByteView:
         return self.read(0, self.size)
 
     def loaded(self) -> ByteView:
-        """The same bytes, held in memory; for many small reads."""
+        """Return a copy of this view in memory, for many small reads."""
         return ByteView.of(self.all())
 
 
@@ -203,7 +203,7 @@ def offsets(needles: Sequence[bytes], data: bytes) -> Iterator[int]:
 
 
 def contains(needle: bytes, data: bytes) -> bool:
-    """Whether ``needle`` is in ``data``: three times as fast as ``in`` where it is not."""
+    """Return whether ``needle`` is in ``data``: three times as fast as ``in`` where it is not."""
     return next(offsets((needle,), data), None) is not None
 
 

@@ -99,7 +99,7 @@ class Prefix:
         self._payload.budget.spend(len(self.data) - before)
 
     def _is_recent(self) -> bool:
-        """Whether all of it was decoded a moment ago, and is taken from there."""
+        """Return whether all of it was decoded a moment ago, and is taken from there."""
         stored = self._payload.stored
         recent = self._payload.budget.recent.get(stored.source, stored.start)
         if recent is not None and len(recent) == self._payload.declared:

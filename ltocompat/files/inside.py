@@ -1,4 +1,4 @@
-"""What lies below a folder that stands for ``/``: no link, rename or ``..`` leads out of it.
+"""Files below a folder that stands for ``/``: no link, rename or ``..`` leads out of it.
 
 Linux resolves a path inside of a folder by itself (openat2, since 5.6). Elsewhere each name is
 opened by the descriptor of the folder that holds it, and links are read, never followed.
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 BY_DESCRIPTOR = {os.open, os.readlink} <= os.supports_dir_fd and os.scandir in os.supports_fd
-"""Whether this system opens files by the descriptor of a folder; Windows doesn't."""
+"""True where this system opens files by the descriptor of a folder; Windows doesn't."""
 _MOST_LINKS = 40  # symbolic links followed on one path, as Linux allows
 _FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -114,7 +114,7 @@ def _walked(root: str, path: str) -> Iterator[tuple[list[int], list[str]]]:
 
 
 def _link(name: str, place: int | None) -> str | None:
-    """Where a link leads; None where it is none, or is not there."""
+    """Read the target of a link; None where it is no link, or is not there."""
     try:
         return None if place is None else os.readlink(name, dir_fd=place)
     except OSError:

@@ -12,7 +12,7 @@ from ltocompat.model.errors import UsageError
 
 
 class ArchForm(enum.StrEnum):
-    """Which of nvcc's three prefixes an architecture takes."""
+    """One of nvcc's three prefixes of an architecture."""
 
     REAL = "sm"
     VIRTUAL = "compute"

@@ -1,4 +1,4 @@
-"""What is left of an artifact for verdicts, however many modules it has."""
+"""The part of an artifact that verdicts rest on, however many modules it has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,43 @@ from ltocompat.model.image import CudaLibrary, Host, Image, ImageKind, Skipped
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.trial_answer import Trials
-from ltocompat.model.variant import Variant, variant_of
+
+
+class Variant(Struct, frozen=True):
+    """The files of one variant.
+
+    Attributes:
+        name: its folder or its file in the package; of several files the first, and how many more.
+        version: what tells it from the others: ``11.8``, ``13``; its name where nothing does.
+        files: its files, each as the members that lead to it.
+        folders: its folders, each as the members that lead to it, and a slash behind the last.
+        pattern: names of its files and those of the others, as a policy takes them.
+        whole: it has what each other variant has, so that it can be the one that is opened.
+    """
+
+    name: str
+    version: str
+    files: frozenset[tuple[str, ...]] = frozenset()
+    folders: tuple[tuple[str, ...], ...] = ()
+    pattern: tuple[str, ...] = ()
+    whole: bool = True
+
+    def has(self, place: Place) -> bool:
+        """Return whether a place lies in it."""
+        members = place.members
+        if any(members[:end] in self.files for end in range(1, len(members) + 1)):
+            return True
+        return any(
+            members[: len(folder) - 1] == folder[:-1]
+            and len(members) >= len(folder)
+            and members[len(folder) - 1].startswith(folder[-1])
+            for folder in self.folders
+        )
+
+
+def variant_of(place: Place, variants: Sequence[Variant]) -> Variant | None:
+    """The variant that a place lies in."""
+    return next((variant for variant in variants if variant.has(place)), None)
 
 
 class ModuleGroup(Struct):
@@ -36,12 +72,12 @@ class ModuleGroup(Struct):
 
     @property
     def named(self) -> bool:
-        """Whether the code itself was named: a bare image, or a fatbin in a file of its own."""
+        """Return whether the code itself was named: a bare image, or a fatbin in its own file."""
         return self.signature.registered is None and not self.inner
 
     @property
     def loose(self) -> bool:
-        """Bare PTX or cubins in files of their own, of which programs of the package pick some."""
+        """Return whether it is bare PTX or cubins, of which programs of the package pick some."""
         unclaimed = self.signature.registered is None and not self.signature.needs_device_link
         bare = all(
             image.kind in (ImageKind.PTX, ImageKind.SASS) and not image.in_fatbin
@@ -51,7 +87,7 @@ class ModuleGroup(Struct):
 
 
 class ArtifactSummary(Struct):
-    """What is left of an artifact for verdicts, however many modules it has.
+    """The part of an artifact that verdicts rest on, however many modules it has.
 
     Attributes:
         path: the artifact.
@@ -109,7 +145,7 @@ def own_linker(summary: ArtifactSummary) -> CudaLibrary | None:
 def only_variant(
     summary: ArtifactSummary, variant: Variant, *, common: bool = True
 ) -> ArtifactSummary:
-    """What of an artifact is in use with one of its variants.
+    """Return the part of an artifact that is in use with one of its variants.
 
     Args:
         summary: the artifact.
@@ -123,7 +159,7 @@ def only_variant(
 
     skipped, count = summary.skipped, summary.skipped_count
     if len(skipped) == count:  # else nobody knows where the others are
-        skipped = [each for each in skipped if used(each.place)]
+        skipped = [reason for reason in skipped if used(reason.place)]
         count = len(skipped)
     return replace(
         summary,

@@ -1,4 +1,4 @@
-"""What is closed when a ``with`` statement ends."""
+"""A base of context managers that close something."""
 
 from __future__ import annotations
 

@@ -49,5 +49,5 @@ def _version(match: re.Match[str]) -> str:
 
 
 def _starred(match: re.Match[str]) -> str:
-    """The same letters, without the number."""
+    """The match without its number, which an asterisk replaces."""
     return match[0][: match.start(1) - match.start()] + _ANY

@@ -1,4 +1,4 @@
-"""What moved between two releases of an artifact, as values: the answer of ``diff``."""
+"""Changes between two releases of an artifact, as values: the answer of ``diff``."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ DRIVER_ROSE = "driver-rose"
 NVJITLINK_ROSE = "nvjitlink-rose"
 
 BREAKING = (LOST_ARCH, DRIVER_ROSE, NVJITLINK_ROSE, LOST_PTX)
-"""What can be forbidden."""
+"""Changes that can be forbidden."""
 
 Said = tuple[str, ...] | int | None
 """Words, a number (bytes or a count), or None where a side has nothing of it."""
 
 
 class Metadata(Struct, frozen=True):
-    """What a package says of itself.
+    """Metadata of a package.
 
     Attributes:
         name: as its metadata spells it.

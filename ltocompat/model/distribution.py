@@ -1,13 +1,11 @@
-"""What a package says of itself, as a value: also of one without device code."""
+"""Metadata of a distribution, as a value: also of one without device code."""
 
 from __future__ import annotations
 
-from msgspec import Struct
-
-from ltocompat.model.row import Row
+from ltocompat.model.row import Tabular
 
 
-class Distribution(Struct, frozen=True):
+class Distribution(Tabular, frozen=True):
     """A wheel, a conda package, or the installed distribution that a file is of.
 
     Attributes:
@@ -38,20 +36,3 @@ class Distribution(Struct, frozen=True):
     size: int
     sha256: str
     problems: tuple[str, ...] = ()
-
-    def to_row(self) -> Row:
-        """A row of a table; its columns are the attributes."""
-        return {
-            "path": self.path,
-            "kind": self.kind,
-            "name": self.name,
-            "version": self.version,
-            "tags": list(self.tags),
-            "platforms": list(self.platforms),
-            "requires": list(self.requires),
-            "extras": list(self.extras),
-            "classifiers": list(self.classifiers),
-            "size": self.size,
-            "sha256": self.sha256,
-            "problems": list(self.problems),
-        }

@@ -1,7 +1,9 @@
-"""What flows among the records of a command beside its answer: failures, notes, and progress."""
+"""Records of a command beside its answer: failures, notes, and progress."""
 
 from __future__ import annotations
 
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -45,7 +47,7 @@ class Failure:
     def of(cls, error: Exception) -> Failure:
         """The failure that an error is; one that is not ours is a bug of this tool."""
         if isinstance(error, FileNotFoundError) and error.filename is None:
-            # What os.getcwd raises, on which every relative path depends.
+            # Errors of os.getcwd, on which every relative path depends.
             error = UnreadableInput("the current folder is gone; change to one that is there")
         if not isinstance(error, LtocompatError):
             text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -65,11 +67,38 @@ class Note(Struct, frozen=True):
 
 
 class Progress(Struct, frozen=True):
-    """How far the input file at hand has been read: path, bytes done, bytes in all."""
+    """Progress in the current input file: path, bytes done, bytes in all."""
 
     path: str
     done: int
     total: int
+
+
+class PacedProgress(ABC):
+    """Shows progress of work that takes a while, and not each time that it is told of.
+
+    Args:
+        patience: seconds until it is shown first.
+    """
+
+    def __init__(self, patience: float) -> None:
+        self._begun = time.monotonic()
+        self._next = self._begun + patience
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note of ``progress`` and show it when it is time to."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + self.pause(now - self._begun)
+            self.show(progress)
+
+    @abstractmethod
+    def pause(self, elapsed: float) -> float:
+        """Seconds until it is shown again, after so many of work."""
+
+    @abstractmethod
+    def show(self, progress: Progress) -> None:
+        """Show it."""
 
 
 def reporter(

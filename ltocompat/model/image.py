@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from typing import ClassVar, TypeVar
 
 from msgspec import Struct
 
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.place import Place
-from ltocompat.model.row import Row, text_or_none, texts
+from ltocompat.model.row import WHERE, Tabular
 from ltocompat.model.symbols import DeviceSymbols
 
 __all__ = [
@@ -36,14 +37,26 @@ __all__ = [
 PRELINKED_SECTIONS = frozenset({"__nv_relfatbin", "__nv_rel"})
 
 
+E = TypeVar("E", bound=enum.StrEnum)
+
+
+def _member(words: type[E], text: str) -> E | None:
+    return next((word for word in words if word == text), None)
+
+
 class ImageKind(enum.StrEnum):
-    """What sort of device code an image is."""
+    """A kind of device code."""
 
     LTOIR = "ltoir"
     PTX = "ptx"
     SASS = "sass"
     TILEIR = "tileir"
     UNKNOWN = "unknown"
+
+    @classmethod
+    def parse(cls, text: str) -> ImageKind:
+        """Read a kind; one that came after this version is unknown."""
+        return _member(cls, text) or cls.UNKNOWN
 
     @property
     def arch_form(self) -> ArchForm:
@@ -55,25 +68,35 @@ _ARCH_FORMS = {ImageKind.SASS: ArchForm.REAL, ImageKind.LTOIR: ArchForm.LTO}
 
 
 class Compression(enum.StrEnum):
-    """How the bytes of an image are stored."""
+    """The compression of a stored image."""
 
     NONE = "none"
     LZ4 = "lz4"
     ZSTD = "zstd"
 
+    @classmethod
+    def parse(cls, text: str) -> Compression:
+        """Read a way of storing; one that came after this version is taken for none."""
+        return _member(cls, text) or cls.NONE
+
 
 BITCODE = ".bc"
-"""How the names of files of LLVM bitcode end, which compilers make device code of later."""
+"""Suffixes of files of LLVM bitcode, of which compilers make device code later."""
 CUDA_SOURCES = (".cu", ".cuh")
-"""How the names of sources of CUDA end, which programs may compile when they run."""
+"""Suffixes of CUDA sources, which programs may compile when they run."""
 
 
 class Role(enum.StrEnum):
-    """What a tool did to an image."""
+    """The part of a tool in making an image."""
 
     COMPILER = "compiler"
     LINKER = "linker"
     FINALIZER = "finalizer"
+
+    @classmethod
+    def parse(cls, text: str) -> Role:
+        """Read a role; one that came after this version is taken for a compiler's."""
+        return _member(cls, text) or cls.COMPILER
 
 
 class Maker(Struct, frozen=True):
@@ -105,7 +128,7 @@ class Maker(Struct, frozen=True):
 
 
 class Needs(Struct, frozen=True):
-    """What whoever compiles an image further must understand, whoever wrote it.
+    """Requirements on the tool that compiles an image further, whoever wrote it.
 
     Attributes:
         ptx_isa: PTX ISA version, e.g. ``8.4``.
@@ -133,7 +156,7 @@ class LtoIrVersions(Struct, frozen=True):
 
 
 class CubinFacts(Struct, frozen=True):
-    """What is particular to a cubin.
+    """Facts that only cubins have.
 
     Attributes:
         generation: 1 (ELF ABI 7, toolkits up to 12.9) or 2 (ELF ABI 8, sm_100 and all of 13.x).
@@ -144,7 +167,7 @@ class CubinFacts(Struct, frozen=True):
     virtual_arch: SmArch | None = None
 
 
-class Image(Struct, frozen=True):
+class Image(Tabular, frozen=True):
     """One piece of device code.
 
     Attributes:
@@ -154,7 +177,8 @@ class Image(Struct, frozen=True):
             (bare LTO-IR inside other data has no length).
         size: bytes once decoded, None when they can't be known.
         kind_number: number of the kind in the fatbin entry, None outside of fatbins.
-        arch: architecture as the entry header says (the driver goes by that), None when not known.
+        arch: architecture as the entry header says, and of SASS for one GPU alone as the cubin
+            itself says; None when not known.
         section: name of the host section that holds it, None when there is none.
         made_by: tools that made it, oldest first; empty when nothing tells.
         needs: versions that its consumer must understand.
@@ -170,6 +194,8 @@ class Image(Struct, frozen=True):
         identifier: name stored with it (nvcc: the source file), else None.
         lists_family: whether the entry header of SASS from sm_100 on lists architectures of its
             family; None where it says nothing of such things.
+        entry_arch: what the entry header of SASS says, by which drivers and linkers pick it, where
+            that is not ``arch``; else None.
         kernels: names of its kernels; None unless asked for, or where they can't be read.
         empty_kernels: PTX that has kernels, each of which only returns; False unless asked for.
         symbols: what it defines for others and leaves undefined; None unless asked for, or where
@@ -177,6 +203,14 @@ class Image(Struct, frozen=True):
         sha256: of the decoded bytes (scrambled: the stored bytes); None unless asked for.
         problems: sentences about contradictions inside the image.
     """
+
+    row_columns: ClassVar[str] = (
+        f"{WHERE} section kind arch virtual_arch=cubin.virtual_arch made_by "
+        "ptx_isa=needs.ptx_isa tile_ir=needs.tile_ir ltoir_container=ltoir.container "
+        "nvvm_ir=ltoir.nvvm_ir generation=cubin.generation compression scrambled "
+        "stored_size size relocatable debug host_os options identifier kernels sha256 "
+        "problems"
+    )
 
     place: Place
     kind: ImageKind
@@ -198,46 +232,22 @@ class Image(Struct, frozen=True):
     lacks_options: bool = False
     identifier: str | None = None
     lists_family: bool | None = None
+    entry_arch: SmArch | None = None
     kernels: tuple[str, ...] | None = None
     empty_kernels: bool = False
     symbols: DeviceSymbols | None = None
     sha256: str | None = None
     problems: tuple[str, ...] = ()
 
-    def to_row(self) -> Row:
-        """A row of a table; its columns are named as the attributes and those of their parts."""
-        return {
-            **_where(self.place),
-            "section": self.section,
-            "kind": str(self.kind),
-            "arch": text_or_none(self.arch),
-            "virtual_arch": text_or_none(self.cubin.virtual_arch if self.cubin else None),
-            "made_by": texts(self.made_by),
-            "ptx_isa": self.needs.ptx_isa,
-            "tile_ir": self.needs.tile_ir,
-            "ltoir_container": None if self.ltoir is None else self.ltoir.container,
-            "nvvm_ir": None if self.ltoir is None else self.ltoir.nvvm_ir,
-            "generation": None if self.cubin is None else self.cubin.generation,
-            "compression": str(self.compression),
-            "scrambled": self.scrambled,
-            "stored_size": self.stored_size,
-            "size": self.size,
-            "relocatable": self.relocatable,
-            "debug": self.debug,
-            "host_os": self.host_os,
-            "options": self.options,
-            "identifier": self.identifier,
-            "kernels": None if self.kernels is None else list(self.kernels),
-            "sha256": self.sha256,
-            "problems": list(self.problems),
-        }
+    @property
+    def virtual_arch(self) -> SmArch | None:
+        """The virtual architecture that the code was written for, where it is recorded."""
+        if self.kind in (ImageKind.PTX, ImageKind.TILEIR):
+            return self.arch
+        return self.cubin.virtual_arch if self.cubin else None
 
 
-def _where(place: Place) -> Row:
-    return {"path": place.path, "inside": place.inside, "place": str(place)}
-
-
-class Module(Struct, frozen=True):
+class Module(Tabular, frozen=True):
     """The images of which a driver or a linker picks one for a GPU.
 
     Attributes:
@@ -248,22 +258,20 @@ class Module(Struct, frozen=True):
             region.
     """
 
+    row_columns: ClassVar[str] = f"{WHERE} section registered images=image_count"
+
     place: Place
     section: str | None
     registered: bool | None
     images: Sequence[Image]
 
-    def to_row(self) -> Row:
-        """A row of a table, with the number of its images; each of them has one of its own."""
-        return {
-            **_where(self.place),
-            "section": self.section,
-            "registered": self.registered,
-            "images": len(self.images),
-        }
+    @property
+    def image_count(self) -> int:
+        """How many images there are."""
+        return len(self.images)
 
 
-class Skipped(Struct, frozen=True):
+class Skipped(Tabular, frozen=True):
     """A place that was not read, and why; an answer never shrinks silently.
 
     Attributes:
@@ -273,15 +281,12 @@ class Skipped(Struct, frozen=True):
         limit: name of the ``Limits`` field that was hit, else None.
     """
 
+    row_columns: ClassVar[str] = f"{WHERE} reason size limit"
+
     place: Place
     reason: str
     size: int | None = None
     limit: str | None = None
-
-    def to_row(self) -> Row:
-        """A row of a table; its columns are named as the attributes."""
-        row: Row = {"reason": self.reason, "size": self.size, "limit": self.limit}
-        return _where(self.place) | row
 
 
 class CudaLibrary(Struct, frozen=True):
@@ -307,7 +312,7 @@ class CudaLibrary(Struct, frozen=True):
         return " ".join(word for word in words if word)
 
 
-class Host(Struct, frozen=True, kw_only=True):
+class Host(Tabular, frozen=True, kw_only=True):
     """A host file (object, library, executable) around device code, and what its linker needs.
 
     Attributes:
@@ -328,6 +333,11 @@ class Host(Struct, frozen=True, kw_only=True):
             not all of them where there are very many.
     """
 
+    row_columns: ClassVar[str] = (
+        f"{WHERE} format machine type undefined_registrations nvjitlink_imports "
+        "libraries soname needed runpath debug_size"
+    )
+
     place: Place
     format: str
     machine: str
@@ -343,27 +353,11 @@ class Host(Struct, frozen=True, kw_only=True):
 
     @property
     def linked(self) -> bool:
-        """Whether a linker is done with it and a loader takes it: no object."""
+        """Return whether a linker is done with it and a loader takes it: no object."""
         return self.type in ("shared library", "executable")
 
-    def to_row(self) -> Row:
-        """A row of a table; its columns are named as the attributes. Exports are left out."""
-        return {
-            **_where(self.place),
-            "format": self.format,
-            "machine": self.machine,
-            "type": self.type,
-            "undefined_registrations": list(self.undefined_registrations),
-            "nvjitlink_imports": list(self.nvjitlink_imports),
-            "libraries": texts(self.libraries),
-            "soname": self.soname,
-            "needed": list(self.needed),
-            "runpath": list(self.runpath),
-            "debug_size": self.debug_size,
-        }
 
-
-class Artifact(Struct, frozen=True):
+class Artifact(Tabular, frozen=True):
     """A file that was read to its end; it follows everything that was found inside.
 
     Attributes:
@@ -379,16 +373,6 @@ class Artifact(Struct, frozen=True):
     modules: int
     images: int
     skipped: int
-
-    def to_row(self) -> Row:
-        """A row of a table; its columns are named as the attributes."""
-        return {
-            "path": self.path,
-            "size": self.size,
-            "modules": self.modules,
-            "images": self.images,
-            "skipped": self.skipped,
-        }
 
 
 Record = Artifact | Host | Module | Skipped

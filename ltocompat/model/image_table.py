@@ -64,7 +64,7 @@ class ImageTable(Sequence[Image]):
         return map(self._image, range(len(self)))
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other one has equal images, too, in whatever it keeps them."""
+        """Return whether the other one has equal images, too, in whatever it keeps them."""
         if not isinstance(other, Sequence) or len(self) != len(other):
             return NotImplemented
         return all(mine == of_other for mine, of_other in zip(self, other, strict=True))

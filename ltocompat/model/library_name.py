@@ -13,7 +13,7 @@ _LINUX_NAME = (
     r"(lib(?:cuda|cudart|nvrtc|nvJitLink|nvrtc-builtins|nvvm|nvfatbin|nvptxcompiler|cudadevrt))"
     r"(?:-[0-9a-f]{8})?(?:\.alt)?(?:\.so(?:\.[0-9]{1,9}){0,3}|\.a)"
 )
-# What links with device code, or what compiles it, is above; below is what programs call. Their
+# Libraries that link or compile device code are above; below are those that programs call. Their
 # names count with a version alone: files without one come with toolkits, for linkers.
 _CALLED = (
     r"cublas(?:Lt)?|cufftw?|curand|cusolver(?:Mg)?|cusparse(?:Lt)?|cudnn(?:_[a-z_]{1,30})?|cupti|"

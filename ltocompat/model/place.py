@@ -1,4 +1,4 @@
-"""Where device code lies, written so that it can be pasted into a shell: ``libx.a::m.o@0x1f40.3``.
+"""Locations of device code, which can be pasted into a shell: ``libx.a::m.o@0x1f40.3``.
 
 ``::`` enters a member, ``@`` gives a hexadecimal offset in the innermost file, ``.n`` the entry of
 that fatbin region (counted from 0), ``.n.k`` the image inside a concatenated entry.
@@ -58,7 +58,7 @@ class Place(Struct, frozen=True, gc=False):
         return Place(self.path, self.members, offset, entry)
 
     def contains(self, other: Place) -> bool:
-        """Whether ``other`` is this place or lies inside it."""
+        """Return whether ``other`` is this place or lies inside it."""
         if self.path != other.path or self.members != other.members[: len(self.members)]:
             return False
         if self.offset is None:

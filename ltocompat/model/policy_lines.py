@@ -1,4 +1,4 @@
-"""Where in a policy its targets stand, for reports that lead there."""
+"""Line numbers of the targets in a policy, for reports that lead there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 
 class PolicyLines(Struct, frozen=True):
-    """Where in a policy things stand.
+    """Line numbers in a policy.
 
     Attributes:
         path: the file.

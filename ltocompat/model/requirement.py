@@ -1,17 +1,19 @@
-"""What an artifact asks of wherever it goes, as values: the answer of ``require``."""
+"""Requirements of an artifact, as values: the answer of ``require``."""
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 from msgspec import Struct
 
 from ltocompat.model.arch import Release
 from ltocompat.model.place import Place
-from ltocompat.model.row import Row, text_or_none
+from ltocompat.model.row import Tabular
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Coverage, Route, Verdict
 
 
-class Asked(Struct, frozen=True):
+class Asked(Tabular, frozen=True):
     """One requirement of modules of an artifact.
 
     Attributes:
@@ -27,6 +29,10 @@ class Asked(Struct, frozen=True):
         names_compiler: it compares with the release that compiled the code.
     """
 
+    row_columns: ClassVar[str] = (
+        "component constraint rule subject consequence evidence modules=module_count place=example"
+    )
+
     component: str
     constraint: str
     rule: str
@@ -36,19 +42,6 @@ class Asked(Struct, frozen=True):
     module_count: int
     example: Place
     names_compiler: bool = False
-
-    def to_row(self) -> Row:
-        """A row of a table; ``modules`` is their number, ``place`` the first."""
-        return {
-            "component": self.component,
-            "constraint": self.constraint,
-            "rule": self.rule,
-            "subject": self.subject,
-            "consequence": self.consequence,
-            "evidence": self.evidence,
-            "modules": self.module_count,
-            "place": str(self.example),
-        }
 
 
 class LinkerFloor(Struct, frozen=True):
@@ -71,8 +64,13 @@ class LinkerFloor(Struct, frozen=True):
 
     @property
     def exact(self) -> bool:
-        """Whether one floor is left."""
+        """Return whether one floor is left."""
         return self.possible == self.sure
+
+    @property
+    def at_least(self) -> Release:
+        """The one that is asked for: that which surely does, where one is known."""
+        return self.sure or self.possible
 
 
 class RouteFloor(Struct, frozen=True):
@@ -86,8 +84,9 @@ class RouteFloor(Struct, frozen=True):
         verdict: what ``check`` says with both; ``fail`` where no version does.
         set_by: the rules that object one step below; where no version does, those that object.
         doubts: the rules by which it is no better than ``undocumented`` even so.
-        last_driver: the newest driver that does.
+        last_driver: the newest branch of drivers that does, ``R580``.
         last_nvjitlink: the newest nvJitLink that does as well.
+        or_older: the tables begin with ``driver``, and an older one is not known to fail.
     """
 
     route: Route | None
@@ -99,10 +98,11 @@ class RouteFloor(Struct, frozen=True):
     doubts: tuple[str, ...] = ()
     last_driver: DriverVersion | None = None
     last_nvjitlink: Release | None = None
+    or_older: bool = False
 
     @property
     def beyond(self) -> bool:
-        """Whether code is there for the GPU, and no known driver or nvJitLink does."""
+        """Return whether code is there for the GPU, and no known driver or nvJitLink does."""
         return self.coverage.served > 0 and self.driver is None
 
 
@@ -110,8 +110,8 @@ NEXT = "next"
 """The name of the generation of GPUs after all that are known."""
 
 
-class Service(Struct, frozen=True):
-    """How an artifact serves one GPU architecture.
+class Service(Tabular, frozen=True):
+    """The support of an artifact for one GPU architecture.
 
     Attributes:
         number: 10 * major + minor of its compute capability.
@@ -121,14 +121,22 @@ class Service(Struct, frozen=True):
         ptx: by PTX.
         link: by a link.
         none: not at all (those without kernels are left out).
-        driver: the least driver there; None where nothing serves, or no floor is known.
+        driver: the least driver there, with ``nvjitlink``, for all of its routes that some driver
+            serves; None where nothing serves, or none does.
         beyond: no known driver does there.
         nvjitlink: the least nvJitLink that links for it; None where nothing is linked, or none
             is known.
-        routes: the floors of each line that ``check`` has for it; those above are the first's that
-            serves.
+        routes: the floors of each line that ``check`` has for it; those above meet all of them.
         hardly: few modules serve it, beside those that serve another GPU, as ``check`` says there.
+        last_driver: the newest branch of drivers that does, ``R580``.
+        last_nvjitlink: the newest nvJitLink that does.
+        or_older: the tables begin with ``driver``, and an older one is not known to fail.
     """
+
+    row_columns: ClassVar[str] = (
+        "number name how sass ptx link none driver beyond nvjitlink hardly last_driver "
+        "last_nvjitlink or_older"
+    )
 
     number: int
     name: str
@@ -142,26 +150,20 @@ class Service(Struct, frozen=True):
     nvjitlink: Release | None = None
     routes: tuple[RouteFloor, ...] = ()
     hardly: bool = False
+    last_driver: DriverVersion | None = None
+    last_nvjitlink: Release | None = None
+    or_older: bool = False
 
-    def to_row(self) -> Row:
-        """A row of a table; its columns are named as the attributes, without ``routes``."""
-        return {
-            "number": self.number,
-            "name": self.name,
-            "how": self.how,
-            "sass": self.sass,
-            "ptx": self.ptx,
-            "link": self.link,
-            "none": self.none,
-            "driver": text_or_none(self.driver),
-            "beyond": self.beyond,
-            "nvjitlink": text_or_none(self.nvjitlink),
-            "hardly": self.hardly,
-        }
+    @property
+    def unlinked(self) -> bool:
+        """Whether it is served, but not what has to be linked: no known nvJitLink does."""
+        return self.driver is not None and any(
+            route.coverage.link and route.beyond for route in self.routes
+        )
 
 
 DESTINATIONS = ("pip", "conda", "container", "variant")
-"""Where lines go: requirements, a conda recipe, an image's environment, a variant wheel."""
+"""Places for lines: requirements, a conda recipe, an image's environment, a variant wheel."""
 
 
 class PasteLine(Struct, frozen=True):
@@ -186,6 +188,7 @@ class VariantFloors(Struct, frozen=True):
         modules: how many there are.
         driver_sass, driver_ptx, ptx_beyond: as those of ``Required``.
         nvjitlink: the least nvJitLink that surely does, else the least that may.
+        driver_or_older: as that of ``Required``.
     """
 
     name: str
@@ -194,6 +197,7 @@ class VariantFloors(Struct, frozen=True):
     driver_ptx: DriverVersion | None
     ptx_beyond: bool
     nvjitlink: Release | None
+    driver_or_older: tuple[str, ...] = ()
 
     @property
     def driver(self) -> DriverVersion | None:
@@ -223,6 +227,8 @@ class Required(Struct, frozen=True):
         no_nvjitlink: why no nvJitLink is known for what is linked; empty where one is.
         variants: the floors of each variant, of which the artifact's are those of the one that asks
             least; empty where there is no choice.
+        driver_or_older: ``sass`` and ``ptx``, where the tables begin with its driver, and an older
+            one is not known to fail.
     """
 
     path: str
@@ -238,8 +244,9 @@ class Required(Struct, frozen=True):
     skipped: int
     no_nvjitlink: str = ""
     variants: tuple[VariantFloors, ...] = ()
+    driver_or_older: tuple[str, ...] = ()
 
     @property
     def nvjitlink_beyond(self) -> bool:
-        """Whether something is linked that no known nvJitLink takes."""
+        """Return whether something is linked that no known nvJitLink takes."""
         return self.no_nvjitlink == NO_NVJITLINK

@@ -1,4 +1,4 @@
-"""What a verdict rests on, of an image and of a module: equal modules are judged once.
+"""Signatures of images and modules, on which verdicts rest: equal modules are judged once.
 
 A library has thousands of modules and a few dozen signatures; a signature is what is left of a
 module when places, sizes and names are taken away.
@@ -29,7 +29,7 @@ class ImageSignature(Struct, frozen=True):
 
     Attributes:
         kind: LTO-IR, PTX, SASS, Tile IR or unknown.
-        arch: as its entry header says, None when not known.
+        arch: whom it is for, None when not known.
         made_by: its makers, oldest first.
         isa: PTX ISA version of PTX, e.g. ``8.4``.
         ltoir: versions of LTO-IR.
@@ -48,6 +48,7 @@ class ImageSignature(Struct, frozen=True):
         lacks_options: PTX or LTO-IR whose entry has no place for options.
         lists_family: SASS whose entry lists architectures of its family; None where it has no place
             for them.
+        entry_arch: what its entry header says instead of ``arch``; None where they agree.
         problem: why its bytes contradict themselves or can't be read, None when they are fine.
     """
 
@@ -69,7 +70,13 @@ class ImageSignature(Struct, frozen=True):
     symbols: DeviceSymbols | None = None
     lacks_options: bool = False
     lists_family: bool | None = None
+    entry_arch: SmArch | None = None
     problem: str | None = None
+
+    @property
+    def picked_by(self) -> SmArch | None:
+        """The architecture by which drivers and linkers pick it: that of its entry header."""
+        return self.entry_arch or self.arch
 
     def __str__(self) -> str:
         names = {ImageKind.LTOIR: "LTO-IR", ImageKind.PTX: "PTX", ImageKind.SASS: "SASS"}
@@ -124,6 +131,7 @@ def image_signature(image: Image) -> ImageSignature:
         image.symbols,
         image.lacks_options,
         image.lists_family,
+        image.entry_arch,
         image.problems[0] if image.problems else None,
     )
 

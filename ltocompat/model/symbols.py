@@ -36,7 +36,7 @@ class DeviceSymbols(Struct, frozen=True):
         return (*self.undefined_functions, *self.undefined_variables)
 
     def without_definitions(self) -> DeviceSymbols:
-        """What is left for an image that is loaded alone."""
+        """Return the symbols that matter to an image that is loaded alone."""
         return replace(self, defined=(), weak=(), kernels=())
 
     @property
@@ -71,7 +71,7 @@ def defined_twice(images: Iterable[tuple[DeviceSymbols, int]]) -> tuple[str, ...
 
 
 def defined_nowhere(images: Iterable[DeviceSymbols]) -> DeviceSymbols:
-    """What all images of a link together leave undefined.
+    """Return the symbols that all images of a link together leave undefined.
 
     A linker refuses a missing variable, and a missing function that a kernel needs; code that no
     kernel reaches it leaves out, and what that misses. Which kernel needs what is not known where

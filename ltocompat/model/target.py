@@ -44,7 +44,7 @@ def _as_written(numbers: tuple[int, ...]) -> str:
 
 
 class Quantifier(enum.Enum):
-    """How many versions of a set a target has."""
+    """The number of versions of a set that a target has: one or all."""
 
     ALL = "each of them must work"
     ONE_OF = "it has one of them, not known which"
@@ -67,8 +67,27 @@ class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True):
 
     @property
     def every(self) -> bool:
-        """Each of the values must work."""
+        """Return whether each of the values must work."""
         return self.quantifier is Quantifier.ALL
+
+    @property
+    def value(self) -> T_co:
+        """The only value.
+
+        Raises:
+            ValueError: there are several.
+        """
+        (value,) = self.values
+        return value
+
+    @property
+    def each(self) -> tuple[VersionSet[T_co], ...]:
+        """Each of the versions by itself."""
+        if len(self.values) == 1:
+            return (self,)
+        return tuple(
+            VersionSet(str(value), (value,), Quantifier.ALL, self.source) for value in self.values
+        )
 
 
 class Gpu(Struct, frozen=True, cache_hash=True):
@@ -108,7 +127,7 @@ class System(Struct, frozen=True):
 
 
 class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
-    """Where device code is going; None: not known.
+    """A deploy target of device code; None: not known.
 
     Attributes:
         name: what to call it in reports.
@@ -139,7 +158,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
 
     @property
     def on_windows(self) -> Target:
-        """The same for files that are made for Windows, where these say what the driver is."""
+        """Return this target for files made for Windows, where these say what the driver is."""
         if not self.by_files:
             return self
         return replace(self, system=System("windows"), driver=self.windows_driver, by_files=False)
@@ -149,4 +168,4 @@ THIS_MACHINE = "this machine"
 """The name of the deploy target that a probe of this machine makes."""
 
 ANY_TARGET = Target(name="any target")
-"""What the metadata of a package say, and its project promises, holds on every target alike."""
+"""The target of findings on metadata and promises of a package, which hold on every target."""

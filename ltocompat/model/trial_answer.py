@@ -1,4 +1,4 @@
-"""What a trial changes: it may lower a verdict and settle an unknown one, never more."""
+"""Answers of trials: one may lower a verdict and settle an unknown one, never more."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOO_NEW = "ltoir too new"
 
 
 class TrialOutcome(Struct, frozen=True):
-    """What a linker or a driver did with a module, alone, for a GPU.
+    """The answer of a linker or a driver to one module, alone, for a GPU.
 
     Attributes:
         who: what was asked: ``nvJitLink 13.3.33``, ``driver of CUDA 13.0``.
@@ -24,6 +24,8 @@ class TrialOutcome(Struct, frozen=True):
         cause: short name of the reason of a refusal, as logs are read; None when it is not known.
         reason: of a failure, in one sentence.
         loading: of a driver, when it loaded kernels: ``lazily`` or ``eagerly``; None of a linker.
+        cpu_seconds: of a time-out, the CPU seconds that it used, where it had all that a request
+            gets.
     """
 
     who: str
@@ -31,30 +33,36 @@ class TrialOutcome(Struct, frozen=True):
     cause: str | None = None
     reason: str = ""
     loading: str | None = None
+    cpu_seconds: float | None = None
 
     @property
     def by_driver(self) -> bool:
-        """Whether a driver answered, and not a linker."""
+        """Return whether a driver answered, and not a linker."""
         return self.loading is not None
 
     @property
     def subject(self) -> str:
-        """Who answered, as a sentence begins: ``nvJitLink 13.3.33``, ``the driver of ...``."""
+        """The tool that answered, as a subject: ``nvJitLink 13.3.33``, ``the driver ...``."""
         return f"the {self.who}, loading {self.loading}," if self.loading else self.who
 
     @property
     def worked(self) -> bool:
-        """Whether the input was accepted, linked or loaded."""
+        """Return whether the input was accepted, linked or loaded."""
         return self.outcome in ("accepted", "linked", "loaded")
 
     @property
+    def lasting(self) -> bool:
+        """Whether it comes from the input, and not from a machine short of time or memory."""
+        return self.cpu_seconds is not None or self.outcome not in ("crashed", "timed out")
+
+    @property
     def proves(self) -> bool:
-        """Whether the code itself was used, and not only its header looked at."""
+        """Return whether the code itself was used, and not only its header looked at."""
         return self.outcome in ("linked", "loaded")
 
     @property
     def refused_for_age(self) -> bool:
-        """Whether the linker refused it as newer than itself."""
+        """Return whether the linker refused it as newer than itself."""
         return self.outcome == "refused" and self.cause == TOO_NEW
 
 
@@ -86,7 +94,7 @@ def _narrow(image: ImageSignature, linker: Release, tried: TrialOutcome) -> Imag
         return image
     (maker,) = image.made_by
     older = tuple(release for release in maker.releases if release <= linker)
-    newer = tuple(each_release for each_release in maker.releases if each_release > linker)
+    newer = tuple(release for release in maker.releases if release > linker)
     if not older or not newer:
         return image
     left = older if tried.worked else newer

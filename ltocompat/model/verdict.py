@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 from msgspec import Struct
 
 from ltocompat.model.place import Place
-from ltocompat.model.row import Row, text_or_none
+from ltocompat.model.row import Tabular
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.words import count
 
 
 class Verdict(enum.IntEnum):
-    """What is said of device code on a target, from the best to the worst.
+    """A verdict on device code on a target, from the best to the worst.
 
     ``ok``: documented to work. ``jit``: works, the driver compiles PTX at load. ``undocumented``:
     measured to work, outside of what NVIDIA promises. ``unknown``: a fact is missing, and named.
-    ``fail``: it will not link or load.
+    ``fail``: it will not link or load. Of a module alone, ``not for this GPU``: nothing in it is
+    for the GPU, or nothing of it can be judged; beside any other verdict it counts for nothing.
     """
 
+    NOT_FOR_GPU = -1
     OK = 0
     JIT = 1
     UNDOCUMENTED = 2
@@ -28,16 +31,45 @@ class Verdict(enum.IntEnum):
     FAIL = 4
 
     def __str__(self) -> str:
-        return self.name.lower()
+        return "not for this GPU" if self is Verdict.NOT_FOR_GPU else self.name.lower()
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The worst of these; ``ok`` when there are none."""
-    return max(verdicts, default=Verdict.OK)
+    """Return the worst of verdicts that all have to hold; of none, ``NOT_FOR_GPU``."""
+    return max(verdicts, default=Verdict.NOT_FOR_GPU)
+
+
+def one_of(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict on which all agree, of which one holds; else ``unknown``."""
+    found = set(verdicts)
+    return found.pop() if len(found) == 1 else Verdict.UNKNOWN
+
+
+class Outcome(enum.StrEnum):
+    """The aggregate of all verdicts of a check or an audit."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+
+
+def outcome(verdict: Verdict, fail_on: Verdict, *, allow_empty: bool) -> Outcome:
+    """Return the outcome of the fold of all verdicts.
+
+    Args:
+        verdict: the worst of all files, targets and GPUs.
+        fail_on: the best verdict that fails.
+        allow_empty: where there is no device code, that passes.
+    """
+    if verdict is Verdict.NOT_FOR_GPU:
+        return Outcome.PASSED if allow_empty else Outcome.UNDECIDED
+    if verdict >= fail_on:
+        return Outcome.FAILED
+    return Outcome.UNDECIDED if verdict is Verdict.UNKNOWN else Outcome.PASSED
 
 
 class Level(enum.StrEnum):
-    """How loud a finding is."""
+    """The severity of a finding."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -45,6 +77,7 @@ class Level(enum.StrEnum):
 
 
 LEVELS = {
+    Verdict.NOT_FOR_GPU: Level.NOTE,
     Verdict.OK: Level.NOTE,
     Verdict.JIT: Level.NOTE,
     Verdict.UNDOCUMENTED: Level.WARNING,
@@ -54,7 +87,7 @@ LEVELS = {
 
 
 class Route(enum.StrEnum):
-    """How a module gets onto a GPU."""
+    """A way of a module onto a GPU."""
 
     LOAD = "load"
     LINK = "link"
@@ -63,12 +96,23 @@ class Route(enum.StrEnum):
 OTHER_VARIANT = "another variant decides"
 """Why the verdict on an installed file does not count: its package's loader opens another one."""
 
+MOST_KERNELS = 20
+"""That a finding names where lists can be long."""
+
 THE_TARGET_HAS = "the target has"
-"""How a headline leads to the value there; who names the target puts its name there."""
+"""The words that lead from a headline to a value; who names the target puts its name there."""
 
 
-class Finding(Struct, frozen=True, gc=False):
-    """What a rule finds in modules of an artifact on a target.
+WHOLE_ARTIFACT = "all of it"
+"""The subject of a finding that is about an artifact rather than about a file in it."""
+
+
+LONGEST_HEADLINE = 110
+"""Characters of a message that is its own headline."""
+
+
+class Finding(Tabular, frozen=True, gc=False):
+    """A finding of a rule in modules of an artifact on a target.
 
     Attributes:
         rule: ID of the rule.
@@ -90,8 +134,16 @@ class Finding(Struct, frozen=True, gc=False):
         all_kernels: each of its modules has kernels, and no name of them is missing.
         headline: what is wrong in a few words, with the values; empty where the first clause of
             the message says it.
-        forgiven: why it does not count, ``known`` or ``ignored``; empty where it does.
+        forgiven: why it does not count, ``known``, ``ignored`` or ``allowed``; empty where it does.
+        subject: what it is about, in words that a rebuild of the artifact leaves as they are.
+        asked: versions and names that it asks for, each with its kind: ``driver 525.60.13``,
+            ``sm_90``; empty where no version changes it.
     """
+
+    row_columns: ClassVar[str] = (
+        "rule verdict level headline message remedy evidence source "
+        "modules=module_count place=example"
+    )
 
     rule: str
     verdict: Verdict
@@ -112,24 +164,24 @@ class Finding(Struct, frozen=True, gc=False):
     all_kernels: bool = False
     headline: str = ""
     forgiven: str = ""
+    subject: str = ""
+    asked: tuple[str, ...] = ()
 
-    def to_row(self) -> Row:
-        """A row of a table; ``modules`` is their number, ``place`` the first."""
-        return {
-            "rule": self.rule,
-            "verdict": str(self.verdict),
-            "level": str(self.level),
-            "headline": self.headline,
-            "message": self.message,
-            "remedy": self.remedy,
-            "evidence": self.evidence,
-            "source": self.source,
-            "modules": self.module_count,
-            "place": text_or_none(self.example),
-        }
+    @property
+    def is_condition(self) -> bool:
+        """Return whether it is a condition of an ``ok``, which a trial link would settle."""
+        return self.verdict is Verdict.OK and self.decided_by_trial
+
+    def counts_from(self, threshold: Verdict) -> bool:
+        """Return whether it counts where verdicts from a threshold on do.
+
+        A condition of an ``ok`` counts as ``undocumented`` does.
+        """
+        counted = Verdict.UNDOCUMENTED if self.is_condition else self.verdict
+        return counted >= threshold
 
     def __str__(self) -> str:
-        """What is wrong, where, and what to do: up to three lines, as reports show it."""
+        """Return the problem, its place and the remedy: up to three lines, as reports show it."""
         word = self.level if self.level is Level.NOTE else self.verdict
         where = [str(self.example)] if self.example else []
         where += [count(self.module_count, "module")] if self.module_count else []
@@ -140,7 +192,7 @@ class Finding(Struct, frozen=True, gc=False):
 
 
 class Coverage(Struct, frozen=True, gc=False):
-    """How many modules of an artifact serve a GPU.
+    """The numbers of modules of an artifact that serve a GPU, or do not.
 
     Attributes:
         modules: all of them.
@@ -165,7 +217,7 @@ class Coverage(Struct, frozen=True, gc=False):
 
 
 class Extent(Struct, frozen=True, gc=False):
-    """How much of an artifact has its verdict.
+    """The part of an artifact that has its verdict.
 
     Attributes:
         modules: number of modules that have it; 0 where it is the artifact's as a whole.
@@ -177,7 +229,7 @@ class Extent(Struct, frozen=True, gc=False):
 
     @property
     def partial(self) -> bool:
-        """Some of the modules have the verdict, and others fare better."""
+        """Return whether some of the modules have the verdict, and others fare better."""
         return 0 < self.modules < self.judged
 
     def __str__(self) -> str:
@@ -213,7 +265,7 @@ class VariantVerdict(Struct, frozen=True):
         return f"{self.verdict}{rules}" + ("" if self.serves else ", not for this GPU")
 
 
-class Result(Struct, frozen=True, gc=False):
+class Result(Tabular, frozen=True, gc=False):
     """The verdict on one artifact, target and GPU.
 
     Attributes:
@@ -228,12 +280,21 @@ class Result(Struct, frozen=True, gc=False):
         findings: worst first.
         why: the reasoning, a sentence a line; put into words when it is read.
         extent: how many of the modules have the verdict.
-        forgiven: why its verdict, bad as it is, does not count: ``known``, ``ignored`` or
-            ``OTHER_VARIANT``; empty where it counts or is good enough.
+        forgiven: why its verdict, bad as it is, does not count: ``known``, ``ignored``,
+            ``allowed`` or ``OTHER_VARIANT``; empty where it counts or is good enough.
         distribution: the package that the artifact is, or is a file of: ``cupy-cuda12x 14.2.0``;
             empty where none is known or nobody asked.
         variants: what became of each variant, oldest first; empty where there is no choice.
+        known_as: the path of a loose file from the folder of its project on, which is the same
+            wherever it is named from; empty where nobody asked.
     """
+
+    row_columns: ClassVar[str] = (
+        "path distribution target=target.name gpu=gpu.name route verdict not_judged "
+        "rules modules=coverage.modules sass=coverage.sass ptx=coverage.ptx "
+        "link=coverage.link without_kernels=coverage.without_kernels "
+        "none=coverage.none"
+    )
 
     path: str
     target: Target
@@ -248,40 +309,28 @@ class Result(Struct, frozen=True, gc=False):
     forgiven: str = ""
     distribution: str = ""
     variants: tuple[VariantVerdict, ...] = ()
+    known_as: str = ""
 
-    def to_row(self) -> Row:
-        """A row of a table; the columns from ``modules`` on are those of ``coverage``."""
-        return {
-            "path": self.path,
-            "distribution": self.distribution,
-            "target": self.target.name,
-            "gpu": None if self.gpu is None else self.gpu.name,
-            "route": text_or_none(self.route),
-            "verdict": str(self.verdict),
-            "not_judged": list(self.not_judged),
-            "rules": [finding.rule for finding in self.findings],
-            "modules": self.coverage.modules,
-            "sass": self.coverage.sass,
-            "ptx": self.coverage.ptx,
-            "link": self.coverage.link,
-            "without_kernels": self.coverage.without_kernels,
-            "none": self.coverage.none,
-        }
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The IDs of the rules of its findings."""
+        return tuple(finding.rule for finding in self.findings)
 
     @property
     def without_device_code(self) -> bool:
-        """There is no device code, and nothing that hides some; a sound machine is no such file."""
+        """Return whether there is no device code, and nothing hides any; a machine is no file."""
         notes = all(finding.level is Level.NOTE for finding in self.findings)
         nothing = not self.coverage.modules and notes
         return nothing and self.verdict is Verdict.UNKNOWN
 
     @property
     def holds_nothing(self) -> bool:
-        """There is no device code, whatever else is known of the file, package or machine."""
+        """Return whether there is no device code, whatever else is known of file or machine."""
         known = self.without_device_code or self.verdict is not Verdict.UNKNOWN
         return known and not self.coverage.modules
 
     @property
-    def judged(self) -> bool:
-        """There is device code of which something is known."""
-        return bool(self.coverage.modules) and self.verdict is not Verdict.UNKNOWN
+    def counted(self) -> Verdict:
+        """The verdict, as it counts in a fold: what holds no device code says nothing, if sound."""
+        empty = self.holds_nothing and self.verdict in (Verdict.OK, Verdict.UNKNOWN)
+        return Verdict.NOT_FOR_GPU if empty else self.verdict

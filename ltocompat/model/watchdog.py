@@ -16,7 +16,7 @@ from typing import TypeVar
 from ltocompat.model.limits import Budget
 
 GRACE = 60.0
-"""How long a reader may go on after its time was used up, seconds."""
+"""Seconds for which a reader may go on after its time was used up."""
 
 _EVERY = 10.0  # seconds between two looks
 _at_work: list[tuple[Budget, float]] = []  # each with when it was begun, on the monotonic clock
@@ -50,7 +50,7 @@ def end() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def go_on_in_child() -> None:
+def rearm_after_fork() -> None:
     """Watch a forked process, too, where its parent is watched: it has no timer of its own."""
     _at_work.clear()
     if _grace:

@@ -1,4 +1,4 @@
-"""What device code weighs: bytes by architecture, kind and library, and those that could be saved.
+"""Sizes of device code by architecture, kind and library, and the bytes that could be saved.
 
 ``Measured`` is what a scan leaves of a package however many images it has, ``Weight`` the answer.
 """
@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
-from ltocompat.model.row import Row, text_or_none
+from ltocompat.model.row import Tabular
 from ltocompat.model.signature import ModuleSignature
 
 
@@ -91,7 +91,7 @@ class KernelTally(Struct):
 
 
 class Measured(Struct):
-    """What a scan leaves of one path, and may still be added to.
+    """The sizes found at one path, which may still be added to.
 
     Attributes:
         libraries: by their places, in the order they were met.
@@ -112,7 +112,7 @@ class Measured(Struct):
     files: int = 0
 
 
-class ArchWeight(Struct, frozen=True):
+class ArchWeight(Tabular, frozen=True):
     """The images of one kind for one architecture.
 
     Attributes:
@@ -127,17 +127,8 @@ class ArchWeight(Struct, frozen=True):
     images: int
     stored: int
 
-    def to_row(self) -> Row:
-        """A row of a table; its columns are named as the attributes."""
-        return {
-            "kind": str(self.kind),
-            "arch": text_or_none(self.arch),
-            "images": self.images,
-            "stored": self.stored,
-        }
 
-
-class LibraryWeight(Struct, frozen=True):
+class LibraryWeight(Tabular, frozen=True):
     """The device code of one library, or of all objects of an archive.
 
     Attributes:
@@ -158,18 +149,6 @@ class LibraryWeight(Struct, frozen=True):
     saved: int
     host_debug: int
 
-    def to_row(self) -> Row:
-        """A row of a table; its columns are named as the attributes."""
-        return {
-            "place": str(self.place),
-            "machine": self.machine,
-            "modules": self.modules,
-            "images": self.images,
-            "stored": self.stored,
-            "saved": self.saved,
-            "host_debug": self.host_debug,
-        }
-
 
 class KernelWeight(Struct, frozen=True):
     """The kernels of one name.
@@ -187,7 +166,7 @@ class KernelWeight(Struct, frozen=True):
     count: int
 
 
-class Saving(Struct, frozen=True):
+class Saving(Tabular, frozen=True):
     """Bytes that could be saved, for one reason; advice, never a fault.
 
     Attributes:
@@ -206,20 +185,9 @@ class Saving(Struct, frozen=True):
     what: str
     fix: str
 
-    def to_row(self) -> Row:
-        """A row of a table; its columns are named as the attributes."""
-        return {
-            "waste": str(self.waste),
-            "saved": self.saved,
-            "images": self.images,
-            "estimated": self.estimated,
-            "what": self.what,
-            "fix": self.fix,
-        }
-
 
 class Weight(Struct, frozen=True):
-    """What the device code of one path weighs; sizes are those of unpacked files, in bytes.
+    """The sizes of the device code at one path: those of unpacked files, in bytes.
 
     Attributes:
         path: the path.

@@ -58,7 +58,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
         requires_dist=tuple(_lines(value.get("depends"), budget.limits.dependencies)),
         platforms=(subdir,) if isinstance(subdir, str) else (),
         files=tuple(_files(found.get(_PATHS), problems, budget)),
-        declared=tuple(each for each in declared if each is not None),
+        declared=tuple(value for value in declared if value is not None),
         problems=tuple(problems),
     )
 

@@ -1,4 +1,4 @@
-"""What metadata say of the drivers and GPUs that a package is for, as values.
+"""Declarations in metadata of the drivers and GPUs that a package is for, as values.
 
 Classifiers of Python packages (``Environment :: GPU :: NVIDIA CUDA :: 12 :: 12.4``), properties of
 variant wheels (PEP 825, ``variant.json``; the values are those of nvidia-variant-provider), and the
@@ -37,7 +37,7 @@ _MOST = 1000  # values of one property
 
 
 class Declared(Struct, frozen=True):
-    """What one line of metadata says of drivers or GPUs.
+    """A declaration on drivers or GPUs in one line of metadata.
 
     Attributes:
         source: as it is written.
@@ -80,7 +80,7 @@ def of_classifiers(lines: Iterable[str]) -> tuple[Declared, ...]:
 
 
 def of_variant(data: bytes, label: str, problems: list[str]) -> tuple[Declared, ...]:
-    """What the properties of a variant wheel say; what can't be read is a problem.
+    """Read the properties of a variant wheel; what can't be read becomes a problem.
 
     Args:
         data: ``variant.json``; empty where there is none.
@@ -141,7 +141,7 @@ def _of_archs(values: list[str], problems: list[str]) -> Iterator[Declared]:
 
 
 def of_conda(dependency: Dependency) -> Declared | None:
-    """What a line says of drivers or GPUs; None where it is about something else, or any version.
+    """Read a line on drivers or GPUs; None where it is about something else, or any version.
 
     One that only limits (``constrains``) brings no package, but a virtual one is always there.
     """
@@ -167,7 +167,7 @@ def of_conda(dependency: Dependency) -> Declared | None:
 
 
 def _is_of_major(versions: str, major: int) -> bool:
-    """Whether versions of no other major are admitted: ``>=12.4,<13``, ``==12.9.*``."""
+    """Return whether versions of no other major are admitted: ``>=12.4,<13``, ``==12.9.*``."""
     lower, end = _LOWER.search(versions), _BELOW.search(versions)
     exact = "==" in versions
     below = end is not None and (int(end[1]), int(end[2] or 0)) <= (major + 1, 0)

@@ -1,4 +1,4 @@
-"""What package indexes answer: the simple API as JSON (PEP 691, 700, 714) and as HTML (PEP 503).
+"""Answers of package indexes: the simple API as JSON (PEP 691, 700, 714) and as HTML (PEP 503).
 
 Pages of one project are bounded; the list of all projects, tens of MB, is read as it comes.
 """
@@ -230,7 +230,7 @@ def _file(
 
 
 def _joined(url: str, link: str) -> str:
-    """Where a link of a page leads; nowhere, where it has no meaning."""
+    """Return the address that a link of a page leads to; empty where it has no meaning."""
     try:
         return urljoin(url, link)
     except ValueError:

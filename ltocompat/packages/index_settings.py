@@ -1,4 +1,4 @@
-"""Which package index the user has, as pip reads it: its files of settings, then its variables.
+"""The user's package index, as pip finds it: its files of settings, then its variables.
 
 Source: pip's documentation, "Configuration". What a later place says beats an earlier one: files of
 the machine, of the user, of the environment, the file of PIP_CONFIG_FILE, PIP_* variables.
@@ -101,7 +101,7 @@ def _files(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _read(path: str) -> dict[str, str]:
-    """What a file says; nothing where it can't be read, as the other files still count."""
+    """Read the settings of a file; none where it can't be read, as the other files still count."""
     parser = configparser.RawConfigParser()
     with contextlib.suppress(OSError, ValueError, configparser.Error):
         parser.read_string(read_regular(path, _MOST_BYTES).decode("utf-8"))

@@ -28,7 +28,7 @@ _PYTHON = re.compile(r"(?:cp|py)([0-9])([0-9]{1,3})")
 
 
 class CoreMetadata(Struct):
-    """What METADATA says.
+    """The core metadata of a package.
 
     Attributes:
         name: normalized; empty where there is none.
@@ -52,7 +52,7 @@ class CoreMetadata(Struct):
 
 
 def read_metadata(data: bytes, budget: Budget) -> CoreMetadata:
-    """What METADATA says; any bytes are read, and what is broken or too much becomes a problem."""
+    """Read METADATA, be it any bytes; what is broken or too much becomes a problem."""
     most = budget.limits.dependencies
     headers = _headers(data)
     classifiers = _all(headers, "Classifier")[:most]

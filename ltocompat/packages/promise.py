@@ -1,4 +1,4 @@
-"""What a project promises of its packages: ``[tool.ltocompat.promise]`` -> a value.
+"""Promises of a project on its packages: ``[tool.ltocompat.promise]`` -> a value.
 
 In a pyproject.toml the table is ``[tool.ltocompat.promise]``, in an ltocompat.toml ``[promise]``::
 
@@ -28,7 +28,7 @@ _FORMS = {"sass": ArchForm.REAL, "ptx": ArchForm.VIRTUAL}
 
 
 class Promise(Struct, frozen=True):
-    """What a project promises.
+    """The promise of a project.
 
     Attributes:
         source: the file that says so.

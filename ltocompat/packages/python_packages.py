@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from ltocompat.facts import SITES
 from ltocompat.files.archives.folder import DIST_INFO, MOST_RECORD, names_in_record
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.regular import read_regular
@@ -92,9 +93,6 @@ def _member(view: ByteView, path: str, name: str, budget: Budget) -> bytes:
     return b"" if found is None else found.peek(0, MOST_BYTES)
 
 
-_SITES = ("site-packages", "dist-packages")
-
-
 def read_installed(folder: str, budget: Budget) -> Package | None:
     """The distribution whose metadata lie in a folder; None where they don't."""
     stem = os.path.basename(os.path.abspath(folder))
@@ -116,12 +114,11 @@ def read_installed(folder: str, budget: Budget) -> Package | None:
     )
 
 
-def owner(path: str, budget: Budget | None = None) -> Package | None:
-    """The distribution that a file of site-packages was installed from; None for any other file."""
-    budget = budget or Budget()
+def distribution_of(path: str, budget: Budget) -> Package | None:
+    """The distribution that a file below site-packages was installed from, None for others."""
     path = os.path.abspath(path)
     folder, parts = path, list[str]()
-    while os.path.basename(folder) not in _SITES:
+    while os.path.basename(folder) not in SITES:
         folder, name = os.path.split(folder)
         if not name:
             return None

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+from ltocompat.facts import SITES
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.regular import open_regular
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.watchdog import watched
-from ltocompat.packages import conda, python_packages
-from ltocompat.packages.values import Package
 
-_READERS: tuple[Callable[[ByteView, str, Budget], Package | None], ...] = (
-    python_packages.read_wheel,
-    conda.read,
-)
+if TYPE_CHECKING:
+    from ltocompat.packages.values import Package
+
+_PACKED = (b"PK\3\4", b"BZh")  # a zip, and a conda package of the first format
 
 
 def package_in(view: ByteView, path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
@@ -50,7 +50,9 @@ def package_of(path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
     try:
         budget = Budget(limits)
         if os.path.isdir(path):
-            return python_packages.read_installed(path, budget)
+            from ltocompat.packages.python_packages import read_installed
+
+            return read_installed(path, budget)
         with _opened(path) as view:
             found = _read(view, path, budget)
             if found is not None:
@@ -58,11 +60,27 @@ def package_of(path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
     except (OSError, ValueError, LtocompatError):
         # It is reported where its device code is read.
         return None
-    return python_packages.owner(path, budget)
+    return owner(path, budget)
+
+
+def owner(path: str, budget: Budget | None = None) -> Package | None:
+    """The distribution that a file of site-packages was installed from; None for any other file."""
+    folders = os.path.abspath(path).split(os.sep)
+    if not any(site in folders for site in SITES):
+        return None
+    from ltocompat.packages.python_packages import distribution_of
+
+    return distribution_of(path, budget or Budget())
 
 
 def _read(view: ByteView, path: str, budget: Budget) -> Package | None:
-    for read in _READERS:
+    """The wheel or conda package; their readers are loaded for files that may be one."""
+    if not view.peek(0, 4).startswith(_PACKED):
+        return None
+    from ltocompat.packages.conda import read as read_conda
+    from ltocompat.packages.python_packages import read_wheel
+
+    for read in (read_wheel, read_conda):
         with watched(budget):
             found = read(view, path, budget)
         if found is not None:

@@ -45,7 +45,7 @@ class Requested(Struct, frozen=True):
         return cls(normalized(found.name), str(found.specifier))
 
     def newest(self, versions: Iterable[str], *, named: bool = False) -> list[str]:
-        """Those that are wanted, newest first; what is no version is left out.
+        """Return the wanted versions, newest first; what is no version is left out.
 
         Pre-releases are among them where there is nothing else, or the specifier names one.
 
@@ -56,7 +56,7 @@ class Requested(Struct, frozen=True):
         from packaging.specifiers import SpecifierSet
 
         wanted = SpecifierSet(self.specifier)
-        if named and self.specifier and not any(each.operator == "==" for each in wanted):
+        if named and self.specifier and not any(clause.operator == "==" for clause in wanted):
             return []
         known = dict(_parsed(versions))
         found = list(wanted.filter(known.values()))

@@ -1,4 +1,4 @@
-"""From a package's dependencies to libraries of CUDA, through extras and metapackages."""
+"""Libraries of CUDA that a package depends on, through extras and metapackages."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def ways_to(
 
 
 def together(ways: Sequence[Way]) -> dict[tuple[str, str | None], tuple[Allowed, Way]]:
-    """What ways admit together: (package, extra) -> that, and the most direct way.
+    """Intersect what ways admit: (package, extra) -> the intersection, and the most direct way.
 
     What is always installed also holds where an extra is asked for.
     """
@@ -158,11 +158,10 @@ def not_at_hand(
     names = {other.name for other in others}
     known = names | library_packages().keys() | {_TOOLKIT, *_BRINGS_NOTHING}
     environment = _environment(package)
-    every = (package, *others)
     found = (
         require.name
-        for each in every
-        for require in budget.timed(each.requires, every=16)
+        for source in (package, *others)
+        for require in budget.timed(source.requires, every=16)
         if not require.only_limits
         and environment.holds(require.marker)
         and require.name not in known
@@ -173,7 +172,7 @@ def not_at_hand(
 
 
 def _environment(package: Package) -> MarkerEnvironment:
-    """What markers see where the package is installed."""
+    """Return the environment that markers see where the package is installed."""
     windows = any(platform.startswith("win") for platform in package.platforms)
     arm = any(text.endswith(("aarch64", "arm64")) for text in package.platforms)
     system = System("windows" if windows else "linux", "aarch64" if arm else "x86_64")
@@ -274,7 +273,7 @@ class _Reached(Struct, frozen=True):
 
 
 class _Walk:
-    """Through the dependencies of a package, and of those at hand that it depends on."""
+    """A walk through the dependencies of a package, and of those at hand that it depends on."""
 
     def __init__(self, package: Package, others: Sequence[Package], budget: Budget) -> None:
         self._package = package
@@ -303,7 +302,7 @@ class _Walk:
 def _installed(
     package: Package, extras: Iterable[str], budget: Budget
 ) -> Iterator[tuple[Dependency, str | None]]:
-    """What a package depends on always, and by which of these extras."""
+    """Yield the dependencies of a package, each with the extra that brings it, if any."""
     environment = _environment(package)
     order = {extra: number for number, extra in enumerate(dict.fromkeys(extras))}
     for require in package.requires:
@@ -349,7 +348,7 @@ def _ways_of(part: str, kind: Kind, reached: _Reached) -> Iterator[Way]:
 
 
 def _brought_along(part: str, dependency: Dependency) -> dict[str, Allowed]:
-    """What a dependency on a package of NVIDIA's admits of a part, by the package that has it."""
+    """Return what a dependency on NVIDIA's packages admits of a part, by the package with it."""
     if dependency.name == _TOOLKIT:
         return allowed_by_toolkit(part, dependency.versions, dependency.asks)
     return {

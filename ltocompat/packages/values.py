@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import enum
 import re
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from ltocompat.model.image import Host
 from ltocompat.model.limits import Budget
-from ltocompat.model.requirement import Required
-from ltocompat.model.signature import ModuleSignature
-from ltocompat.packages.declared import Declared
-from ltocompat.packages.promise import Promise
+
+if TYPE_CHECKING:
+    from ltocompat.model.image import Host
+    from ltocompat.model.requirement import Required
+    from ltocompat.model.signature import ModuleSignature
+    from ltocompat.packages.declared import Declared
+    from ltocompat.packages.promise import Promise
 
 
 class Kind(enum.StrEnum):
-    """What sort of package it is."""
+    """A kind of package."""
 
     WHEEL = "wheel"
     CONDA = "conda"
@@ -24,7 +27,7 @@ class Kind(enum.StrEnum):
 
     @property
     def metadata(self) -> str:
-        """What ``require --for`` calls its metadata on drivers and GPUs."""
+        """The name that ``require --for`` gives its metadata on drivers and GPUs."""
         return "conda" if self is Kind.CONDA else "variant"
 
 
@@ -51,7 +54,7 @@ class Dependency(Struct, frozen=True):
 
 
 class Package(Struct, frozen=True, kw_only=True):
-    """What the metadata of a package says.
+    """The metadata of a package.
 
     Attributes:
         kind: wheel, conda package or installed distribution.
@@ -121,5 +124,5 @@ _DATA = re.compile(r"[^/]+\.data/(?:purelib|platlib)/")
 
 
 def installed_path(member: str) -> str:
-    """Where a member of a wheel goes, relative to site-packages (binary distribution format)."""
+    """Return the path of a wheel's member in site-packages (binary distribution format)."""
     return _DATA.sub("", member, count=1) if _DATA.match(member) else member

@@ -1,4 +1,8 @@
-"""What the file name of a wheel says (PEP 427, PEP 425)."""
+"""File names of wheels (PEP 427, PEP 425).
+
+Not by ``packaging.utils.parse_wheel_filename``, which refuses versions that are not of PEP 440, and
+gives no platform as it was written: indexes hold wheels of both sorts.
+"""
 
 from __future__ import annotations
 

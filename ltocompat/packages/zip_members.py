@@ -1,4 +1,4 @@
-"""Whether a zip can hold device code at all, by its list of members."""
+"""Return whether a zip can hold device code at all, by its list of members."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget
 
-# What readers of device code look at: libraries, objects, archives, images, and whatever has no
+# Readers of device code look at libraries, objects, archives, images, and whatever has no
 # suffix that says what it is. Of these suffixes it is known that they hold none.
 _HARMLESS = frozenset(
     f".{suffix}"
@@ -69,7 +69,7 @@ def zip_members(view: ByteView, budget: Budget) -> list[ZipMember] | None:
 
 
 def may_hold_device_code(members: Iterable[ZipMember]) -> bool:
-    """Whether one of them can; no means no, yes means that their bytes have to be read."""
+    """Return whether one of them can; no means no, yes means that their bytes have to be read."""
     return any(map(_may, members))
 
 

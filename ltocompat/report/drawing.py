@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.commands import matrix
-from ltocompat.commands.matrix import MatrixOptions
+from ltocompat.commands.options import MatrixOptions
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Failure
 from ltocompat.model.matrix import Matrix

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.model.failure import Failure, Note
+from ltocompat.model.verdict import OTHER_VARIANT, Outcome, Result, Verdict, outcome, worst
 from ltocompat.report import Writable
-from ltocompat.report.exit_status import FINDINGS, MISSING, NOTHING_JUDGED, ExitStatus, R
+from ltocompat.report.exit_status import FINDINGS, MISSING, NOTHING_JUDGED, OK, ExitStatus, R
 
 if TYPE_CHECKING:
     from ltocompat.commands.audit import AuditScope
@@ -25,8 +26,14 @@ if TYPE_CHECKING:
     from ltocompat.model.matrix import Matrix
     from ltocompat.model.requirement import Required
     from ltocompat.model.target import Target
-    from ltocompat.model.verdict import Result, Verdict
     from ltocompat.model.weight import Weight
+
+
+_OF_OUTCOME = {
+    Outcome.PASSED: OK,
+    Outcome.FAILED: FINDINGS,
+    Outcome.UNDECIDED: NOTHING_JUDGED,
+}
 
 
 class CheckStatus(ExitStatus["Target | Result"]):
@@ -43,33 +50,31 @@ class CheckStatus(ExitStatus["Target | Result"]):
         super().__init__()
         self._fail_on = fail_on
         self._allow_empty = allow_empty
-        self._judged = False
-        self._empty = True
+        self._worst = Verdict.NOT_FOR_GPU
+        self._unread = False
 
     def take(self, record: Target | Result) -> None:
         """Let a result count."""
-        from ltocompat.model.verdict import OTHER_VARIANT, Result, Verdict
-
         if not isinstance(record, Result) or record.forgiven == OTHER_VARIANT:
             return
-        if record.verdict >= self._fail_on:
+        self._worst = worst((self._worst, record.counted))
+        conditions = (finding for finding in record.findings if finding.is_condition)
+        if any(condition.counts_from(self._fail_on) for condition in conditions):
             self.worsen(FINDINGS)
         if record.not_judged and self._fail_on < Verdict.FAIL:
             self.worsen(NOTHING_JUDGED)
-        self._judged |= record.judged
-        self._empty &= record.holds_nothing
 
     def fail(self, failure: Failure, messages: Writable) -> None:
         """Let a failure count: what can't be read may hold device code."""
         super().fail(failure, messages)
-        self._empty = False
+        self._unread = True
 
     def end(self) -> Iterator[Note]:
-        """Let count that nothing was judged."""
-        if self._judged or (self._empty and self._allow_empty):
-            return
-        self.worsen(NOTHING_JUDGED)
-        if self._empty:
+        """Let count what all verdicts come to."""
+        empty = self._worst is Verdict.NOT_FOR_GPU and not self._unread
+        found = outcome(self._worst, self._fail_on, allow_empty=self._allow_empty)
+        self.worsen(_OF_OUTCOME[found])
+        if empty and not self._allow_empty:
             yield Note(
                 "nothing was judged: there is no device code; where that is right, add "
                 "--allow-empty"
@@ -101,10 +106,8 @@ class AuditStatus(ExitStatus["AuditScope | Audited | Required"]):
 
     def end(self) -> Iterator[Note]:
         """Let count what the results came to."""
-        if self._tally is not None and self._tally.failed:
-            self.worsen(FINDINGS)
-        if self._tally is not None and self._tally.undecided:
-            self.worsen(NOTHING_JUDGED)
+        if self._tally is not None:
+            self.worsen(_OF_OUTCOME[self._tally.outcome])
         return iter(())
 
 
@@ -235,8 +238,6 @@ class EnvStatus(ExitStatus["Surroundings"]):
 
     def take(self, record: Surroundings) -> None:
         """Let what is wrong with the machine count."""
-        from ltocompat.model.verdict import Verdict
-
         if any(problem.verdict is Verdict.FAIL for problem in record.problems):
             self.worsen(FINDINGS)
 

@@ -9,11 +9,9 @@ from msgspec import Struct
 
 from ltocompat.commands.policy.fingerprint import fingerprint
 from ltocompat.model.place import Place
-from ltocompat.model.verdict import Finding, Result
+from ltocompat.model.verdict import MOST_KERNELS, Finding, Result
 from ltocompat.report.grouped_findings import GroupedFinding, grouped_findings
 from ltocompat.report.text import brief, escape
-
-MOST_KERNELS = 20  # that a finding names where lists can be long
 
 
 class FindingRow(Struct, frozen=True):
@@ -65,20 +63,27 @@ class FindingRow(Struct, frozen=True):
 def finding_rows(results: Iterable[Result]) -> Iterator[FindingRow]:
     """The findings of results, the loudest first."""
     seen: Counter[str] = Counter()
-    for group in grouped_findings(results, apart_by_file):
+    for group in grouped_findings(results, apart_by_key):
         yield _row(group, seen)
 
 
-def apart_by_file(result: Result, finding: Finding) -> tuple[object, ...]:
-    """What keeps equal findings apart: the artifact, the target and the file inside."""
-    return (result.path, result.target.name, finding.example.members if finding.example else ())
+def apart_by_key(result: Result, finding: Finding) -> str:
+    """What keeps equal findings apart: their place and target, and the key of baselines."""
+    members = finding.example.members if finding.example else ()
+    place = "\0".join((result.path, *members, result.target.name))
+    return f"{fingerprint(result, finding)}\0{place}"
+
+
+def digest_of(group: GroupedFinding) -> str:
+    """The fingerprint of findings that were grouped by ``apart_by_key``."""
+    return str(group.apart).partition("\0")[0]
 
 
 def _row(group: GroupedFinding, seen: Counter[str]) -> FindingRow:
     finding = group.finding
     (path,) = group.modules
     target = next(iter(group.cells)).target
-    digest = fingerprint(path, target, finding)
+    digest = digest_of(group)
     seen[digest] += 1
     return FindingRow(
         artifact=escape(path),

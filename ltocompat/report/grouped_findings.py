@@ -13,7 +13,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET, Target
-from ltocompat.model.verdict import Finding, Level, Result
+from ltocompat.model.verdict import LONGEST_HEADLINE, Finding, Level, Result
 from ltocompat.report import FINDING_FORMATS, Failure, Report
 from ltocompat.report.matrix_cells import Cell, cell_of, labels
 from ltocompat.report.text import brief, clause
@@ -43,7 +43,6 @@ LEVELS = tuple(Level)
 """The loudest first."""
 
 _MOST_COMPARED = 200  # findings of one rule that are compared with each other
-_HEADLINE = 110  # characters of a headline that is cut out of a message
 _MOST_VALUES = 6  # words that stand in one place of a joined sentence
 _ERROR = re.compile(r"\berror \d{2,3}\b|\bNVJITLINK_ERROR_\w+")
 # Punctuation, brackets and blanks are words of their own, so that they are no part of a difference.
@@ -57,7 +56,7 @@ def finding_key(finding: Finding) -> tuple[Hashable, ...]:
 
 def headline_of(finding: Finding) -> str:
     """What is wrong in a few words, with the values and the error that users search for."""
-    headline = finding.headline or clause(finding.message, _HEADLINE)
+    headline = finding.headline or clause(finding.message, LONGEST_HEADLINE)
     error = _ERROR.search(finding.message)
     return headline if error is None or error[0] in headline else f"{headline} ({error[0]})"
 
@@ -67,6 +66,7 @@ class GroupedFinding(Struct):
 
     Attributes:
         finding: the first that was met.
+        apart: what keeps it apart from equal findings.
         modules: number of its modules by artifact: the most of any cell.
         places: the first place in each file.
         cells: targets, GPUs and routes.
@@ -79,6 +79,7 @@ class GroupedFinding(Struct):
     """
 
     finding: Finding
+    apart: Hashable = None
     modules: dict[str, int] = field(default_factory=dict)
     places: dict[tuple[str, tuple[str, ...]], Place] = field(default_factory=dict)
     cells: dict[Cell, None] = field(default_factory=dict)
@@ -185,7 +186,7 @@ def grouped_findings(
             text = headline_of(finding) if join else finding.message
             kind = (finding.rule, finding.verdict, finding.level)
             key = (*kind, text, apart(result, finding))
-            groups.setdefault(key, GroupedFinding(finding)).add(result, finding)
+            groups.setdefault(key, GroupedFinding(finding, key[-1])).add(result, finding)
     found = _joined_groups(groups.values()) if join else [*groups.values()]
     return sorted(found, key=_badness)
 

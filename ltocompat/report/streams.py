@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, TextIO
 
 from ltocompat.model.errors import LtocompatError
 
@@ -91,14 +91,25 @@ def forget(stream: TextIO) -> None:
 def replace_missing_streams() -> None:
     """Give Python's standard streams to a process that was started without, and guard messages.
 
+    What is missing is no empty input and takes no answer: reading and writing it fail.
     A stream that does not wait for its other end, as some programs hand theirs on, would lose what
     does not fit into a pipe at once: it is made to wait.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - to the end
+            setattr(sys, name, _closed(mode))
         elif sys.platform != "win32":
             with suppress(OSError, ValueError):
                 os.set_blocking(stream.fileno(), True)
     sys.stderr = Messages(sys.stderr)
+
+
+def _closed(mode: str) -> IO[str]:
+    """A stream in the place of a closed one: reading and writing it fail, by any name of it."""
+    stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - to the end
+    # /dev/stderr opens anew what the descriptor shows: a file could be written, a folder can't.
+    closed = os.open(os.devnull if sys.platform == "win32" else os.sep, os.O_RDONLY)
+    os.dup2(closed, stream.fileno(), inheritable=False)
+    os.close(closed)
+    return stream

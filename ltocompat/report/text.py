@@ -109,6 +109,11 @@ def common_folder(paths: Iterable[str]) -> str:
     return shared[: shared.rfind("/") + 1]
 
 
+def sentence(text: str) -> str:
+    """End a sentence by one stop: what users write into policies may have its own."""
+    return text if text.endswith(".") else f"{text}."
+
+
 def brief(text: str) -> str:
     """Keep a sentence about a hostile file to a length that a person can read."""
     return clip(text, _LONGEST)

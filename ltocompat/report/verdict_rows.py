@@ -100,7 +100,8 @@ class JudgedArtifact(Struct):
     @property
     def worst(self) -> Verdict:
         """The worst of its verdicts."""
-        return worst(cell.verdict for cell in self.cells.values() if cell.counts)
+        counted = (cell.verdict for cell in self.cells.values() if cell.counts)
+        return worst((Verdict.OK, *counted))
 
     def title(self, options: Options) -> tuple[str, ...]:
         """Its name, and how many modules it has."""

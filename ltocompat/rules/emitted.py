@@ -34,6 +34,9 @@ TARGET_LEAVES_OPEN = "TGT-01"
 ROUTE_IMPOSSIBLE = "TGT-02"
 """No module goes the route that was asked for."""
 
+NOT_IN_TABLES = "TGT-03"
+"""A version of the target is no row of the tables."""
+
 VARIANT_DECIDES = "VAR-01"
 """Of several variants the one that fits best decides."""
 

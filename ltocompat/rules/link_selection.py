@@ -70,7 +70,7 @@ def releases_that_pick(signature: ModuleSignature, target: SmArch) -> tuple[Rele
 
 def _is_found(image: ImageSignature, target: SmArch, linker: LinkerTraits) -> bool:
     """Whether a linker finds an entry of a fatbin for a target."""
-    entry = image.arch
+    entry = image.picked_by
     if entry is None or image.kind not in LINKED:
         return False
     if image.concatenated and not linker.sees_concatenated:
@@ -167,7 +167,7 @@ def _chosen(
 
 
 def _rank(image: ImageSignature, target: SmArch, linker: LinkerTraits) -> tuple[int, bool, int]:
-    arch = image.arch
+    arch = image.picked_by
     if arch is None:
         return 0, False, 0
     return (

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+from ltocompat import facts
 from ltocompat.model.arch import Release
-from ltocompat.model.errors import UsageError
 from ltocompat.model.image import ImageKind, Role
 from ltocompat.model.signature import ImageSignature
 from ltocompat.rules.constraints import FIRST_NVJITLINK
 
-_NEWER_THAN = "newer than "
+_ABOVE = re.compile(r"(?:newer than|between) ([0-9.]+)")
 # Below sm_100 only CUDA 13 writes cubins of the second generation; from there on 12.8 and 12.9 do.
 _WRITTEN_BY_12 = 100
 
@@ -18,15 +20,21 @@ def ltoir_releases(image: ImageSignature) -> tuple[Release, ...]:
     return image.made_by[0].releases if image.made_by else ()
 
 
-def beyond(image: ImageSignature) -> Release | None:
-    """The newest release of our tables, where LTO-IR is newer than that."""
-    version = image.made_by[0].version if image.made_by else None
-    if version is None or not version.startswith(_NEWER_THAN):
-        return None
-    try:
-        return Release.parse(version.removeprefix(_NEWER_THAN))
-    except UsageError:
-        return None
+def above(image: ImageSignature) -> Release | None:
+    """The newest release that LTO-IR is newer than, where no release is known to have made it."""
+    found = _ABOVE.match(image.made_by[0].version or "") if image.made_by else None
+    return None if found is None else Release.parse(found[1])
+
+
+def newest_maker(image: ImageSignature) -> Release | None:
+    """The newest release of our tables, where one after it may have made LTO-IR that it can make.
+
+    A release has often kept the container of the one before, and scrambled LTO-IR shows no more.
+    """
+    releases = ltoir_releases(image)
+    by_container = image.ltoir is not None and image.ltoir.nvvm_ir is None
+    newest = max(facts.ltoir_releases().values())
+    return newest if by_container and newest in releases else None
 
 
 def writer(image: ImageSignature) -> Release | None:

@@ -145,6 +145,10 @@ class CompatUse(Struct, frozen=True):
     gpu: Gpu
     system: str
 
+    def __str__(self) -> str:
+        beneath = "an unknown driver" if self.kernel is None else f"driver {self.kernel}"
+        return f"cuda-compat {self.package} over {beneath}"
+
 
 class Requirement(Struct, frozen=True, cache_hash=True):
     """What an image asks of one part of its target.
@@ -279,6 +283,7 @@ class Problem(Struct, frozen=True):
         level: how loud it is; None: as its verdict is.
         module_count: number of modules that it is about; 0 where it is about none.
         example: the first of them.
+        subject, asked: as those of ``Finding``; without a subject the message is that.
     """
 
     rule: str
@@ -291,6 +296,8 @@ class Problem(Struct, frozen=True):
     level: Level | None = None
     module_count: int = 0
     example: Place | None = None
+    subject: str = ""
+    asked: tuple[str, ...] = ()
 
 
 def nothing(_: Subject) -> Iterable[Requirement]:
@@ -370,8 +377,8 @@ class Rule(Struct, frozen=True):
 
     @property
     def remedy(self) -> str:
-        """What to do."""
-        return self.prose.remedy
+        """What to do, as findings say it: without the stop that prose ends with."""
+        return self.prose.remedy.removesuffix(".")
 
     @property
     def source(self) -> str:

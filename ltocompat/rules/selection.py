@@ -130,14 +130,15 @@ def _driver_choice(images: Iterable[ImageSignature], gpu: int) -> ImageSignature
 
 
 def _usable(image: ImageSignature, gpu: int) -> bool:
-    if image.arch is None:
+    arch = image.picked_by
+    if arch is None:
         return False
     fits = runs if image.kind is ImageKind.SASS else compiles
-    return fits(image.arch, gpu)
+    return fits(arch, gpu)
 
 
 def _rank(image: ImageSignature) -> tuple[bool, int]:
-    arch = image.arch
+    arch = image.picked_by
     return (False, 0) if arch is None else (arch.suffix == "a", same_arch(arch.number))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import Release
 from ltocompat.model.requirement import NEXT, Service
@@ -14,13 +16,27 @@ HOW = ("sass", "ptx", "link")
 
 
 def least_driver(sass: DriverVersion | None, services: Iterable[Service]) -> DriverVersion | None:
-    """The driver that runs the SASS, else the PTX, else what is linked, on a GPU it serves."""
-    served = [service for service in services if service.driver is not None]
+    """The driver that runs the SASS, else the PTX, else what is linked, on a GPU it serves.
+
+    GPUs for which links need another nvJitLink than for most have one of their own.
+    """
+    every = [service for service in services if service.driver is not None]
+    whole = [service for service in every if not service.unlinked] or every
+    linker = min((each.nvjitlink for each in whole if each.nvjitlink is not None), default=None)
+    served = [service for service in whole if service.nvjitlink in (None, linker)]
     how = next((how for how in HOW if any(service.how == how for service in served)), None)
     floors = [service.driver for service in served if service.how == how and service.driver]
     if not floors:
         return None
     return max(min(floors), sass) if sass is not None and how == "sass" else min(floors)
+
+
+def as_loaded(service: Service) -> Service:
+    """A GPU with the driver that loads what it can without a link, where links need a newer one."""
+    if service.driver is None:
+        return service
+    first = next(route.driver for route in service.routes if route.coverage.served)
+    return replace(service, driver=first)
 
 
 def least_cuda(sass: DriverVersion | None, services: Iterable[Service]) -> Release | None:

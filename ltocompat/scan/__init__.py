@@ -1,1 +1,1 @@
-"""From paths to records and summaries of artifacts; nothing here judges."""
+"""Records and summaries of the artifacts at paths; nothing here judges."""

@@ -1,9 +1,10 @@
-"""From a stored image to what is said of it: its entry header, its own bytes, and its makers."""
+"""Descriptions of stored images: by entry header, by their own bytes, and their makers."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -51,10 +52,11 @@ _PTX_COMMENT_LIMIT = 1 << 20
 # CUDA 13.0 renamed sm_101 to sm_110; LTO-IR keeps the old number inside.
 _SM_110 = {101, 110}
 _NO_NEEDS = Needs()
+T = TypeVar("T")
 
 
-class Detail(Struct, frozen=True):
-    """What to read beyond the headers; each needs all bytes of an image.
+class ReadOptions(Struct, frozen=True):
+    """Options for reading beyond the headers; each needs all bytes of an image.
 
     Attributes:
         kernels: the names of all kernels.
@@ -67,7 +69,7 @@ class Detail(Struct, frozen=True):
     any_kernel: bool = False
 
 
-def describe_module(module: StoredModule, detail: Detail) -> tuple[Module, list[Skipped]]:
+def describe_module(module: StoredModule, detail: ReadOptions) -> tuple[Module, list[Skipped]]:
     """The module with all its images, and those among them whose bytes can't be read.
 
     Once the time is used up, those that are left stand in it as their entry headers say, and in one
@@ -79,7 +81,9 @@ def describe_module(module: StoredModule, detail: Detail) -> tuple[Module, list[
     return Module(module.place, module.section, module.registered, images), skipped
 
 
-def _described(module: StoredModule, detail: Detail, skipped: list[Skipped]) -> Iterator[Image]:
+def _described(
+    module: StoredModule, detail: ReadOptions, skipped: list[Skipped]
+) -> Iterator[Image]:
     """The images of a module; those that can't be read are added to ``skipped``, too."""
     rest, count = iter(module.images), len(module.images)
     for number, stored in enumerate(rest):
@@ -101,24 +105,24 @@ def _described(module: StoredModule, detail: Detail, skipped: list[Skipped]) -> 
 class Headers:
     """Describes modules by their headers, and as far as ``detail`` asks."""
 
-    def __init__(self, detail: Detail) -> None:
+    def __init__(self, detail: ReadOptions) -> None:
         self._detail = detail
 
     def fresh(self) -> Headers:
-        """Nothing is remembered."""
+        """Return this describer, which remembers nothing."""
         return self
 
     def describe(self, stored: StoredModule) -> tuple[Module, Sequence[Skipped]]:
         """A module, and which of its images can't be read."""
         return describe_module(stored, self._detail)
 
-    def settle(self, described: Module) -> Module:
-        """A module is what it is, whatever lies in front of it."""
+    def finish(self, described: Module) -> Module:
+        """Return the module, which does not depend on those in front of it."""
         return described
 
 
 class _Facts(Struct, frozen=True):
-    """What the bytes of an image say, with what its entry header says already.
+    """Facts from the bytes of an image, with those of its entry header.
 
     The attributes are those of ``Image``.
     """
@@ -134,10 +138,11 @@ class _Facts(Struct, frozen=True):
     kernels: tuple[str, ...] | None = None
     empty_kernels: bool = False
     symbols: DeviceSymbols | None = None
+    entry_arch: SmArch | None = None
     problems: tuple[str, ...] = ()
 
 
-def describe(stored: StoredImage, detail: Detail) -> tuple[Image, Skipped | None]:
+def describe(stored: StoredImage, detail: ReadOptions) -> tuple[Image, Skipped | None]:
     """All that is said of one image.
 
     Bytes that can't be read leave what the entry header says, and a ``Skipped`` with the reason.
@@ -158,7 +163,7 @@ def describe(stored: StoredImage, detail: Detail) -> tuple[Image, Skipped | None
 
 
 def _image(stored: StoredImage, facts: _Facts, sha256: str | None = None) -> Image:
-    """What its entry header and its own bytes say together."""
+    """Combine the facts of the entry header and of the image's own bytes."""
     return Image(
         stored.place,
         stored.kind,
@@ -180,6 +185,7 @@ def _image(stored: StoredImage, facts: _Facts, sha256: str | None = None) -> Ima
         stored.lacks_options,
         stored.identifier,
         stored.lists_family,
+        facts.entry_arch,
         facts.kernels,
         facts.empty_kernels,
         facts.symbols,
@@ -189,7 +195,7 @@ def _image(stored: StoredImage, facts: _Facts, sha256: str | None = None) -> Ima
 
 
 def _of_entry(stored: StoredImage) -> _Facts:
-    """What the entry header says by itself."""
+    """Read the facts of the entry header alone."""
     return _Facts(stored.arch, stored.payload.declared, stored.relocatable, stored.debug)
 
 
@@ -215,27 +221,9 @@ def any_kernel(stored: StoredImage) -> tuple[str, ...] | None:
     Of cubins that linkers repeat it is remembered, with what reading it cost.
     """
     try:
-        return _remembered_kernel(stored)
+        return _repeated_kernels.of(stored, (), lambda: _any_kernel(stored))
     except Malformed:
         return None
-
-
-def _remembered_kernel(stored: StoredImage) -> tuple[str, ...]:
-    payload = stored.payload
-    if payload.stored.size > _REPEATED or not _usual(payload):
-        return _any_kernel(stored)
-    key = payload.stored.all(), payload.compression, payload.declared
-    found = _remembered_kernels.get(key)
-    if found is not None:
-        kernels, decoded = found
-        payload.budget.spend(decoded)
-        return kernels
-    before = payload.budget.decoded
-    kernels = _any_kernel(stored)
-    if len(_remembered_kernels) >= _MOST_REMEMBERED:
-        _remembered_kernels.clear()
-    _remembered_kernels[key] = kernels, payload.budget.decoded - before
-    return kernels
 
 
 def _any_kernel(stored: StoredImage) -> tuple[str, ...]:
@@ -257,41 +245,60 @@ def _cubin_size(stored: StoredImage) -> int:
     return payload.stored.size if payload.declared is None else payload.declared
 
 
-# Linkers repeat small cubins hundreds of times: of those of libcublasLt 13.1, one in four differs.
-# Larger ones hardly repeat, and comparing their bytes takes longer.
+class _Repeated(Generic[T]):
+    """Results of reading small cubins, remembered with the bytes that decoding them took.
+
+    Linkers repeat small cubins hundreds of times: of those of libcublasLt 13.1, one in four
+    differs. Larger ones hardly repeat, and comparing their bytes takes longer.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], tuple[T, int]] = {}
+
+    def of(self, stored: StoredImage, further: tuple[object, ...], read: Callable[[], T]) -> T:
+        """The result for a cubin.
+
+        Args:
+            stored: the cubin.
+            further: what the result depends on beside its bytes.
+            read: reads them.
+        """
+        payload = stored.payload
+        if payload.stored.size > _REPEATED or not _usual(payload):
+            return read()
+        data = payload.stored.all()
+        key = (data, payload.compression, payload.declared, *further)
+        known = self._known.get(key)
+        if known is not None:
+            payload.budget.check_image(len(data), payload.declared or 0)
+            payload.budget.spend(known[1])
+            return known[0]
+        before = payload.budget.decoded
+        found = read()
+        if len(self._known) >= _MOST_REMEMBERED:
+            self._known.clear()
+        self._known[key] = found, payload.budget.decoded - before
+        return found
+
+
+def _sass(stored: StoredImage, detail: ReadOptions) -> _Facts:
+    """Read the facts of a cubin; those of equal bytes are remembered, with their cost."""
+    further = (_of_entry(stored), detail.kernels)
+    return _repeated_facts.of(stored, further, lambda: _read_sass(stored, detail))
+
+
 _REPEATED = 2 << 10
 _MOST_REMEMBERED = 2048
-_remembered: dict[tuple[object, ...], tuple[_Facts, int]] = {}
-_remembered_kernels: dict[tuple[object, ...], tuple[tuple[str, ...], int]] = {}
-
-
-def _sass(stored: StoredImage, detail: Detail) -> _Facts:
-    """What a cubin says; what equal bytes said is remembered, with what reading them cost."""
-    payload = stored.payload
-    if payload.stored.size > _REPEATED or not _usual(payload):
-        return _read_sass(stored, detail)
-    data = payload.stored.all()
-    key = (data, payload.compression, _of_entry(stored), detail.kernels)
-    found = _remembered.get(key)
-    if found is not None:
-        facts, decoded = found
-        payload.budget.check_image(len(data), payload.declared or 0)
-        payload.budget.spend(decoded)
-        return facts
-    before = payload.budget.decoded
-    facts = _read_sass(stored, detail)
-    if len(_remembered) >= _MOST_REMEMBERED:
-        _remembered.clear()
-    _remembered[key] = facts, payload.budget.decoded - before
-    return facts
+_repeated_facts = _Repeated[_Facts]()
+_repeated_kernels = _Repeated[tuple[str, ...]]()
 
 
 def _usual(payload: Payload) -> bool:
-    """Whether what equal bytes said holds for these: within the same limits, if decoded at all."""
+    """Return whether facts of equal bytes hold for these: within the same limits, if decoded."""
     return payload.budget.limits is DEFAULT_LIMITS and payload.compression is not Compression.NONE
 
 
-def _read_sass(stored: StoredImage, detail: Detail) -> _Facts:
+def _read_sass(stored: StoredImage, detail: ReadOptions) -> _Facts:
     packed = stored.payload.compression is not Compression.NONE
     prefix = stored.payload.prefix()
     prefix.grow(HEAD_SIZE)
@@ -315,7 +322,7 @@ def _read_sass(stored: StoredImage, detail: Detail) -> _Facts:
 
 
 class _Marks(Struct, frozen=True):
-    """What compilers and linkers left in a cubin, besides its header."""
+    """Marks of compilers and linkers in a cubin, besides its header."""
 
     notes: Notes
     api_versions: frozenset[int]
@@ -379,13 +386,17 @@ def _cubin_facts(
         problems.append("e_flags of the cubin say a, as 13.0 and newer compilers never do")
     if entry_arch and entry_arch.number != header.arch.number:
         problems.append(f"its entry says {entry_arch}, but the cubin inside is for {header.arch}")
+    own = entry_arch
+    if entry_arch and arch.suffix == "a":  # nvcc --enable-tile says it in no entry header
+        own = replace(entry_arch, suffix="a")
     return _Facts(
-        arch=entry_arch or arch,
+        arch=own or arch,
         size=stored.payload.declared,
         relocatable=header.relocatable,
         debug=stored.debug,
         made_by=makers,
         cubin=_shared_cubin_facts(header.generation, number),
+        entry_arch=None if own == entry_arch else entry_arch,
         problems=tuple(problems),
     )
 
@@ -400,7 +411,7 @@ _SEVERAL_TEXTS = (
 )
 
 
-def _ptx(stored: StoredImage, detail: Detail) -> _Facts:
+def _ptx(stored: StoredImage, detail: ReadOptions) -> _Facts:
     prefix = stored.payload.prefix()
     counts_kernels = detail.kernels or detail.any_kernel
     prefix.grow(stored.payload.budget.limits.image_bytes if counts_kernels else ptx.HEAD_SIZE)
@@ -443,7 +454,7 @@ def _ptx_needs(isa: str) -> Needs:
     return Needs(ptx_isa=isa)
 
 
-def _ltoir(stored: StoredImage, detail: Detail) -> _Facts:
+def _ltoir(stored: StoredImage, detail: ReadOptions) -> _Facts:
     del detail  # nothing further of LTO-IR can be read
     if stored.scrambled:
         versions = _container(_version(stored) or "unknown")
@@ -472,7 +483,7 @@ def _container(version: str) -> LtoIrVersions:
     return LtoIrVersions(version)
 
 
-def _tileir(stored: StoredImage, detail: Detail) -> _Facts:
+def _tileir(stored: StoredImage, detail: ReadOptions) -> _Facts:
     del detail  # the names of its kernels are not laid out in a known way
     prefix = stored.payload.prefix()
     prefix.grow(tileir.HEAD_SIZE)
@@ -480,7 +491,7 @@ def _tileir(stored: StoredImage, detail: Detail) -> _Facts:
     return replace(_without_entry(stored, None), needs=needs)
 
 
-def _unknown(stored: StoredImage, detail: Detail) -> _Facts:
+def _unknown(stored: StoredImage, detail: ReadOptions) -> _Facts:
     del detail
     return _without_entry(stored, None)
 
@@ -490,7 +501,7 @@ def _version(stored: StoredImage) -> str | None:
 
 
 def _without_entry(stored: StoredImage, arch: SmArch | None) -> _Facts:
-    """What the entry header says; architecture and size also where there is none."""
+    """Read the facts of the entry header; architecture and size also where there is none."""
     return _Facts(stored.arch or arch, _size(stored), stored.relocatable, stored.debug)
 
 
@@ -521,13 +532,13 @@ def _contradict(
     text = None if stored_version is None else "{}.{}".format(*stored_version)
     if text is not None and text != version:
         found.append(f"its entry says {what} {text}, but the image inside {version}")
-    numbers = {each.number for each in (stored_arch, arch) if each is not None}
+    numbers = {known.number for known in (stored_arch, arch) if known is not None}
     if len(numbers) > 1 and numbers != _SM_110:
         found.append(f"its entry says {stored_arch}, but the image inside is for {arch}")
     return tuple(found)
 
 
-_READERS: dict[ImageKind, Callable[[StoredImage, Detail], _Facts]] = {
+_READERS: dict[ImageKind, Callable[[StoredImage, ReadOptions], _Facts]] = {
     ImageKind.SASS: _sass,
     ImageKind.PTX: _ptx,
     ImageKind.LTOIR: _ltoir,

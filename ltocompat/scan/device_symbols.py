@@ -1,4 +1,4 @@
-"""From the bytes of an image to its symbols, without the names that the driver provides."""
+"""Symbols of images, without the names that the driver provides."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def of_ptx(data: bytes, budget: Budget) -> DeviceSymbols:
 
 
 def undefined_in_ptx(data: bytes, budget: Budget) -> DeviceSymbols:
-    """What PTX text leaves undefined; most text leaves nothing, and is not parsed."""
+    """Read the undefined symbols of PTX text; most text has none, and is not parsed."""
     if not contains(b".func", data):
         return DeviceSymbols()
     names = ptx_symbols.declared_alone(data, budget)

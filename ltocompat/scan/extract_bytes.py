@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -61,13 +62,9 @@ def images_at(place: Place, settings: walk.ScanSettings) -> Iterator[StoredImage
     Raises:
         UnreadableInput: the path can't be opened.
     """
-    for path in walk.files(place, settings.limits):
-        if isinstance(path, Skipped):
-            yield path
-            continue
-        with walk.opened(path.path, settings.limits) as view:
-            for stored in walk.stored_in_file(view, path, settings):
-                if isinstance(stored, StoredModule):
-                    yield from stored.images
-                elif isinstance(stored, Skipped):
-                    yield stored
+    read = functools.partial(walk.stored_in_file, settings=settings)
+    for stored in walk.of_each_file(place, settings, read):
+        if isinstance(stored, StoredModule):
+            yield from stored.images
+        elif isinstance(stored, Skipped):
+            yield stored

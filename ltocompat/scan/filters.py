@@ -1,4 +1,4 @@
-"""Which images a user asked for: by kind, by architecture, by who made them."""
+"""Filters of images by kind, architecture and producer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ArchFilter(Struct, frozen=True):
     form: ArchForm | None
 
     def matches(self, arch: SmArch | None) -> bool:
-        """Whether ``arch`` is the one asked for; an unknown architecture never is."""
+        """Return whether ``arch`` is the one asked for; an unknown architecture never is."""
         return (
             arch is not None
             and arch.number == self.number
@@ -68,7 +68,7 @@ class ImageFilter(Struct, frozen=True):
         return bool(self.kinds or self.archs or self.made_by)
 
     def matches(self, image: Image) -> bool:
-        """Whether ``image`` is one of those asked for."""
+        """Return whether ``image`` is one of those asked for."""
         return (
             (not self.kinds or image.kind in self.kinds)
             and (not self.archs or any(arch.matches(image.arch) for arch in self.archs))

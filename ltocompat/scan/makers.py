@@ -1,4 +1,4 @@
-"""Who made an image: what its bytes say, together with the tables of releases. Never a guess."""
+"""Producers of images, by their bytes and the tables of releases. Never a guess."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ltocompat.files.images.ptx import Ptx
 from ltocompat.model.arch import Release
 from ltocompat.model.image import LtoIrVersions, Maker, Role
 
-# How the tools that name themselves in cubins begin; the name is that of the program file, so that
+# Beginnings of the names of tools in cubins; each is that of the program file, so that
 # a suffix such as nvlink-13.5 is possible. "nvJIT API" is nvJitLink without LTO. Every other tool
 # is taken for a compiler: ptxas, and nvasm_internal, NVIDIA's assembler for hand-written kernels.
 _TOOL_ROLES = (
@@ -71,15 +71,16 @@ def _outside(version: str, known: dict[str, tuple[Release, ...]], evidence: str)
     """A maker for a version that the table has no row for: newer, older or between; no release."""
     if not re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", version):
         return Maker(Role.COMPILER, None, None, (), evidence)
-    number = _number(version)
-    below = [releases[-1] for text, releases in known.items() if _number(text) < number]
-    above = [releases[0] for text, releases in known.items() if _number(text) > number]
-    if not above:
-        text = f"newer than {max(below)}"
-    elif not below:
-        text = f"older than {min(above)}"
+    from ltocompat.facts.horizon import position
+
+    rows = {_number(text): releases for text, releases in known.items()}
+    around = position(_number(version), rows)
+    if around.below is None:
+        text = f"older than {rows[min(rows)][0]}"
+    elif around.above is None:
+        text = f"newer than {rows[around.below][-1]}"
     else:
-        text = f"between {max(below)} and {min(above)}"
+        text = f"between {rows[around.below][-1]} and {rows[around.above][0]}"
     return Maker(Role.COMPILER, None, text, (), evidence)
 
 

@@ -34,7 +34,7 @@ def read(
     *,
     in_slices: bool = False,
 ) -> Iterator[Iterable[R]]:
-    """What ``work`` gives for each item, in the order of the items.
+    """Yield the results of ``work`` for each item, in the order of the items.
 
     Args:
         work: reads one item; what it yields has to be picklable.
@@ -74,7 +74,7 @@ def _shared(
 
 
 def _for_us(path: str | None, *, in_slices: bool) -> bool:
-    """Whether this process reads it: what can be read once, and what it reads in slices."""
+    """Return whether this process reads it: what can be read once, and what it reads in slices."""
     try:
         if path is None or os.path.isdir(path):
             return False

@@ -1,4 +1,4 @@
-"""What is dear to read, for those few modules that need it: names of kernels, and symbols."""
+"""Names of kernels and symbols, which are dear to read, for the few modules that need them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ltocompat.files.archives.spool import MemberCache
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images.cubin import Cubin
@@ -18,14 +19,12 @@ from ltocompat.model.image_table import gathered
 from ltocompat.model.limits import Limits
 from ltocompat.model.place import Place
 from ltocompat.model.symbols import DeviceSymbols, SymbolsToRead
-from ltocompat.scan.describe import Detail, describe, image_bytes
-from ltocompat.scan.device_symbols import of_cubin, of_ptx
-from ltocompat.scan.kept_members import KeptMembers
+from ltocompat.scan.describe import ReadOptions, describe, image_bytes
 from ltocompat.scan.walk import ScanSettings, opened, stored_in_file
 
 
 class _Part(enum.IntEnum):
-    """Which symbols of an image are wanted."""
+    """The wanted symbols of an image."""
 
     NONE = 0
     UNDEFINED = 1
@@ -51,7 +50,7 @@ def kernel_names(
     places: Iterable[Place],
     limits: Limits,
     whole: Collection[Place] = (),
-    kept: KeptMembers | None = None,
+    kept: MemberCache | None = None,
 ) -> dict[Place, ModuleKernels]:
     """The kernels of the modules at these places, by place.
 
@@ -71,7 +70,7 @@ def kernel_names(
     return dict(
         found
         for file, wanted in inside.items()
-        for found in _of_file(file, wanted, limits, frozenset(whole), kept or KeptMembers())
+        for found in _of_file(file, wanted, limits, frozenset(whole), kept or MemberCache())
     )
 
 
@@ -80,7 +79,7 @@ def _of_file(
     wanted: set[Place],
     limits: Limits,
     whole: Collection[Place],
-    kept: KeptMembers,
+    kept: MemberCache,
 ) -> Iterator[tuple[Place, ModuleKernels]]:
     left = set(wanted)
     known = kept.around(file)
@@ -101,7 +100,9 @@ def _of_module(stored: StoredModule, *, every_image: bool) -> ModuleKernels:
     names: dict[str, None] = {}
     all_read = every_image
     for image in stored.images:
-        kernels = describe(image, Detail(kernels=True))[0].kernels if image.kind in _CODE else None
+        kernels = (
+            describe(image, ReadOptions(kernels=True))[0].kernels if image.kind in _CODE else None
+        )
         names |= dict.fromkeys(kernels or ())
         if names and not every_image:
             break
@@ -131,7 +132,7 @@ def with_symbols(
 
 
 def _each(wanted: SymbolsToRead, count: int) -> Iterator[_Part]:
-    """What is wanted of each image."""
+    """Yield the wanted symbols of each image."""
     parts = bytearray(count)
     for number in wanted.undefined:
         parts[number] = _Part.UNDEFINED
@@ -151,6 +152,8 @@ def _with_symbols(stored: StoredImage, image: Image, part: _Part) -> Image:
 
 def _symbols_of(stored: StoredImage) -> DeviceSymbols | None:
     """The symbols of an image; None where they can't be read, as those of LTO-IR."""
+    from ltocompat.scan.device_symbols import of_cubin, of_ptx  # late: most runs read no symbols
+
     try:
         if stored.kind is ImageKind.PTX:
             return of_ptx(image_bytes(stored), stored.payload.budget)

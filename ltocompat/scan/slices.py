@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -18,12 +18,14 @@ from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.region import NEEDLE, REGION_HEADER
 from ltocompat.files.fatbin.walk import FatbinWalk
-from ltocompat.files.objects import ObjectFile
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import Host, Module, Skipped
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.place import Place
 from ltocompat.scan.workers import Pool
+
+if TYPE_CHECKING:
+    from ltocompat.files.objects.host_file import ObjectFile
 
 LARGE = 64 * MIB
 """Below this size in bytes a file is read sooner than processes are started."""
@@ -46,41 +48,41 @@ class Describer(Protocol[D]):
     """Makes records of what is stored, in two steps: only the second one knows what lies before."""
 
     def fresh(self) -> Describer[D]:
-        """The same for modules that others lie in front of."""
+        """Return a new describer for modules that others lie in front of."""
 
     def describe(self, stored: StoredModule) -> tuple[D, Sequence[Skipped]]:
         """A module, and which of its images can't be read."""
 
-    def settle(self, described: D) -> Module:
-        """The module, once all in front of it were settled."""
+    def finish(self, described: D) -> Module:
+        """The module, once all in front of it are finished."""
 
 
 def described(
     stored: StoredModule | Skipped, describer: Describer[D]
 ) -> Iterator[Module | Skipped]:
-    """What is said of something that is stored."""
+    """Yield the records of a stored module or skipped place."""
     if isinstance(stored, Skipped):
         yield stored
         return
     module, unread = describer.describe(stored)
-    yield describer.settle(module)
+    yield describer.finish(module)
     yield from unread
 
 
 class Slicing(Struct, Generic[D], frozen=True):
-    """How large files are read: by so many processes, and who describes their modules."""
+    """Options for reading a large file: the number of processes, and the describer of modules."""
 
     jobs: int
     describer: Describer[D]
 
 
 def worth_it(view: ByteView) -> bool:
-    """Whether several processes read a file sooner; they share one that has a descriptor."""
+    """Return whether several processes read a file sooner; they share one that has a descriptor."""
     return view.size >= LARGE and isinstance(view.source, FileSource)
 
 
 class Slice(Struct, Generic[D], frozen=True):
-    """What came of one slice.
+    """The result of reading one slice.
 
     Attributes:
         records: the modules, as they were described, and skipped places.
@@ -115,13 +117,13 @@ class SlicedFile(Struct, Generic[D], frozen=True):
     describer: Describer[D]
 
     def spans(self, jobs: int) -> list[Span]:
-        """What so many processes read."""
+        """Return the slices that so many processes read."""
         return list(pairwise(self._cuts(_SLICES + jobs * _SLICES_OF_EACH)))
 
     def by_workers(
         self, jobs: int, needing: Callable[[], Host | None]
     ) -> Iterator[Module | Skipped | Host]:
-        """What so many processes find, and then what the file needs, which one of them reads."""
+        """Yield the records that processes find, then what the file needs, read by one of them."""
         # Once, and not by every worker.
         import ahocorasick_rs  # noqa: F401
         import zstandard  # noqa: F401
@@ -157,7 +159,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
         return sorted(found)
 
     def _end_of(self, region: int) -> int:
-        """Where a region ends, by its header."""
+        """Return the end of a region, by its header."""
         head = self.view.peek(region, REGION_HEADER.size)
         if len(head) < REGION_HEADER.size or not head.startswith(NEEDLE):
             return region
@@ -189,18 +191,18 @@ class SlicedFile(Struct, Generic[D], frozen=True):
     def joined(
         self, spans: Iterable[Span], slices: Iterable[Slice[D] | None]
     ) -> Iterator[Module | Skipped]:
-        """What one process finds, from slices that were read by themselves."""
+        """Yield the records that one process would find, from slices that were read separately."""
         walk = FatbinWalk(self.view, self.place, self.host, self.budget)
         try:
             for span, part in zip(spans, slices, strict=True):
                 if part is not None and self._fits(part, walk.position):
                     self.budget.decoded += part.decoded
-                    walk.go_on(part.end, part.covered)
+                    walk.resume(part.end, part.covered)
                     for record in part.records:
                         if isinstance(record, Skipped):
                             yield record
                         else:
-                            yield self.describer.settle(record)
+                            yield self.describer.finish(record)
                 else:
                     for stored in walk.until(span[1]):
                         yield from described(stored, self.describer)
@@ -211,7 +213,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
             yield from walk.gaps()
 
     def _fits(self, part: Slice[D], position: int) -> bool:
-        """Whether a walk that has come to ``position`` finds the same, and within the limits."""
+        """Return whether a walk that is at ``position`` finds the same, and within the limits."""
         decoded = self.budget.decoded + part.decoded
         in_front = part.first is None or position <= part.first
         return in_front and decoded <= self.budget.limits.total_bytes

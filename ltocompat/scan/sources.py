@@ -1,4 +1,4 @@
-"""What ``read`` takes beside paths: open files, and addresses that fsspec knows, as bytes."""
+"""Inputs of ``read`` beside paths: open files, and addresses that fsspec knows, as bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ltocompat.scan.walk import spooled
 
 
 def is_address(path: str) -> bool:
-    """Whether it is an address such as ``s3://bucket/x.whl``, and no path of that name is there."""
+    """Return whether it is an address such as ``s3://bucket/x.whl``, and no path that exists."""
     return "://" in path and not os.path.lexists(path)
 
 

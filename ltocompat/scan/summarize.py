@@ -1,6 +1,7 @@
-"""From the records of a file to its summary: what verdicts rest on, however many modules it has.
+"""Summaries of files, made of their records: what verdicts rest on, of any number of modules.
 
-A file is read in two passes, module by module: by headers, then what decides (``deciding.py``).
+A file is read in two passes, module by module: by headers, then what decides
+(``module_reader.py``).
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from ltocompat.facts import set_aside
-from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.facts import among_tests, is_device_runtime
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, Variant, variant_of
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.image import Host, Image, ImageKind, Module, Record, Skipped
 from ltocompat.model.signature import module_signature
 from ltocompat.model.trial_answer import Trials
-from ltocompat.model.variant import Variant, variant_of
 from ltocompat.scan.variants import find_variants
 
 _MOST_SKIPPED = 20
@@ -26,7 +26,7 @@ _MOST_PLACES = 1 << 16  # of a group; the largest libraries have a few thousand 
 
 
 def waits_for_device_link(host: Host) -> bool:
-    """Whether the modules of an object are not loaded before a device link."""
+    """Return whether the modules of an object are not loaded before a device link."""
     return host.type == "object" and any(
         name.startswith("__cudaRegisterLinkedBinary") for name in host.undefined_registrations
     )
@@ -82,7 +82,7 @@ class SummaryBuilder:
             for found in (self._groups, self._of_tests, self._device_runtime)
         )
         variants = find_variants(self._hosts)
-        if not all(each.pattern for each in variants) and not self._all_places_kept():
+        if not all(variant.pattern for variant in variants) and not self._all_places_kept():
             variants = ()  # whose modules the others are is not known
         return ArtifactSummary(
             path,
@@ -138,19 +138,19 @@ class SummaryBuilder:
         self._inner = {}
 
     def _of_device_runtime(self, members: tuple[str, ...]) -> bool:
-        """Whether this is NVIDIA's libcudadevrt inside of what was named."""
+        """Return whether this is NVIDIA's libcudadevrt inside of what was named."""
         archives = members[len(self._members) : -1]
-        inside = any(set_aside.is_device_runtime(name.rsplit("/", 1)[-1]) for name in archives)
+        inside = any(is_device_runtime(name.rsplit("/", 1)[-1]) for name in archives)
         return inside and members[-1].rsplit("/", 1)[-1].startswith(_OF_DEVICE_RUNTIME)
 
 
 def _of_tests(group: ModuleGroup) -> bool:
-    """Whether these are loose images in the folder of a package's tests, which its users don't run.
+    """Return whether these are loose images of a package's tests, which its users don't run.
 
     What the user names is judged wherever it lies, and so are libraries.
     """
     loose = group.inner and group.signature.registered is None
-    return loose and set_aside.among_tests(group.example.members[-1].split("/")[:-1])
+    return loose and among_tests(group.example.members[-1].split("/")[:-1])
 
 
 def _grouped(apart: Mapping[tuple[object, ...], ModuleGroup]) -> list[ModuleGroup]:

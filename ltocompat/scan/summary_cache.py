@@ -27,7 +27,7 @@ _THIN = b"!<thin>\n"  # an archive whose members are other files
 
 
 class Key(Struct, frozen=True):
-    """What a summary is kept under.
+    """The key of a kept summary.
 
     Attributes:
         digest: over all that makes a difference.
@@ -47,7 +47,7 @@ class SummaryCache(UserCache):
     MOST = 64 << 20  # of one file's summaries; those of libcuvs take 60 KB
 
     def key(self, path: str, how: str) -> Key | None:
-        """What the summaries of a file are kept under; None for what is not one regular file.
+        """Return the key of a file's summaries; None for what is not one regular file.
 
         Args:
             path: the file.
@@ -84,8 +84,7 @@ class SummaryCache(UserCache):
 
 def _lasting(summary: ArtifactSummary) -> bool:
     tried = (trial for group in summary.groups for trial in group.trials.values())
-    doubtful = any(trial_outcome.outcome in ("crashed", "timed out") for trial_outcome in tried)
-    return not summary.skipped_count and not doubtful
+    return not summary.skipped_count and all(trial_outcome.lasting for trial_outcome in tried)
 
 
 def _state(status: os.stat_result) -> tuple[int, ...]:
@@ -94,6 +93,6 @@ def _state(status: os.stat_result) -> tuple[int, ...]:
 
 @functools.cache
 def _program() -> str:
-    """This program: while it is being changed, its version stays the same."""
+    """A key of this program: while it is being changed, its version stays the same."""
     states = [(path, _state(os.stat(path))) for _, path in program_files()]
     return hashlib.sha256(os.fsencode(f"{VERSION}\n{states}")).hexdigest()

@@ -1,4 +1,4 @@
-"""Which files of a package are variants, of which its loader opens one.
+"""Variants in a package: files of which its loader opens one.
 
 Their paths differ in a version of CUDA only (``libx_cuda118.so`` beside ``libx_cuda130.so``,
 folders ``cu12`` and ``cu13``), they have nearly the same names for others, and no other file of the
@@ -17,13 +17,13 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, field
 
+from ltocompat.model.artifact_summary import Variant
 from ltocompat.model.cuda_tag import TaggedPath, tagged_path, without_tags
 from ltocompat.model.image import Host
 from ltocompat.model.library_name import library_major, library_name
-from ltocompat.model.variant import Variant
 from ltocompat.model.words import first_of
 
-# What compilers write rather than people: mangled C++ names, reserved names, and the linker's own.
+# Names that compilers write rather than people: mangled C++ names, reserved ones, the linker's own.
 _NOT_AN_INTERFACE = ("_Z", "?", "__", "_init", "_fini", "_edata", "_end")
 
 _SUFFIX = re.compile(r"\.(?:so|dll|pyd)\b", re.IGNORECASE)
@@ -115,9 +115,9 @@ def _shown(members: _Members) -> str:
 
 
 def _kinds(files: Iterable[_Members]) -> _Names:
-    """What the files of a version are, whatever the version is."""
+    """Return the kinds of a version's files, whatever the version is."""
     tagged = (tagged_path(members[-1]) for members in files)
-    return frozenset(_pattern(each) for each in tagged if each is not None)
+    return frozenset(_pattern(tag) for tag in tagged if tag is not None)
 
 
 def _families(hosts: Sequence[Host]) -> list[_Family]:
@@ -190,7 +190,7 @@ def _within(folder: _Members, hosts: Sequence[Host]) -> list[Host]:
 
 
 def _stems(hosts: Sequence[Host], start: int) -> _Names:
-    """What files of a folder are called without their versions."""
+    """Return the names of a folder's files without their versions."""
     return frozenset(
         f"{posixpath.dirname(path)}/{library_name(file) or _SUFFIX.split(file)[0]}"
         for path in (host.place.members[-1][start:] for host in hosts)
@@ -203,7 +203,7 @@ def _pattern(tagged: TaggedPath) -> str:
 
 
 def _alike(family: _Family) -> bool:
-    """Whether the versions have at least half of all the names in common."""
+    """Return whether the versions have at least half of all the names in common."""
     interfaces = [_interface(hosts, family) for hosts in family.hosts.values()]
     if not all(interfaces):
         interfaces = [_interface(hosts, family, mangled=True) for hosts in family.hosts.values()]
@@ -222,18 +222,18 @@ def _interface(hosts: Sequence[Host], family: _Family, *, mangled: bool = False)
 
 
 def _not_brought(families: list[_Family], hosts: Sequence[Host]) -> list[_Family]:
-    """Those of which no file of another version, or of none, needs one."""
+    """Keep the files that no file of another version, or of none, needs."""
     while bad := [family for family in families if _is_brought(family, families, hosts)]:
         families = [family for family in families if family not in bad]
     return families
 
 
 def _is_brought(family: _Family, families: Sequence[_Family], hosts: Sequence[Host]) -> bool:
-    """Whether a file that is not of the same version needs one of them."""
+    """Return whether a file that is not of the same version needs one of them."""
     home = {
         host.place: version
-        for each in families
-        for version, members in each.hosts.items()
+        for other in families
+        for version, members in other.hosts.items()
         for host in members
     }
     names = {version: family.names(version) for version in family.hosts}

@@ -1,4 +1,4 @@
-"""From paths to modules: opens files, enters containers, and keeps memory constant.
+"""Modules at paths: opens files, enters containers, and keeps memory constant.
 
 Modules come in batches, described by their headers. The bytes of a batch can be read until the next
 one is taken, so that whoever asked for it may read more of it without entering a container twice.
@@ -14,19 +14,22 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ltocompat.files.archives import ContainerFormat, container_of, folder
+from ltocompat.files.archives import ContainerFormat, container_of
 from ltocompat.files.archives.member import Member, concerns
+from ltocompat.files.archives.promised import broken_promise
+from ltocompat.files.archives.spool import MemberCache
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.codec import Payload
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk
+from ltocompat.files.first_bytes import holds_no_code
 from ltocompat.files.images import ptx, tileir
-from ltocompat.files.objects import ObjectFile, read_host
-from ltocompat.files.plain_text import holds_no_code
+from ltocompat.files.objects import read_host
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
 from ltocompat.model.image import Artifact, Compression, Host, ImageKind, Module, Record, Skipped
@@ -34,10 +37,13 @@ from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits, Recent
 from ltocompat.model.place import Place
 from ltocompat.model.watchdog import watched_steps
 from ltocompat.scan import parallel, slices, workers
-from ltocompat.scan.describe import Detail, Headers
-from ltocompat.scan.kept_members import KeptMembers
+from ltocompat.scan.describe import Headers, ReadOptions
 from ltocompat.scan.slices import D, Describer, Slicing
 
+if TYPE_CHECKING:
+    from ltocompat.files.objects.host_file import ObjectFile
+
+R = TypeVar("R")
 Stored = StoredModule | Skipped | Host
 Modules = Sequence[tuple[StoredModule, Module]]
 """Modules as stored, and as described."""
@@ -48,7 +54,7 @@ _SLICED = slices.LARGE // 4
 
 
 class ScanSettings(Struct, frozen=True):
-    """How to take an inventory.
+    """Options for scanning.
 
     Attributes:
         detail: what to read beyond the headers.
@@ -56,13 +62,15 @@ class ScanSettings(Struct, frozen=True):
         progress: called with path, bytes done and bytes in all of the file at hand.
         jobs: how many processes may read at the same time; None: one a core.
         kept: gets large members of packages, for a second look at them.
+        allow_empty: a folder may hold no file at all.
     """
 
-    detail: Detail = field(default_factory=Detail)
+    detail: ReadOptions = field(default_factory=ReadOptions)
     limits: Limits = DEFAULT_LIMITS
     progress: Callable[[str, int, int], None] | None = None
     jobs: int | None = None
-    kept: KeptMembers | None = None
+    kept: MemberCache | None = None
+    allow_empty: bool = False
 
     def report(self, path: str, done: int, total: int) -> None:
         """Tell how far it is; workers don't."""
@@ -93,7 +101,7 @@ class Batch(Struct, frozen=True):
         return list(zip(self.stored, described, strict=True))
 
     def with_modules(self, modules: Sequence[Module]) -> Batch:
-        """This batch with other descriptions of its modules, which are in the same order."""
+        """Return this batch with other descriptions of its modules, in the same order."""
         rest = iter(modules)
         records = (next(rest) if isinstance(old, Module) else old for old in self.records)
         return replace(self, records=tuple(records))
@@ -106,22 +114,13 @@ def take(place: Place, settings: ScanSettings) -> Iterator[Record]:
         UnreadableInput: the path can't be opened.
     """
     work = functools.partial(_take_file, top=place, settings=settings)
-    found = files(place, settings.limits)
+    found = files(place, settings)
     for records in parallel.read(work, found, path_of_found, settings, in_slices=True):
         yield from records
 
 
 def _take_file(found: Place | Skipped, top: Place, settings: ScanSettings) -> Iterator[Record]:
-    if isinstance(found, Skipped):
-        yield found
-        return
-    try:
-        with opened(found.path, settings.limits) as view:
-            yield from records_of_view(view, found, settings)
-    except UnreadableInput as error:
-        if found == top:
-            raise
-        yield Skipped(found, str(error))
+    yield from _of_file(found, top, settings, functools.partial(records_of_view, settings=settings))
 
 
 def path_of_found(found: Place | Skipped) -> str | None:
@@ -130,42 +129,64 @@ def path_of_found(found: Place | Skipped) -> str | None:
 
 
 def take_batches(place: Place, settings: ScanSettings) -> Iterator[Batch]:
-    """What ``take`` gives, in batches; each is to be done with when the next one is taken.
+    """Yield the records of ``take`` in batches; each is valid until the next one is taken.
 
     Raises:
         UnreadableInput: the path can't be opened.
     """
-    for found in files(place, settings.limits):
-        if isinstance(found, Skipped):
-            yield Batch((found,))
-            continue
-        try:
-            yield from batches(found, settings)
-        except UnreadableInput as error:
-            if found == place:
-                raise
-            yield Batch((Skipped(found, str(error)),))
+    read = functools.partial(batches_of_view, settings=settings)
+    for found in of_each_file(place, settings, read):
+        yield Batch((found,)) if isinstance(found, Skipped) else found
 
 
-def batches(file: Place, settings: ScanSettings) -> Iterator[Batch]:
-    """The records of one file; each batch is to be done with when the next one is taken.
+def of_each_file(
+    place: Place, settings: ScanSettings, read: Callable[[ByteView, Place], Iterator[R]]
+) -> Iterator[R | Skipped]:
+    """Yield the results of ``read`` for each file at a path; one that can't be opened is skipped.
 
     Raises:
-        UnreadableInput: the file can't be opened, or not be read to its end.
+        UnreadableInput: the path can't be opened.
     """
-    with opened(file.path, settings.limits) as view:
-        yield from batches_of_view(view, file, settings)
+    for found in files(place, settings):
+        yield from _of_file(found, place, settings, read)
 
 
-def files(place: Place, limits: Limits) -> Iterator[Place | Skipped]:
-    """The place itself, or the files of the folder or installed distribution that it names."""
-    if place.path == "-" or not os.path.isdir(place.path):
+def _of_file(
+    found: Place | Skipped,
+    top: Place,
+    settings: ScanSettings,
+    read: Callable[[ByteView, Place], Iterator[R]],
+) -> Iterator[R | Skipped]:
+    if isinstance(found, Skipped):
+        yield found
+        return
+    try:
+        with opened(found.path, settings.limits, typed=found == top) as view:
+            yield from read(view, found)
+    except UnreadableInput as error:
+        if found == top:
+            raise
+        yield Skipped(found, str(error))
+
+
+def files(place: Place, settings: ScanSettings) -> Iterator[Place | Skipped]:
+    """The place itself, or the files of the folder or installed distribution that it names.
+
+    Raises:
+        UnreadableInput: there is no file in the folder, and that may not be.
+    """
+    path, limits = place.path, settings.limits
+    if path == "-" or not os.path.isdir(path):
         yield place
         return
-    for found in folder.files_of_distribution(place.path, limits) or folder.files(
-        place.path, limits
-    ):
+    from ltocompat.files.archives import folder
+
+    empty = not settings.allow_empty
+    for found in folder.files_of_distribution(path, limits) or folder.files(path, limits):
+        empty = False
         yield found if isinstance(found, Skipped) else Place(found)
+    if empty:
+        raise UnreadableInput(f"{path!r} holds no file; build or unpack first, or name another")
 
 
 def records_of_view(
@@ -202,7 +223,7 @@ def records_of_view(
 
 
 def batches_of_view(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Batch]:
-    """The same in batches."""
+    """Yield the records of one file in batches, while the bytes of each can be read."""
     counted = _Count(Place(place.path), settings.limits)
     headers = Headers(settings.detail)
     records: list[Record] = []
@@ -220,7 +241,7 @@ def batches_of_view(view: ByteView, place: Place, settings: ScanSettings) -> Ite
 
 
 def _recent(stored: Stored) -> Recent:
-    """What was decoded of the file that it lies in, kept until nobody looks at it again."""
+    """Return the recently decoded data of its file, kept until nobody looks at it again."""
     images = stored.images if isinstance(stored, StoredModule) else ()
     return images[0].payload.budget.recent if images else Recent()
 
@@ -234,7 +255,7 @@ class _Count:
         self.modules = self.images = self.skipped = 0
 
     def passes(self, record: Module | Skipped | Host) -> bool:
-        """Count a record; whether it is one to show."""
+        """Count a record; return whether it is one to show."""
         if isinstance(record, Module):
             self.modules += 1
             self.images += len(record.images)
@@ -254,16 +275,39 @@ class _Count:
 
 
 @contextmanager
-def opened(path: str, limits: Limits) -> Iterator[ByteView]:
+def opened(path: str, limits: Limits, *, typed: bool = False) -> Iterator[ByteView]:
     """The bytes of a file, or of standard input (``-``) and pipes, which are spooled.
 
+    Args:
+        path: of the file.
+        limits: what it may cost.
+        typed: the user named it; else it was found in a folder.
+
     Raises:
-        UnreadableInput: there is no such file, or it can't be read.
+        UnreadableInput: there is no such file, it can't be read, or it is not the package that its
+            name promises.
     """
+    with _opened(path, limits) as view:
+        hold_to_name(view, path, limits, typed=typed)
+        yield view
+
+
+def hold_to_name(view: ByteView, name: str, limits: Limits, *, typed: bool = True) -> None:
+    """See that bytes are the package that their name promises.
+
+    Raises:
+        UnreadableInput: they are not.
+    """
+    broken = broken_promise(name, view, Budget(limits), typed=typed)
+    if broken is not None:
+        raise UnreadableInput(f"{name!r} is not what its name says: {broken}")
+
+
+@contextmanager
+def _opened(path: str, limits: Limits) -> Iterator[ByteView]:
     try:
         if path == "-":
-            read = functools.partial(os.read, sys.stdin.fileno())
-            with spooled(read, "standard input", limits) as view:
+            with _piped(sys.stdin.fileno(), "standard input", limits) as view:
                 yield view
             return
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
@@ -273,7 +317,7 @@ def opened(path: str, limits: Limits) -> Iterator[ByteView]:
     try:
         mode = os.fstat(fd).st_mode
         if stat.S_ISFIFO(mode):
-            with spooled(functools.partial(os.read, fd), path, limits) as view:
+            with _piped(fd, path, limits) as view:
                 yield view
         elif stat.S_ISREG(mode):
             yield ByteView(FileSource(fd))
@@ -281,6 +325,21 @@ def opened(path: str, limits: Limits) -> Iterator[ByteView]:
             raise UnreadableInput(f"{path!r} is not a regular file; name a file, a folder or -")
     finally:
         os.close(fd)
+
+
+@contextmanager
+def _piped(fd: int, name: str, limits: Limits) -> Iterator[ByteView]:
+    def read(size: int) -> bytes:
+        try:
+            return os.read(fd, size)
+        except OSError as error:
+            reason = f"it is closed, or no file ({error.strerror})"
+            raise UnreadableInput(f"{name} can't be read: {reason}; name a file") from error
+
+    with spooled(read, name, limits) as view:
+        if not view.size:
+            raise UnreadableInput(f"nothing came through {name}; did the command in front fail?")
+        yield view
 
 
 @contextmanager
@@ -320,7 +379,7 @@ def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator
 def stored_in_file(
     view: ByteView, place: Place, settings: ScanSettings, top: Place | None = None
 ) -> Iterator[Stored]:
-    """What lies in a file and in its members, before any image is decoded.
+    """Yield the stored modules of a file and its members, before any image is decoded.
 
     Args:
         view: the bytes of the file.
@@ -340,7 +399,7 @@ def _in_file(
     slicing: Slicing[D] | None,
     top: Place | None = None,
 ) -> Iterator[Stored | Module]:
-    """The same; of files that are read in slices their modules as they are described."""
+    """Yield what is stored in a file; of one that is read in slices, its described modules."""
     budget = Budget(settings.limits)
     top = top or Place(place.path)
     whole = place == top
@@ -363,7 +422,7 @@ def _in_file(
 
 
 def _reached(stored: StoredModule | Module | Host, budget: Budget) -> int:
-    """How far the file has been read: in a container, to the member at hand."""
+    """Return the offset reached in the file: in a container, that of the current member."""
     return budget.reached if stored.place.members else stored.place.offset or 0
 
 
@@ -474,5 +533,5 @@ def _whole_file(view: ByteView, place: Place, budget: Budget) -> StoredModule | 
 
 
 def _described(stored: Stored, headers: Headers) -> Iterator[Module | Skipped | Host]:
-    """The same, with every image decoded as far as it takes to say who made it."""
+    """Yield the record of what is stored, and problems of its images."""
     return iter((stored,)) if isinstance(stored, Host) else slices.described(stored, headers)

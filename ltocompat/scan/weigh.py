@@ -1,4 +1,4 @@
-"""From the batches of a walk to what device code weighs: a fold, in memory that does not grow.
+"""Sizes of device code, summed over the batches of a walk in memory that does not grow.
 
 Images are counted by the shape of their module, of which a library has a few dozen. Whether a byte
 could be saved is not said here, but what has to be read for that is: which images are copies of
@@ -195,7 +195,7 @@ def _library_of(place: Place) -> Place:
 
 
 def _shape(module: Module) -> ModuleSignature:
-    """What of a module decides which of its images are taken."""
+    """Return the part of a module that decides which of its images are taken."""
     return ModuleSignature(tuple(map(_image_shape, module.images)), module.registered)
 
 

@@ -44,12 +44,12 @@ _inside = False
 
 
 def inside() -> bool:
-    """Whether this process is a worker, which reports no progress and starts no workers."""
+    """Return whether this process is a worker, which reports no progress and starts no workers."""
     return _inside
 
 
 def available(jobs: int | None = None) -> int:
-    """How many processes may read at the same time; 1: this one alone.
+    """Return how many processes may read at the same time; 1: this one alone.
 
     Args:
         jobs: what the user allows; None: as many as there are cores for this process.
@@ -71,13 +71,13 @@ def _threads() -> int:
 
 
 def _is_worker_of_others() -> bool:
-    """Whether a pool of processes started this one: its cores are busy with its siblings."""
+    """Return whether a pool of processes started this one: its cores are busy with its siblings."""
     multiprocessing = sys.modules.get("multiprocessing")
     return multiprocessing is not None and multiprocessing.parent_process() is not None
 
 
 def cores() -> int:
-    """How many cores this process may run on, and its control group lets it use."""
+    """Return how many cores this process may run on, and its control group lets it use."""
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1
     return max(1, min([len(os.sched_getaffinity(0)), *_quotas()]))
@@ -102,7 +102,7 @@ def in_order(
     number: int,
     order: Sequence[int] | None = None,
 ) -> Iterator[R | None]:
-    """What ``Pool`` gives, whose workers begin when the first result is asked for."""
+    """Yield the results of a ``Pool`` whose workers start when the first one is asked for."""
     with Pool(work, items, number, order) as pool:
         yield from pool
 
@@ -179,7 +179,7 @@ class Pool(Closing, Generic[I, R]):
             yield None if result is None else pickle.loads(result)  # noqa: S301 - our own
 
     def _result(self, number: int) -> bytes | None:
-        """What was done for an item, pickled; None where it has to be done here."""
+        """Return the pickled result for an item; None where it has to be computed here."""
         while number not in self._done:
             self._hand_out(number)
             if not self._workers:
@@ -364,7 +364,7 @@ def _run(  # noqa: PLR0917 - all that a worker has
         _inside = True
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
-        watchdog.go_on_in_child()
+        watchdog.rearm_after_fork()
         gc.freeze()  # what was there before stays shared with the parent
         while task := os.read(tasks, _NUMBER.size):
             at_hand.number = number = _NUMBER.unpack(task)[0]

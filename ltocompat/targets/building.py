@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from ltocompat.facts import drivers
+from ltocompat.facts.horizon import position
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import Budget
@@ -22,7 +23,7 @@ _LIBRARIES = ("compat", "nvjitlink", "nvrtc", "nvlink")
 
 
 class ValueOrigin(Struct, frozen=True):
-    """Where keys were written.
+    """The origin of the keys of a target.
 
     Attributes:
         source: what ``VersionSet.source`` says: ``given``, ``prod.toml``.
@@ -152,8 +153,11 @@ def stock_driver(release: Release, system: System) -> VersionSet[DriverVersion]:
     driver = drivers.stock_driver(release, table)
     if driver is None:
         newest = drivers.driver_branches()[-1]
+        around = position(release, known_releases("toolkit"))
+        gap = around.below and around.above and not around.known
+        between = f", which is between {around.below} and {around.above}," if gap else ""
         raise UsageError(
-            f"no page of NVIDIA's in our tables names the driver that comes with CUDA {release} "
-            f"for {system}; give one as well, as in cuda={release},driver={newest}"
+            f"no page of NVIDIA's in our tables names the driver that comes with CUDA {release}"
+            f"{between} for {system}; give one as well, as in cuda={release},driver={newest}"
         )
     return read_driver(str(driver), f"stock {release}")

@@ -77,7 +77,7 @@ def gpus_named(
 
 
 def is_gpu(text: str) -> bool:
-    """Whether a word by itself, such as ``rtx 6000``, is meant for a GPU or a group of GPUs."""
+    """Return whether a word by itself, such as ``rtx 6000``, means a GPU or a group of GPUs."""
     word = text.strip().lower()
     if _SPELLINGS.get(word, word) in groups():
         return True
@@ -96,7 +96,7 @@ def _sold(sm: Sm, *, data_center: bool) -> bool:
 
 
 def _runs(sm: Sm, driver: VersionSet[DriverVersion] | None) -> bool:
-    """Whether some driver of the target runs it; the newest one, where none is given."""
+    """Return whether some driver of the target runs it; the newest one, where none is given."""
     if sm.number == RENAMED:
         return False
     if driver is None:

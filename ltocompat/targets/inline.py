@@ -25,7 +25,7 @@ KEYS = (
 )
 SPELLINGS = {"cuda": "stock"}
 """Other names of keys."""
-# What versions can be compared with; elsewhere a comparison has no meaning.
+# Keys whose versions can be compared; elsewhere a comparison has no meaning.
 COMPARED = ("driver", "compat", "nvjitlink", "nvrtc", "nvlink")
 EXAMPLE = "driver=550.54.15,nvjitlink=12.4,gpu=h100"
 
@@ -38,12 +38,12 @@ _DRIVER = re.compile(r"[Rr]?([0-9]{3})((?:\.[0-9]{1,4}){0,2})")
 
 
 def is_inline(text: str) -> bool:
-    """Whether ``text`` is written as keys and values, known ones or not."""
+    """Return whether ``text`` is written as keys and values, known ones or not."""
     return _PIECE.match(text) is not None
 
 
 def is_word(text: str) -> bool:
-    """Whether ``text`` is a value that needs no key: a CUDA release, a driver, GPUs."""
+    """Return whether ``text`` is a value that needs no key: a CUDA release, a driver, GPUs."""
     return _key_of(text) is not None
 
 
@@ -88,7 +88,7 @@ def split(text: str) -> dict[str, str]:
 
 
 def _with_container(text: str) -> tuple[str, str | None]:
-    """What stands before the key ``container``, and its value.
+    """Split a text at the key ``container``: what stands before it, and its value.
 
     Raises:
         UsageError: the text is longer than any that has a meaning.

@@ -1,6 +1,8 @@
 """pylock.toml (PEP 751), uv.lock, poetry.lock, conda-lock.yml and pixi.lock -> pins.
 
-The extra ``yaml`` brings the reader of the last two.
+The extra ``yaml`` brings the reader of the last two. pylock.toml is not read by packaging.pylock:
+it refuses a lock with one field that is wrong or missing, where its pins can be read, and selects
+files by the tags of one interpreter, where a target has a system and perhaps a version of Python.
 """
 
 from __future__ import annotations
@@ -98,7 +100,7 @@ class _Graph:
         for root in self._roots:
             name = _text(root.get("name"))
             for extra in ("", *_table(root.get("optional-dependencies"))):
-                # How uv writes an extra of a project in the markers of conflicting extras.
+                # uv writes an extra of a project so in the markers of conflicting extras.
                 encoded = f"extra-{len(name)}-{name}-{extra}" if extra else ""
                 seen = environment.with_extra(encoded)
                 yield from self._reached(self._edges(_dependencies(root, extra), seen), seen)
@@ -265,11 +267,11 @@ class _Building:
     def _begin(self, start: object) -> None:
         if len(self._open) >= _DEEPEST:
             raise ValueError("nested too deeply")
-        # What names it inside of itself gets an empty text, and not a loop.
+        # An alias of it inside of itself gets an empty text, and not a loop.
         self._open.append((start, []))
 
     def _put(self, event: Any, value: object) -> bool:  # noqa: ANN401 - of a reader without types
-        """Keep a value where it belongs; whether it is the whole document."""
+        """Keep a value where it belongs; return whether it is the whole document."""
         if event is not None and event.anchor is not None:
             self._anchors[event.anchor] = value
         if not self._open:
@@ -305,7 +307,7 @@ def _of_pixi(lock: Table, subdir: str) -> Iterator[Pin]:
 
 
 def _of_address(package: Table) -> Iterator[Pin]:
-    """What the file's name says: ``libnvjitlink-12.9.86-h5888daf_0.conda``, or that of a wheel."""
+    """Read the file's name: ``libnvjitlink-12.9.86-h5888daf_0.conda``, or that of a wheel."""
     if "conda" in package:
         name, _, rest = _file(package["conda"]).rpartition("-")[0].rpartition("-")
         yield from _conda_pin(name, rest)

@@ -25,7 +25,7 @@ from ltocompat.targets.text_file import read_toml
 def locked_libraries(
     path: str, system: System, python: str | None, budget: Budget | None = None
 ) -> dict[str, VersionSet[Release]]:
-    """What a lock file pins of nvJitLink and NVRTC, by their keys.
+    """Read the versions of nvJitLink and NVRTC that a lock file pins, by their keys.
 
     Args:
         path: the file; ``.yml``, ``.yaml`` and ``pixi.lock`` are read as YAML, other ``.lock`` and
@@ -57,7 +57,7 @@ def locked_libraries(
 
 
 def is_lock(tables: dict[str, Any]) -> bool:
-    """Whether a TOML file is a pylock.toml, a uv.lock or a poetry.lock."""
+    """Return whether a TOML file is a pylock.toml, a uv.lock or a poetry.lock."""
     return "lock-version" in tables or _is_poetry(tables) or {"version", "package"} <= tables.keys()
 
 

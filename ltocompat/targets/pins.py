@@ -1,4 +1,4 @@
-"""What a lock file says of the CUDA libraries: its pins -> releases."""
+"""Pins of the CUDA libraries in a lock file -> releases."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class _Meaning(Struct, frozen=True):
 
 
 def is_wanted(package: str) -> bool:
-    """Whether a package, by its normalized name, is one of those that are looked for."""
+    """Return whether a package, by its normalized name, is one of those that are looked for."""
     return _PACKAGE.fullmatch(package) is not None
 
 
 def libraries(pins: Iterable[Pin], source: str, budget: Budget) -> dict[str, VersionSet[Release]]:
-    """What the pins say of nvJitLink and NVRTC, by their keys.
+    """Return the releases of nvJitLink and NVRTC that the pins leave, by their keys.
 
     cuda-toolkit stands for the libraries of its release where these have no pin of their own.
 
@@ -104,7 +104,7 @@ def libraries(pins: Iterable[Pin], source: str, budget: Budget) -> dict[str, Ver
 
 
 def _has(part: str, meaning: _Meaning) -> bool:
-    """Toolkits before 12.0 have no nvJitLink."""
+    """Return whether a toolkit has a part: those before 12.0 have no nvJitLink."""
     return part != "nvjitlink" or meaning.releases[-1] >= known_releases(part)[0]
 
 
@@ -176,7 +176,7 @@ def _published(package: str) -> tuple[str, ...]:
 
 
 def _spelled(specifiers: SpecifierSet) -> str:
-    """As people write a range, low end first; a set has no order of its own."""
+    """Spell a range as people write it, low end first; a set has no order of its own."""
     ordered = sorted(
         specifiers, key=lambda specifier: (_ORDER.index(specifier.operator), specifier.version)
     )

@@ -90,7 +90,7 @@ def _lines(text: str, budget: Budget) -> Iterator[tuple[int, str]]:
     """Logical lines with their numbers: continued ones joined, comments and blanks left out."""
     parts: list[str] = []
     start = 0
-    # What is behind the last line ends a continuation that the file doesn't.
+    # The empty line behind the last one ends a continuation that the file doesn't.
     for number, line in budget.timed(enumerate((*text.splitlines(), ""), 1)):
         if not parts:
             start = number
@@ -131,7 +131,7 @@ def _specifiers(requirement: Requirement) -> str:
 
 
 def _wheel(place: str) -> Iterator[Pin]:
-    """What the file name of a wheel says: its package and version."""
+    """Yield the package and version in the file name of a wheel."""
     from packaging.utils import parse_wheel_filename
 
     name = re.split(r"[/\\]", re.split(r"[?#]", place)[0])[-1]

@@ -54,7 +54,7 @@ class Seal:
         return digest.digest()
 
     def is_on(self, seal: bytes, *parts: bytes) -> bool:
-        """Whether the parts were sealed so, with this secret."""
+        """Return whether the parts were sealed so, with this secret."""
         return hmac.compare_digest(seal, self.seal(*parts))
 
 

@@ -36,7 +36,7 @@ class SealedFolder:
         self._swept = False
 
     def get(self, name: str) -> bytes | None:
-        """What is kept under a name; None where there is nothing of ours, or it is too old."""
+        """Return the bytes kept under a name; None where there are none of ours, or old ones."""
         with contextlib.suppress(OSError):
             with os.fdopen(open_regular(self._path(name)), "rb") as file:
                 age = time.time() - os.fstat(file.fileno()).st_mtime
@@ -94,7 +94,7 @@ class UserCache:
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> Self | None:
-        """This user's, beside the nvJitLinks for trials; None where no secret can be kept."""
+        """This user's cache, beside the nvJitLinks for trials; None where no secret can be kept."""
         seal = Seal.of(environ)
         folder = os.path.dirname(Cache.of(environ).folder)
         return None if seal is None else cls(os.path.join(folder, cls.NAME), seal)

@@ -40,7 +40,7 @@ def read_system(text: str) -> System:
 
 
 class MarkerEnvironment(Struct, frozen=True):
-    """What the markers of a target see.
+    """The environment that the markers of a target see.
 
     Attributes:
         system: its operating system.
@@ -77,7 +77,7 @@ class MarkerEnvironment(Struct, frozen=True):
         return MarkerEnvironment(self.system, self.values, frozenset(extras), frozenset(groups))
 
     def holds(self, marker: Marker | str | None) -> bool:
-        """Whether a marker is true; one that can't be judged counts as true, since it may be."""
+        """Return whether a marker is true; one that can't be judged counts as true."""
         from packaging.markers import Marker
 
         if marker is None or marker == "":
@@ -103,7 +103,7 @@ def _parsed(marker: str) -> Marker:
 
 
 def _marker_values(system: System, python: str | None) -> dict[str, str]:
-    """What markers such as ``sys_platform == 'linux'`` see on a target.
+    """Return the values that markers such as ``sys_platform == 'linux'`` see on a target.
 
     Args:
         system: its operating system; WSL2 is a Linux to Python.

@@ -15,7 +15,7 @@ from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LimitExceeded, UsageError
 from ltocompat.model.limits import MIB, Budget
 
-# What tomllib reads at worst, bytes a second: it is Python, and asks nobody for the time.
+# Bytes a second that tomllib reads at worst: it is Python, and asks nobody for the time.
 _SPEED = MIB // 2
 # The time that it takes for a key grows with the square of the number of its parts.
 _ENDLESS_KEY = re.compile(
@@ -23,7 +23,7 @@ _ENDLESS_KEY = re.compile(
 )
 # Python writes no number of thousands of digits, as a sentence about it would.
 _ENDLESS_NUMBER = re.compile(r"\b0[xob][0-9a-fA-F_]{1000}")
-# What tomllib says in parentheses and quotes, but for where it is and single characters.
+# Words of tomllib in parentheses and quotes, but for positions and single characters.
 _QUOTED = re.compile(r"\((?!at ).*\)(?= )|'[^']{2,}'|\"[^\"]{2,}\"")
 
 
@@ -116,7 +116,7 @@ class OwnTables(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What to call all of them."""
+        """The name for all of them in messages."""
         return "[tool.ltocompat]" if self.prefix else "the file"
 
     def header(self, name: str) -> str:

@@ -2,9 +2,10 @@
 
 Answers are kept for the next run. A question is told by the SHA-256 of the bytes that are linked,
 the exact version of the linker and the processor that it runs on, the options (the architecture is
-one) and whether it was linked or only added; where the bytes lie makes no difference. Crashes and
-time-outs are no answers: they may come from the machine, and are asked again, and so is what was
-answered over 90 days ago. What was only added answers for the same company again: inputs of one
+one) and whether it was linked or only added; where the bytes lie makes no difference. A crash may
+come from the machine, and so may a time-out, unless all CPU time that a request gets was used up:
+that is kept with the time, and asked again where there is more. What was answered over 90 days ago
+is asked again as well. Answers hold for the same questions in the same company: inputs of one
 file share a process, in which one can forge the answers of the others, and no answer that a hostile
 file forged about another's code may be kept for that other.
 """
@@ -15,9 +16,10 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from importlib import resources
+from typing import Any
 
 from msgspec import Struct
 
@@ -26,7 +28,15 @@ from ltocompat.targets.linkers import Linker, Tool
 from ltocompat.targets.sealed_folder import UserCache
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import explain, first_line
-from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
+from ltocompat.trial.trial_run import TrialRun
+from ltocompat.trial.values import (
+    DEFAULT_TRIAL_LIMITS,
+    Answer,
+    InputKind,
+    LinkOutcome,
+    Request,
+    TrialInput,
+)
 
 LEFT_OUT = "left out"
 """nvlink ended well, with nothing of its inputs in its output: no word on any of them."""
@@ -59,13 +69,6 @@ class Question(Struct, frozen=True):
             digest.update(b"%d " % input_.kind + hashlib.sha256(input_.data).digest())
         return cls(digest.digest(), request.inputs[0].name)
 
-    def among(self, company: Iterable[Question]) -> Question:
-        """The same question, asked together with these."""
-        digest = hashlib.sha256(self.digest)
-        for question in company:
-            digest.update(question.digest)
-        return Question(digest.digest(), self.name)
-
     @classmethod
     def about(cls, linker: Linker, what: str) -> Question:
         """A question about the library itself."""
@@ -79,29 +82,46 @@ def _who(linker: Linker) -> str:
 
 
 class TrialCache(UserCache):
-    """What linkers said, a file each."""
+    """What linkers said to questions that were asked together, a file for all of them."""
 
     # Whatever changes the answer to the same question, as the reading of logs does, takes a new
     # number.
-    NAME = "trials-4"
-    MOST = 1 << 20
+    NAME = "trials-5"
+    MOST = 4 << 20
 
-    def get(self, question: Question) -> TrialOutcome | None:
-        """The answer that is kept; None where there is none."""
-        data = self._kept.get(question.digest.hex())
-        if data is None:
-            return None
-        who, outcome, cause, reason = json.loads(data)
-        return TrialOutcome(who, outcome, cause, reason.replace(_PLACE, question.name))
+    def get(self, questions: Sequence[Question]) -> list[TrialOutcome | None]:
+        """The answers that are kept; None where there is none."""
+        data = self._kept.get(_name(questions))
+        rows = [None] * len(questions) if data is None else json.loads(data)
+        return [
+            None if row is None else _answer(question, row)
+            for question, row in zip(questions, rows, strict=True)
+        ]
 
-    def keep(self, answers: Mapping[Question, TrialOutcome]) -> None:
-        """Keep answers; crashes and time-outs are left out."""
-        for question, answer in answers.items():
-            if answer.outcome not in ("crashed", "timed out"):
-                name, reason = question.name, answer.reason
-                anywhere = reason.replace(name, _PLACE) if name else reason
-                text = json.dumps([answer.who, answer.outcome, answer.cause, anywhere])
-                self._kept.keep(question.digest.hex(), text.encode())
+    def keep(self, questions: Sequence[Question], answers: Sequence[TrialOutcome | None]) -> None:
+        """Keep the answers that last."""
+        rows = [
+            None if answer is None or not answer.lasting else _row(question, answer)
+            for question, answer in zip(questions, answers, strict=True)
+        ]
+        if any(rows):
+            self._kept.keep(_name(questions), json.dumps(rows).encode())
+
+
+def _name(questions: Sequence[Question]) -> str:
+    return hashlib.sha256(b"".join(question.digest for question in questions)).hexdigest()
+
+
+def _row(question: Question, answer: TrialOutcome) -> list[str | float | None]:
+    name, reason = question.name, answer.reason
+    anywhere = reason.replace(name, _PLACE) if name else reason
+    return [answer.who, answer.outcome, answer.cause, anywhere, answer.cpu_seconds]
+
+
+def _answer(question: Question, row: Sequence[Any]) -> TrialOutcome:
+    who, outcome, cause, reason, cpu_seconds = row
+    here = reason.replace(_PLACE, question.name)
+    return TrialOutcome(who, outcome, cause, here, cpu_seconds=cpu_seconds)
 
 
 class CachedLinker:
@@ -111,39 +131,36 @@ class CachedLinker:
         linker: whom to ask.
         cache: what it said before; None to ask everything.
         stack: ends its processes.
+        trial_run: what all trials of this run may cost.
     """
 
-    def __init__(self, linker: Linker, cache: TrialCache | None, stack: ExitStack) -> None:
+    def __init__(
+        self, linker: Linker, cache: TrialCache | None, stack: ExitStack, trial_run: TrialRun
+    ) -> None:
         self._linker = linker
+        self._trial_run = trial_run
         self._cache = cache
         self._stack = stack
         self._pool: Pool | None = None
 
     def ask(self, requests: Sequence[Request]) -> list[TrialOutcome]:
-        """What the linker does with each request.
+        """What the linker does with each request of one file.
 
         Raises:
             TrialImpossible: the library can't be loaded.
         """
-        questions = self._questions(requests)
-        known = {question: self._known(question) for question in questions}
-        new = [n for n, question in enumerate(questions) if known[question] is None]
-        answers = self._started().run(requests[n] for n in new) if new else ()
-        table = {
-            questions[n]: outcome_of(self._linker, answer)
-            for n, answer in zip(new, answers, strict=True)
-        }
-        self._keep(table)
-        return [known[question] or table[question] for question in questions]
-
-    def _questions(self, requests: Sequence[Request]) -> list[Question]:
-        alone = [Question.of(self._linker, request) for request in requests]
-        added = [q for q, request in zip(alone, requests, strict=True) if not request.complete]
-        company = Question(b"", "").among(added)
-        return [
-            question if request.complete else question.among([company])
-            for question, request in zip(alone, requests, strict=True)
-        ]
+        questions = [Question.of(self._linker, request) for request in requests]
+        known = self._known(questions)
+        new = [n for n, answer in enumerate(known) if answer is None]
+        if new:
+            label = f"{requests[0].file}: {self._linker}"
+            total = sum(requests[n].size for n in new)
+            watch = self._trial_run.watch(label, total)
+            answers = self._started().run((requests[n] for n in new), watch)
+            for n, answer in zip(new, answers, strict=True):
+                known[n] = outcome_of(self._linker, answer)
+            self._keep(questions, known)
+        return [answer for answer in known if answer is not None]
 
     @functools.cached_property
     def compiles_relocatable(self) -> bool:
@@ -153,23 +170,31 @@ class CachedLinker:
             TrialImpossible: the library can't be loaded.
         """
         question = Question.about(self._linker, "compiles relocatable")
-        known = self._known(question)
+        (known,) = self._known([question])
         if known is None:
             does = compiles_relocatable(self._linker.path, self._linker.tool)
             known = TrialOutcome(str(self._linker), "linked" if does else "refused")
-            self._keep({question: known})
+            self._keep([question], [known])
         return known.worked
 
-    def _known(self, question: Question) -> TrialOutcome | None:
-        return None if self._cache is None else self._cache.get(question)
+    def _known(self, questions: Sequence[Question]) -> list[TrialOutcome | None]:
+        if self._cache is None:
+            return [None] * len(questions)
+        most = self._trial_run.most(DEFAULT_TRIAL_LIMITS.cpu_seconds)
+        return [
+            None if answer and answer.cpu_seconds and answer.cpu_seconds < most else answer
+            for answer in self._cache.get(questions)
+        ]
 
-    def _keep(self, answers: Mapping[Question, TrialOutcome]) -> None:
+    def _keep(self, questions: Sequence[Question], answers: Sequence[TrialOutcome | None]) -> None:
         if self._cache is not None:
-            self._cache.keep(answers)
+            self._cache.keep(questions, answers)
 
     def _started(self) -> Pool:
         if self._pool is None:
-            self._pool = self._stack.enter_context(Pool(self._linker.path, tool=self._linker.tool))
+            linker, trial_run = self._linker, self._trial_run
+            pool = Pool(linker.path, tool=linker.tool, trial_run=trial_run)
+            self._pool = self._stack.enter_context(pool)
         return self._pool
 
 
@@ -187,7 +212,8 @@ def outcome_of(linker: Linker, answer: Answer, *, whole: bool = False) -> TrialO
     if outcome is LinkOutcome.ACCEPTED or proves_nothing or open_fragment:
         return TrialOutcome(who, "accepted")
     if outcome in (LinkOutcome.CRASHED, LinkOutcome.TIMED_OUT):
-        return TrialOutcome(who, str(outcome), None, answer.why_ended)
+        why = answer.why_ended
+        return TrialOutcome(who, str(outcome), None, why, cpu_seconds=answer.cpu_seconds)
     reason = explain(answer.log, linker.tool.label)
     if reason is not None:
         return TrialOutcome(who, "refused", reason.cause, reason.sentence)

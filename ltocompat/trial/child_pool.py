@@ -11,15 +11,16 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from msgspec import Struct
 
 from ltocompat.model.closing import Closing
-from ltocompat.model.errors import Missing, UsageError
+from ltocompat.model.errors import Malformed, Missing, UsageError
 from ltocompat.model.limits import MIB
 from ltocompat.trial import protocol
-from ltocompat.trial.protocol import Message, Report
+from ltocompat.trial.protocol import FrameReader, Message, Report
+from ltocompat.trial.trial_run import TrialRun
 from ltocompat.trial.values import TrialLimits
 
 if TYPE_CHECKING:
@@ -28,12 +29,16 @@ if TYPE_CHECKING:
 RequestT = TypeVar("RequestT")
 AnswerT = TypeVar("AnswerT")
 
-# Requests that only add inputs take some 0.2 ms each, a fork some 4 ms: they share one.
+# Requests that only add inputs take some 0.2 ms each, a fork some 4 ms: they share one. The first
+# link of a fork takes some 15 ms more than others; few share one, so that all workers have some.
 _BATCH_REQUESTS = 512
+_BATCH_SLOW = 4
 _BATCH_BYTES = 8 * MIB
 # One batch is worked at, and one may wait.
 _BATCHES_AT_ONCE = 2
 _ENDED = {"died": 0, "step": protocol.AT_REST, "input": 0, "printed": ""}
+_NO_TIME = {**_ENDED, "died": -signal.SIGXCPU}
+_WATCH_SECONDS = 0.5
 # Seconds: for as long one child serves what only adds, since a start takes as long as 300 inputs.
 _WORTH_ANOTHER_CHILD = 2.0
 # How far ahead of the first open request others are taken up, for each worker.
@@ -50,14 +55,19 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         limits: of each request.
         workers: how many requests are tried at a time.
         environ: environment variables that a child gets beside our own.
-        forks_first: the first child is the one that forks, since few requests are slow.
+        trial_run: what all trials of this run may cost; None: these cost what they cost.
 
     Attributes:
+        FORKS: each request is served by a fork; else by a process that starts anew with another
+            company.
         limits: of each request.
+        trial_run: what all trials of this run may cost.
 
     Raises:
         Missing: this system is not Linux, where alone children can be confined.
     """
+
+    FORKS: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -67,7 +77,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         *,
         workers: int = 1,
         environ: Mapping[str, str] | None = None,
-        forks_first: bool = False,
+        trial_run: TrialRun | None = None,
     ) -> None:
         if sys.platform != "linux":
             raise Missing(
@@ -78,11 +88,19 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         from ltocompat.trial.process import Process
 
         self.limits = limits
+        self.trial_run = trial_run or TrialRun()
         start = functools.partial(Process, program, subject, limits, environ or {})
-        self._slots: list[_Slot[RequestT, AnswerT]] = [_Slot(start) for _ in range(workers)]
+        self._slots: list[_Slot[RequestT, AnswerT]] = [
+            _Slot(start, limits, self.trial_run, forks=self.FORKS) for _ in range(workers)
+        ]
         self._greeting: Mapping[str, Any] = {}
         self._running = False
-        self._forks_first = forks_first
+
+    def cpu_used_up(self, reply: Mapping[str, Any]) -> float | None:
+        """Of a process that was ended: the CPU seconds, where it used all that a request gets."""
+        share = reply.get("share")
+        whole = share is not None and share >= self.trial_run.most(self.limits.cpu_seconds)
+        return share if whole and int(reply["died"]) == -signal.SIGXCPU else None
 
     @abstractmethod
     def encode(self, request: RequestT) -> Message:
@@ -93,7 +111,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         """The answer that a report amounts to, not yet confirmed."""
 
     def failed(self, answer: AnswerT) -> bool:
-        """Whether to ask again in a process that never served a request, before this is told."""
+        """Whether only a process that never served a request may say so."""
         del answer
         return False
 
@@ -103,12 +121,12 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         return second
 
     def slow(self, request: RequestT) -> bool:
-        """Whether a process that served others is first to answer; else each has a fork."""
+        """Whether it takes long, so that each worker is given few at a time."""
         del request
         return True
 
     def company(self, request: RequestT) -> str | None:
-        """Requests that are not slow share forks with those of the same company; None: alone."""
+        """Requests share a process with those of the same company alone; None: forks with none."""
         del request
         return None
 
@@ -130,7 +148,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
             Missing: it is not at hand.
         """
         try:
-            first = self._slots[0].child(fresh=self._forks_first)
+            first = self._slots[0].child(fresh=self.FORKS)
             first.wait_ready()
             self._greeting = first.greeting
         except BaseException:
@@ -159,8 +177,12 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         for slot in self._slots:
             slot.end()
 
-    def run(self, requests: Iterable[RequestT]) -> Iterator[AnswerT]:
+    def run(
+        self, requests: Iterable[RequestT], watch: Callable[[int], None] | None = None
+    ) -> Iterator[AnswerT]:
         """The answers to requests, in their order; requests are taken up some way ahead.
+
+        ``watch`` is called twice a second or more, with the bytes that were answered for.
 
         A failure is asked again in a process that never served a request (but for those of its
         company, where that is sure to make no difference), and told once both have spoken. A
@@ -174,7 +196,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
             raise UsageError("a Pool answers one run at a time; start another Pool")
         self._running = True
         try:
-            yield from _Run(self, self._slots).answers(iter(requests))
+            yield from _Run(self, self._slots, watch).answers(iter(requests))
         finally:
             self._running = False
             for slot in self._slots:
@@ -188,8 +210,8 @@ class _Task(Struct, Generic[RequestT, AnswerT]):
     Attributes:
         request: the request.
         message: the same as a child reads it.
-        slow: a process that served others is first to answer.
-        company: with whom it may share a fork.
+        slow: few are given to a worker at a time.
+        company: with whom it may share a process.
         size: bytes of its pieces.
         first: a failure that is to be confirmed.
         answer: once there is one.
@@ -207,10 +229,24 @@ class _Task(Struct, Generic[RequestT, AnswerT]):
 class _Slot(Generic[RequestT, AnswerT]):
     """A child that serves slow requests and one that forks for others; one works at a time."""
 
-    def __init__(self, start: Callable[..., Process]) -> None:
+    def __init__(
+        self,
+        start: Callable[..., Process],
+        limits: TrialLimits,
+        trial_run: TrialRun,
+        *,
+        forks: bool,
+    ) -> None:
         self._start = start
+        self._limits = limits
+        self._trial_run = trial_run
+        self._shares: deque[float] = deque()
+        self._booked: dict[bool, float] = {}
         self._children: dict[bool, Process] = {}
+        self._forks = forks
         self._fresh = False
+        self._served: tuple[str | None] | None = None  # the company of a child that has one
+        self._fork = _Fork(limits)
         self.sent: deque[list[_Task[RequestT, AnswerT]]] = deque()
         self.returned: list[_Task[RequestT, AnswerT]] = []
         """What a child that ended had not come to."""
@@ -219,6 +255,7 @@ class _Slot(Generic[RequestT, AnswerT]):
         """The child of this sort, started when there is none."""
         if fresh not in self._children:
             self._children[fresh] = self._start(fresh=fresh)
+            self._booked[fresh] = 0.0
         return self._children[fresh]
 
     @property
@@ -235,15 +272,20 @@ class _Slot(Generic[RequestT, AnswerT]):
         """Whether it can be given this task now."""
         if not self.sent:
             return True
-        slow = task.slow or self.sent[0][0].slow
+        slow = task.slow or any(sent.slow for sent in itertools.chain(*self.sent))
         return not slow and len(self.sent) < _BATCHES_AT_ONCE
 
-    def give(self, tasks: list[_Task[RequestT, AnswerT]]) -> None:
-        """Send tasks of one batch."""
-        self._fresh = tasks[0].first is not None or not tasks[0].slow
+    def give(self, tasks: list[_Task[RequestT, AnswerT]], share: float) -> None:
+        """Send tasks of one batch, which have these CPU seconds together."""
+        self._fresh = tasks[0].first is not None or self._forks
+        company = (tasks[0].company,)
+        if not self._fresh and self._served not in (None, company):
+            self.end()
+        self._served = company
         child = self.child(fresh=self._fresh)
-        child.send([task.message for task in tasks], idle=not self.sent)
         self.sent.append(tasks)
+        self._shares.append(share)
+        child.send([task.message for task in tasks], share, idle=len(self.sent) == 1)
 
     def hear(self) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
         """Tasks that were reported; of a child that ended, the one that it was at."""
@@ -253,68 +295,120 @@ class _Slot(Generic[RequestT, AnswerT]):
             if not isinstance(header, dict) or not self.sent:
                 alive = False
                 break
-            tasks = self.sent.popleft()
-            if self._fresh:
-                yield from self._served_by_a_fork(tasks, header, body)
-            else:
-                yield tasks[0], Report(header, bytes(body))
+            if not self._fresh:
+                child.renew_deadline()
+                self._book(child)
+                yield self.sent.popleft()[0], Report(header, bytes(body))
+                continue
+            for report in self._fork.reports(body, len(self.sent[0])):
+                child.renew_deadline()
+                yield self.sent[0].pop(0), report
+            if "died" in header:
+                child.renew_deadline()
+                yield from self._fork_ended(header, self._book(child))
         if not alive and self.sent:
-            yield self._ended(child)
+            yield from self._ended(child)
 
-    def _served_by_a_fork(
-        self,
-        tasks: list[_Task[RequestT, AnswerT]],
-        ended: Mapping[str, Any],
-        replies: memoryview,
+    def _fork_ended(
+        self, ended: Mapping[str, Any], share: float
     ) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
-        """What a fork replied; without a reply to all, it ended at the first that it owes."""
-        reports = list(itertools.islice(protocol.reports(replies), len(tasks)))
-        yield from zip(tasks, reports, strict=False)
-        open_tasks = tasks[len(reports) :]
+        """Without a reply to all, a fork ended at the first that it owes."""
+        open_tasks = self.sent.popleft()
+        fresh, self._fork = self._fork.fresh, _Fork(self._limits)
         if open_tasks:
             self.returned.extend(open_tasks[1:])
-            yield open_tasks[0], Report(ended)
+            yield open_tasks[0], Report({**ended, "share": share}, fresh=fresh)
+
+    def _book(self, child: Process) -> float:
+        """Give back what a child that has done its batch left of the oldest share; the share."""
+        share, spent = self._shares.popleft(), child.cpu_seconds()
+        used = share if spent is None else spent - self._booked[self._fresh]
+        self._booked[self._fresh] += used
+        self._trial_run.give_back(share, used)
+        return share
+
+    def _book_all(self) -> None:
+        """The children are gone with all that they were at, and what it took is not known."""
+        for number, share in enumerate(self._shares):
+            self._trial_run.give_back(share, 0.0 if number else share)
+        self._shares.clear()
 
     def hurry(self) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
         """End a child that is stuck, and report its task as out of time."""
         if self.sent and self.current.seconds_left() < 0:
             self.current.wait_ready()  # it raises where the library is what takes so long
-            yield self._ended(self.current, status=-signal.SIGALRM)
+            yield from self._ended(self.current, status=-signal.SIGALRM)
 
     def _ended(
         self, child: Process, status: int | None = None
-    ) -> tuple[_Task[RequestT, AnswerT], Report]:
-        """The report on the task that a child ended with."""
+    ) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
+        """The report on the task that a child ended with, the first that it owed a reply to."""
         exit_status = child.end()
         del self._children[self._fresh]
-        # A fork's replies come together, so that tasks before the guilty one may be open too.
+        share = self._shares[0]
+        self._book_all()
         notes = child.notes
-        batch, *waiting = self.sent
-        task = batch.pop(min(notes[protocol.NOTE_REQUEST], len(batch) - 1))
-        self.returned.extend(itertools.chain(batch, *waiting))
+        fresh, self._fork = self._fresh and self._fork.fresh, _Fork(self._limits)
+        tasks = list(itertools.chain(*self.sent))
         self.sent.clear()
+        self.returned.extend(tasks[1:])
         reply = {
             "died": exit_status if status is None else status,
             "step": notes[protocol.NOTE_STEP],
             "input": notes[protocol.NOTE_INPUT],
             "printed": child.last_words,
+            "share": share,
         }
-        return task, Report(reply)
+        yield from ((task, Report(reply, fresh=fresh)) for task in tasks[:1])
 
     def end(self) -> None:
         """End the children; the next request starts others."""
         while self._children:
             self._children.popitem()[1].end()
+        self._book_all()
         self.sent.clear()
+        self._fork = _Fork(self._limits)
+
+
+class _Fork:
+    """What a fork writes: replies, as long as they are replies."""
+
+    def __init__(self, limits: TrialLimits) -> None:
+        # Replies come with their output; a header and the logs fit in besides.
+        self._reader: FrameReader | None = FrameReader(limits.output_bytes * 2)
+        self.fresh = True
+        """Whether it has replied to nothing yet."""
+
+    def reports(self, data: memoryview, owed: int) -> Iterator[Report]:
+        """The replies that ``data`` completes, as many as the fork owes."""
+        try:
+            for reply, output in self._reader.feed(data) if self._reader and owed else ():
+                if not isinstance(reply, dict):
+                    break
+                fresh, self.fresh = self.fresh, False
+                yield Report(reply, bytes(output), fresh)
+                owed -= 1
+                if not owed:
+                    return
+            else:
+                return
+        except Malformed:
+            pass
+        self._reader = None
 
 
 class _Run(Generic[RequestT, AnswerT]):
     """One run: which task is where."""
 
     def __init__(
-        self, pool: ChildPool[RequestT, AnswerT], slots: list[_Slot[RequestT, AnswerT]]
+        self,
+        pool: ChildPool[RequestT, AnswerT],
+        slots: list[_Slot[RequestT, AnswerT]],
+        watch: Callable[[int], None] | None,
     ) -> None:
         self._pool = pool
+        self._watch = watch
+        self._done = 0
         self._slots = slots
         self._open: deque[_Task[RequestT, AnswerT]] = deque()
         self._queue: deque[_Task[RequestT, AnswerT]] = deque()
@@ -329,9 +423,14 @@ class _Run(Generic[RequestT, AnswerT]):
             self._take_up(source)
             self._hand_out()
             while self._open and (answer := self._open[0].answer) is not None:
-                self._open_bytes -= self._open.popleft().size
+                size = self._open.popleft().size
+                self._open_bytes -= size
+                self._done += size
                 yield answer
-            if not self._open and self._exhausted:
+            if self._watch is not None:
+                self._watch(self._done)
+            # A fork that replied to all has still to end.
+            if not self._open and self._exhausted and not any(slot.sent for slot in self._slots):
                 return
             self._listen(wait=not self._wants_more())
 
@@ -364,7 +463,19 @@ class _Run(Generic[RequestT, AnswerT]):
                 while queue and slot.takes(queue[0]):
                     if not (queue[0].slow or slot.started or long or number == 0):
                         break
-                    slot.give(_batch(queue))
+                    share = self._pool.trial_run.reserve(self._pool.limits.cpu_seconds)
+                    if share is None:
+                        break
+                    slot.give(_batch(queue, forks=self._pool.FORKS), share)
+        if self._pool.trial_run.used_up:
+            self._leave_the_rest()
+
+    def _leave_the_rest(self) -> None:
+        """Answer what there is no time for."""
+        for queue in (self._suspects, self._queue):
+            while queue:
+                task = queue.popleft()
+                task.answer = self._pool.judge(task.request, Report(_NO_TIME))
 
     def _listen(self, *, wait: bool) -> None:
         """Exchange with the children what is there to exchange."""
@@ -377,7 +488,8 @@ class _Run(Generic[RequestT, AnswerT]):
             if slot.current.wants_to_write:
                 poll.register(slot.current.requests_fd, select.POLLOUT)
         left = min(slot.current.seconds_left() for slot in busy)
-        ready = {fd for fd, _ in poll.poll(max(0.0, left) * 1000 + 1 if wait else 0)}
+        left = max(0.0, left if self._watch is None else min(left, _WATCH_SECONDS))
+        ready = {fd for fd, _ in poll.poll(left * 1000 + 1 if wait else 0)}
         for slot in busy:
             if slot.current.requests_fd in ready:
                 slot.current.write()
@@ -405,6 +517,8 @@ class _Run(Generic[RequestT, AnswerT]):
             slot.end()
         if task.first is not None:
             task.answer = pool.confirm(task.first, answer)
+        elif pool.failed(answer) and report.fresh:
+            task.answer = pool.confirm(answer, answer)
         elif pool.failed(answer):
             task.first = answer
             task.company = task.company if pool.sure(task.request, answer) else None
@@ -427,17 +541,21 @@ def how_it_ended(status: int) -> tuple[bool, str | None, int | None]:
     return late, name, None
 
 
-def _batch(queue: deque[_Task[RequestT, AnswerT]]) -> list[_Task[RequestT, AnswerT]]:
-    """Tasks to send together: one that is slow or has no company, or some of one company.
+def _batch(
+    queue: deque[_Task[RequestT, AnswerT]], *, forks: bool
+) -> list[_Task[RequestT, AnswerT]]:
+    """Tasks to send together: one that has no company or no fork, or some of one company.
 
     What is confirmed goes in reverse, so that it has not the same tasks before it.
     """
     first = queue.popleft()
     tasks = [first]
     size = first.size
-    while queue and len(tasks) < _BATCH_REQUESTS and not first.slow and first.company is not None:
+    most = _BATCH_SLOW if first.slow else _BATCH_REQUESTS
+    while queue and len(tasks) < most and first.company is not None and forks:
         size += queue[0].size
-        if queue[0].slow or queue[0].company != first.company or size > _BATCH_BYTES:
+        alike = queue[0].slow == first.slow and queue[0].company == first.company
+        if not alike or (size > _BATCH_BYTES and not first.slow):
             break
         tasks.append(queue.popleft())
     return tasks if first.first is None else tasks[::-1]

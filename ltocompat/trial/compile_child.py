@@ -16,7 +16,7 @@ from ltocompat.trial.values import TrialLimits
 _GETTERS = {"ptx": "PTX", "ltoir": "LTOIR"}
 
 
-class CompileServer:
+class CompileServer(serving.Server):
     """Makes NVRTC's calls for each request: one translation unit."""
 
     forks = True

@@ -32,7 +32,7 @@ class _LinkRequest(Struct, frozen=True):
     keep_output: bool
 
 
-class LinkServer:
+class LinkServer(serving.Server):
     """Makes nvJitLink's calls for each request."""
 
     forks = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -16,7 +17,7 @@ from ltocompat.model.image import Image, ImageKind, Skipped
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
 from ltocompat.scan import walk
-from ltocompat.scan.describe import Detail, describe, describe_module
+from ltocompat.scan.describe import ReadOptions, describe, describe_module
 from ltocompat.scan.extract_bytes import Cut, cut, images_at
 from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.walk import ScanSettings
@@ -66,14 +67,9 @@ def gather(place: Place, settings: ScanSettings) -> Iterator[Linkable | Skipped]
         UsageError: no device code lies there.
     """
     found = False
-    for path in walk.files(place, settings.limits):
-        if isinstance(path, Skipped):
-            yield path
-            continue
-        with walk.opened(path.path, settings.limits) as view:
-            for piece in _pieces(view, path, settings):
-                found = True
-                yield piece
+    for piece in walk.of_each_file(place, settings, functools.partial(_pieces, settings=settings)):
+        found = True
+        yield piece
     if not found:
         raise UsageError(f"no device code lies at {place}; list what does with: ltocompat inspect")
 
@@ -90,14 +86,14 @@ def gather_each(
         if isinstance(stored, Skipped):
             yield stored
         elif where is None or not where.kinds or stored.kind in where.kinds:
-            image, unread = describe(stored, Detail())
+            image, unread = describe(stored, ReadOptions())
             if where is None or where.matches(image):
                 yield _linkable(stored, image, unread)
 
 
 def linkable(stored: StoredImage) -> Linkable | Skipped:
     """One image as an input, or why it can't be one."""
-    return _linkable(stored, *describe(stored, Detail()))
+    return _linkable(stored, *describe(stored, ReadOptions()))
 
 
 def _linkable(stored: StoredImage, image: Image, unread: Skipped | None) -> Linkable | Skipped:
@@ -132,7 +128,7 @@ def _pieces(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Li
         if isinstance(stored, Skipped):
             yield stored
         elif isinstance(stored, StoredModule) and kind is not None:
-            images += describe_module(stored, Detail())[0].images
+            images += describe_module(stored, ReadOptions())[0].images
         elif isinstance(stored, StoredModule):
             yield from _module(stored, place)
     if kind is not None and images:
@@ -161,5 +157,5 @@ def _module(module: StoredModule, wanted: Place) -> Iterator[Linkable | Skipped]
         yield from map(linkable, module.images)
         return
     trial = TrialInput(str(module.place), InputKind.FATBIN, module.region.all())
-    described, _ = describe_module(module, Detail())
+    described, _ = describe_module(module, ReadOptions())
     yield Linkable(module.place, trial, tuple(described.images))

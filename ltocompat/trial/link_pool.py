@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from ltocompat import facts
 from ltocompat.model.arch import Release
 from ltocompat.model.trial_answer import TOO_NEW
@@ -16,6 +18,7 @@ from ltocompat.targets.linkers.linker import Tool
 from ltocompat.trial import logs, protocol
 from ltocompat.trial.child_pool import ChildPool, how_it_ended
 from ltocompat.trial.protocol import Message, Report
+from ltocompat.trial.trial_run import TrialRun
 from ltocompat.trial.values import (
     DEFAULT_TRIAL_LIMITS,
     Answer,
@@ -56,7 +59,7 @@ class Pool(ChildPool[Request, Answer]):
         workers: how many requests are tried at a time; by default one on each core.
         limits: of each request.
         tool: which linker it is.
-        add_only: most requests are not complete links.
+        trial_run: see ``ChildPool``.
 
     Raises:
         TrialImpossible: there is no room for temporary files.
@@ -66,6 +69,8 @@ class Pool(ChildPool[Request, Answer]):
         limits: of each request.
     """
 
+    FORKS = True
+
     def __init__(
         self,
         library: str | os.PathLike[str],
@@ -73,7 +78,7 @@ class Pool(ChildPool[Request, Answer]):
         workers: int | None = None,
         limits: TrialLimits = DEFAULT_TRIAL_LIMITS,
         tool: Tool = Tool.NVJITLINK,
-        add_only: bool = False,
+        trial_run: TrialRun | None = None,
     ) -> None:
         self.library = os.path.realpath(library)
         self._tool = tool
@@ -87,7 +92,7 @@ class Pool(ChildPool[Request, Answer]):
                 raise no_process(self.library, error) from error
             program = (*_NVLINK_PROGRAM, self.library, self._folder.name)
         number = workers or cores()
-        super().__init__(program, self.library, limits, workers=number, forks_first=add_only)
+        super().__init__(program, self.library, limits, workers=number, trial_run=trial_run)
 
     def close(self) -> None:
         """End all children."""
@@ -119,7 +124,12 @@ class Pool(ChildPool[Request, Answer]):
 
     def judge(self, request: Request, report: Report) -> Answer:
         """See ``ChildPool``."""
-        return judge(request, report, self.release, self.limits, self._tool, sandbox=self._sandbox)
+        answer = judge(
+            request, report, self.release, self.limits, self._tool, sandbox=self._sandbox
+        )
+        if answer.outcome is not LinkOutcome.TIMED_OUT:
+            return answer
+        return replace(answer, cpu_seconds=self.cpu_used_up(report.reply))
 
     def failed(self, answer: Answer) -> bool:
         """See ``ChildPool``."""

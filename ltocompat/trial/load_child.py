@@ -224,7 +224,7 @@ def _files() -> Files:
     return Files((*_TOLD_BY_THE_SYSTEM, *filter(os.path.isabs, folders)), (*devices, _MYSELF))
 
 
-class LoadServer:
+class LoadServer(serving.Server):
     """Makes the driver's calls for each request: one module on one GPU."""
 
     forks = False  # a driver that was started does not survive it

@@ -26,6 +26,7 @@ from ltocompat.trial.load_values import (
     LoadStep,
 )
 from ltocompat.trial.protocol import Message, Report
+from ltocompat.trial.trial_run import TrialRun
 from ltocompat.trial.values import TrialLimits, confirmed
 
 _PROGRAM = (f"{__package__}.load_child",)
@@ -59,8 +60,10 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
             ``run``) a GPU can't be used, whatever is loaded.
     """
 
-    def __init__(self, *, limits: TrialLimits = DEFAULT_LOAD_LIMITS) -> None:
-        super().__init__(_PROGRAM, "libcuda.so.1", limits, environ=_ENVIRON)
+    def __init__(
+        self, *, limits: TrialLimits = DEFAULT_LOAD_LIMITS, trial_run: TrialRun | None = None
+    ) -> None:
+        super().__init__(_PROGRAM, "libcuda.so.1", limits, environ=_ENVIRON, trial_run=trial_run)
 
     @functools.cached_property
     def driver(self) -> LoadedDriver:
@@ -96,6 +99,10 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
         """See ``ChildPool``."""
         return confirmed(first, second, "kernel")
 
+    def company(self, request: LoadRequest) -> str | None:
+        """See ``ChildPool``: modules of one file."""
+        return request.file
+
     def spoils(self, answer: LoadAnswer) -> bool:
         """See ``ChildPool``; a kernel that fails takes the context with it."""
         return answer.step is LoadStep.LAUNCH and answer.outcome is not LoadOutcome.LOADED
@@ -119,7 +126,10 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
         if "died" in reply:
             late, signal, exit_status = how_it_ended(int(reply["died"]))
             outcome = LoadOutcome.TIMED_OUT if late else LoadOutcome.CRASHED
-            return replace(answer, outcome=outcome, signal=signal, exit_status=exit_status)
+            spent = self.cpu_used_up(reply) if late else None
+            return replace(
+                answer, outcome=outcome, signal=signal, exit_status=exit_status, cpu_seconds=spent
+            )
         code = int(reply.get("code", 0))
         error = cuda_error(code)
         return replace(

@@ -46,6 +46,7 @@ class LoadRequest(Struct, frozen=True):
         kernels: each is asked for, which makes the driver load it.
         gpu: on which, by index.
         launch: a kernel to run, None to run nothing.
+        file: whose module it is; a process serves those of one file.
     """
 
     name: str
@@ -53,6 +54,7 @@ class LoadRequest(Struct, frozen=True):
     kernels: tuple[str, ...] = ()
     gpu: int = 0
     launch: Launch | None = None
+    file: str | None = None
 
 
 class LoadOutcome(enum.StrEnum):

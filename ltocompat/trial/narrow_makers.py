@@ -25,6 +25,7 @@ from ltocompat.scan.extract_bytes import cut
 from ltocompat.targets.linkers import Linker
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import explain
+from ltocompat.trial.trial_run import TrialRun
 from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
 
 Pair = tuple[StoredImage, Image]
@@ -44,9 +45,11 @@ class MakerNarrower(Closing):
 
     Args:
         resolve: the library of a minor release; raises ``Missing`` where there is none.
+        trial_run: what all trials of this run may cost.
     """
 
-    def __init__(self, resolve: Callable[[str], Linker]) -> None:
+    def __init__(self, resolve: Callable[[str], Linker], trial_run: TrialRun | None = None) -> None:
+        self._trial_run = trial_run or TrialRun()
         self._resolve = resolve
         self._stack = ExitStack()
         self._pools: dict[Release, Pool | None] = {}
@@ -95,7 +98,9 @@ class MakerNarrower(Closing):
             if pool is None:
                 continue
             left: list[_Open] = []
-            answers = pool.run(image.request for image in group)
+            total = sum(image.request.size for image in group)
+            watch = self._trial_run.watch(f"{group[0].request.file}: nvJitLink {release}", total)
+            answers = pool.run((image.request for image in group), watch)
             for image, answer in zip(group, answers, strict=True):
                 if not answer.outcome.failed and release in releases:
                     images[image.number] = _narrowed(
@@ -117,7 +122,8 @@ class MakerNarrower(Closing):
                     raise
                 self._pools[release] = None
             else:
-                self._pools[release] = self._stack.enter_context(Pool(library.path, add_only=True))
+                pool = Pool(library.path, trial_run=self._trial_run)
+                self._pools[release] = self._stack.enter_context(pool)
         return self._pools[release]
 
 

@@ -17,13 +17,15 @@ import tempfile
 from collections.abc import Sequence
 from time import perf_counter
 
+from msgspec.structs import replace
+
 from ltocompat.model.limits import MIB
 from ltocompat.trial import outputs, protocol, sandbox, serving
 from ltocompat.trial.protocol import Message
 from ltocompat.trial.sandbox import Files
 from ltocompat.trial.serving import Reply
 from ltocompat.trial.system_calls import NETWORK, OTHERS, OWNERS, QUEUES, SYSTEM
-from ltocompat.trial.values import InputKind, TrialImpossible, TrialLimits
+from ltocompat.trial.values import LANDLOCK, InputKind, TrialImpossible, TrialLimits
 
 _ENDINGS = {
     InputKind.CUBIN: "cubin",
@@ -39,7 +41,7 @@ _RELEASE = re.compile(rb"release (\d{1,9})\.(\d{1,9}),")
 _LIBNVVM = (".", "../nvvm/lib64", "../nvvm/lib", "../lib", "../lib64")
 
 
-class NvlinkServer:
+class NvlinkServer(serving.Server):
     """Runs nvlink for each request.
 
     Args:
@@ -62,12 +64,12 @@ class NvlinkServer:
         # Inputs may be larger than what a foreign program may print; nvlink has limits of its own.
         hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-        self._nvvm = self._place_of_libnvvm()
-        libraries = [os.path.realpath(path) for path in self._libraries()]
+        libraries = tuple(os.path.realpath(path) for path in self._libraries())
+        self._nvvm = self._place_of_libnvvm(libraries)
         # nvlink starts no other program (strace of 13.0.88 and 13.5.37).
-        files = Files(tuple(libraries), (self._folder,), (self._program, *serving.mapped("/ld-")))
+        self._files = Files(libraries, (self._folder,), (self._program, *serving.mapped("/ld-")))
         never = NETWORK | QUEUES | SYSTEM | OTHERS | OWNERS
-        held = sandbox.enter(limits, files, never)
+        held = sandbox.enter(limits, self._files, never)
         log = os.path.join(self._folder, f"version-{os.getpid()}")
         try:
             _, version = self._run(["--version"], self._folder, log)
@@ -81,14 +83,20 @@ class NvlinkServer:
             raise TrialImpossible(f"{self._program!r} does not say which nvlink it is")
         return {"release": [int(number) for number in release.groups()], "sandbox": held}
 
-    def _place_of_libnvvm(self) -> str:
+    def enter_fork(self) -> None:
+        """See ``Server``: nvlink, and what it leaves running, writes into a folder of the fork."""
+        self._folder = tempfile.mkdtemp(dir=self._folder)
+        self._nvvm = self._place_of_libnvvm(self._files.read)
+        if LANDLOCK in self._limits.sandbox:
+            sandbox.confine_files(replace(self._files, write=(self._folder,)))
+
+    def _place_of_libnvvm(self, libraries: Sequence[str]) -> str:
         """A folder in which nvlink finds libnvvm; empty where there is none."""
-        library = next(iter(self._libraries()), None)
-        if library is None:
+        if not libraries:
             return ""
         nvvm = os.path.join(self._folder, f"nvvm-{os.getpid()}")
         os.makedirs(os.path.join(nvvm, "lib64"))
-        os.symlink(os.path.realpath(library), os.path.join(nvvm, "lib64", "libnvvm.so"))
+        os.symlink(libraries[0], os.path.join(nvvm, "lib64", "libnvvm.so"))
         return nvvm
 
     def _libraries(self) -> list[str]:

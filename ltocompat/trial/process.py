@@ -161,18 +161,19 @@ class Process:
             raise Missing(greeting["missing"])
         self.greeting = greeting
         self.ready = True
-        self._renew_deadline()
+        self.renew_deadline()
 
     def _why_not(self, reason: str) -> str:
         status = self.end()
         words = self.last_words.strip()
         return f"{self._subject} can't be loaded: {reason} (status {status}) {words}".rstrip()
 
-    def send(self, messages: Sequence[protocol.Message], *, idle: bool) -> None:
+    def send(self, messages: Sequence[protocol.Message], cpu_seconds: float, *, idle: bool) -> None:
         """Queue a frame of requests, and write what the pipe takes."""
         if idle and self.ready:
-            self._renew_deadline()
-        self._unsent.extend(memoryview(part) for part in protocol.encode_requests(messages))
+            self.renew_deadline()
+        parts = protocol.encode_requests(messages, cpu_seconds)
+        self._unsent.extend(map(memoryview, parts))
         self.write()
 
     @property
@@ -211,7 +212,6 @@ class Process:
                 for frame in self._reader.feed(data):
                     if self.ready:
                         frames.append(frame)
-                        self._renew_deadline()
                     else:
                         self._greet(frame[0])
         except BlockingIOError:
@@ -222,13 +222,23 @@ class Process:
             raise TrialImpossible(self._why_not("its process ended"))
         return frames, alive
 
-    def _renew_deadline(self) -> None:
-        """Start the clock of the frame that the child is at."""
+    def renew_deadline(self) -> None:
+        """Start the clock of the request that the child is at."""
         self._deadline = time.monotonic() + self._limits.wall_seconds + _GRACE_SECONDS
 
     def seconds_left(self) -> float:
         """Until the child must have got on; below 0 when it is stuck."""
         return self._deadline - time.monotonic()
+
+    def cpu_seconds(self) -> float | None:
+        """CPU time of the child and of its forks that ended; None where the kernel doesn't say."""
+        try:
+            with open(f"/proc/{self._process.pid}/stat", encoding="utf-8") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            return None
+        # utime, stime, cutime and cstime: fields 14 to 17 of proc(5), of which two stand before.
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
     def end(self) -> int:
         """End the child and all of its processes; its exit status (below 0: minus a signal)."""

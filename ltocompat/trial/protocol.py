@@ -1,15 +1,15 @@
 """Frames between the parent and a child: a JSON header and raw bytes, each with its length.
 
-A frame of requests has a row for each: its fields, and the sizes of its pieces, which follow one
-after the other. A reply is a frame of its own, with its output as the body. A fork's replies are
-the body of a frame whose header, by the process that it was forked from, says how it ended.
+A frame of requests has the CPU seconds for all of them and a row for each: its fields, and the
+sizes of its pieces, which follow one after the other. A reply is a frame of its own, with its
+output as the body. What a fork writes is passed on as it comes, in the bodies of frames by the
+process that it was forked from; the header of the last one says how the fork ended.
 
 No pickle: a child that ran foreign code must not be able to make its parent do anything but read.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,10 +29,9 @@ _HEADER_LIMIT = 64 * MIB
 _NO_LIMIT = 1 << 62
 
 # What the child writes down before each step, in memory that both share, so that a process that
-# ends is pinned to what it was doing: number of the request in its frame, step, number of the
-# input.
-NOTES_SIZE = 12
-NOTE_REQUEST, NOTE_STEP, NOTE_INPUT = range(3)
+# ends is pinned to what it was doing: step, number of the input.
+NOTES_SIZE = 8
+NOTE_STEP, NOTE_INPUT = range(2)
 AT_REST, AT_CREATE, AT_ADD, AT_COMPLETE, AT_GET, AT_DESTROY = range(6)
 
 
@@ -97,15 +96,15 @@ class Message(Struct, frozen=True):
     pieces: Sequence[bytes]
 
 
-def encode_requests(messages: Sequence[Message]) -> list[Raw]:
+def encode_requests(messages: Sequence[Message], cpu_seconds: float) -> list[Raw]:
     """A frame of requests, as parts to write one after the other (no piece is copied)."""
     rows = [[message.fields, [len(piece) for piece in message.pieces]] for message in messages]
     pieces = [piece for message in messages for piece in message.pieces]
-    return [head_of(rows, sum(map(len, pieces))), *pieces]
+    return [head_of([cpu_seconds, rows], sum(map(len, pieces))), *pieces]
 
 
-def read_requests(stream: BinaryIO) -> Iterator[Message] | None:
-    """The requests of the next frame of a blocking stream; None at its end.
+def read_requests(stream: BinaryIO) -> tuple[float, Iterator[Message]] | None:
+    """CPU seconds and requests of the next frame of a blocking stream; None at its end.
 
     They must be taken one by one until the last, since each reads its pieces when it is taken.
     """
@@ -113,33 +112,24 @@ def read_requests(stream: BinaryIO) -> Iterator[Message] | None:
     if len(head) < _HEAD.size:
         return None
     header_size, _ = _sizes(head, _NO_LIMIT)
-    rows = _header(stream.read(header_size))
-    return (Message(fields, [stream.read(size) for size in sizes]) for fields, sizes in rows)
+    cpu_seconds, rows = _header(stream.read(header_size))
+    return cpu_seconds, (
+        Message(fields, [stream.read(size) for size in sizes]) for fields, sizes in rows
+    )
 
 
 class Report(Struct, frozen=True):
-    """A child's reply to one request, and its output; what is usual is left out of replies."""
+    """A child's reply to one request, and its output; what is usual is left out of replies.
+
+    Attributes:
+        reply: the header of its frame.
+        output: the body.
+        fresh: the process had served no request before.
+    """
 
     reply: Mapping[str, Any]
     output: bytes = b""
-
-
-def reports(replies: memoryview) -> Iterator[Report]:
-    """The replies of a fork, as far as they are replies."""
-    size = len(replies)
-    end = 0
-    with contextlib.suppress(Malformed):
-        while size - end >= _HEAD.size:
-            header_size, body_size = _sizes(replies[end:], size)
-            start = end + _HEAD.size
-            body = start + header_size
-            end = body + body_size
-            if end > size:
-                return
-            reply = _header(replies[start:body])
-            if not isinstance(reply, dict):
-                return
-            yield Report(reply, bytes(replies[body:end]))
+    fresh: bool = False
 
 
 def log_of(reply: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import math
 import mmap
 import os
 import resource
@@ -120,11 +121,10 @@ def _lower(what: int, limit: int) -> None:
     resource.setrlimit(what, (limit, hard))
 
 
-def _start_clocks(cpu_seconds: int, wall_seconds: float) -> None:
-    """Allow so many seconds from now; SIGXCPU or SIGALRM ends the process after them."""
+def _limit_cpu(seconds: float) -> None:
+    """Allow so many seconds of CPU from now, in whole ones; SIGXCPU ends the process after them."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    _lower(resource.RLIMIT_CPU, int(usage.ru_utime + usage.ru_stime) + cpu_seconds + 1)
-    signal.setitimer(signal.ITIMER_REAL, wall_seconds)
+    _lower(resource.RLIMIT_CPU, math.ceil(usage.ru_utime + usage.ru_stime + seconds) or 1)
 
 
 def _stop_clock() -> None:
@@ -192,6 +192,10 @@ class Server(Protocol):
             Missing: it is not at hand.
         """
 
+    def enter_fork(self) -> None:
+        """Keep a fork that begins away from what other forks will use."""
+        return
+
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """The reply to a request, and its output; each step is noted before it is taken."""
 
@@ -242,26 +246,27 @@ class _Child:
         if not fresh:
             sandbox.seal(self._limits, self._server.refused)
         serve = self._serve_in_a_fork if fresh else self._serve_each
-        while (messages := protocol.read_requests(self._requests)) is not None:
-            serve(list(messages))
+        while (frame := protocol.read_requests(self._requests)) is not None:
+            cpu_seconds, messages = frame
+            serve(list(messages), cpu_seconds)
 
-    def _serve_each(self, messages: Sequence[Message]) -> None:
-        """Serve the requests of a frame one after the other; they share the time of one."""
-        _start_clocks(self._limits.cpu_seconds, self._limits.wall_seconds)
-        for number, message in enumerate(messages):
-            self._notes[protocol.NOTE_REQUEST] = number
+    def _serve_each(self, messages: Sequence[Message], cpu_seconds: float) -> None:
+        """Serve the requests of a frame one after the other; they share its CPU seconds."""
+        _limit_cpu(cpu_seconds)
+        for message in messages:
+            signal.setitimer(signal.ITIMER_REAL, self._limits.wall_seconds)
             self._send(*self._reply(message))
         _stop_clock()
 
-    def _serve_in_a_fork(self, messages: Sequence[Message]) -> None:
-        """Serve the requests of a frame in a fork, and pass on what it replied and how it ended.
+    def _serve_in_a_fork(self, messages: Sequence[Message], cpu_seconds: float) -> None:
+        """Serve the requests of a frame in a fork, and pass on what it replies and how it ended.
 
         The fork is made when the library was loaded but never used, or, where it does not survive
         that, not loaded yet: as good as a new process, for a few milliseconds. It has neither end
         of this process's pipes, so that it can answer for no requests but those of its frame.
         """
         notes = self._notes
-        notes[protocol.NOTE_REQUEST] = notes[protocol.NOTE_STEP] = notes[protocol.NOTE_INPUT] = 0
+        notes[protocol.NOTE_STEP] = notes[protocol.NOTE_INPUT] = 0
         zygote = os.getpid()
         read_end, write_end = os.pipe()
         child = os.fork()
@@ -271,20 +276,23 @@ class _Child:
             os.close(self._replies)
             self._requests.close()
             self._replies = write_end
-            self._serve_and_end(messages)
+            self._serve_and_end(messages, cpu_seconds)
         os.close(write_end)
-        # Replies come with their output; a header and the logs fit in besides.
-        replies = _read_until_end(read_end, self._limits.output_bytes * 2)
+        with os.fdopen(read_end, "rb", buffering=0) as pipe:
+            while data := pipe.read(MIB):
+                self._send({}, data)
         _, status = os.waitpid(child, 0)
-        self._send(_death(notes, os.waitstatus_to_exitcode(status)), replies)
+        self._send(_death(notes, os.waitstatus_to_exitcode(status)))
 
-    def _serve_and_end(self, messages: Sequence[Message]) -> None:
+    def _serve_and_end(self, messages: Sequence[Message], cpu_seconds: float) -> None:
         """Serve the requests of a frame in a process of its own, which ends with the last."""
-        if not self._server.forks:
+        if self._server.forks:
+            self._server.enter_fork()
+        else:
             self._server.start(self._notes, self._limits)
             printed()
         sandbox.seal(self._limits, self._server.refused)
-        self._serve_each(messages)
+        self._serve_each(messages, cpu_seconds)
         os._exit(0)
 
     def _reply(self, message: Message) -> tuple[Reply, bytes]:
@@ -299,15 +307,6 @@ class _Child:
         data = memoryview(protocol.head_of(header, len(body)) + body)
         while data:
             data = data[os.write(self._replies, data) :]
-
-
-def _read_until_end(pipe: int, most: int) -> bytes:
-    """What is written into a pipe until all its writers have closed it, or that is too much."""
-    found = bytearray()
-    with os.fdopen(pipe, "rb", buffering=0) as stream:
-        while len(found) <= most and (data := stream.read(MIB)):
-            found += data
-    return bytes(found)
 
 
 def _death(notes: memoryview, status: int) -> Reply:

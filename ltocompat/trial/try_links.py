@@ -31,7 +31,7 @@ from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.ways import possible_ways, ways
 from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.linker_traits import traits_of
-from ltocompat.rules.rule import Requirement, Subject
+from ltocompat.rules.rule import Component, Requirement, Subject
 from ltocompat.rules.selection import Missed, Pick
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.scan.walk import Modules
@@ -40,6 +40,7 @@ from ltocompat.trial.cached_linker import LEFT_OUT, CachedLinker, TrialCache, ou
 from ltocompat.trial.link_inputs import trial_input
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.module_trial import TryModules
+from ltocompat.trial.trial_run import TrialRun
 from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
 
 # NCCL's 10 MB of LTO-IR takes minutes; what the rules are sure of need not be linked for that.
@@ -71,6 +72,7 @@ class LinkTrial(Closing):
         install_missing: install those that are not at hand.
         cache: answers of earlier runs; None to ask everything anew.
         only: ask none but these releases; None: all.
+        trial_run: what all trials of this run may cost.
     """
 
     def __init__(
@@ -80,7 +82,9 @@ class LinkTrial(Closing):
         install_missing: bool,
         cache: TrialCache | None = None,
         only: Collection[Release] | None = None,
+        trial_run: TrialRun | None = None,
     ) -> None:
+        self._trial_run = trial_run or TrialRun()
         goals = dict.fromkeys(_goals(targets))
         self._goals = tuple(goal for goal in goals if only is None or goal.release in only)
         self._install = install_missing
@@ -119,11 +123,16 @@ class LinkTrial(Closing):
 
     def _try_links(self, linked: set[_Linked], modules: Modules) -> list[Trials]:
         found: list[dict[TrialKey, TrialOutcome]] = [{} for _ in modules]
+        candidates = [
+            (number, stored, module, signature)
+            for number, (stored, module) in enumerate(modules)
+            if (signature := _linked_signature(module)) is not None
+        ]
         for goal in self._goals:
             rows = [
                 (number, request)
-                for number, (stored, module) in enumerate(modules)
-                if (request := self._request(stored, module, goal, linked)) is not None
+                for number, stored, module, signature in candidates
+                if (request := self._request(stored, module, signature, goal, linked)) is not None
             ]
             if not rows:
                 continue
@@ -138,43 +147,75 @@ class LinkTrial(Closing):
         key = goal.tool, goal.release
         if key not in self._linkers:
             linker = obtain(str(goal.release), install_missing=self._install, tool=goal.tool)
-            self._linkers[key] = CachedLinker(linker, self._cache, self._stack)
+            asked = CachedLinker(linker, self._cache, self._stack, self._trial_run)
+            self._linkers[key] = asked
         return self._linkers[key]
 
     def _request(
-        self, stored: StoredModule, module: Module, goal: _LinkJob, linked: set[_Linked]
+        self,
+        stored: StoredModule,
+        module: Module,
+        signature: ModuleSignature,
+        goal: _LinkJob,
+        linked: set[_Linked],
     ) -> Request | None:
-        signature = module_signature(module)
-        # Whether a device link has used it shows when its file was read to the end: what lies where
-        # relocatable code does is asked about.
-        signature = replace(signature, needs_device_link=module.section in PRELINKED_SECTIONS)
-        if goal.offline and not signature.needs_device_link:
+        plan = _plan(signature, goal)
+        inputs = _inputs_of(stored) if plan is not None else ()
+        if plan is None or not inputs:
             return None
-        if Route.LINK not in ways(signature):
-            return None
-        pick = pick_for_linker(signature, goal.arch, goal.release)
-        inputs = _inputs_of(stored) if pick.images else ()
-        if not inputs:
-            return None
-        options = _options(goal.arch, pick)
-        lto = "-lto" in options
-        subject = Subject(
-            signature, Route.LINK, Gpu("", goal.arch), pick.images, None, traits_of(goal.release)
-        )
-        doubt = lto and any(
-            _only_a_link_decides(requirement, goal.release)
-            for requirement in requirements_of(subject)
-        )
         small = sum(len(input_.data) for input_ in inputs) <= _SMALL
         alike = (module.place.members, signature, goal)
-        complete = doubt or (small and alike not in linked)
+        complete = plan.code_decides or (small and alike not in linked)
         if goal.offline and not complete:
             return None
+        options = plan.options
         if complete:
             linked.add(alike)
-        if complete and lto and self._linker(goal).compiles_relocatable:
-            options += ("-r",)  # else a fragment that has no kernel would not be compiled at all
+            # Else a fragment that has no kernel would not be compiled at all. All that is in it is
+            # compiled then, which takes minutes of a library of functions (libmathdx 0.4.1), so
+            # that it is done where the rules leave something open.
+            if plan.compiled and self._linker(goal).compiles_relocatable:
+                options += ("-r",)
         return Request(inputs, options, complete=complete, file=stored.place.path)
+
+
+class _Plan(Struct, frozen=True):
+    """How modules of a signature are tried with a linker.
+
+    Attributes:
+        options: of the linker.
+        code_decides: the rules can't say whether the code goes, which adding doesn't show.
+        compiled: all of it is to be compiled, since the rules leave something open.
+    """
+
+    options: tuple[str, ...]
+    code_decides: bool
+    compiled: bool
+
+
+def _linked_signature(module: Module) -> ModuleSignature | None:
+    """The signature of a module that may be linked; None of others."""
+    # Whether a device link has used it shows when its file was read to the end: what lies where
+    # relocatable code does is asked about.
+    waiting = module.section in PRELINKED_SECTIONS
+    signature = replace(module_signature(module), needs_device_link=waiting)
+    return signature if Route.LINK in ways(signature) else None
+
+
+@functools.lru_cache(maxsize=8192)  # a library has thousands of modules and dozens of signatures
+def _plan(signature: ModuleSignature, goal: _LinkJob) -> _Plan | None:
+    """How such modules are tried; None where nothing of them is linked."""
+    pick = pick_for_linker(signature, goal.arch, goal.release)
+    if not pick.images or (goal.offline and not signature.needs_device_link):
+        return None
+    options = _options(goal.arch, pick)
+    subject = Subject(
+        signature, Route.LINK, Gpu("", goal.arch), pick.images, None, traits_of(goal.release)
+    )
+    asked = requirements_of(subject) if "-lto" in options else ()
+    code_decides = any(_only_a_link_decides(requirement, goal.release) for requirement in asked)
+    undecided = any(_left_open(requirement, goal.release) for requirement in asked)
+    return _Plan(options, code_decides, code_decides or undecided)
 
 
 def _goals(targets: Sequence[Target]) -> Iterator[_LinkJob]:
@@ -196,6 +237,12 @@ def _only_a_link_decides(requirement: Requirement, linker: Release) -> bool:
     if isinstance(constraint, LinkerOfMajor):
         return constraint.judge(linker) is Verdict.FAIL
     return isinstance(constraint, Always) and constraint.trial_decides
+
+
+def _left_open(requirement: Requirement, linker: Release) -> bool:
+    """Whether the rules don't know what this linker does."""
+    about_it = requirement.component in (Component.LINKER, Component.NONE)
+    return about_it and requirement.constraint.judge(linker) is Verdict.UNKNOWN
 
 
 def _inputs_of(stored: StoredModule) -> tuple[TrialInput, ...]:
@@ -222,9 +269,17 @@ class OneLinkTrial:
     Args:
         targets: whose linkers are asked, for their GPUs; of a range every release.
         install_missing: install those that are not at hand.
+        trial_run: what all trials of this run may cost.
     """
 
-    def __init__(self, targets: Sequence[Target], *, install_missing: bool) -> None:
+    def __init__(
+        self,
+        targets: Sequence[Target],
+        *,
+        install_missing: bool,
+        trial_run: TrialRun | None = None,
+    ) -> None:
+        self._trial_run = trial_run or TrialRun()
         self._targets = tuple(targets)
         self._install = install_missing
         self._parts: list[tuple[ModuleSignature, tuple[TrialInput, ...]]] = []
@@ -270,7 +325,13 @@ class OneLinkTrial:
             tool = Tool.NVLINK if offline else Tool.NVJITLINK
             known = target.nvlink if offline else target.nvjitlink
             for release in known.values if known else ():
-                yield from (_LinkJob(tool, release, gpu.arch) for gpu in target.gpus)
+                for gpu in gpus_to_judge(target, one_link=True):
+                    if target.gpus or self._has_code_for(gpu.arch, release):
+                        yield _LinkJob(tool, release, gpu.arch)
+
+    def _has_code_for(self, arch: SmArch, release: Release) -> bool:
+        picks = (pick_for_linker(module, arch, release) for module, _ in self._parts)
+        return any(pick.images for pick in picks)
 
     def _ask(self, job: _LinkJob, picks: Sequence[Pick]) -> TrialOutcome | None:
         """What one linker does; None where its answer says nothing."""
@@ -282,8 +343,10 @@ class OneLinkTrial:
             for each_input in given
             if pick.images or not job.offline
         )
-        with Pool(linker.path, workers=1, tool=job.tool) as pool:
-            (answer,) = pool.run([Request(inputs, _options(job.arch, *picks))])
+        request = Request(inputs, _options(job.arch, *picks))
+        watch = self._trial_run.watch(f"{inputs[0].name} ..: {linker}", request.size)
+        with Pool(linker.path, workers=1, tool=job.tool, trial_run=self._trial_run) as pool:
+            (answer,) = pool.run([request], watch)
         if job.offline and _misses_device_runtime(answer, picks):
             return None
         return outcome_of(linker, answer, whole=True)

@@ -15,13 +15,14 @@ from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials, load_ke
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.ways import possible_ways
 from ltocompat.rules.selection import pick_for_driver
-from ltocompat.scan.describe import Detail, describe
+from ltocompat.scan.describe import ReadOptions, describe
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.scan.walk import Modules
 from ltocompat.trial.load_pool import LoadPool
 from ltocompat.trial.load_values import LoadAnswer, LoadedDriver, LoadOutcome, LoadRequest
 from ltocompat.trial.logs import first_line
 from ltocompat.trial.module_trial import TryModules
+from ltocompat.trial.trial_run import TrialRun
 
 
 class LoadTrial(Closing):
@@ -29,11 +30,12 @@ class LoadTrial(Closing):
 
     Args:
         target: name of the deploy target that this machine is.
+        trial_run: what all trials of this run may cost.
     """
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, trial_run: TrialRun | None = None) -> None:
         self._target = target
-        self._pool = LoadPool()
+        self._pool = LoadPool(trial_run=trial_run)
 
     def __enter__(self) -> Self:
         """Start the driver.
@@ -73,8 +75,10 @@ class LoadTrial(Closing):
             if key in found:
                 continue
             kernels = _kernels(stored, signature, gpu.arch.number)
-            request = LoadRequest(str(module.place), data, kernels, gpu.index)
-            (answer,) = self._pool.run([request])
+            name, file = str(module.place), stored.place.path
+            request = LoadRequest(name, data, kernels, gpu.index, file=file)
+            watch = self._pool.trial_run.watch(f"{name}: {gpu.name}", len(data))
+            (answer,) = self._pool.run([request], watch)
             found[key] = _outcome(driver, answer)
         return found
 
@@ -94,7 +98,9 @@ def _kernels(stored: StoredModule, signature: ModuleSignature, gpu: int) -> tupl
     pick = pick_for_driver(signature, gpu)
     if not pick.images:
         return ()
-    image, _ = describe(stored.images[signature.images.index(pick.images[0])], Detail(kernels=True))
+    image, _ = describe(
+        stored.images[signature.images.index(pick.images[0])], ReadOptions(kernels=True)
+    )
     return image.kernels or ()
 
 
@@ -107,7 +113,7 @@ def _outcome(driver: LoadedDriver, answer: LoadAnswer) -> TrialOutcome:
     if answer.outcome is LoadOutcome.LOADED:
         return outcome
     if answer.outcome is not LoadOutcome.REFUSED:
-        return replace(outcome, reason=answer.why_ended)
+        return replace(outcome, reason=answer.why_ended, cpu_seconds=answer.cpu_seconds)
     log = first_line(answer.log)
     at = f" at kernel {answer.kernel}" if answer.kernel else ""
     name = f" {answer.code_name}" if answer.code_name else ""

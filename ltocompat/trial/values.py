@@ -63,8 +63,8 @@ class Request(Struct, frozen=True):
         options: of nvJitLinkCreate, such as ``-arch=sm_90`` and ``-lto``.
         complete: link for real; else the inputs are only added, which tells about IR versions.
         keep_output: the answer brings the linked cubin (or, with ``-ptx``, PTX) along.
-        file: whose inputs they are: those of one file that are only added may share a process;
-            None shares with no other.
+        file: whose inputs they are: those of one file may share a process; None shares with no
+            other.
     """
 
     inputs: tuple[TrialInput, ...]
@@ -137,6 +137,8 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
             none.
         note: what a process that had served other requests answered, where it was not the same.
         sandbox: the mechanisms that confined the process.
+        cpu_seconds: of a process that used up all the CPU time that a request gets: so much it was;
+            None where it had less.
     """
 
     outcome: enum.StrEnum
@@ -150,12 +152,18 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
     confirmed: bool = False
     note: str = ""
     sandbox: tuple[str, ...] = ()
+    cpu_seconds: float | None = None
 
     @property
     def why_ended(self) -> str:
         """Of a crash or of used up time: why the process is gone."""
-        late = self.outcome == "timed out"
-        return "it used up its time limit" if late else str(self.signal or self.exit_status)
+        if self.outcome != "timed out":
+            return str(self.signal or self.exit_status)
+        if self.cpu_seconds is not None:
+            return f"it used up its time limit of {self.cpu_seconds:g} s of CPU"
+        if self.signal == "SIGXCPU":
+            return "the CPU time of all trials was used up"
+        return "it used up its time limit"
 
 
 AnswerT = TypeVar("AnswerT", bound=TrialAnswer)

@@ -104,9 +104,9 @@ def mixed_makers(shop: Workshop) -> Product:
 
 
 def tile(shop: Workshop) -> Product:
-    """Tile IR and the SASS made of it; nvcc writes the cubin first."""
+    """Tile IR and the SASS made of it; nvcc writes the cubin first, for sm_100a."""
     command = "nvcc --enable-tile -std=c++20 -tilefatbin -arch=sm_100 tile.cu -o tile.fatbin"
-    images = [sass("sm_100", "13.5"), Image("tileir", "", ("13.5",), compression="zstd")]
+    images = [sass("sm_100a", "13.5"), Image("tileir", "", ("13.5",), compression="zstd")]
     return shop.toolkit("13.5", command, "tile.fatbin", images)
 
 

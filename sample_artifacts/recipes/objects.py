@@ -140,7 +140,7 @@ def tile_object(shop: Workshop) -> Product:
     options = "--enable-tile -std=c++20 -c -gencode arch=compute_100,code=[sm_100,compute_100]"
     images = [
         *(sass("sm_100", "13.5"), ptx("compute_100", "13.5", "zstd")),
-        *(sass("sm_100", "13.5"), Image("tileir", "", ("13.5",), compression="zstd")),
+        *(sass("sm_100a", "13.5"), Image("tileir", "", ("13.5",), compression="zstd")),
     ]
     return shop.toolkit("13.5", f"nvcc {options} tile.cu -o out.o", "out.o", images)
 

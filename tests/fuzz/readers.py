@@ -50,6 +50,8 @@ from fuzz import machine
 from fuzz.files import folder, written
 from fuzz.structure import WRAPPERS, Form
 from ltocompat.commands.explain import explain
+from ltocompat.commands.policy.baseline import Baseline
+from ltocompat.commands.policy.gate import audited
 from ltocompat.commands.policy.provided import without_provided
 from ltocompat.commands.policy.reading import find_policy, read_policy
 from ltocompat.commands.policy.variants import with_named_variants
@@ -64,9 +66,9 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload, zstd_frame
 from ltocompat.files.images import cubin, cubin_symbols, ltoir, ptx, ptx_symbols, tileir
 from ltocompat.files.images.cubin_notes import Notes
-from ltocompat.files.objects import ObjectFile
 from ltocompat.files.objects.coff import read_coff
 from ltocompat.files.objects.elf_host import read_elf
+from ltocompat.files.objects.host_file import ObjectFile
 from ltocompat.files.objects.pe import read_pe
 from ltocompat.files.objects.structure import ObjectReader
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -74,12 +76,13 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.image import Compression
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
-from ltocompat.model.verdict import LEVELS, Finding, Verdict
+from ltocompat.model.target import Target
+from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Verdict
 from ltocompat.packages import conda
 from ltocompat.packages.metadata import python_and_platforms, read_metadata, read_tags
 from ltocompat.packages.promise import read_promise
-from ltocompat.packages.python_packages import owner, read_installed, read_wheel
-from ltocompat.packages.reading import package_of
+from ltocompat.packages.python_packages import read_installed, read_wheel
+from ltocompat.packages.reading import owner, package_of
 from ltocompat.packages.resolving import leads, ways_to
 from ltocompat.packages.values import Package
 from ltocompat.scan.walk import ScanSettings
@@ -577,9 +580,11 @@ def _policy(path: str) -> object:
     """Read it, and hold a package to its patterns."""
     summary, package, finding = _judged()
     policy = read_policy(path)
-    for ignore in policy.ignores:
-        ignore.covers(summary.path, "old", finding)
-        ignore.beyond(finding)
+    target = Target(name="old")
+    result = Result(
+        summary.path, target, None, None, finding.verdict, Coverage(1), (), (finding,), ()
+    )
+    audited([result], policy, Baseline())
     changed = with_named_variants(without_provided(summary, policy, package), policy.variants)
     nearest = find_policy(os.path.dirname(path))
     return nearest, policy.given, policy.table, policy.every_target, changed, read_promise(path)
@@ -758,7 +763,7 @@ READERS: dict[str, Reader] = {
         _listed(_POLICY, b"[project]\nname = 'x'\n", b"[tool.ltocompat]\n"),
         (
             *(f"commands.policy.{name}" for name in ("reading", "values", "keys")),
-            *(f"commands.policy.{name}" for name in ("ignores", "variants", "provided")),
+            *(f"commands.policy.{name}" for name in ("exceptions", "gate", "variants", "provided")),
             "packages.promise",
         ),
         (*_OF_TOML, *_OF_POLICY),

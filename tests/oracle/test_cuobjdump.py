@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import cuobjdump
@@ -12,7 +14,7 @@ from every_case import every
 from samples import Sample
 
 import ltocompat
-from ltocompat import Extracted, ImageKind, Module
+from ltocompat import Extracted, Image, ImageKind, Module
 
 # Blind spots of cuobjdump 13.5, each tried: it says "does not contain device code" or stops.
 BLIND = {
@@ -44,18 +46,32 @@ THIN = "objects/libaxpy-thin.a"
 extractable = [s for s in samples.GOOD if seen(s) and s.name != THIN]
 
 
+def images(sample: Sample) -> Iterator[Image]:
+    for record in ltocompat.inspect(sample.path):
+        if isinstance(record, Module):
+            yield from record.images
+
+
 def ours(sample: Sample) -> Counter[tuple[str, str]]:
+    """Kinds and architectures as entry headers say them, which is what it lists."""
+    archs = ((image.kind, image.entry_arch or image.arch) for image in images(sample))
     return Counter(
-        (str(image.kind), f"{image.arch.number}{image.arch.suffix}" if image.arch else "")
-        for record in ltocompat.inspect(sample.path)
-        if isinstance(record, Module)
-        for image in record.images
+        (str(kind), f"{arch.number}{arch.suffix}" if arch else "") for kind, arch in archs
     )
 
 
 @every("sample", listable)
 def test_it_lists_the_same_images(sample: Sample) -> None:
     assert ours(sample) == cuobjdump.listed(sample.path)
+
+
+@every("sample", [sample for sample in listable if sample.name != THIN])
+def test_it_names_cubins_as_they_name_themselves(sample: Sample) -> None:
+    """What it extracts bears the name of the cubin, not of its entry; f stands in entries alone."""
+    listing = cuobjdump.run("-all", "-lelf", sample.path).stdout
+    named = re.findall(r"\.(sm_[0-9]+a?)f?\.cubin", listing)
+    found = (image.arch for image in images(sample) if image.kind is ImageKind.SASS)
+    assert Counter(named) == Counter(str(arch).removesuffix("f") for arch in found)
 
 
 @pytest.mark.parametrize("what", ["-xelf", "-xptx"])

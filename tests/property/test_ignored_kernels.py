@@ -20,7 +20,7 @@ from samples import FOLDER
 from ltocompat.commands.audit import audit
 from ltocompat.commands.policy.gate import Audited, Standing
 from ltocompat.commands.policy.mangled_names import source_name
-from ltocompat.commands.policy.values import Ignore, Policy
+from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.rules.catalogue import RULES
 from ltocompat.targets import parse
 
@@ -78,8 +78,10 @@ MODULES = st.builds(
 def policy(pattern: str) -> Policy:
     """Whatever is found is ignored in these kernels."""
     day = dt.date(2099, 12, 31)
-    ignores = [Ignore(rule=each.id, reason="x", expires=day, kernel=pattern) for each in RULES]
-    return Policy(source="made-up", targets=TARGETS, ignores=tuple(ignores))
+    exceptions = tuple(
+        PolicyException(rule=each.id, reason="x", expires=day, kernel=pattern) for each in RULES
+    )
+    return Policy(source="made-up", targets=TARGETS, exceptions=exceptions)
 
 
 def standings(path: Path, pattern: str) -> set[Standing]:

@@ -20,7 +20,8 @@ TARGETS = [
     for text in (
         *("driver=525", "driver=550", "driver=580.95.05", "driver=615"),
         *("cuda=12.4", "cuda=13.0", "nvjitlink=12.4", "nvjitlink=13.5"),
-        *("driver=580.95.05,nvjitlink=12.9", "driver>=550", "driver=615,os=linux-aarch64"),
+        # Of a range, a GPU is judged on the drivers that run it: test_small_worlds has those.
+        *("driver=580.95.05,nvjitlink=12.9", "driver=615,os=linux-aarch64"),
     )
 ]
 DRIVERS_GPUS = {  # `last_branch` and `first_branch` of the table, by hand

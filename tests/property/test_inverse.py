@@ -168,8 +168,12 @@ def what_sets_a_floor_is_told(summary: ArtifactSummary, _: int) -> None:
     if answer.nvjitlink is not None:
         least = answer.nvjitlink.sure or answer.nvjitlink.possible
         assert answer.nvjitlink.rules or least == LINKERS[0]
-        sound = [floor for _, floor in rows(answer) if floor.verdict is Verdict.OK]
-        assert all(floor.nvjitlink is None or floor.nvjitlink >= least for floor in sound)
+        sound = [
+            service
+            for service in answer.services
+            if all(floor.verdict is Verdict.OK for floor in service.routes if floor.driver)
+        ]
+        assert all(each.nvjitlink is None or each.nvjitlink >= least for each in sound)
     rules = {rule for _, floor in rows(answer) if floor.driver for rule in floor.set_by}
     missing = rules & OF_VERSIONS - {asked.rule for asked in answer.asked}
     assert not missing, missing

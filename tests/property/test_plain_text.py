@@ -14,9 +14,9 @@ from samples import FOLDER
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin.walk import FatbinWalk
+from ltocompat.files.first_bytes import holds_no_code
 from ltocompat.files.images import ptx
 from ltocompat.files.objects import read_host
-from ltocompat.files.plain_text import holds_no_code
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 

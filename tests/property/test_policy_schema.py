@@ -53,6 +53,12 @@ GOOD: dict[str, tuple[object, ...]] = {
     "variants": ([], ["libx_cuda*.so"]),
     "provided-by": ({}, {"torch": ["libcudart.so.*"]}, {"torch": []}),
     "ignore": ([],),
+    "allow": ([],),
+    "verdict": ("fail", "unknown", "undocumented", "jit"),
+    "about": ("PTX compute_90", "*"),
+    "route": ("load", "link", ""),
+    "modules": (0, 1, 794),
+    "asks": ([], ["driver 525.60.13", "sm_90"]),
     "rule": ("PTX-06", "ptx-06", " Ptx-06 "),
     "reason": ("libx gets SASS in 1.1",),
     "expires": ("2099-12-31", dt.date(2099, 12, 31)),
@@ -114,14 +120,20 @@ def toml(value: object) -> str:
             return json.dumps(value)
 
 
+NEEDED: dict[str, dict[str, object]] = {
+    "audit.ignore": {"rule": "PTX-06", "reason": "x", "expires": dt.date(2099, 1, 1)},
+    "audit.allow": {"rule": "PTX-06", "reason": "x", "path": "x", "verdict": "fail"},
+}
+
+
 def policy(table: str, key: str, value: object) -> dict[str, Any]:
     """A policy with this value, and what its table needs beside."""
     whole: dict[str, Any] = {"targets": {"prod": {"nvjitlink": "13.3"}}}
     if table == "targets.NAME":
         whole["targets"]["prod"] = {"nvjitlink": "13.3", key: value}
-    elif table == "audit.ignore":
-        ignore = {"rule": "PTX-06", "reason": "x", "expires": dt.date(2099, 1, 1), key: value}
-        whole["audit"] = {"ignore": [ignore]}
+    elif table in NEEDED:
+        kind = table.removeprefix("audit.")
+        whole["audit"] = {kind: [{**NEEDED[table], key: value}]}
     else:
         whole[table] = {key: value}
     return whole

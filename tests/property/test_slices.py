@@ -20,7 +20,7 @@ from ltocompat.model.image import Module, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.place import Place
 from ltocompat.scan import slices, workers
-from ltocompat.scan.describe import Detail, Headers
+from ltocompat.scan.describe import Headers, ReadOptions
 from ltocompat.scan.slices import SlicedFile
 from ltocompat.scan.walk import ScanSettings, records_of_view
 
@@ -69,7 +69,7 @@ def files(draw: st.DrawFn) -> bytes:
 
 def sliced(data: bytes, limits: Limits = DEFAULT_LIMITS) -> SlicedFile[Module]:
     view, budget = ByteView.of(data), Budget(limits)
-    return SlicedFile(view, PLACE, read_host(view, budget), budget, Headers(Detail()))
+    return SlicedFile(view, PLACE, read_host(view, budget), budget, Headers(ReadOptions()))
 
 
 def spans(data: bytes, cuts: Iterable[int]) -> list[tuple[int, int]]:
@@ -149,7 +149,7 @@ class Counted:
 @pytest.mark.parametrize("number", [1, 4, 16])
 def test_slices_without_device_code_are_read_once(number: int) -> None:
     source = Counted(bytes(16 << 20) + NESTED)
-    file = SlicedFile(ByteView(source), PLACE, None, Budget(), Headers(Detail()))
+    file = SlicedFile(ByteView(source), PLACE, None, Budget(), Headers(ReadOptions()))
     step = source.size // number
     for part in spans(bytes(source.size), range(step, source.size, step)):
         file.read(part)

@@ -18,7 +18,7 @@ from ltocompat.files.images.cubin import Cubin
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget
 from ltocompat.model.place import Place
 from ltocompat.scan import walk
-from ltocompat.scan.describe import Detail, describe
+from ltocompat.scan.describe import ReadOptions, describe
 from ltocompat.scan.makers import cubin_makers
 
 pytestmark = pytest.mark.wild
@@ -123,7 +123,7 @@ def test_early_marks_equal_a_full_parse(library: tuple[str, str]) -> None:
         for stored in walk.stored_in_file(view, Place(str(path)), walk.ScanSettings()):
             for image in stored.images if isinstance(stored, StoredModule) else ():
                 if image.kind is ImageKind.SASS:
-                    described, _ = describe(image, Detail())
+                    described, _ = describe(image, ReadOptions())
                     assert described.made_by == _fully(image), image.place
                     assert described.problems == (), image.place
                     count += 1

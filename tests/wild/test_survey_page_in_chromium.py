@@ -11,7 +11,8 @@ import pytest
 from chromium import Browser
 from surveys_made import example
 
-from ltocompat.commands.survey.report import ReportOptions, run
+from ltocompat.commands.survey.options import ReportOptions
+from ltocompat.commands.survey.report import run
 from ltocompat.report.formats.html.survey import write
 
 pytestmark = [

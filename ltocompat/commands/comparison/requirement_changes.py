@@ -79,7 +79,7 @@ def _release(release: Release | None) -> tuple[str] | None:
 def _sure(code: Required) -> str:
     """The nvJitLink that links for every GPU, as that of a single GPU is told."""
     floor = code.nvjitlink
-    return _NONE_KNOWN if floor is None else str(floor.sure or floor.possible)
+    return _NONE_KNOWN if floor is None else str(floor.at_least)
 
 
 def _linker_text(code: Required) -> tuple[str, ...] | None:

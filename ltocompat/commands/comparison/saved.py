@@ -7,29 +7,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import reduce
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UnreadableInput, UsageError
-from ltocompat.model.image import (
-    Artifact,
-    Compression,
-    CubinFacts,
-    CudaLibrary,
-    Host,
-    Image,
-    ImageKind,
-    LtoIrVersions,
-    Maker,
-    Module,
-    Needs,
-    Record,
-    Role,
-    Skipped,
-)
+from ltocompat.model.image import Artifact, Host, Module, Record, Skipped
 from ltocompat.model.limits import MIB
 from ltocompat.model.place import Place
+from ltocompat.model.projection import project
 
 if TYPE_CHECKING:
     # Imported where JSON is read: most comparisons read none.
@@ -45,8 +30,6 @@ _NEAR = 4096
 _AGAIN = "save one with: ltocompat inspect --kernels --format json"
 _PATH = re.compile(r"`\$([^`]*)`$")  # the end of a sentence of msgspec: .artifacts[0].path
 _STEP = re.compile(r"\.(\w+)|\[(\d{1,9})\]")
-
-E = TypeVar("E", ImageKind, Compression, Role)
 
 
 def document(view: ByteView, path: str) -> v1.Inspect | None:
@@ -128,99 +111,29 @@ def records(value: v1.Inspect, path: str) -> Iterator[Record | None]:
 
 
 def _artifact(value: v1.Artifact) -> Iterator[Record | None]:
-    hosts: dict[Place, v1.Host] = {Place.parse(member.place): member for member in value.members}
+    hosts = {host.place: host for host in (project(Host, member) for member in value.members)}
     if value.host is not None:
-        hosts[Place(value.path)] = value.host
+        place = Place(value.path)
+        hosts[place] = project(Host, value.host, place=place)
     images = 0
     inside: Place | None = None
     for each in value.modules:
-        module = _module(each)
+        module = project(Module, each)
         images += len(module.images)
         around = Place(module.place.path, module.place.members)
         if inside is not None and around != inside and inside in hosts:
-            yield _host(hosts.pop(inside), inside)  # a host follows its modules
+            yield hosts.pop(inside)  # a host follows its modules
         inside = around
         yield module
-    for place, host in hosts.items():
-        yield _host(host, place)
+    yield from hosts.values()
     for skipped in value.skipped:
-        yield Skipped(Place.parse(skipped.place), skipped.reason)
+        yield project(Skipped, skipped)
     if value.skipped_left_out:
         yield Skipped(Place(value.path), "further places")
     if not value.complete:
         yield None
         return
     yield Artifact(value.path, value.size or 0, len(value.modules), images, len(value.skipped))
-
-
-def _module(value: v1.Module) -> Module:
-    images = tuple(_image(image) for image in value.images)
-    return Module(Place.parse(value.place), value.section, value.registered, images)
-
-
-def _image(value: v1.Image) -> Image:
-    return Image(
-        place=Place.parse(value.place),
-        kind=_member(ImageKind, value.kind, ImageKind.UNKNOWN),
-        kind_number=value.kind_number,
-        arch=_arch(value.arch),
-        section=value.section,
-        made_by=tuple(_maker(maker) for maker in value.made_by),
-        needs=Needs(value.needs.ptx_isa, value.needs.tile_ir),
-        ltoir=None if value.ltoir is None else _ltoir(value.ltoir),
-        cubin=None if value.cubin is None else _cubin(value.cubin),
-        compression=_member(Compression, value.compression, Compression.NONE),
-        scrambled=value.scrambled,
-        stored_size=value.stored_size,
-        size=value.size,
-        relocatable=value.relocatable,
-        debug=value.debug,
-        options=value.options,
-        kernels=value.kernels,
-        problems=value.problems,
-    )
-
-
-def _arch(text: str | None) -> SmArch | None:
-    return SmArch.parse(text) if text else None
-
-
-def _maker(value: v1.Maker) -> Maker:
-    return Maker(
-        _member(Role, value.role, Role.COMPILER),
-        value.tool,
-        value.version,
-        tuple(Release.parse(release) for release in value.releases),
-        value.evidence,
-    )
-
-
-def _ltoir(value: v1.Ltoir) -> LtoIrVersions:
-    return LtoIrVersions(value.container, value.nvvm_ir, value.llvm)
-
-
-def _cubin(value: v1.Cubin) -> CubinFacts:
-    return CubinFacts(value.generation, _arch(value.virtual_arch))
-
-
-def _host(value: v1.Host, place: Place) -> Host:
-    return Host(
-        place=place,
-        format=value.format,
-        machine=value.machine,
-        type=value.type,
-        undefined_registrations=value.undefined_registrations,
-        nvjitlink_imports=value.nvjitlink_imports,
-        libraries=tuple(
-            CudaLibrary(library.name, library.how, library.file, library.version, library.evidence)
-            for library in value.libraries
-        ),
-    )
-
-
-def _member(values: type[E], value: str, other: E) -> E:
-    """The member of an enumeration; ``other`` for one that came after this version."""
-    return next((member for member in values if member == value), other)
 
 
 def errors(value: v1.Inspect) -> bool:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import datetime as dt
+import glob
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ltocompat.commands.policy.baseline import by_key
+from ltocompat.commands.policy.extent import ANY_GPU, FindingExtent, extent_of, gpu_key
+from ltocompat.commands.policy.fingerprint import FindingKey
+from ltocompat.commands.policy.gate import HELD_UP, Audited
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.commands.policy.values import Policy
 from ltocompat.model.arch import Release
-from ltocompat.model.target import DriverVersion, Target
-from ltocompat.model.verdict import Verdict
+from ltocompat.model.target import ANY_TARGET, DriverVersion, Target
+from ltocompat.model.verdict import Finding, Verdict
 from ltocompat.targets.text_file import OWN
 
 _NAME = "oldest"
@@ -24,16 +29,82 @@ DAYS = 90
 
 
 class IgnoredFinding(Struct, frozen=True, order=True):
-    """A finding that a draft ignores for a while: the first of its rule.
+    """Findings that a draft ignores for a while: all of one key that have one extent.
 
     Attributes:
-        rule, verdict, message, remedy: as those of ``Finding``.
+        rule: ID of their rule.
+        path: pattern of their place.
+        about: pattern of their subject.
+        route: how their modules get onto a GPU; empty where they have one way only.
+        target: name of the deploy target.
+        gpus: where, as extents name GPUs.
+        extent: how bad they are.
+        message, remedy: as those of the first ``Finding``.
     """
 
     rule: str
-    verdict: Verdict
+    path: str
+    about: str
+    route: str
+    target: str
+    gpus: tuple[str, ...]
+    extent: FindingExtent
     message: str
     remedy: str
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst."""
+        return max(part.verdict for part in self.extent)
+
+    def lines(self, expires: dt.date) -> Iterator[str]:
+        """The tables that ignore just these: one for each part of the extent."""
+        reason = f"there when the policy was written: {self.message}"
+        gpus = [] if self.gpus == (ANY_GPU,) else list(self.gpus)
+        for part in self.extent:
+            yield ""
+            yield "[[audit.ignore]]"
+            yield f'rule = "{self.rule}"'
+            yield f"path = {_toml(self.path)}"
+            yield f"about = {_toml(self.about)}"
+            yield f"route = {_toml(self.route)}"
+            yield f"target = {_toml(self.target)}"
+            if gpus or self.target != ANY_TARGET.name:
+                yield f"gpu = {_toml(gpus)}"
+            yield f'verdict = "{max(part.verdict, Verdict.JIT)}"'
+            yield f"modules = {part.modules}"
+            yield f"asks = {_toml([part.asked] if part.asked else [])}"
+            yield f"reason = {_toml(reason)}"
+            yield f"expires = {expires}"
+
+
+def ignored_findings(results: Iterable[Audited]) -> tuple[IgnoredFinding, ...]:
+    """What counts in results, or is not known, as a draft ignores it."""
+    gpus: dict[tuple[FindingKey, str, FindingExtent], dict[str, None]] = {}
+    first: dict[tuple[FindingKey, str, FindingExtent], Finding] = {}
+    for audited in results:
+        checked = audited.checked
+        found = (finding for finding, _ in audited.having(*HELD_UP))
+        for key, findings in by_key(checked, found).items():
+            entry = (key, checked.target.name, extent_of(findings))
+            first.setdefault(entry, findings[0])
+            gpus.setdefault(entry, {})[gpu_key(checked.gpu)] = None
+    return tuple(
+        sorted(
+            IgnoredFinding(
+                rule=key.rule,
+                path=glob.escape(key.place),
+                about=glob.escape(key.subject),
+                route=key.route,
+                target=target,
+                gpus=tuple(gpus[key, target, extent]),
+                extent=extent,
+                message=finding.message,
+                remedy=finding.remedy,
+            )
+            for (key, target, extent), finding in first.items()
+        )
+    )
 
 
 class DraftTarget(Struct, frozen=True):
@@ -79,14 +150,7 @@ class DraftTarget(Struct, frozen=True):
             *([f"variants = {json.dumps(list(self.variants))}"] if self.variants else []),
         ]
         for finding in self.ignored:
-            reason = json.dumps(f"there when the policy was written: {finding.message}")
-            lines += [
-                "",
-                "[[audit.ignore]]",
-                f'rule = "{finding.rule}"',
-                f"reason = {reason}",
-                f"expires = {expires}",
-            ]
+            lines += finding.lines(expires)
         return "\n".join([*lines, "", *([] if self.ignored else _example(expires))])
 
     def policy(self, today: dt.date, path: str) -> Policy:
@@ -96,6 +160,12 @@ class DraftTarget(Struct, frozen=True):
             with open(written, "w", encoding="utf-8") as file:
                 file.write(self.text(today))
             return replace(read_policy(written, today), source=path)
+
+
+def _toml(value: object) -> str:
+    """A text or a list of texts; half a character, which TOML has not, becomes a question mark."""
+    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _example(expires: dt.date) -> Sequence[str]:
@@ -120,8 +190,12 @@ def moved(policy: Policy, draft: DraftTarget, today: dt.date) -> Iterator[str]:
         yield from _version("driver", there, now)
     yield from _version("nvjitlink", there, now)
     yield from _gpus_moved(policy, there, now)
-    ignored = {ignore.rule for ignore in policy.ignores}
-    yield from (f"{f.rule}: {f.message}" for f in draft.ignored if f.rule not in ignored)
+    there_too = {(each.rule, each.verdict) for each in policy.exceptions}
+    yield from dict.fromkeys(
+        f"{found.rule}: {found.message}"
+        for found in draft.ignored
+        if not any(r == found.rule and v >= found.verdict for r, v in there_too)
+    )
 
 
 def _version(key: str, there: Target, now: Target) -> Iterator[str]:

@@ -1,12 +1,14 @@
-"""What a finding is, whichever build of an artifact it is found in: the key of baselines.
+"""The key of a finding, the same in every build of an artifact: SARIF and GitLab hash it.
 
-A fingerprint is made of the rule, the distribution without its version, the member without
-versions in its name, the kind and architecture of the device code, and the deploy target. So a
-rebuild of a package keeps it, whatever offsets, sizes and tools it changes.
+A key is made of the rule, the distribution without its version, the member without versions in its
+name, what the finding is about, the route, and the keys of the deploy target. So a rebuild of a
+package keeps it, whatever offsets, sizes and tools it changes. How bad a finding is, and on which
+GPUs, is its extent.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
@@ -14,7 +16,10 @@ import re
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from ltocompat.model.verdict import Finding
+from ltocompat.model.target import ANY_TARGET, Target
+from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Result
+from ltocompat.packages.values import normalized
+from ltocompat.rules.engine.finding_subject import subject_of
 
 _NUMBER = r"v?[0-9]+(?:\.[0-9]+)+"
 
@@ -43,74 +48,138 @@ _VERSIONS = tuple(
     )
 )
 
-_KIND = re.compile(r"\b(?:LTO-IR|SASS|PTX|Tile IR)\b")
-_ARCH = re.compile(r"\b(?:sm|compute|lto)_[0-9]+[af]?\b")
+_INSTALLED = re.compile(r".*/(?:site|dist)-packages/(?P<inside>.+)", re.DOTALL)
+_COMPONENTS = ("driver", "compat", "nvjitlink", "nvrtc", "nvlink")
 
 
-class FindingIdentity(Struct, frozen=True):
+class FindingKey(Struct, frozen=True):
     """What makes two findings the same one.
 
     Attributes:
         rule: ID of the rule.
-        distribution: name of the package without its version, or path of a loose file likewise.
+        distribution: name of the package without its version; of a loose file its path from the
+            folder of its project on.
         member: files entered inside it, without versions, ``::`` between them; may be empty.
-        kind: ``LTO-IR``, ``SASS``, ``PTX`` or ``Tile IR``, as the finding names it; may be empty.
-        arch: the first architecture that the finding names; may be empty.
-        target: name of the deploy target.
+        subject: what the finding is about.
+        route: ``load`` or ``link``; empty where modules have one way only.
+        target: the keys of the deploy target, without its name and its GPUs.
     """
 
     rule: str
     distribution: str
     member: str
-    kind: str
-    arch: str
+    subject: str
+    route: str
     target: str
 
     @property
     def digest(self) -> str:
         """128 bits of SHA-256 as 32 hexadecimal digits."""
-        text = "\0".join(astuple(self)).encode("utf-8", "surrogateescape")
+        text = "\0".join(astuple(self)).encode("utf-8", "surrogatepass")
         return hashlib.sha256(text).hexdigest()[:32]
 
+    @property
+    def place(self) -> str:
+        """Where it is, as a policy may name it: ``nvidia-cusparse::nvidia/lib/libcusparse.so``."""
+        return "::".join(filter(None, (self.distribution, self.member)))
 
-def identity(path: str, target: str, finding: Finding) -> FindingIdentity:
-    """What makes a finding on an artifact the same in another build.
 
-    Args:
-        path: the artifact, as ``Result.path`` says it.
-        target: name of the deploy target.
-        finding: what was found.
-    """
+def key_of(result: Result, finding: Finding) -> FindingKey:
+    """The key of a finding in the result that it belongs to."""
     place = finding.example
-    outer = path.split("::", maxsplit=1)[0] if place is None else place.path
-    members = () if place is None else place.members
-    return FindingIdentity(
+    artifact = result.path.split("::", maxsplit=1)[0]
+    outer = artifact if place is None else place.path
+    known_as = result.known_as if outer == artifact else ""
+    name, installed = _distribution(result.distribution, outer, known_as)
+    members = () if place is None or finding.subject == WHOLE_ARTIFACT else place.members
+    return FindingKey(
         finding.rule,
-        distribution(outer),
-        "::".join(_member(name) for name in members),
-        _first(_KIND, finding.message),
-        _first(_ARCH, finding.message),
-        target,
+        name,
+        "::".join([*installed, *map(_member, members)]),
+        finding.subject or subject_of(finding.message),
+        "" if result.route is None else str(result.route),
+        target_key(result.target),
     )
 
 
-def fingerprint(path: str, target: str, finding: Finding) -> str:
-    """The digest of ``identity()``, which takes the same arguments."""
-    return identity(path, target, finding).digest
+def fingerprint(result: Result, finding: Finding) -> str:
+    """The digest of ``key_of()``, which takes the same arguments."""
+    return key_of(result, finding).digest
+
+
+@functools.lru_cache(maxsize=256)
+def target_key(target: Target) -> str:
+    """The keys of a deploy target as they were written, in one spelling and order.
+
+    A target that is only renamed, or gets a GPU more, keeps it.
+    """
+    if target == ANY_TARGET:
+        return target.name
+    known = ((key, getattr(target, key)) for key in _COMPONENTS)
+    keys = [f"{key}={_spelled(versions.text)}" for key, versions in known if versions is not None]
+    return ",".join([f"os={target.system}", *keys])
+
+
+def _spelled(versions: str) -> str:
+    """``550`` for ``R550`` and ``== 550``; clauses and alternatives in order."""
+    plain = re.sub(r"\s+|(?<![<>!~=])==(?!=)|\b[rR](?=[0-9])", "", versions)
+    mark = next((mark for mark in ",+|" if mark in plain), ",")
+    return mark.join(sorted(plain.split(mark)))
+
+
+def _distribution(package: str, path: str, known_as: str) -> tuple[str, tuple[str, ...]]:
+    """The name of the package that a file is or was installed from, and where it lies there."""
+    if not package:
+        return distribution(known_as or path_in_project(path)), ()
+    name = normalized(package.partition(" ")[0])
+    installed = _INSTALLED.fullmatch(os.path.abspath(path).replace(os.sep, "/"))
+    if installed is None or _is_package(path):
+        return name, ()
+    return name, (unversioned(installed["inside"]),)
 
 
 def distribution(path: str) -> str:
     """The normalized name of a package file, without its version; of any other file its path.
 
-    A name is normalized as PEP 503 says. A package is the same wherever it lies; a loose file is
-    not, since many have the same name.
+    A package is the same wherever it lies; a loose file is not, since many have the same name. Of
+    its path the last part alone loses its version: files of several folders are several files.
     """
     path = path.replace(os.sep, "/")
-    base = path.rsplit("/", 1)[-1]
+    folder, mark, base = path.rpartition("/")
     for pattern in _PACKAGES:
         if found := pattern.fullmatch(base):
-            return re.sub(r"[-_.]+", "-", found["name"]).lower()
-    return unversioned(os.path.normpath(path).replace(os.sep, "/"))
+            return normalized(found["name"])
+    return f"{folder}{mark}{_bare(base)}"
+
+
+def path_in_project(path: str, project: str | None = None) -> str:
+    """A file by its path from a folder on, however it is named; absolute where there is none.
+
+    Args:
+        path: what was typed; what is no file stays as it is.
+        project: the folder; None: that of the repository around the current folder.
+    """
+    outer = path.split("::", maxsplit=1)[0]
+    if not os.path.lexists(outer):
+        return os.path.normpath(outer).replace(os.sep, "/")
+    folder, base = os.path.split(os.path.abspath(outer))
+    real = os.path.join(os.path.realpath(folder), base)
+    root = _repository(os.getcwd()) if project is None else os.path.realpath(project)
+    try:
+        named = real if root is None else os.path.relpath(real, root)
+    except ValueError:  # another drive
+        named = real
+    return named.replace(os.sep, "/")
+
+
+@functools.lru_cache(maxsize=16)
+def _repository(folder: str) -> str | None:
+    """The nearest folder with a ``.git``, here or above."""
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        folder, below = os.path.dirname(folder), folder
+        if folder == below:
+            return None
+    return os.path.realpath(folder)
 
 
 def unversioned(name: str) -> str:
@@ -120,9 +189,12 @@ def unversioned(name: str) -> str:
 
 def _member(name: str) -> str:
     """A package inside a package goes by its name alone."""
-    base = name.rsplit("/", 1)[-1]
-    packed = any(pattern.fullmatch(base) for pattern in _PACKAGES)
-    return distribution(name) if packed else unversioned(name)
+    return distribution(name) if _is_package(name) else unversioned(name)
+
+
+def _is_package(path: str) -> bool:
+    base = path.replace(os.sep, "/").rsplit("/", 1)[-1]
+    return any(pattern.fullmatch(base) for pattern in _PACKAGES)
 
 
 def _bare(part: str) -> str:
@@ -130,8 +202,3 @@ def _bare(part: str) -> str:
     for pattern, left in _VERSIONS:
         bare = pattern.sub(left, bare)
     return bare or part
-
-
-def _first(pattern: re.Pattern[str], text: str) -> str:
-    found = pattern.search(text)
-    return found[0] if found else ""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.policy.baseline import Baseline
-from ltocompat.commands.policy.fingerprint import fingerprint
-from ltocompat.commands.policy.values import Ignore, Policy
+from ltocompat.commands.policy.baseline import Baseline, Extents
+from ltocompat.commands.policy.extent import ANY_GPU, FindingExtent, extent_of, gpu_key, no_worse
+from ltocompat.commands.policy.fingerprint import FindingKey, key_of
+from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.commands.trial_advice import TRIAL_OPTION, advising_trials
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
+from ltocompat.model.words import first_of
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
+
+_MOST_PARTS = 2
 
 
 class Standing(enum.StrEnum):
@@ -24,9 +29,11 @@ class Standing(enum.StrEnum):
     PASSES = "passes"  # its verdict is better than what the policy fails on
     KNOWN = "known"  # it stands in the baseline
     IGNORED = "ignored"  # the policy ignores it for a while
+    ALLOWED = "allowed"  # the policy allows it for good
 
 
-FORGIVEN = (Standing.KNOWN, Standing.IGNORED)
+HELD_UP = (Standing.COUNTS, Standing.UNDECIDED)
+FORGIVEN = (Standing.KNOWN, Standing.IGNORED, Standing.ALLOWED)
 
 
 class Assessed(Struct, frozen=True):
@@ -35,12 +42,14 @@ class Assessed(Struct, frozen=True):
     Attributes:
         standing: whether it counts.
         fingerprint: what it is known by.
-        ignore: why it is ignored, else None.
+        exception: why it is ignored or allowed, else None.
+        limits: what keeps exceptions that are about it from forgiving it, a clause each.
     """
 
     standing: Standing
     fingerprint: str
-    ignore: Ignore | None = None
+    exception: PolicyException | None = None
+    limits: tuple[str, ...] = ()
 
 
 class Audited(Struct, frozen=True):
@@ -49,7 +58,7 @@ class Audited(Struct, frozen=True):
     Attributes:
         checked: the result as ``check`` gives it.
         result: the same, but for the levels of its findings: what counts is an error, what is
-            known or ignored a note whose remedy says so, and ``forgiven``. The verdict stays.
+            forgiven a note whose remedy says so, and ``forgiven``. The verdict stays.
         assessed: what becomes of each finding, in their order.
         failed: something counts.
         undecided: nothing counts, and something that was asked for is not known.
@@ -61,12 +70,19 @@ class Audited(Struct, frozen=True):
     failed: bool
     undecided: bool = False
 
-    def not_ignored(self) -> Result:
-        """What a baseline takes up: an ignore has an end, and hands nothing over to it."""
+    @property
+    def counted(self) -> Verdict:
+        """What is left of the verdict, as it counts in a fold: ``fail`` where something counts."""
+        if self.failed:
+            return Verdict.FAIL
+        if self.undecided:
+            return Verdict.UNKNOWN
+        return Verdict.NOT_FOR_GPU if self.result.holds_nothing else Verdict.OK
+
+    def not_excepted(self) -> Result:
+        """What a baseline takes up: an exception hands nothing over to it."""
         pairs = zip(self.checked.findings, self.assessed, strict=True)
-        left = tuple(
-            finding for finding, assessed in pairs if assessed.standing is not Standing.IGNORED
-        )
+        left = tuple(finding for finding, assessed in pairs if assessed.exception is None)
         return replace(self.checked, findings=left)
 
     def having(self, *standings: Standing) -> tuple[tuple[Finding, Assessed], ...]:
@@ -77,26 +93,153 @@ class Audited(Struct, frozen=True):
         )
 
 
-def audited(result: Result, policy: Policy, baseline: Baseline) -> Audited:
-    """Hold a result against a policy and a baseline."""
-    checked = _advised(result, policy)
-    assessed = tuple(_assess(checked, finding, policy, baseline) for finding in checked.findings)
-    pairs = list(zip(checked.findings, assessed, strict=True))
+def audited(results: Sequence[Result], policy: Policy, baseline: Baseline) -> tuple[Audited, ...]:
+    """Hold the results of one artifact against a policy and a baseline."""
+    checked = [_advised(result, policy) for result in results]
+    assessed = [_assessed(result, policy, baseline) for result in checked]
+    growth = _growth(zip(checked, assessed, strict=True), baseline)
+    return tuple(
+        _audited(result, each, policy, baseline, growth)
+        for result, each in zip(checked, assessed, strict=True)
+    )
+
+
+def _audited(
+    checked: Result,
+    assessed: tuple[Assessed, ...],
+    policy: Policy,
+    baseline: Baseline,
+    growth: Mapping[str, str],
+) -> Audited:
     findings = tuple(
-        _with_standing(
-            _with_limits(result, finding, each_assessed, policy), each_assessed, baseline
-        )
-        for finding, each_assessed in pairs
+        _with_standing(_with_limits(finding, each, growth), each, baseline)
+        for finding, each in zip(checked.findings, assessed, strict=True)
     )
-    standings = {each_assessed.standing for each_assessed in assessed}
+    standings = {each.standing for each in assessed}
     # A verdict that no finding explains can't be forgiven by any.
-    bare = not result.without_device_code and all(
-        finding.verdict < result.verdict for finding in findings
+    bare = not checked.without_device_code and all(
+        finding.verdict < checked.verdict for finding in findings
     )
-    failed = Standing.COUNTS in standings or (bare and result.verdict >= policy.fail_on)
-    undecided = Standing.UNDECIDED in standings or (bare and result.verdict is Verdict.UNKNOWN)
+    failed = Standing.COUNTS in standings or (bare and checked.verdict >= policy.fail_on)
+    undecided = Standing.UNDECIDED in standings or (bare and checked.verdict is Verdict.UNKNOWN)
     shown = replace(checked, findings=findings, forgiven=_forgiven(checked.verdict, findings))
     return Audited(checked, shown, assessed, failed, undecided and not failed)
+
+
+def _assessed(result: Result, policy: Policy, baseline: Baseline) -> tuple[Assessed, ...]:
+    """What becomes of each finding; those of one key stand or fall together."""
+    keys = [key_of(result, finding) for finding in result.findings]
+    found = [Assessed(Standing.PASSES, key.digest) for key in keys]
+    held = [n for n, finding in enumerate(result.findings) if _is_held(result, finding, policy)]
+    left: dict[FindingKey, list[int]] = {}
+    excepted: dict[tuple[FindingKey, tuple[PolicyException, ...]], list[int]] = {}
+    for n in held:
+        narrowest = _narrowest(policy.exceptions, result, result.findings[n])
+        excepted.setdefault((keys[n], narrowest), []).append(n)
+    for (key, exceptions), numbers in excepted.items():
+        extent = extent_of(result.findings[n] for n in numbers)
+        forgiven = no_worse(extent, tuple(p for each in exceptions for p in each.extent))
+        for n in numbers:
+            found[n] = replace(
+                found[n],
+                standing=_of_exception(exceptions[0]) if forgiven else found[n].standing,
+                exception=exceptions[0] if forgiven else None,
+                limits=() if forgiven else _limits(policy, result, result.findings[n]),
+            )
+        if not forgiven:
+            left.setdefault(key, []).extend(numbers)
+    for key, numbers in left.items():
+        findings = [result.findings[n] for n in numbers]
+        known = baseline.knows(key.digest, gpu_key(result.gpu), extent_of(findings))
+        known = known or baseline.knew_in_older_form(result, key, findings)
+        for n in numbers:
+            bad = result.findings[n].counts_from(policy.fail_on)
+            counts = Standing.COUNTS if bad else Standing.UNDECIDED
+            found[n] = replace(found[n], standing=Standing.KNOWN if known else counts)
+    return tuple(found)
+
+
+def _of_exception(exception: PolicyException) -> Standing:
+    return Standing.ALLOWED if exception.expires is None else Standing.IGNORED
+
+
+def _is_held(result: Result, finding: Finding, policy: Policy) -> bool:
+    """Whether it counts where nothing forgives it."""
+    half = finding.rule == TARGET_LEAVES_OPEN and bool(result.not_judged) and policy.given
+    unknown = finding.verdict is Verdict.UNKNOWN <= result.verdict
+    return half or unknown or finding.counts_from(policy.fail_on)
+
+
+def _narrowest(
+    exceptions: Iterable[PolicyException], result: Result, finding: Finding
+) -> tuple[PolicyException, ...]:
+    """The exceptions that decide about a finding: of those about it the narrowest."""
+    about = [
+        each
+        for each in exceptions
+        if each.concerns(result, finding) and not each.beyond_kernels(finding)
+    ]
+    narrowest = max((each.narrowness for each in about), default=None)
+    return tuple(each for each in about if each.narrowness == narrowest)
+
+
+def _limits(policy: Policy, result: Result, finding: Finding) -> tuple[str, ...]:
+    """What keeps exceptions from forgiving a finding that they are about, a clause each."""
+    narrowest = _narrowest(policy.exceptions, result, finding)
+    concern = [each for each in policy.exceptions if each.concerns(result, finding)]
+    kernels = ((each, each.beyond_kernels(finding)) for each in concern)
+    return (
+        *(f"{each} is not about all of it: {beyond}" for each, beyond in kernels if beyond),
+        *(f"{each} forgives {_listed(each.extent)} at most" for each in narrowest),
+    )
+
+
+def _growth(
+    pairs: Iterable[tuple[Result, tuple[Assessed, ...]]], baseline: Baseline
+) -> dict[str, str]:
+    """Where findings that a baseline has are known, and where they are new, by fingerprint."""
+    now: dict[str, dict[str, list[Finding]]] = {}
+    for result, assessed in pairs:
+        for finding, each in zip(result.findings, assessed, strict=True):
+            if each.standing in HELD_UP and baseline.extents(each.fingerprint):
+                gpus = now.setdefault(each.fingerprint, {})
+                gpus.setdefault(gpu_key(result.gpu), []).append(finding)
+    return {digest: _grown(baseline.extents(digest), gpus) for digest, gpus in now.items()}
+
+
+def _grown(known: Extents, now: Mapping[str, Sequence[Finding]]) -> str:
+    """``known on b200; new on a100, h100``."""
+    same = ", ".join(gpu for gpu in known if gpu not in now)
+    new = ", ".join(gpu for gpu in now if gpu not in known)
+    more: dict[str, list[str]] = {}
+    for gpu, findings in now.items():
+        if gpu in known:
+            change = f"{_listed(extent_of(findings))}, after {_listed(known[gpu])}"
+            more.setdefault(change, []).append(gpu)
+    clauses = [f"known on {same}" if same else "", f"new on {new}" if new else ""]
+    for change, gpus in more.items():
+        where = "" if gpus == [ANY_GPU] else f" on {', '.join(gpus)}"
+        clauses.append(f"more{where}: {change}")
+    return "; ".join(filter(None, clauses))
+
+
+def _listed(extent: FindingExtent) -> str:
+    return first_of([str(part) for part in reversed(extent)], _MOST_PARTS)
+
+
+def _with_limits(finding: Finding, assessed: Assessed, growth: Mapping[str, str]) -> Finding:
+    """A finding that counts, with what it goes beyond of what is known or excepted."""
+    if assessed.standing not in HELD_UP:
+        return finding
+    grown = growth.get(assessed.fingerprint, "")
+    headline = finding.headline or re.split("; |: ", finding.message, maxsplit=1)[0]
+    remedies = (finding.remedy.rstrip(".") if assessed.limits else finding.remedy, *assessed.limits)
+    return replace(
+        finding,
+        message=f"{finding.message} ({grown})" if grown else finding.message,
+        headline=f"{headline} ({grown})" if grown else finding.headline,
+        remedy="; ".join(filter(None, remedies)),
+    )
 
 
 def _forgiven(verdict: Verdict, findings: Iterable[Finding]) -> str:
@@ -129,36 +272,6 @@ def _with_table(finding: Finding, result: Result, policy: Policy) -> Finding:
     return replace(finding, remedy=f"{finding.remedy}: {table} in {policy.source}")
 
 
-def _assess(result: Result, finding: Finding, policy: Policy, baseline: Baseline) -> Assessed:
-    target = result.target.name
-    digest = fingerprint(result.path, target, finding)
-    bad = finding.verdict >= policy.fail_on
-    half = finding.rule == TARGET_LEAVES_OPEN and bool(result.not_judged) and policy.given
-    unknown = finding.verdict is Verdict.UNKNOWN <= result.verdict
-    if not (bad or unknown or half):
-        return Assessed(Standing.PASSES, digest)
-    for ignore in policy.ignores:
-        if ignore.covers(result.path, target, finding):
-            return Assessed(Standing.IGNORED, digest, ignore)
-    if baseline.knows(digest, finding.verdict):
-        return Assessed(Standing.KNOWN, digest)
-    return Assessed(Standing.COUNTS if bad else Standing.UNDECIDED, digest)
-
-
-def _with_limits(result: Result, finding: Finding, assessed: Assessed, policy: Policy) -> Finding:
-    """What keeps an ignore by kernel from being about a finding, said where its remedy is."""
-    if assessed.standing not in (Standing.COUNTS, Standing.UNDECIDED):
-        return finding
-    for ignore in policy.ignores:
-        concerns = ignore.by_kernel and ignore.concerns(result.path, result.target.name, finding)
-        if concerns and not ignore.covers(result.path, result.target.name, finding):
-            why = f"{ignore} is not about all of it: {ignore.beyond(finding)}"
-            return replace(
-                finding, remedy="; ".join(filter(None, (finding.remedy.rstrip("."), why)))
-            )
-    return finding
-
-
 def _with_standing(finding: Finding, assessed: Assessed, baseline: Baseline) -> Finding:
     """A finding as every format shows it."""
     if assessed.standing is Standing.COUNTS:
@@ -168,9 +281,9 @@ def _with_standing(finding: Finding, assessed: Assessed, baseline: Baseline) -> 
     if assessed.standing is Standing.KNOWN:
         remedy = f"known ({baseline.source}); in the end: {finding.remedy}"
         return replace(finding, level=Level.NOTE, remedy=remedy, forgiven=str(assessed.standing))
-    if assessed.ignore is not None:
-        until = f"ignored until {assessed.ignore.expires} ({assessed.ignore.reason})"
-        remedy = f"{until}; by then: {finding.remedy}"
+    if assessed.exception is not None:
+        end = "in the end" if assessed.exception.expires is None else "by then"
+        remedy = f"{assessed.exception.why}; {end}: {finding.remedy}"
         return replace(finding, level=Level.NOTE, remedy=remedy, forgiven=str(assessed.standing))
     return finding
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.commands.policy import forms
 from ltocompat.packages.promise import PROMISE_KEYS
@@ -168,43 +169,98 @@ _AUDIT_KEYS = (
         "{}",
     ),
     PolicyKey("ignore", {}, "", "Findings that do not count for a while; see below.", "[]"),
+    PolicyKey("allow", {}, "", "Findings that do not count for good; see below.", "[]"),
 )
 
-_IGNORE_KEYS = (
-    PolicyKey("rule", {}, '"PTX-06"', "The rule.", ""),
-    PolicyKey(
-        "reason", forms.WORD, '"libaxpy gets SASS in 1.1"', "Why, for those who read it.", ""
-    ),
-    PolicyKey(
-        "expires",
-        forms.DAY,
-        "2099-12-31",
-        "The last day on which it holds; after it, the audit ends with exit code 2.",
-        "",
-    ),
-    PolicyKey(
-        "path", forms.WORD, '"libaxpy*.so"', "Pattern of the artifact or a file in it.", '"*"'
-    ),
+_RULE = PolicyKey("rule", {}, '"PTX-06"', "The rule.", "")
+_REASON = PolicyKey(
+    "reason", forms.WORD, '"libaxpy gets SASS in 1.1"', "Why, for those who read it.", ""
+)
+_PATH = PolicyKey(
+    "path",
+    forms.WORD,
+    '"libaxpy*.so"',
+    "Pattern of the artifact or a file in it: of a name, a path, or a place without versions: "
+    '"libx-cu12::pkg/libaxpy.so".',
+    '"*"',
+)
+_VERDICT = PolicyKey(
+    "verdict",
+    forms.one_of("fail", "unknown", "undocumented", "jit"),
+    '"unknown"',
+    "The worst verdict that does not count.",
+    '"fail"',
+)
+_LIMITS = (
     PolicyKey("target", forms.WORD, '"oldest"', "Pattern of the name of the target.", '"*"'),
+    PolicyKey(
+        "gpu",
+        {key: value for key, value in forms.GPUS.items() if key != "minItems"},
+        '["h100"]',
+        "The GPUs; [] for findings that name none.",
+        "every GPU",
+    ),
+    PolicyKey(
+        "about",
+        forms.WORD,
+        '"PTX compute_90"',
+        "Pattern of what the finding is about, as baselines name it.",
+        '"*"',
+    ),
+    PolicyKey(
+        "route",
+        forms.one_of("load", "link", ""),
+        '"load"',
+        "How modules get onto the GPU: load or link; empty where each has one way only.",
+        "any route",
+    ),
+    PolicyKey(
+        "modules",
+        {"type": "integer", "minimum": 0},
+        "3",
+        "The most modules of a file, on a GPU and target, that may be concerned; 0: the finding is "
+        "about an artifact as a whole.",
+        "any number",
+    ),
+    PolicyKey(
+        "asks",
+        forms.WORDS,
+        '["driver 525.60.13"]',
+        "The newest versions that the code may ask for.",
+        "any version",
+    ),
     PolicyKey(
         "kernel",
         forms.WORD,
         '"*nopHardware*"',
         "Pattern of the names of kernels: mangled, or in source up to the first template argument "
-        "(gemm::run of _ZN4gemm3runIfEEvPT_). A finding is ignored only if every kernel of every "
+        "(gemm::run of _ZN4gemm3runIfEEvPT_). A finding is forgiven only if every kernel of every "
         "module that it is about matches; one in modules with LTO-IR or Tile IR stays, because "
         "these show no names.",
         '"*"',
     ),
 )
+_EXPIRES = PolicyKey(
+    "expires",
+    forms.DAY,
+    "2099-12-31",
+    "The last day on which it holds; after it, the audit ends with exit code 2.",
+    "",
+)
+_IGNORE_KEYS = (_RULE, _REASON, _EXPIRES, _PATH, _VERDICT, *_LIMITS)
+_ALLOW_KEYS = (_RULE, _REASON, *(replace(key, default="") for key in (_PATH, _VERDICT)), *_LIMITS)
 
 TABLES: Mapping[str, tuple[PolicyKey, ...]] = {
     "targets.NAME": _TARGET_KEYS,
     "promise": tuple(_PROMISE[name] for name in PROMISE_KEYS),
     "audit": _AUDIT_KEYS,
     "audit.ignore": _IGNORE_KEYS,
+    "audit.allow": _ALLOW_KEYS,
 }
 """The keys of each table, in the order in which they are explained."""
+
+EXCEPTIONS = ("ignore", "allow")
+"""Tables that an audit may have several of."""
 
 ALIASES = {"trial-links": "trial-link"}
 """Other names of keys of the audit."""
@@ -220,10 +276,11 @@ def schema() -> dict[str, Any]:
     # Imported here: who reads a policy needs no list of rules for it.
     from ltocompat.rules.catalogue import RULES
 
-    ignore = _table("audit.ignore")
-    ignore["properties"]["rule"] |= forms.rule_ids(rule.id for rule in RULES)
     audit = _table("audit")
-    audit["properties"]["ignore"] |= {"type": "array", "items": ignore}
+    for kind in EXCEPTIONS:
+        table = _table(f"audit.{kind}")
+        table["properties"]["rule"] |= forms.rule_ids(rule.id for rule in RULES)
+        audit["properties"][kind] |= {"type": "array", "items": table}
     _add_aliases(audit, ALIASES)
     target = _table("targets.NAME")
     places = [key.name for key in TABLES["targets.NAME"] if key.name not in ("name", "python")]

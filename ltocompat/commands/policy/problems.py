@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ltocompat.commands.policy.extent import gpu_key
 from ltocompat.commands.policy.values import Policy
 from ltocompat.facts import drivers
 from ltocompat.model.arch import ArchForm, SmArch
@@ -86,6 +87,8 @@ def _archs(
         + (f"there is {word} only for {has}" if there else f"there is no {word}"),
         f"compile with {options}, or take {lost} out of require-archs",
         f"require-archs in {policy.source}",
+        subject=word,
+        asked=tuple(map(str, missing)),
     )
 
 
@@ -110,6 +113,8 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
             "compile the other modules for it, too, or take it out of require-gpus",
             f"require-gpus in {policy.source}",
             level=Level.WARNING,
+            subject="GPUs",
+            asked=tuple(hardly),
         )
     if not missing:
         return
@@ -128,6 +133,8 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
         + (f"served are {', '.join(served)}" if served else "nothing is served at all"),
         f"compile with {options}, or take it out of require-gpus",
         f"require-gpus in {policy.source}",
+        subject="GPUs",
+        asked=tuple(gpu_key(gpu) for gpu in missing),
     )
 
 
@@ -146,6 +153,8 @@ def _driver(policy: Policy, required: Required) -> Iterator[Problem]:
             f"driver {least} is the least to keep, but the {word} needs {floor}",
             f'build with an older toolkit, or write least-driver = "{floor}"',
             where,
+            subject="driver",
+            asked=(f"driver {floor}",),
         )
     elif floor is None and required.ptx_beyond:
         known = least.branch <= drivers.driver_branches()[-1]

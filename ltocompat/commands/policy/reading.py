@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 
-from ltocompat.commands.policy.ignores import read_ignores
+from ltocompat.commands.policy.exceptions import read_exceptions
 from ltocompat.commands.policy.key_list import ALIASES, names
 from ltocompat.commands.policy.keys import PolicyTable
 from ltocompat.commands.policy.values import NO_POLICY, Policy
@@ -23,7 +23,7 @@ from ltocompat.targets.text_file import OWN, PYPROJECT, own_tables
 from ltocompat.targets.versions.releases import exact_release
 
 _TABLES = ("targets", "promise", "audit")
-_FAIL_ON = {str(verdict): verdict for verdict in Verdict if verdict is not Verdict.OK}
+_FAIL_ON = {str(verdict): verdict for verdict in Verdict if verdict > Verdict.OK}
 
 
 def find_policy(where: str = ".") -> str | None:
@@ -86,7 +86,7 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         trial_links=trial,
         trial_releases=releases,
         trial_load=_trial_load(audit),
-        ignores=read_ignores(audit, today or _today()),
+        exceptions=read_exceptions(audit, today or _today()),
         allow_empty=_allow_empty(audit),
         variants=_patterns(audit, "variants") if "variants" in audit.values else None,
         provided_by=_provided_by(audit),

@@ -3,82 +3,124 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
+from ltocompat.commands.policy.extent import ANYTHING, ExtentPart, FindingExtent, gpu_key
+from ltocompat.commands.policy.fingerprint import key_of
 from ltocompat.commands.policy.mangled_names import source_name
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.target import DriverVersion, Gpu, Target
-from ltocompat.model.verdict import Finding, Verdict
+from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.model.words import first_of
 from ltocompat.packages.promise import Promise
 
-_ANY = "*"
+ANY = "*"
+"""A pattern of everything."""
 _MOST_NAMED = 3  # kernels that an ignore is not about
 
 
-class Ignore(Struct, frozen=True, kw_only=True):
-    """Findings that do not count for a while.
+class PolicyException(Struct, frozen=True, kw_only=True):
+    """Findings that do not count: for a while, or for good.
 
     Attributes:
         rule: ID of their rule.
         reason: why, for those who read it later.
-        expires: the last day on which it holds.
+        expires: the last day on which it holds; None: it is allowed for good.
         path: pattern (``*``, ``?``, ``[ab]``) of the artifact or of a file in it: of its whole
-            path or its name.
+            path, its name, or its place without versions: ``libx-cu12::pkg/libx.so``.
         target: pattern of the name of the deploy target.
         kernel: pattern of the names of kernels, mangled or in source: all kernels of all modules
             of a finding have to match.
+        about: pattern of the subject of findings.
+        route: ``load``, ``link``, or empty where modules have one way only; None for any.
+        gpus: the GPUs, as extents name them; None for any.
+        verdict: the worst that it forgives.
+        modules: the most modules that it forgives; 0: an artifact as a whole; None: any number.
+        asks: the newest versions, or the names, that it forgives.
         key: where it stands in its file: ``audit.ignore[0]``.
     """
 
     rule: str
     reason: str
-    expires: dt.date
-    path: str = "*"
-    target: str = "*"
-    kernel: str = _ANY
+    expires: dt.date | None = None
+    path: str = ANY
+    target: str = ANY
+    kernel: str = ANY
+    about: str = ANY
+    route: str | None = None
+    gpus: tuple[str, ...] | None = None
+    verdict: Verdict = Verdict.FAIL
+    modules: int | None = None
+    asks: tuple[str, ...] = (ANYTHING,)
     key: str = ""
 
     @property
     def by_kernel(self) -> bool:
         """Whether it is limited to some kernels."""
-        return self.kernel != _ANY
+        return self.kernel != ANY
 
-    def covers(self, path: str, target: str, finding: Finding) -> bool:
-        """Whether it is about a finding on an artifact, and about all of it."""
-        if not self.concerns(path, target, finding):
+    @property
+    def extent(self) -> FindingExtent:
+        """The most that it forgives."""
+        return tuple(ExtentPart(self.verdict, self.modules, asked) for asked in self.asks)
+
+    @property
+    def narrowness(self) -> tuple[tuple[bool, int], ...]:
+        """What it is limited to, the more the greater: files first, then subjects, then where."""
+        of_gpus = (self.gpus is not None, -len(self.gpus or ()))
+        patterns = (self.path, self.about, self.kernel, self.target)
+        return (*map(_literal, patterns), of_gpus, (self.route is not None, 0))
+
+    @property
+    def why(self) -> str:
+        """Why findings do not count, as one phrase."""
+        until = "allowed" if self.expires is None else f"ignored until {self.expires}"
+        return f"{until} ({self.reason})"
+
+    def concerns(self, result: Result, finding: Finding) -> bool:
+        """Whether it is about a finding of a result, whatever its kernels and its extent."""
+        if finding.rule != self.rule or not fnmatchcase(result.target.name, self.target):
             return False
-        return not self.by_kernel or (finding.all_kernels and not self._others(finding))
-
-    def beyond(self, finding: Finding) -> str:
-        """What of a finding it is not about, as a clause."""
-        others = self._others(finding)
-        if not others:
-            return "some of its modules show no kernels, or not all of them"
-        return f"there is {first_of(others, _MOST_NAMED)}"
-
-    def _others(self, finding: Finding) -> list[str]:
-        """Kernels that it is not about, as far as they are known."""
-        return [name for name in finding.kernels if not _is_kernel(name, self.kernel)]
-
-    def concerns(self, path: str, target: str, finding: Finding) -> bool:
-        """Whether it is about a finding on an artifact, whatever its kernels."""
-        if finding.rule != self.rule or not fnmatchcase(target, self.target):
+        if self.gpus is not None and gpu_key(result.gpu) not in self.gpus:
+            return False
+        key = key_of(result, finding)
+        if self.route not in (None, key.route) or not fnmatchcase(key.subject, self.about):
             return False
         members = finding.example.members if finding.example else ()
-        names = [name.replace("\\", "/") for name in (path, *members)]
-        return any(
-            fnmatchcase(name, self.path) or fnmatchcase(name.rsplit("/", 1)[-1], self.path)
-            for name in names
-        )
+        paths = [path.replace("\\", "/") for path in (result.path, *members)]
+        names = [*paths, *(path.rsplit("/", 1)[-1] for path in paths)]
+        return any(fnmatchcase(name, self.path) for name in (*names, key.place))
+
+    def beyond_kernels(self, finding: Finding) -> str:
+        """What of a finding it is not about for its kernels, as a clause; empty for nothing."""
+        if not self.by_kernel:
+            return ""
+        others = [name for name in finding.kernels if not _is_kernel(name, self.kernel)]
+        if others:
+            return f"there is {first_of(others, _MOST_NAMED)}"
+        unread = "some of its modules show no kernels, or not all of them"
+        return "" if finding.all_kernels else unread
 
     def __str__(self) -> str:
-        where = "" if self.path == "*" else f" in {self.path}"
-        on = "" if self.target == "*" else f" on {self.target}"
+        where = "" if self.path == ANY else f" in {self.path}"
+        on = "" if self.target == ANY else f" on {self.target}"
+        gpus = f" ({', '.join(self.gpus)})" if self.gpus else ""
         kernels = f" for kernels {self.kernel}" if self.by_kernel else ""
-        return f"{self.key} ({self.rule}{where}{on}{kernels})"
+        return f"{self.key} ({self.rule}{where}{on}{gpus}{kernels})"
+
+
+_TOKEN = re.compile(r"\[[*?[]\]|\[[^\]]+\]|.", re.DOTALL)
+_WILD = re.compile(r"[*?]|\[(?![*?[]\]).+\]", re.DOTALL)
+
+
+def _literal(pattern: str) -> tuple[bool, int]:
+    """How much of a pattern is literal: whether all of it is, and how many characters."""
+    tokens = _TOKEN.findall(pattern)
+    wild = sum(_WILD.fullmatch(token) is not None for token in tokens)
+    return not wild, len(tokens) - wild
 
 
 def _is_kernel(name: str, pattern: str) -> bool:
@@ -102,8 +144,8 @@ class Policy(Struct, frozen=True, kw_only=True):
         trial_releases: only these of those that the targets name; empty for all of them.
         trial_load: the driver of the machine that audits is asked.
         here: that machine, on which loading is judged then; None where it is not asked.
-        ignores: what does not count.
-        allow_empty: what has no device code passes, and so does no file at all.
+        exceptions: what does not count, for a while or for good.
+        allow_empty: what has no device code passes.
         variants: patterns of files of a package of which its loader opens one; None: those that
             are found.
         provided_by: patterns of library files that a dependency brings, by its normalized name.
@@ -121,7 +163,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     trial_releases: tuple[Release, ...] = ()
     trial_load: bool = False
     here: Target | None = None
-    ignores: tuple[Ignore, ...] = ()
+    exceptions: tuple[PolicyException, ...] = ()
     allow_empty: bool = False
     variants: tuple[str, ...] | None = None
     provided_by: tuple[tuple[str, tuple[str, ...]], ...] = ()

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote, urlsplit
 
-from msgspec import Struct
-
 from ltocompat.commands.survey.distribution import Distribution
 from ltocompat.commands.survey.http import (
     MOST_LIST,
@@ -17,6 +15,7 @@ from ltocompat.commands.survey.http import (
     Traffic,
     without_credentials,
 )
+from ltocompat.commands.survey.options import Choice
 from ltocompat.model.errors import UsageError
 from ltocompat.packages.index_answers import (
     ACCEPTED,
@@ -27,28 +26,6 @@ from ltocompat.packages.index_answers import (
 from ltocompat.packages.requested import Requested
 from ltocompat.packages.values import normalized
 from ltocompat.packages.wheel_name import WheelName
-
-
-class Choice(Struct, frozen=True):
-    """Which files of a project are surveyed.
-
-    Attributes:
-        releases: how many releases, newest first.
-        platforms: patterns of platform tags (``manylinux*x86_64``, ``win_amd64``); none: all.
-        every_python: the wheels for every Python; else those for the newest one of a platform.
-    """
-
-    releases: int = 1
-    platforms: tuple[str, ...] = ()
-    every_python: bool = False
-
-    def takes(self, platforms: Sequence[str]) -> bool:
-        """Whether a wheel for these platforms is surveyed."""
-        return not self.platforms or any(
-            fnmatch.fnmatchcase(platform, pattern)
-            for platform in platforms
-            for pattern in self.platforms
-        )
 
 
 class Index:

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from ltocompat.commands.survey.answer_values import SurveyReport
 from ltocompat.commands.survey.answers import ANSWERS
 from ltocompat.commands.survey.dataset import Dataset
+from ltocompat.commands.survey.options import ReportOptions
 from ltocompat.commands.survey.survey_rows import SurveyRows
-
-
-class ReportOptions(Struct, frozen=True):
-    """Which survey to tell of.
-
-    Attributes:
-        folder: of its dataset.
-    """
-
-    folder: str
 
 
 def run(options: ReportOptions) -> Iterator[SurveyReport]:

@@ -14,47 +14,14 @@ from ltocompat.commands.survey.distribution import Distribution
 from ltocompat.commands.survey.engine import Engine, engine, require_tls
 from ltocompat.commands.survey.facts_version import facts_version
 from ltocompat.commands.survey.http import Http, without_credentials
-from ltocompat.commands.survey.index import Choice
+from ltocompat.commands.survey.options import RunOptions
 from ltocompat.commands.survey.sources import CONNECTIONS, Sources, Unlisted, is_index
 from ltocompat.commands.survey.sums import sha256_of_path
 from ltocompat.commands.survey.tables import ErrorRow, Surveyed
-from ltocompat.commands.survey.task import LIMIT_BYTES, TaskOptions
+from ltocompat.commands.survey.task import TaskOptions
 from ltocompat.model.failure import Failure, Note
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.packages.index_settings import IndexSettings
 from ltocompat.targets import parse
-
-
-class RunOptions(Struct, frozen=True):
-    """What to survey.
-
-    Attributes:
-        sources: folders of packages, packages, lists of requirements, addresses of indexes.
-        folder: of the dataset.
-        targets: spellings of deploy targets; none: the default ones of each package's platforms.
-        choice: which files of a project are surveyed.
-        match: a pattern of the names in an index; None for all.
-        limit_bytes: the largest package that is fetched or read.
-        jobs: how many worker processes; None: one a core; 1: this process alone.
-        scheduler: address of a cluster; None: workers of our own.
-        dashboard: show Dask's dashboard.
-        append: the dataset may be one of another question.
-        cache: keep rows, and use those that are kept.
-        limits: what reading one package may cost.
-    """
-
-    sources: tuple[str, ...]
-    folder: str
-    targets: tuple[str, ...] = ()
-    choice: Choice = field(default_factory=Choice)
-    match: str | None = None
-    limit_bytes: int = LIMIT_BYTES
-    jobs: int | None = None
-    scheduler: str | None = None
-    dashboard: bool = False
-    append: bool = False
-    cache: bool = True
-    limits: Limits = DEFAULT_LIMITS
 
 
 class Tally(Struct):

@@ -13,7 +13,8 @@ from msgspec import Struct, field
 
 from ltocompat.commands.survey.distribution import Distribution
 from ltocompat.commands.survey.http import FetchFailed, Http
-from ltocompat.commands.survey.index import Choice, Index
+from ltocompat.commands.survey.index import Index
+from ltocompat.commands.survey.options import Choice
 from ltocompat.commands.survey.sums import sha256_of_path
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.packages.requested import Requested, read_list
@@ -93,7 +94,13 @@ class Sources(Struct):
                 indexes = [Index(url, self.http) for url in self.indexes]
                 yield from largest_first(self._of_projects(read_list(source), indexes))
             else:
-                yield from of_folder(source)
+                found = False
+                for distribution in of_folder(source):
+                    found = True
+                    yield distribution
+                if not found:
+                    reason = f"it holds no package ({', '.join(_PACKAGES)}); fetch some first"
+                    self.unlisted.append(Unlisted(source, None, reason, passing=True))
 
     def _projects(self, index: Index) -> Iterator[Requested]:
         try:

@@ -23,18 +23,16 @@ from ltocompat.commands.survey.distribution import Distribution, Measures
 from ltocompat.commands.survey.facts_version import facts_version
 from ltocompat.commands.survey.fetch import remote_members, remote_metadata
 from ltocompat.commands.survey.http import FetchFailed, Http, Traffic
+from ltocompat.commands.survey.options import LIMIT_BYTES
 from ltocompat.commands.survey.rows import RowMaker
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.errors import LimitExceeded, LtocompatError
-from ltocompat.model.limits import DEFAULT_LIMITS, GIB, Budget, Limits
+from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.packages.index_settings import IndexSettings
 from ltocompat.packages.metadata import CoreMetadata
 from ltocompat.packages.reading import package_in
 from ltocompat.packages.zip_members import may_hold_device_code, zip_members
-
-LIMIT_BYTES = 8 * GIB
-"""Bytes of one distribution, where nobody says otherwise."""
 
 
 class TaskOptions(Struct, frozen=True):

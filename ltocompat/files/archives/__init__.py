@@ -1,31 +1,28 @@
-"""Files that hold other files; one file for each format, which joins the tuple below."""
+"""Files that hold other files; one file for each format, loaded where a file may be of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Protocol
 
-from ltocompat.files.archives.archive import ArchiveFormat
-from ltocompat.files.archives.compressed import CompressedFormat
 from ltocompat.files.archives.member import Member
-from ltocompat.files.archives.tar import TarFormat
-from ltocompat.files.archives.zip import ZipFormat
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.first_bytes import BLOCK, is_ar, is_tar, may_be_zip, packing_of
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 
 
 class ContainerFormat(Protocol):
-    """How to recognise a container and walk its members."""
+    """Recognise a container, and walk its members."""
 
     def sniff(self, view: ByteView, budget: Budget, /) -> bool:
-        """Whether the bytes are such a container."""
+        """Return whether the bytes are such a container."""
 
     def members(
         self, view: ByteView, place: Place, wanted: Place, budget: Budget
     ) -> Iterator[Member | Skipped]:
-        """Its members in file order; broken ones as ``Skipped``.
+        """Yield its members in file order; broken ones as ``Skipped``.
 
         Those that have nothing to do with ``wanted`` may be left out, which saves unpacking them.
 
@@ -34,13 +31,27 @@ class ContainerFormat(Protocol):
         """
 
 
-# Zip comes last: it is also recognised by its end, behind anything.
-CONTAINERS: tuple[ContainerFormat, ...] = (
-    ArchiveFormat(),
-    TarFormat(),
-    CompressedFormat(),
-    ZipFormat(),
-)
+def _candidates(view: ByteView) -> Iterator[ContainerFormat]:
+    """Yield the formats that the bytes may be of; a new one is one file and one condition here.
+
+    Zip comes last: it is also recognised by its end, behind anything.
+    """
+    if is_ar(view):
+        from ltocompat.files.archives.archive import ArchiveFormat
+
+        yield ArchiveFormat()
+    if is_tar(view.peek(0, BLOCK)):
+        from ltocompat.files.archives.tar import TarFormat
+
+        yield TarFormat()
+    if packing_of(view) is not None:
+        from ltocompat.files.archives.compressed import CompressedFormat
+
+        yield CompressedFormat()
+    if may_be_zip(view):
+        from ltocompat.files.archives.zip import ZipFormat
+
+        yield ZipFormat()
 
 
 def container_of(view: ByteView, budget: Budget | None = None) -> ContainerFormat | None:
@@ -51,4 +62,4 @@ def container_of(view: ByteView, budget: Budget | None = None) -> ContainerForma
         budget: what looking at them may cost; None for the usual.
     """
     budget = budget or Budget()
-    return next((container for container in CONTAINERS if container.sniff(view, budget)), None)
+    return next((found for found in _candidates(view) if found.sniff(view, budget)), None)

@@ -12,14 +12,13 @@ from collections.abc import Iterator
 
 from ltocompat.files.archives.member import Member
 from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.first_bytes import AR_MAGIC, THIN_MAGIC, is_ar
 from ltocompat.files.regular import open_regular
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 
-_MAGIC = b"!<arch>\n"
-_THIN_MAGIC = b"!<thin>\n"
 _HEADER_SIZE = 60
 _HEADER_END = b"`\n"
 # Symbol tables and name tables of the GNU, COFF and BSD formats; they hold no code.
@@ -31,8 +30,8 @@ class ArchiveFormat:
     """Static archives, normal and thin."""
 
     def sniff(self, view: ByteView, _: Budget) -> bool:
-        """Whether this is a static archive."""
-        return view.peek(0, len(_MAGIC)) in (_MAGIC, _THIN_MAGIC)
+        """Return whether this is a static archive."""
+        return is_ar(view)
 
     def members(
         self, view: ByteView, place: Place, wanted: Place, budget: Budget
@@ -41,7 +40,7 @@ class ArchiveFormat:
         del wanted  # a view of a member costs nothing
         thin = is_thin(view)
         names = b""
-        position = len(_MAGIC)
+        position = len(AR_MAGIC)
         count = 0
         while position < view.size:
             budget.check_time()
@@ -73,8 +72,8 @@ class ArchiveFormat:
 
 
 def is_thin(view: ByteView) -> bool:
-    """Whether an archive only names its members, which lie beside it."""
-    return view.peek(0, len(_THIN_MAGIC)) == _THIN_MAGIC
+    """Return whether an archive only names its members, which lie beside it."""
+    return view.peek(0, len(THIN_MAGIC)) == THIN_MAGIC
 
 
 def _name_table(body: ByteView, budget: Budget) -> bytes:
@@ -130,7 +129,7 @@ def _thin_member(place: Place, name: str, budget: Budget) -> Member | Skipped:
     member = place.member(name)
     path = os.path.join(os.path.dirname(place.path), name)
     try:
-        # What comes through a pipe lies beside nothing.
+        # Bytes that come through a pipe lie beside nothing.
         if place.path == "-" or place.members:
             return Skipped(member, "a thin archive names it, but it is not a file beside it")
         source = _OpenedFile(open_regular(path))

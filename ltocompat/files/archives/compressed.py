@@ -9,36 +9,24 @@ from collections.abc import Iterator
 from ltocompat.files.archives import tar
 from ltocompat.files.archives.member import Member
 from ltocompat.files.archives.spool import Spool
-from ltocompat.files.archives.tar import BLOCK, is_header
-from ltocompat.files.archives.unpacking import (
-    GZIP_MAGIC,
-    XZ_MAGIC,
-    ZSTD_SKIPPABLE,
-    Input,
-    Packing,
-    Stream,
-    unpacked,
-)
+from ltocompat.files.archives.unpacking import Input, Stream, unpacked
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.codec import ZSTD_MAGIC
+from ltocompat.files.first_bytes import BLOCK, Packing, is_tar, packing_of
 from ltocompat.files.images.cubin_header import parse_header
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 
-# A stream begins with a block (the digits of pi) or is empty (the root of pi).
-_BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)")
 _SUFFIX = re.compile(r"\.(?:gz|bz2|xz|zst)$", re.IGNORECASE)
-_HEAD = 16
 
 
 class CompressedFormat:
     """One compressed stream, with an archive or a single file inside."""
 
     def sniff(self, view: ByteView, budget: Budget) -> bool:
-        """Whether this is a compressed file; single compressed cubins are images, no containers."""
-        packing = _packing(view)
+        """Return whether this is a compressed file; a single compressed cubin is an image."""
+        packing = packing_of(view)
         return packing is not None and not (packing is Packing.ZSTD and _holds_cubin(view, budget))
 
     def members(
@@ -46,9 +34,9 @@ class CompressedFormat:
     ) -> Iterator[Member | Skipped]:
         """The members of the archive, or the single file, named as the whole without its suffix."""
         source = Input(view)
-        stream = Stream(unpacked(source, _packing(view) or Packing.GZIP, budget))
+        stream = Stream(unpacked(source, packing_of(view) or Packing.GZIP, budget))
         try:
-            if is_header(stream.peek(BLOCK)):
+            if is_tar(stream.peek(BLOCK)):
                 yield from tar.walk(tar.Unpacked(stream, source), place, wanted, budget)
             else:
                 content = Spool().keep(stream.up_to(None), None)
@@ -59,21 +47,17 @@ class CompressedFormat:
             yield Skipped(place, str(error), view.size)
 
 
-def _packing(view: ByteView) -> Packing | None:
-    head = view.peek(0, _HEAD)
-    if head.startswith(GZIP_MAGIC):
-        return Packing.GZIP
-    if _BZIP2.match(head):
-        return Packing.BZIP2
-    if head.startswith(XZ_MAGIC):
-        return Packing.XZ
-    if head.startswith(ZSTD_MAGIC) or ZSTD_SKIPPABLE.match(head):
-        return Packing.ZSTD
-    return None
+def unpacked_head(view: ByteView, size: int, budget: Budget) -> bytes:
+    """The first ``size`` bytes of what a compressed stream holds, fewer where it ends.
+
+    Raises:
+        Malformed: it breaks off before, or is none.
+    """
+    return Stream(unpacked(Input(view), packing_of(view) or Packing.GZIP, budget)).peek(size)
 
 
 def _holds_cubin(view: ByteView, budget: Budget) -> bool:
-    """Whether its first frame is an image by itself."""
+    """Return whether its first frame is an image by itself."""
     try:
         parse_header(next(unpacked(Input(view), Packing.ZSTD, budget), b""))
     except Malformed:

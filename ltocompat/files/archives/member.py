@@ -30,7 +30,7 @@ class Member(Struct, frozen=True):
 
 
 def concerns(place: Place, wanted: Place) -> bool:
-    """Whether a member at ``place`` is asked for, whole or in part."""
+    """Return whether a member at ``place`` is asked for, whole or in part."""
     return place.contains(wanted) or wanted.contains(place)
 
 
@@ -133,7 +133,7 @@ class Names:
 
 
 def _leads_out(name: str) -> bool:
-    """Whether a path is absolute, or climbs above where it begins, on any system."""
+    """Return whether a path is absolute, or climbs above where it begins, on any system."""
     name = name.replace("\\", "/")
     if name.startswith("/") or _DRIVE.match(name):
         return True
@@ -141,5 +141,5 @@ def _leads_out(name: str) -> bool:
 
 
 def _key(name: str) -> int:
-    """Equal for names that unpack to the same path."""
+    """Return a number that is equal for names that unpack to the same path."""
     return hash(posixpath.normpath(name))

@@ -1,4 +1,4 @@
-"""Where unpacked members are kept while they are read: in memory, or in one nameless file."""
+"""Storage for unpacked members while they are read: memory, or one nameless file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from weakref import WeakSet
 
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.errors import Malformed
+from ltocompat.model.limits import MIB
+from ltocompat.model.place import Place
 
 # Modules that wait to be described keep the bytes of their members: a thousand of these at most.
 _IN_MEMORY = 64 << 10
+_LEAST_KEPT = 4 * MIB
+_MOST_KEPT = 512 * MIB
 
 
 class Spool:
@@ -24,7 +28,7 @@ class Spool:
 
     def __init__(self) -> None:
         self._file: _File | None = None
-        self._kept: WeakSet[_Kept] = WeakSet()
+        self._kept: WeakSet[_SpooledSource] = WeakSet()
 
     def keep(self, chunks: Iterator[bytes], size: int | None) -> ByteView:
         """The bytes of ``chunks``, which are at most ``size`` bytes in all (None: not known).
@@ -61,7 +65,7 @@ class Spool:
                 f"its bytes can't be kept in {where!r}: {error.strerror}; set TMPDIR to a folder "
                 "with more room"
             ) from error
-        source = _Kept(self._file, start, end)
+        source = _SpooledSource(self._file, start, end)
         self._kept.add(source)
         return ByteView(source, start, end - start)
 
@@ -90,7 +94,7 @@ class _File:
         os.close(self.descriptor)
 
 
-class _Kept(FileSource):
+class _SpooledSource(FileSource):
     """A stretch of the temporary file, which stays open with it."""
 
     __slots__ = ("__weakref__", "_file", "end", "start")
@@ -103,9 +107,9 @@ class _Kept(FileSource):
 
 
 def holds_alone(view: ByteView) -> bool:
-    """Whether a view is all of a member in a temporary file, which lives as long as the view."""
+    """Return whether a view is all of a member in a temporary file, which lives as long as it."""
     source = view.source
-    return isinstance(source, _Kept) and view.size == source.end - source.start
+    return isinstance(source, _SpooledSource) and view.size == source.end - source.start
 
 
 def _write(descriptor: int, data: bytes) -> int:
@@ -114,3 +118,34 @@ def _write(descriptor: int, data: bytes) -> int:
     while written < len(data):
         written += os.write(descriptor, memoryview(data)[written:])
     return written
+
+
+class MemberCache:
+    """Unpacked members of one file, in the temporary file that they were unpacked to.
+
+    Only members of ``_LEAST_KEPT`` bytes and more are kept, since smaller ones are unpacked again
+    in no time, and no more than ``_MOST_KEPT`` bytes of them: on some systems temporary files lie
+    in memory.
+    """
+
+    def __init__(self) -> None:
+        self._path: str | None = None
+        self._views: dict[Place, ByteView] = {}
+
+    def keep(self, place: Place, view: ByteView) -> None:
+        """Keep a member; those of another file are let go."""
+        if place.path != self._path:
+            self._path = place.path
+            self._views.clear()
+        if view.size >= _LEAST_KEPT and holds_alone(view):
+            kept = sum(other.size for other in self._views.values())
+            if kept + view.size <= _MOST_KEPT:
+                self._views[place] = view
+
+    def around(self, place: Place) -> tuple[Place, ByteView] | None:
+        """The kept member that a place is, or lies in; None where it was not kept."""
+        for depth in range(len(place.members), 0, -1):
+            at = Place(place.path, place.members[:depth])
+            if at in self._views:
+                return at, self._views[at]
+        return None

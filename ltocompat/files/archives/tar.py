@@ -21,22 +21,20 @@ from ltocompat.files.archives.member import Member, Names, concerns
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.archives.unpacking import Input, Stream
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.first_bytes import BLOCK, checksum_holds, is_tar
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.place import Place
 
-BLOCK = 512
-
 _USTAR = b"ustar\x00"
 _SPARSE = "GNU.sparse"
 _USED = (b"path", b"size", b"linkpath", b"GNU.sparse.name")
-_ASCII = bytes(range(128))
 _RECORD = re.compile(rb"(\d{1,20}) ")
 
 
 class _TarHeader(Struct, frozen=True):
-    """What one header says.
+    """The fields of one header.
 
     Attributes:
         name: as stored; other encodings are kept as surrogates.
@@ -55,7 +53,7 @@ class _TarHeader(Struct, frozen=True):
     more: bool = False
 
     def changed(self, records: Mapping[str, str]) -> _TarHeader:
-        """The same with what extended headers say.
+        """Return this header with the values of extended headers.
 
         Raises:
             Malformed: a size in them is no number.
@@ -75,18 +73,13 @@ class _TarHeader(Struct, frozen=True):
         )
 
 
-def is_header(block: bytes) -> bool:
-    """Whether a block can begin an archive: it is marked as ustar, or its checksum is right."""
-    return len(block) == BLOCK and (block[257:262] == b"ustar" or _checksum_holds(block))
-
-
 def parse(block: bytes) -> _TarHeader:
     """Read one header.
 
     Raises:
         Malformed: its checksum is wrong, or a number is none.
     """
-    if not _checksum_holds(block):
+    if not checksum_holds(block):
         raise Malformed("the checksum of a member header is wrong")
     name = _text(block[:100])
     if block[257:263] == _USTAR and block[345]:
@@ -103,12 +96,12 @@ def parse(block: bytes) -> _TarHeader:
 
 
 def _is_continued(block: bytes) -> bool:
-    """Whether another block with a list of zeros follows this one (GNU)."""
+    """Return whether another block with a list of zeros follows this one (GNU)."""
     return len(block) == BLOCK and block[504] != 0
 
 
 def _pax_records(data: bytes) -> dict[str, str]:
-    """Those records ``length key=value`` of an extended header that matter here.
+    """The used records ``length key=value`` of an extended header.
 
     Raises:
         Malformed: their lengths don't add up.
@@ -143,17 +136,6 @@ def _pax_record(data: bytes, position: int) -> tuple[bytes, bytes, int]:
 def _long_name(data: bytes) -> str:
     """The name in a GNU long name header."""
     return _text(data)
-
-
-def _checksum_holds(block: bytes) -> bool:
-    """The sum of its bytes, with blanks for this field; old writers add signed bytes."""
-    field = block[148:156].strip(b" \0")
-    if not field or not field.isdigit() or b"8" in field or b"9" in field:
-        return False
-    blank = block[:148] + b" " * 8 + block[156:]
-    total = sum(blank)
-    wanted = int(field, 8)
-    return wanted in (total, total - 256 * len(blank.translate(None, _ASCII)))
 
 
 def _number(field: bytes) -> int:
@@ -205,15 +187,15 @@ class Tape(Protocol):
 
     @property
     def position(self) -> int:
-        """How far the stored bytes have been read."""
+        """Number of stored bytes that have been read."""
 
 
 class TarFormat:
     """Tar archives that are not compressed; members are viewed in place."""
 
     def sniff(self, view: ByteView, _: Budget) -> bool:
-        """Whether this is a tar archive."""
-        return is_header(view.peek(0, BLOCK))
+        """Return whether this is a tar archive."""
+        return is_tar(view.peek(0, BLOCK))
 
     def members(
         self, view: ByteView, place: Place, wanted: Place, budget: Budget
@@ -259,7 +241,7 @@ class Unpacked:
 
     @property
     def position(self) -> int:
-        """As far as the decompressor has read."""
+        """Number of stored bytes that the decompressor has read."""
         return self._stored.position
 
     def read(self, size: int) -> bytes:
@@ -392,7 +374,7 @@ class _TarWalk:
 
 
 def _behind(tape: Tape, place: Place, budget: Budget) -> Iterator[Skipped]:
-    """What lies behind the end; writers fill up with zeros."""
+    """Report bytes behind the end, other than the zeros that writers fill up with."""
     zeros = other = 0
     while data := tape.read(MIB):
         budget.check_time()

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from enum import Enum, auto
 from typing import IO, Protocol, cast
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import ZSTD_MAGIC, zstd_frame
+from ltocompat.files.first_bytes import (
+    BZIP2_MAGIC,
+    GZIP_MAGIC,
+    XZ_MAGIC,
+    ZSTD_SKIPPABLE,
+    Packing,
+)
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import WORK, Budget
 
 _READ = 64 << 10
 # Larger ones come as fresh pages from the system each time.
 _STEP = 256 << 10
-GZIP_MAGIC = b"\x1f\x8b\x08"
-BZIP2_MAGIC = b"BZh"
-XZ_MAGIC = b"\xfd7zXZ\0"
-# Frames for the user's own data, which some writers put in front (RFC 8878, 3.1.2).
-ZSTD_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 
-# What CPython's zlib takes as a format: a gzip member, or deflate with nothing around it.
+# Formats for CPython's zlib: a gzip member, or deflate with nothing around it.
 _WBITS_GZIP = 31
 _WBITS_RAW = -15
-
-
-class Packing(Enum):
-    """How bytes were compressed."""
-
-    DEFLATE = auto()
-    GZIP = auto()
-    BZIP2 = auto()
-    XZ = auto()
-    ZIP_LZMA = auto()
-    ZSTD = auto()
 
 
 class Input:
@@ -76,7 +65,7 @@ class _Decoder(Protocol):
 
 
 class _Zlib:
-    """The same for ``zlib``."""
+    """An adapter that gives ``zlib`` the interface of the other decompressors."""
 
     def __init__(self, wbits: int) -> None:
         import zlib
@@ -123,7 +112,7 @@ def _streams(
 
 
 def _skip_zeros(source: Input, budget: Budget) -> bool:
-    """Move on to the next byte that is not zero; whether there is one."""
+    """Move on to the next byte that is not zero; return whether there is one."""
     while data := source.read():
         budget.check_time()
         left = data.lstrip(b"\0")

@@ -22,8 +22,9 @@ from msgspec import Struct
 
 from ltocompat.files.archives.member import Member, Names, concerns
 from ltocompat.files.archives.spool import Spool
-from ltocompat.files.archives.unpacking import Input, Packing, Stream, inflated, unpacked
+from ltocompat.files.archives.unpacking import Input, Stream, inflated, unpacked
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.first_bytes import Packing, may_be_zip
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import MIB, Budget
@@ -49,7 +50,7 @@ _UNIX = 3
 
 
 class _End(Struct, frozen=True):
-    """Where the directory lies.
+    """The end record: position and size of the directory.
 
     Attributes:
         start: offset of its first record.
@@ -94,7 +95,7 @@ class ZipEntry(Struct, frozen=True):
 
     @property
     def encrypted(self) -> bool:
-        """Whether a password is needed."""
+        """Return whether a password is needed."""
         return bool(self.flags & _ENCRYPTED)
 
 
@@ -126,7 +127,7 @@ def find_end(view: ByteView) -> _End:
 
 
 def _is_whole(view: ByteView) -> bool:
-    """Whether the file ends as a zip ends, down to the last byte."""
+    """Return whether the file ends as a zip ends, down to the last byte."""
     try:
         end = find_end(view)
     except Malformed:
@@ -236,8 +237,6 @@ _METHODS = {
     14: Packing.ZIP_LZMA,
     93: Packing.ZSTD,
 }
-# What begins as a program or as a fatbin is one, whatever its payload ends with.
-_NO_ARCHIVES = (b"\x7fEL", b"MZ", b"\x50\xed\x55\xba")
 # Members of so many bytes are inflated at once; a thousand may be kept, as ``Spool`` says.
 _SMALL = 64 << 10
 # Descriptors of members (24 bytes) and alignment; no device code is as short.
@@ -249,11 +248,9 @@ class ZipFormat:
     """Zip archives; stored members are viewed in place."""
 
     def sniff(self, view: ByteView, _: Budget) -> bool:
-        """Whether this is a zip; one behind other bytes is recognised, too."""
-        head = view.peek(0, 4)
-        if head in (LOCAL_MAGIC, _END_MAGIC):
-            return True
-        return not head.startswith(_NO_ARCHIVES) and _is_whole(view)
+        """Return whether this is a zip; one behind other bytes is recognised, too."""
+        first = view.peek(0, 4) in (LOCAL_MAGIC, _END_MAGIC)
+        return first or (may_be_zip(view) and _is_whole(view))
 
     def members(
         self, view: ByteView, place: Place, wanted: Place, budget: Budget
@@ -439,7 +436,7 @@ class _Checked:
 
 
 def _contradictions(entry: ZipEntry, size: int, stream: Stream, source: Input) -> list[str]:
-    """Where the size of a member is not what was said; zipfile says nothing of it."""
+    """Report members whose size differs from the stated one, which zipfile does not."""
     if size < entry.unpacked:
         return [f"it unpacks to {size} bytes, not to the {entry.unpacked} that it says"]
     try:

@@ -1,4 +1,4 @@
-"""Where images lie in a file: fatbin regions, and images without any fatbin around them."""
+"""Stored images of a file: in fatbin regions, or without any fatbin around them."""
 
 from __future__ import annotations
 

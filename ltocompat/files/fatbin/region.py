@@ -106,7 +106,7 @@ class FatbinEntry(Struct, frozen=True):
 
     @property
     def end(self) -> int:
-        """Where the next entry begins."""
+        """Offset of the next entry."""
         return self.offset + self.fields.header_size + self.fields.payload_size
 
 
@@ -220,7 +220,7 @@ def _options(header: bytes, fields: EntryHeader) -> str | None:
 
 
 def _lists_family(header: bytes, fields: EntryHeader) -> bool | None:
-    """What the attributes say that stand in place of options, as ``StoredImage`` has it."""
+    """Read ``StoredImage.lists_family`` from the attributes that stand in place of options."""
     at = fields.options_offset
     if not fields.flags & _FLAG_COMPAT_BLOB or not at or at + _OPTIONS.size > len(header):
         return None
@@ -230,7 +230,7 @@ def _lists_family(header: bytes, fields: EntryHeader) -> bool | None:
 
 @functools.lru_cache(maxsize=1024)  # a library has a few dozen
 def _has_family(attributes: bytes) -> bool:
-    """Whether one lists architectures of the family; they are laid out as those of cubins."""
+    """Return whether an attribute lists architectures of the family, laid out as in cubins."""
     position = 1
     while position + _ATTRIBUTE.size <= len(attributes):
         form, number, size = _ATTRIBUTE.unpack_from(attributes, position)
@@ -241,7 +241,7 @@ def _has_family(attributes: bytes) -> bool:
 
 
 class _Traits(Struct, frozen=True):
-    """What an entry's kind, flags and architecture number say; a library has a few dozen."""
+    """Facts from the kind, flags and architecture number of an entry; a library has a few dozen."""
 
     kind: ImageKind
     compression: Compression
@@ -295,7 +295,7 @@ def _problems(number: int, flags: int, sm: int, compression: Compression) -> Ite
 
 
 def _problems_of_sizes(fields: EntryHeader, compression: Compression) -> tuple[str, ...]:
-    """The same about the sizes in a header."""
+    """Yield problems of the sizes in a header."""
     found: tuple[str, ...] = ()
     unpacked = compression is Compression.NONE
     if unpacked and (fields.compressed_size or fields.decoded_size):

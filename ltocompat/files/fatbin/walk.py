@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,11 +19,13 @@ from ltocompat.files.fatbin.stored_table import StoredImageTable
 from ltocompat.files.images import cubin, ltoir
 from ltocompat.files.images.cubin_header import HEAD_SIZE, parse_header
 from ltocompat.files.images.cubin_header import NEEDLE as CUBIN_NEEDLE
-from ltocompat.files.objects import ObjectFile
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Compression, ImageKind, Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
+
+if TYPE_CHECKING:
+    from ltocompat.files.objects.host_file import ObjectFile
 
 
 def _cubin_image(view: ByteView, place: Place, section: str | None, budget: Budget) -> StoredImage:
@@ -87,7 +90,7 @@ _PIECE = 1 << 20
 
 
 class _Accounting:
-    """What of the fatbin sections was covered so far; cover in file order.
+    """An account of the covered parts of the fatbin sections; cover in file order.
 
     A file that begins like a region and has no host around it counts as one such section.
     """
@@ -177,7 +180,7 @@ class _Scanner:
             yield hit
 
     def _adjacent(self) -> _Hit | None:
-        """What follows with nothing but padding between: found without a scan."""
+        """Find the next region behind mere padding, without a scan."""
         head = self._view.peek(self._position, _PADDING + _OVERLAP + 1)
         found = head.lstrip(b"\0")
         for needle in _NEEDLES:
@@ -206,7 +209,7 @@ class _Scanner:
 
 
 class _Reading(Struct, frozen=True):
-    """What came of one region.
+    """The result of reading one region.
 
     Attributes:
         walked: end of the entries that were understood (file offset); the scan goes on there.
@@ -257,12 +260,12 @@ class FatbinWalk:
 
     @property
     def position(self) -> int:
-        """How far the walk has come, bytes."""
+        """Offset that the walk has reached, bytes."""
         return self._scanner.position
 
     @property
     def covered(self) -> list[tuple[int, int]]:
-        """What was accounted for, from offset to offset."""
+        """Covered stretches, from offset to offset."""
         return self._accounting.covered
 
     def __iter__(self) -> Iterator[StoredModule | Skipped]:
@@ -274,7 +277,7 @@ class FatbinWalk:
             yield from self.gaps()
 
     def until(self, stop: int) -> Iterator[StoredModule | Skipped]:
-        """What begins in front of ``stop``, from where the walk has come to.
+        """Yield what begins before ``stop``, from the current position on.
 
         Raises:
             LimitExceeded: the time for this file is used up.
@@ -285,14 +288,14 @@ class FatbinWalk:
             self._budget.check_time()
             yield from self._at(hit)
 
-    def go_on(self, position: int, covered: Iterable[tuple[int, int]]) -> None:
+    def resume(self, position: int, covered: Iterable[tuple[int, int]]) -> None:
         """Leave out what another walk has read up to ``position``, and accounted for."""
         self._scanner.skip_to(position)
         for start, end in covered:
             self._accounting.cover(start, end)
 
     def rest(self, error: LimitExceeded) -> Skipped:
-        """What is left of the file once a limit was hit."""
+        """Report the rest of the file as skipped once a limit was hit."""
         left = self._view.size - self.position
         return Skipped(self._place, f"the rest is not read: {error}", left, error.limit)
 
@@ -348,7 +351,7 @@ class FatbinWalk:
         images = [read.images]
         size = read.walked - offset
         for part in self._prelinked.get(offset, ()):
-            # What is unread there is said when the walk gets there.
+            # Unread bytes there are reported when the walk gets there.
             prelinked = self._read_region(part, self._section(part))
             images.append(prelinked.images)
             size += prelinked.walked - part
@@ -389,7 +392,7 @@ class FatbinWalk:
         return _Reading(walked, known, images.few_as_tuple(), unread, without_entries)
 
     def _among_instructions(self, offset: int) -> bool:
-        """Whether what looks like a region is a constant in code that writes or compares magics.
+        """Return whether a seeming region is a constant in code that writes or compares magics.
 
         Such a constant may lie anywhere; a region is aligned, or a wrapper points at it.
         """

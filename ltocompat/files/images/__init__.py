@@ -1,1 +1,1 @@
-"""What one image says of itself: one file for each kind; no file here knows a table of releases."""
+"""Readers of single images, one file for each kind; no file here knows a table of releases."""

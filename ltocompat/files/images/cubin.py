@@ -13,24 +13,18 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from ltocompat.files import elf_layout
 from ltocompat.files.byteview import ByteView, occurrences
+from ltocompat.files.elf_layout import SHT_NOBITS, SHT_STRTAB, SHT_SYMTAB, STT_FUNC, SYMBOL_64
 from ltocompat.files.images.cubin_header import HEAD_SIZE, CubinHeader, parse_header
 from ltocompat.files.images.cubin_notes import Notes
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import Budget
 
-# sh_name, sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info, sh_addralign,
-# sh_entsize
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
-
-_SHT_NOBITS = 8
-_SHT_SYMTAB = 2
-_SHT_STRTAB = 3
+_SECTION = struct.Struct(f"<{elf_layout.SECTION[64]}")
 _SHT_NV_INFO = 0x70000000
 _SHT_NV_COMPAT = 0x70000086
-_STT_FUNC = 2
-_STO_ENTRY = 0x10
+STO_ENTRY = 0x10
 # A record of ``.nv.info``: format, attribute, value.
 _RECORD = struct.Struct("<BBH")
 _RECORDS_A_LOOK = 1024
@@ -91,7 +85,7 @@ class Cubin(Struct, frozen=True):
     @property
     def extent(self) -> int:
         """Size in bytes: up to the end of its last table or section, where cuobjdump cuts it."""
-        ends = (s.offset + s.size for s in self.sections if s.type not in (0, _SHT_NOBITS))
+        ends = (s.offset + s.size for s in self.sections if s.type not in (0, SHT_NOBITS))
         return max(self.header.extent, *ends, 0)
 
     @property
@@ -101,7 +95,7 @@ class Cubin(Struct, frozen=True):
 
     def _table_problem(self) -> str | None:
         names = self.sections[self.header.names_index]
-        if (names.type, names.name) != (_SHT_STRTAB, ".shstrtab"):
+        if (names.type, names.name) != (SHT_STRTAB, ".shstrtab"):
             return "the section headers of the cubin do not name their string table .shstrtab"
         note = self.header.note_index
         named = self.sections[note:] if note == _ALL_BITS else self.sections[note : note + 1]
@@ -114,7 +108,7 @@ class Cubin(Struct, frozen=True):
 
     @property
     def debug(self) -> bool:
-        """Whether it carries device debug information (-G); line tables alone don't count."""
+        """Return whether it has device debug information (-G); line tables alone don't count."""
         return any(section.name == ".debug_info" for section in self.sections)
 
     def notes(self) -> Notes:
@@ -140,7 +134,7 @@ class Cubin(Struct, frozen=True):
         return frozenset(version for version in found if version is not None)
 
     def accelerated(self) -> bool:
-        """Whether it is for an ``a`` architecture, by ``.nv.compat`` (13.x) or the header."""
+        """Return whether it is for an ``a`` architecture, by ``.nv.compat`` (13.x) or header."""
         if self.header.arch.suffix:
             return True
         return any(
@@ -158,14 +152,14 @@ class Cubin(Struct, frozen=True):
         return tuple(name for name, _ in self.kernel_sizes())
 
     def kernel_sizes(self) -> tuple[tuple[str, int], ...]:
-        """The same, each with the size of its code in bytes."""
+        """The kernels by name, each with the size of its code in bytes."""
         found: list[tuple[str, int]] = []
         tables = [(s.type, s.offset, s.size, s.link) for s in self.budget.timed(self.sections)]
         for names, rows in _symbol_tables(self.view, tables, self.budget):
             found += [
                 (names.at(name), size)
-                for name, info, other, _, _, size in self.budget.timed(_SYMBOL.iter_unpack(rows))
-                if info & 0xF == _STT_FUNC and other & _STO_ENTRY
+                for name, info, other, _, _, size in self.budget.timed(SYMBOL_64.iter_unpack(rows))
+                if info & 0xF == STT_FUNC and other & STO_ENTRY
             ]
         return tuple(found)
 
@@ -207,8 +201,8 @@ def first_kernel(view: ByteView, budget: Budget, size: int | None = None) -> str
         if found is None:
             kernels = (
                 names.at(name)
-                for name, info, other, *_ in budget.timed(_SYMBOL.iter_unpack(rows))
-                if info & 0xF == _STT_FUNC and other & _STO_ENTRY
+                for name, info, other, *_ in budget.timed(SYMBOL_64.iter_unpack(rows))
+                if info & 0xF == STT_FUNC and other & STO_ENTRY
             )
             found = next(kernels, None)
     return found
@@ -239,10 +233,10 @@ def _symbol_tables(
         budget: account of the file that it belongs to.
     """
     for kind, offset, size, link in budget.timed(sections, every=1):
-        if kind == _SHT_SYMTAB and link < len(sections):
+        if kind == SHT_SYMTAB and link < len(sections):
             names = NameTable(view.read(*sections[link][1:3]), budget)
             rows = view.read(offset, size)
-            yield names, rows[: len(rows) // _SYMBOL.size * _SYMBOL.size]
+            yield names, rows[: len(rows) // SYMBOL_64.size * SYMBOL_64.size]
 
 
 def early_api_versions(data: bytes) -> frozenset[int] | None:

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from ltocompat.files.elf_layout import EM_CUDA, ET_EXEC, ET_REL, HEADER, MAGIC
 from ltocompat.model.arch import SmArch, shared_arch
 from ltocompat.model.errors import Malformed
 
-NEEDLE = b"\x7fELF\x02\x01\x01"
+NEEDLE = MAGIC + b"\x02\x01\x01"
 HEAD_SIZE = 64
-MACHINE = 190
 
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_HEADER = struct.Struct(f"<16s{HEADER[64]}")
 _SECTION_HEADER = 64
 _PROGRAM_HEADER = 56
 _OS_ABI = 7
@@ -27,8 +27,6 @@ _IDENT_PADDING = slice(9, 16)
 
 _GENERATION = {7: 1, 8: 2}
 _OS_ABI_OF = {1: 0x33, 2: 0x41}
-_ET_REL = 1
-_ET_EXEC = 2
 # Compilers and linkers write the section headers last, and their names into section 1. An assembler
 # that made some cubins of libcublasLt and libcupti writes them first.
 _NAMES_OF_COMPILERS = 1
@@ -87,7 +85,7 @@ class _Fields(NamedTuple):
 
     @property
     def tables_end(self) -> int:
-        """Where the last table ends: sections, or the program headers behind them."""
+        """End of the last table: sections, or the program headers behind them."""
         end = self.sections_end if self.shnum else 0
         programs_end = self.phoff + self.phentsize * self.phnum if self.phnum else 0
         return max(HEAD_SIZE, end, programs_end)
@@ -136,11 +134,11 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
         raise Malformed("a cubin does not begin with a 64-bit little-endian ELF header")
     generation = _GENERATION.get(head[_ABI_VERSION], 0)
     fields = tuple.__new__(_Fields, (*_HEADER.unpack_from(head), generation))
-    if fields.machine != MACHINE:
+    if fields.machine != EM_CUDA:
         raise Malformed(
-            f"an ELF file for machine {fields.machine} is no cubin, which is for {MACHINE}"
+            f"an ELF file for machine {fields.machine} is no cubin, which is for {EM_CUDA}"
         )
-    if fields.type not in (_ET_REL, _ET_EXEC):
+    if fields.type not in (ET_REL, ET_EXEC):
         raise Malformed(
             f"a cubin is relocatable or executable; this one is of ELF type {fields.type}"
         )
@@ -150,7 +148,7 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
         shared_arch(fields.real, "a" if fields.accelerated else ""),
         fields.virtual or None if first else None,
         fields.version if first and fields.version in _TOOLKITS_1 else None,
-        fields.type == _ET_REL,
+        fields.type == ET_REL,
         (fields.shoff, fields.shentsize, fields.shnum),
         fields.shstrndx,
         0 if first else fields.flags >> 24,
@@ -225,7 +223,7 @@ def _regular_flags_2(fields: _Fields) -> bool:
 
 
 def _tables(fields: _Fields) -> str | None:
-    """Where tools put the section headers, and the program headers, which few cubins lack."""
+    """Check the places of the section headers and program headers; few cubins lack the latter."""
     if fields.entry:
         return f"the cubin has an entry address, {fields.entry:#x}, which no cubin has"
     program_header = (_PROGRAM_HEADER,) if fields.phnum else (0, _PROGRAM_HEADER)
@@ -247,7 +245,7 @@ def _tables(fields: _Fields) -> str | None:
             "ELF header, as in cubins with their names in the second section"
         )
     expected = fields.sections_end if fields.phnum else 0
-    if fields.phoff != expected or (fields.phnum and fields.type == _ET_REL):
+    if fields.phoff != expected or (fields.phnum and fields.type == ET_REL):
         return (
             f"the cubin has {fields.phnum} program headers at byte {fields.phoff}; executable "
             "cubins have them right behind their section headers, at byte "

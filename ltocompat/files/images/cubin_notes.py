@@ -87,7 +87,7 @@ class Notes(Struct, frozen=True):
             first = position - _HEAD_TO_OWNER
             notes = cls.parse(data, first) if first >= 0 else None
             if notes is not None and notes.tools:
-                return None if _may_go_on(data, notes.end) else notes
+                return None if _may_continue(data, notes.end) else notes
         return None
 
     def suffix(self) -> str:
@@ -99,8 +99,8 @@ class Notes(Struct, frozen=True):
 NO_NOTES = Notes((), None, None, 0)
 
 
-def _may_go_on(data: bytes, position: int) -> bool:
-    """Whether another note begins at ``position``, or too few bytes are there to know."""
+def _may_continue(data: bytes, position: int) -> bool:
+    """Return whether another note begins at ``position``, or too few bytes are there to know."""
     head = data[position : position + _HEAD.size]
     return len(head) < _HEAD.size or head.endswith(OWNER)
 

@@ -12,25 +12,29 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from ltocompat.files.images.cubin import Cubin, CubinSection, NameTable
+from ltocompat.files.elf_layout import (
+    SHN_COMMON,
+    SHN_UNDEF,
+    SHT_REL,
+    SHT_RELA,
+    SHT_SYMTAB,
+    STB_GLOBAL,
+    STB_WEAK,
+    STT_FUNC,
+    STT_OBJECT,
+    SYMBOL_64,
+)
+from ltocompat.files.images.cubin import STO_ENTRY, Cubin, CubinSection, NameTable
 from ltocompat.model.errors import Malformed
 
-_SYMBOL = struct.Struct("<IBBHQQ")
 _OFFSET_AND_INFO = struct.Struct("<QQ")
-_SHT_SYMTAB = 2
 # Relocations with an addend, and without: bytes of an entry.
-_RELOCATIONS = {4: 24, 9: 16}
+_RELOCATIONS = {SHT_RELA: 24, SHT_REL: 16}
 _CODE = (".rel.text.", ".rela.text.")
 
-_STB_GLOBAL = 1
-_STB_WEAK = 2
-_STT_FUNC = 2
 # STT_OBJECT, and what NVIDIA's tools write instead.
-_VARIABLES = frozenset({1, 13})
-_STO_ENTRY = 0x10
+_VARIABLES = frozenset({STT_OBJECT, 13})
 _STO_SHARED = 0x40
-_UNDEFINED = 0
-_COMMON = 0xFFF2
 
 
 class _Symbol(Struct, frozen=True):
@@ -44,9 +48,9 @@ class _Symbol(Struct, frozen=True):
 
     @property
     def linked(self) -> bool:
-        """Whether other objects see it."""
-        known = self.type == _STT_FUNC or self.type in _VARIABLES
-        return known and self.binding in (_STB_GLOBAL, _STB_WEAK)
+        """Return whether other objects see it."""
+        known = self.type == STT_FUNC or self.type in _VARIABLES
+        return known and self.binding in (STB_GLOBAL, STB_WEAK)
 
 
 class CubinSymbols(NamedTuple):
@@ -79,17 +83,17 @@ def read(cubin: Cubin) -> CubinSymbols:
     symbols = list(_symbols(cubin))
     linked = [symbol for symbol in symbols if symbol.linked]
     # A weak one may stay undefined, as ELF has it: newer assemblers leave marks of that sort.
-    absent = [s for s in linked if s.section == _UNDEFINED and s.binding == _STB_GLOBAL]
-    functions = _names(symbol for symbol in absent if symbol.type == _STT_FUNC)
-    present = [symbol for symbol in linked if symbol.section != _UNDEFINED]
-    strong = [s for s in present if s.binding == _STB_GLOBAL and s.section != _COMMON]
+    absent = [s for s in linked if s.section == SHN_UNDEF and s.binding == STB_GLOBAL]
+    functions = _names(symbol for symbol in absent if symbol.type == STT_FUNC)
+    present = [symbol for symbol in linked if symbol.section != SHN_UNDEF]
+    strong = [s for s in present if s.binding == STB_GLOBAL and s.section != SHN_COMMON]
     return CubinSymbols(
         functions,
         _names(_reached(cubin, symbols)) if functions else (),
         _names(s for s in absent if s.type in _VARIABLES and not s.other & _STO_SHARED),
         _names(strong),
-        _names(s for s in present if s.binding == _STB_WEAK or s.section == _COMMON),
-        _names(s for s in present if s.type == _STT_FUNC and s.other & _STO_ENTRY),
+        _names(s for s in present if s.binding == STB_WEAK or s.section == SHN_COMMON),
+        _names(s for s in present if s.type == STT_FUNC and s.other & STO_ENTRY),
     )
 
 
@@ -98,13 +102,13 @@ def _names(symbols: Iterable[_Symbol]) -> tuple[str, ...]:
 
 
 def _symbols(cubin: Cubin) -> Iterator[_Symbol]:
-    table = next((s for s in cubin.sections if s.type == _SHT_SYMTAB), None)
+    table = next((s for s in cubin.sections if s.type == SHT_SYMTAB), None)
     if table is None:
         return
     if table.link >= len(cubin.sections):
         raise Malformed(f"a cubin's symbols name section {table.link} for their names")
     names = NameTable(cubin.bytes_of(cubin.sections[table.link]), cubin.budget)
-    rows = cubin.budget.timed(_SYMBOL.iter_unpack(_whole(cubin, table, _SYMBOL.size)))
+    rows = cubin.budget.timed(SYMBOL_64.iter_unpack(_whole(cubin, table, SYMBOL_64.size)))
     for name, info, other, section, _, _ in rows:
         yield _Symbol(names.at(name), info & 0xF, info >> 4, other, section)
 
@@ -112,7 +116,7 @@ def _symbols(cubin: Cubin) -> Iterator[_Symbol]:
 def _reached(cubin: Cubin, symbols: list[_Symbol]) -> Iterator[_Symbol]:
     """The undefined functions that kernels reach, by the calls of each section of code."""
     calls = _calls(cubin)
-    waiting = [s.section for s in symbols if s.type == _STT_FUNC and s.other & _STO_ENTRY]
+    waiting = [s.section for s in symbols if s.type == STT_FUNC and s.other & STO_ENTRY]
     seen: set[int] = set()
     while waiting:
         section = waiting.pop()
@@ -120,9 +124,9 @@ def _reached(cubin: Cubin, symbols: list[_Symbol]) -> Iterator[_Symbol]:
             continue
         seen.add(section)
         for number in cubin.budget.timed(calls.get(section, ())):
-            if number < len(symbols) and symbols[number].type == _STT_FUNC:
+            if number < len(symbols) and symbols[number].type == STT_FUNC:
                 callee = symbols[number]
-                if callee.section == _UNDEFINED:
+                if callee.section == SHN_UNDEF:
                     yield callee
                 else:
                     waiting.append(callee.section)

@@ -42,7 +42,7 @@ _TAG_ACCELERATED = 0x20
 
 
 class LtoIr(Struct, frozen=True):
-    """What the header of an LTO-IR image says.
+    """The header of an LTO-IR image.
 
     Attributes:
         versions: of the container, NVVM IR, LLVM and debug metadata.

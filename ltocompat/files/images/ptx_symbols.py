@@ -142,7 +142,7 @@ def declared_alone(text: bytes, budget: Budget) -> frozenset[str] | None:
 
 
 def _may_miss_variables(text: bytes) -> bool:
-    """Whether it says ``.extern`` of a variable, be it in a comment."""
+    """Return whether it says ``.extern`` of a variable, be it in a comment."""
     found = (_VARIABLE.match(text, at) for at in offsets((b".extern",), text))
     return any(variable is not None and variable[2] != b"shared" for variable in found)
 
@@ -150,7 +150,7 @@ def _may_miss_variables(text: bytes) -> bool:
 def used(
     text: bytes, symbols: PtxSymbols, names: Collection[str], budget: Budget
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Those of the names that the text uses, and those of them that its kernels reach by calls."""
+    """Return the names that the text uses, and those of them that its kernels reach by calls."""
     found = _used_by_kernels(text, symbols, names, budget)
     return _used_by_calls(text, symbols, names, budget) if found is None else found
 
@@ -158,7 +158,7 @@ def used(
 def _used_by_kernels(
     text: bytes, symbols: PtxSymbols, names: Collection[str], budget: Budget
 ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """The same where kernels themselves, and nothing else, use these few names; else None.
+    """Return the result of ``used`` where kernels alone use these few names; else None.
 
     Names are searched for: to take a text to pieces takes twenty times as long.
     """
@@ -188,7 +188,7 @@ def _used_by_kernels(
 
 
 def _occurrences(text: bytes, name: bytes, budget: Budget) -> Iterator[int]:
-    """Where a text has a name, as a whole word."""
+    """Yield the offsets of a name in a text, as a whole word."""
     line, at = 0, text.find(name)
     while at >= 0:
         budget.check_time()
@@ -277,7 +277,7 @@ def _linkage(text: bytes, position: int, at: int) -> tuple[str, int]:
         at: of ``.func`` or ``.entry``.
     """
     before = text[position:at].rstrip()
-    word = next((each for each in _LINKAGES if before.endswith(each)), None)
+    word = next((linkage for linkage in _LINKAGES if before.endswith(linkage)), None)
     if word is None or position + len(before) == at:
         return "", at
     return word[1:].decode(), position + len(before) - len(word)

@@ -1,10 +1,57 @@
 """Host files: what surrounds device code, and what the host's linker and loader need.
 
-``read_host`` is the door; the rest are the values that it hands out.
+``read_host`` is the door, which loads the reader of the format that the first bytes show.
 """
 
-from ltocompat.files.objects.host_file import ObjectFile, read_host
-from ltocompat.files.objects.structure import Section
-from ltocompat.files.objects.wrappers import Registration
+from __future__ import annotations
 
-__all__ = ["ObjectFile", "Registration", "Section", "read_host"]
+from typing import TYPE_CHECKING
+
+from ltocompat.files.elf_layout import MAGIC
+from ltocompat.files.first_bytes import may_be_coff
+from ltocompat.model.errors import LimitExceeded, Malformed
+
+if TYPE_CHECKING:
+    from ltocompat.files.byteview import ByteView
+    from ltocompat.files.objects.host_file import ObjectFile
+    from ltocompat.files.objects.structure import ObjectReader
+    from ltocompat.model.limits import Budget
+
+
+def read_host(view: ByteView, budget: Budget) -> ObjectFile | None:
+    """Read the structure of a host file; None when the bytes are no ELF, PE or COFF host.
+
+    A cubin is an ELF file too (e_machine 190), but no host.
+
+    Raises:
+        LimitExceeded: the time for this file, or its sections, are over the limits.
+        UnreadableInput: the file cannot be read any more.
+    """
+    try:
+        structure = _structure(view, budget)
+    except LimitExceeded:
+        raise
+    except Malformed:
+        return None
+    if structure is None:
+        return None
+    from ltocompat.files.objects.host_file import ObjectFile
+
+    return ObjectFile(view, budget, structure)
+
+
+def _structure(view: ByteView, budget: Budget) -> ObjectReader | None:
+    """The structure as the reader of its format has it; None where there is no such reader."""
+    if view.peek(0, 4) == MAGIC:
+        from ltocompat.files.objects.elf_host import read_elf
+
+        return read_elf(view, budget)
+    if view.peek(0, 2) == b"MZ":
+        from ltocompat.files.objects.pe import read_pe
+
+        return read_pe(view, budget)
+    if not may_be_coff(view):
+        return None
+    from ltocompat.files.objects.coff import read_coff
+
+    return read_coff(view, budget)

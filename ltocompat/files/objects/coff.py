@@ -13,12 +13,13 @@ from collections.abc import Collection, Iterator, Mapping
 from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.first_bytes import COFF_MACHINES
 from ltocompat.files.objects.relocations import pointer_at
 from ltocompat.files.objects.structure import (
     FATBIN_SECTIONS,
     TABLE_WINDOW,
     WRAPPER_SECTIONS,
-    Needed,
+    ObjectReader,
     Section,
     Symbols,
     short_text,
@@ -27,14 +28,6 @@ from ltocompat.files.objects.structure import (
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import Budget
 
-MACHINES = {
-    0x14C: "x86",
-    0x1C0: "ARM",
-    0x1C4: "ARM",
-    0x5064: "RISC-V",
-    0x8664: "x86-64",
-    0xAA64: "AArch64",
-}
 SCN_DATA, SCN_EXECUTE = 0x40, 0x20000000
 _SCN_ZERO_FILLED = 0x80
 _SCN_MORE_RELOCATIONS = 0x01000000
@@ -66,7 +59,7 @@ class CoffSection(Struct, frozen=True):
 
     @property
     def plain_data(self) -> bool:
-        """Initialised data that is neither code nor device code nor wrappers."""
+        """Return whether it is initialised data: no code, no device code, no wrappers."""
         device = self.name in FATBIN_SECTIONS or self.name in WRAPPER_SECTIONS
         return bool(self.traits & SCN_DATA) and not self.traits & SCN_EXECUTE and not device
 
@@ -138,6 +131,27 @@ def read_sections(
     return found
 
 
+def sections_of(rows: list[CoffSection], base: int | None = None) -> tuple[Section, ...]:
+    """The sections with bytes in the file, loaded above ``base``; None: they have no addresses."""
+    found = [
+        Section(
+            row.name,
+            row.offset,
+            row.size,
+            0 if base is None else base + row.rva,
+            bool(row.traits & SCN_EXECUTE),
+        )
+        for row in rows
+        if row.size
+    ]
+    return tuple(sorted(found, key=lambda section: (section.offset, section.size)))
+
+
+def plain_data(rows: list[CoffSection]) -> list[tuple[int, int]]:
+    """(offset, size) of the sections of initialised data."""
+    return [(row.offset, row.size) for row in rows if row.size and row.plain_data]
+
+
 def _header(view: ByteView) -> _Header | None:
     """The header of an object; it has no magic, so everything in it must fit together."""
     if view.size < _FILE_HEADER.size:
@@ -146,7 +160,7 @@ def _header(view: ByteView) -> _Header | None:
     if (machine, count) == (0, 0xFFFF):
         return _big_header(view)
     header = _Header(machine, _FILE_HEADER.size, count, symbols, n_symbols, big=False)
-    plausible = machine in MACHINES and count and not optional and _fits(view, header)
+    plausible = machine in COFF_MACHINES and count and not optional and _fits(view, header)
     return header if plausible else None
 
 
@@ -156,25 +170,23 @@ def _big_header(view: ByteView) -> _Header | None:
     fields = _BIG_HEADER.unpack(view.read(0, _BIG_HEADER.size))
     machine, class_id, count, symbols, n_symbols = fields[3], fields[5], *fields[10:13]
     header = _Header(machine, _BIG_HEADER.size, count, symbols, n_symbols, big=True)
-    plausible = class_id == _BIG_CLASS and machine in MACHINES and _fits(view, header)
+    plausible = class_id == _BIG_CLASS and machine in COFF_MACHINES and _fits(view, header)
     return header if plausible else None
 
 
 def _fits(view: ByteView, header: _Header) -> bool:
-    """Whether section table and symbols lie inside the file, in that order."""
+    """Return whether section table and symbols lie inside the file, in that order."""
     table_end = header.table + header.count * _SECTION.size
     if not header.symbols:
         return table_end <= view.size and not header.n_symbols
     return table_end <= header.symbols and header.strings <= view.size
 
 
-class CoffHost:
+class CoffHost(ObjectReader):
     """A COFF object; see ``ObjectReader`` for what the members mean. Addresses are file offsets."""
 
     format = "COFF"
     type = "object"
-    own_name: str | None = None
-    runpath: tuple[str, ...] = ()
     pointers_readable = True
 
     def __init__(self, view: ByteView, budget: Budget, header: _Header) -> None:
@@ -182,33 +194,24 @@ class CoffHost:
         self._budget = budget
         self._header = header
         self.problems: list[str] = []
-        self.machine = MACHINES[header.machine]
+        self.machine = COFF_MACHINES[header.machine]
         self.pointer_size = _POINTER_SIZES.get(header.machine, 8)
         strings = header.strings if header.symbols else None
         self._rows = read_sections(
             view, budget, (header.table, header.count), strings, self.problems
         )
-        with_bytes = [
-            Section(s.name, s.offset, s.size, 0, bool(s.traits & SCN_EXECUTE))
-            for s in self._rows
-            if s.size
-        ]
-        self.sections = tuple(sorted(with_bytes, key=lambda s: (s.offset, s.size)))
+        self.sections = sections_of(self._rows)
 
     def data_spans(self) -> list[tuple[int, int]]:
         """Sections of initialised data."""
-        return [(s.offset, s.size) for s in self._rows if s.size and s.plain_data]
-
-    def wrapper_search_spans(self) -> list[tuple[int, int]]:
-        """Objects keep wrappers in their own section only."""
-        return []
+        return plain_data(self._rows)
 
     def offset_of(self, address: int) -> int | None:
         """Addresses are file offsets here."""
         return address if 0 <= address < self._view.size else None
 
     def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
-        """Through the relocations of the section that holds each slot."""
+        """Resolve pointers through the relocations of the section that holds each slot."""
         answer: dict[int, int | None] = {}
         for slot in slots:
             if not pointer_at(self._view, slot, self.pointer_size):
@@ -246,12 +249,8 @@ class CoffHost:
         row = self._rows[section - 1]
         return row.offset + value + pointer_at(self._view, slot, self.pointer_size)
 
-    def needed(self) -> list[Needed]:
-        """Objects name no libraries."""
-        return []
-
     def symbols(self) -> Symbols:
-        """From the symbol table; a symbol of no section and no value is undefined."""
+        """Read the symbol table; a symbol of no section and no value is undefined."""
         undefined: set[str] = set()
         defined: set[str] = set()
         header, limits = self._header, self._budget.limits
@@ -274,23 +273,11 @@ class CoffHost:
         return Symbols.sorted_from(undefined, defined)
 
     def _symbol_name(self, raw: bytes) -> str:
-        """Up to 8 bytes in place, or four zero bytes and an offset in the string table."""
+        """Read up to 8 bytes in place, or, behind four zero bytes, the string at an offset."""
         if raw[:4] == b"\0\0\0\0":
             offset = self._header.strings + int.from_bytes(raw[4:], "little")
             return short_text(self._view, offset, self._budget.limits.text_bytes)
         return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
-
-    def exports(self) -> list[str]:
-        """Objects are not linked yet."""
-        return []
-
-    def symbol_size(self, offset: int) -> int | None:  # noqa: ARG002 - COFF keeps no sizes
-        """COFF symbols have no size."""
-        return None
-
-    def prelinked_count(self, array: int) -> int | None:  # noqa: ARG002 - COFF keeps no sizes
-        """COFF symbols have no size."""
-        return None
 
 
 def read_coff(view: ByteView, budget: Budget) -> CoffHost | None:

@@ -1,60 +1,76 @@
-"""Host ELF files, taken apart with pyelftools and guarded: it is not meant for hostile files.
+"""The tables of host ELF files, each bounded by what the file has bytes for.
 
-pyelftools reads the file header, program headers and dynamic tags, one small structure at a time
-and never more of them than the file has bytes for, and names the types of sections. Long tables are
-read in bulk: section headers, of which objects with a section for each function have 50,000, and by
-``elf_symbols`` and ``relocations`` what these tables say.
+Long tables are read in bulk: section headers, of which objects with a section for each function
+have 50,000, and by ``elf_symbols`` and ``relocations`` what these tables say.
 """
 
 from __future__ import annotations
 
-import io
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import Any, BinaryIO, Literal
+from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from ltocompat.files import elf_layout as layout
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.elf_layout import Tag
 from ltocompat.files.objects.structure import Section, guarded, short_text
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import MIB, Budget, NamesOfTable
 
-ELF_MAGIC = b"\x7fELF"
-EM_CUDA = 190
-_BITS = {b"\1": 32, b"\2": 64}
-_LITTLE = {b"\1": True, b"\2": False}
-_SHN_XINDEX = 0xFFFF
-SHF_ALLOC, SHF_EXECINSTR = 2, 4
-PF_X, PF_W = 1, 2
-DF_1_PIE = 0x08000000
+_BITS = {1: 32, 2: 64}
+_ORDERS = {1: "<", 2: ">"}
+_IDENT_SIZE = 16
 # More tags than any linker writes; the table has no length of its own.
 _MAX_DYNAMIC_TAGS = 10_000
 _SHOWN = 80  # characters of a name
 _NAME_TABLE_BYTES = 64 * MIB
-# sh_name, sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info, sh_addralign,
-# sh_entsize
-_SECTION_HEADER = {32: "10I", 64: "IIQQQQIIQQ"}
 _OFFSET, _SIZE, _LINK = 4, 5, 6
-_AT_ONCE = 1024  # section headers
+_AT_ONCE = 1024  # headers
 
+# Names that people use for e_machine, or else those of the gABI; others are shown as numbers.
 _MACHINES = {
-    "EM_386": "x86",
-    "EM_X86_64": "x86-64",
-    "EM_AARCH64": "AArch64",
-    "EM_ARM": "ARM",
-    "EM_PPC64": "PowerPC64",
-    "EM_RISCV": "RISC-V",
+    layout.EM_386: "x86",
+    layout.EM_X86_64: "x86-64",
+    layout.EM_AARCH64: "AArch64",
+    layout.EM_ARM: "ARM",
+    layout.EM_PPC64: "PowerPC64",
+    layout.EM_RISCV: "RISC-V",
+    layout.EM_CUDA: "CUDA",
+    0: "NONE",
+    1: "M32",
+    2: "SPARC",
+    4: "68K",
+    8: "MIPS",
+    15: "PARISC",
+    18: "SPARC32PLUS",
+    20: "PPC",
+    22: "S390",
+    41: "ALPHA",
+    42: "SH",
+    43: "SPARCV9",
+    50: "IA_64",
+    83: "AVR",
+    92: "OPENRISC",
+    93: "ARC_COMPACT",
+    94: "XTENSA",
+    105: "MSP430",
+    164: "QDSP6",
+    189: "MICROBLAZE",
+    224: "AMDGPU",
+    247: "BPF",
+    252: "CSKY",
+    258: "LOONGARCH",
 }
 
 
 class SectionHeader(Struct, frozen=True):
-    """One section header, as stored; ``kind`` is pyelftools' name of sh_type, or the number."""
+    """One section header, as stored; ``kind`` is sh_type."""
 
     name: str
-    kind: str
+    kind: int
     flags: int
     address: int
     offset: int
@@ -64,9 +80,9 @@ class SectionHeader(Struct, frozen=True):
 
 
 class Segment(Struct, frozen=True):
-    """One program header, as stored; ``kind`` is pyelftools' name of p_type, or the number."""
+    """One program header; ``kind`` is p_type, ``file_size`` is clipped to the file."""
 
-    kind: str
+    kind: int
     flags: int
     offset: int
     file_size: int
@@ -74,13 +90,13 @@ class Segment(Struct, frozen=True):
 
 
 class ElfTables(Struct):
-    """Everything that pyelftools told about one file.
+    """The tables of one file.
 
     Attributes:
         bits: 32 or 64.
         little: little-endian.
-        type: pyelftools' name of e_type, or the number.
-        machine: pyelftools' name of e_machine, or the number.
+        type: e_type.
+        machine: e_machine.
         headers: section headers by their index (with the nameless header 0).
         segments: program headers.
         dynamic: (tag, value) in the order of the file.
@@ -89,28 +105,28 @@ class ElfTables(Struct):
 
     bits: int
     little: bool
-    type: str
-    machine: str
+    type: int
+    machine: int
     headers: list[SectionHeader] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
-    dynamic: list[tuple[str, int]] = field(default_factory=list)
+    dynamic: list[tuple[int, int]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     _loads: list[Segment] = field(default_factory=list)
     _starts: list[int] = field(default_factory=list)
 
     @property
     def machine_name(self) -> str:
-        """The name that people use, or pyelftools' name without its prefix, or the number."""
-        return _MACHINES.get(self.machine, self.machine.removeprefix("EM_"))
+        """Name of the processor."""
+        return _MACHINES.get(self.machine, str(self.machine))
 
-    def tag(self, name: str) -> int | None:
-        """The value of the first dynamic tag of that name."""
-        return next((value for tag, value in self.dynamic if tag == name), None)
+    def tag(self, wanted: Tag) -> int | None:
+        """The value of the first such dynamic tag."""
+        return next((value for tag, value in self.dynamic if tag == wanted), None)
 
     def offset_of(self, address: int) -> int | None:
         """File offset of an address that is loaded from the file."""
         if not self._loads:
-            loads = (segment for segment in self.segments if segment.kind == "PT_LOAD")
+            loads = (segment for segment in self.segments if segment.kind == layout.PT_LOAD)
             self._loads = sorted(loads, key=lambda segment: segment.address)
             self._starts = [segment.address for segment in self._loads]
         position = bisect_right(self._starts, address) - 1
@@ -121,123 +137,77 @@ class ElfTables(Struct):
         return segment.offset + inside if inside < segment.file_size else None
 
 
-class ViewStream(io.RawIOBase):
-    """A ``ByteView`` as the stream that pyelftools reads from."""
+class _Header(NamedTuple):
+    """The file header, as the gABI names its fields, without e_ident."""
 
-    def __init__(self, view: ByteView) -> None:
-        super().__init__()
-        self._view = view
-        self._position = 0
-
-    def readable(self) -> bool:
-        """Always."""
-        return True
-
-    def seekable(self) -> bool:
-        """Always."""
-        return True
-
-    def tell(self) -> int:
-        """Offset of the next byte."""
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move; positions behind the end read as empty."""
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._view.size}[whence]
-        self._position = max(0, base + offset)
-        return self._position
-
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - a writable buffer of any type
-        """Fill a buffer from the view."""
-        data = self._view.peek(self._position, len(buffer))
-        buffer[: len(data)] = data
-        self._position += len(data)
-        return len(data)
+    type: int
+    machine: int
+    version: int
+    entry: int
+    phoff: int
+    shoff: int
+    flags: int
+    ehsize: int
+    phentsize: int
+    phnum: int
+    shentsize: int
+    shnum: int
+    shstrndx: int
 
 
 class _Elf(Struct, frozen=True):
-    """A file as pyelftools reads it: a stream, the file header, and how its tables are laid out."""
+    """A file with its header, and how its tables are laid out."""
 
-    stream: BinaryIO
-    header: Any
-    layouts: Any
+    view: ByteView
+    bits: int
+    order: str
+    header: _Header
+
+    def layout(self, of_bits: dict[int, str]) -> struct.Struct:
+        """The layout of one entry of a table."""
+        return struct.Struct(self.order + of_bits[self.bits])
 
 
 def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
     """Read the structure of an ELF file; None for a cubin or where not even the header is whole."""
-    if _is_cubin(view):
+    try:
+        elf = _open(view)
+    except Malformed:
+        return None
+    if elf is None or elf.header.machine == layout.EM_CUDA:
         return None
     problems: list[str] = []
-    elf: _Elf | None = None
-    with guarded(problems, "the ELF header"):
-        elf = _open(view)
-    if elf is None:
-        return None
     tables = ElfTables(
-        bits=elf.layouts.elfclass,
-        little=elf.layouts.little_endian,
-        type=str(elf.header["e_type"]),
-        machine=str(elf.header["e_machine"]),
+        bits=elf.bits,
+        little=elf.order == "<",
+        type=elf.header.type,
+        machine=elf.header.machine,
         problems=problems,
     )
     with guarded(problems, "the section header table"):
-        _read_sections(elf, view, budget, tables)
+        _read_sections(elf, budget, tables)
     with guarded(problems, "the program header table"):
-        _read_segments(elf, view, budget, tables)
+        _read_segments(elf, budget, tables)
     with guarded(problems, "the dynamic section"):
-        _read_dynamic(elf, view, tables)
+        _read_dynamic(elf, budget, tables)
     return tables
-
-
-def _is_cubin(view: ByteView) -> bool:
-    """Whether e_machine says so: read by itself, since pyelftools takes longer than most cubins."""
-    data = view.peek(0, 20)
-    order: Literal["little", "big"] = "little" if _LITTLE.get(data[5:6], True) else "big"
-    return data[:4] == ELF_MAGIC and int.from_bytes(data[18:20], order) == EM_CUDA
 
 
 def _open(view: ByteView) -> _Elf | None:
     """Read the file header; None where its first bytes are not those of an ELF file."""
-    ident = view.peek(0, 6)
-    bits, little = _BITS.get(ident[4:5]), _LITTLE.get(ident[5:6])
-    if ident[:4] != ELF_MAGIC or bits is None or little is None:
+    ident = view.peek(0, _IDENT_SIZE)
+    if len(ident) < _IDENT_SIZE or not ident.startswith(layout.MAGIC):
         return None
-    stream = io.BufferedReader(ViewStream(view))
-    header = _parsed(_header_layout(bits, little=little), stream, 0)
-    kind = (header["e_type"], header["e_machine"], header["e_ident"]["EI_OSABI"])
-    return _Elf(stream, header, _layouts(bits, little, *kind))
+    bits, order = _BITS.get(ident[4]), _ORDERS.get(ident[5])
+    if bits is None or order is None:
+        return None
+    fields = view.unpack(struct.Struct(order + layout.HEADER[bits]), _IDENT_SIZE)
+    return _Elf(view, bits, order, _Header._make(fields))
 
 
-def _parsed(layout: Any, stream: BinaryIO, offset: int) -> Any:  # noqa: ANN401
-    from elftools.common.utils import struct_parse
-
-    return struct_parse(layout, stream, stream_pos=offset)
-
-
-# pyelftools' ``ELFFile`` makes its layouts anew for each file, in several times the time that
-# reading the file takes: a static library has thousands of files of one kind.
-@lru_cache(maxsize=4)
-def _header_layout(bits: int, *, little: bool) -> Any:  # noqa: ANN401
-    from elftools.elf.structs import ELFStructs
-
-    layouts = ELFStructs(little_endian=little, elfclass=bits)
-    layouts.create_basic_structs()
-    return layouts.Elf_Ehdr
-
-
-@lru_cache(maxsize=16)
-def _layouts(bits: int, little: bool, kind: str, machine: str, system: str) -> Any:  # noqa: ANN401, FBT001 - a key
-    from elftools.elf.structs import ELFStructs
-
-    layouts = ELFStructs(little_endian=little, elfclass=bits)
-    layouts.create_basic_structs()
-    layouts.create_advanced_structs(kind, machine, system)
-    return layouts
-
-
-def _fitting(view: ByteView, tables: ElfTables, start: int, size: int, count: int) -> int:
-    """How many of ``count`` headers of ``size`` bytes fit into the file; says so when fewer."""
-    fit = max(0, view.size - start) // size
+def _fitting(elf: _Elf, tables: ElfTables, start: int, size: int, count: int) -> int:
+    """Return how many of ``count`` headers of ``size`` bytes fit into the file; report fewer."""
+    fit = max(0, elf.view.size - start) // size
     if count > fit:
         tables.problems.append(
             f"a header table claims {count} entries at {start:#x}, but only {fit} fit in the file"
@@ -245,57 +215,46 @@ def _fitting(view: ByteView, tables: ElfTables, start: int, size: int, count: in
     return min(count, fit)
 
 
-def _read_sections(elf: _Elf, view: ByteView, budget: Budget, tables: ElfTables) -> None:
-    layout, start = elf.layouts.Elf_Shdr, elf.header["e_shoff"]
+def _read_sections(elf: _Elf, budget: Budget, tables: ElfTables) -> None:
+    shape, start = elf.layout(layout.SECTION), elf.header.shoff
     if not start:
         return
-    size = layout.sizeof()
-    if elf.header["e_shentsize"] != size:
-        raise Malformed(f"its entries have {elf.header['e_shentsize']} bytes instead of {size}")
+    if elf.header.shentsize != shape.size:
+        raise Malformed(f"its entries have {elf.header.shentsize} bytes instead of {shape.size}")
     # Numbers that are too large for the file header are kept in section header 0.
-    count = elf.header["e_shnum"] or _parsed(layout, elf.stream, start)["sh_size"]
-    count = _fitting(view, tables, start, size, count)
+    count = elf.header.shnum or elf.view.unpack(shape, start)[_SIZE]
+    count = _fitting(elf, tables, start, shape.size, count)
     if count > budget.limits.sections:
         raise LimitExceeded("sections", f"{count} sections are over Limits.sections")
-    order = "<" if elf.layouts.little_endian else ">"
-    shape = struct.Struct(order + _SECTION_HEADER[elf.layouts.elfclass])
-    rows = list(_rows(shape, view, start, count, budget))
-    names = _section_names(elf, view, tables, rows)
-    kinds = {row[1]: row for row in rows}
-    named = {
-        kind: str(layout.parse(shape.pack(*row))["sh_type"])
-        for kind, row in budget.timed(kinds.items())
-    }
+    rows = list(_rows(elf, shape, start, count, budget))
+    names = _section_names(elf, tables, rows)
     kept = budget.names()
     longest = budget.limits.text_bytes
     tables.headers = [
-        SectionHeader(_name(names, row[0], longest, kept), named[row[1]], *row[2:8])
-        for row in budget.timed(rows)
+        SectionHeader(_name(names, row[0], longest, kept), *row[1:8]) for row in budget.timed(rows)
     ]
 
 
 def _rows(
-    shape: struct.Struct, view: ByteView, start: int, count: int, budget: Budget
+    elf: _Elf, shape: struct.Struct, start: int, count: int, budget: Budget
 ) -> Iterator[tuple[int, ...]]:
     """The entries of a table that fits into the file."""
     for first in range(0, count, _AT_ONCE):
         budget.check_time()
         many = min(_AT_ONCE, count - first)
-        yield from shape.iter_unpack(view.read(start + first * shape.size, many * shape.size))
+        yield from shape.iter_unpack(elf.view.read(start + first * shape.size, many * shape.size))
 
 
-def _section_names(
-    elf: _Elf, view: ByteView, tables: ElfTables, rows: list[tuple[int, ...]]
-) -> bytes:
+def _section_names(elf: _Elf, tables: ElfTables, rows: list[tuple[int, ...]]) -> bytes:
     """The bytes of the table that holds the sections' names; empty when there is none."""
-    index = elf.header["e_shstrndx"] if rows else 0
-    if index == _SHN_XINDEX:
+    index = elf.header.shstrndx if rows else 0
+    if index == layout.SHN_XINDEX:
         index = rows[0][_LINK]
     if not 0 < index < len(rows):
         if rows:
             tables.problems.append("the sections have no names: their string table is missing")
         return b""
-    return view.peek(rows[index][_OFFSET], min(rows[index][_SIZE], _NAME_TABLE_BYTES))
+    return elf.view.peek(rows[index][_OFFSET], min(rows[index][_SIZE], _NAME_TABLE_BYTES))
 
 
 def _name(names: bytes, start: int, longest: int, kept: NamesOfTable) -> str:
@@ -304,53 +263,44 @@ def _name(names: bytes, start: int, longest: int, kept: NamesOfTable) -> str:
     return kept.keep(name).decode("utf-8", "replace")
 
 
-def _read_segments(elf: _Elf, view: ByteView, budget: Budget, tables: ElfTables) -> None:
-    layout, start = elf.layouts.Elf_Phdr, elf.header["e_phoff"]
-    if not start or not elf.header["e_phnum"]:
+def _read_segments(elf: _Elf, budget: Budget, tables: ElfTables) -> None:
+    shape, start = elf.layout(layout.SEGMENT), elf.header.phoff
+    if not start or not elf.header.phnum:
         return
-    size = layout.sizeof()
-    if elf.header["e_phentsize"] != size:
-        raise Malformed(f"its entries have {elf.header['e_phentsize']} bytes instead of {size}")
+    if elf.header.phentsize != shape.size:
+        raise Malformed(f"its entries have {elf.header.phentsize} bytes instead of {shape.size}")
     # 0xffff means that the real number is kept in section header 0.
-    count = elf.header["e_phnum"]
+    count = elf.header.phnum
     if count == 0xFFFF and tables.headers:
         count = tables.headers[0].info
-    count = _fitting(view, tables, start, size, count)
-    for index in range(count):
-        if index % 1024 == 0:
-            budget.check_time()
-        raw = _parsed(layout, elf.stream, start + index * size)
-        tables.segments.append(
-            Segment(
-                kind=str(raw["p_type"]),
-                flags=raw["p_flags"],
-                offset=raw["p_offset"],
-                file_size=max(0, min(raw["p_filesz"], view.size - raw["p_offset"])),
-                address=raw["p_vaddr"],
-            )
+    count = _fitting(elf, tables, start, shape.size, count)
+    for row in _rows(elf, shape, start, count, budget):
+        # 32-bit files have p_flags last but one, 64-bit ones right behind p_type.
+        kind, offset, address, _, size, _, flags, _ = (
+            row if elf.bits == 32 else (row[0], *row[2:7], row[1], row[7])
         )
+        file_size = max(0, min(size, elf.view.size - offset))
+        tables.segments.append(Segment(kind, flags, offset, file_size, address))
 
 
-def _read_dynamic(elf: _Elf, view: ByteView, tables: ElfTables) -> None:
-    spans = [(s.offset, s.file_size) for s in tables.segments if s.kind == "PT_DYNAMIC"]
-    spans += [(h.offset, h.size) for h in tables.headers if h.kind == "SHT_DYNAMIC"]
+def _read_dynamic(elf: _Elf, budget: Budget, tables: ElfTables) -> None:
+    spans = [(s.offset, s.file_size) for s in tables.segments if s.kind == layout.PT_DYNAMIC]
+    spans += [(h.offset, h.size) for h in tables.headers if h.kind == layout.SHT_DYNAMIC]
     if not spans:
         return
-    layout, (start, length) = elf.layouts.Elf_Dyn, spans[0]
-    size = layout.sizeof()
-    room = min(length, max(0, view.size - start)) // size
-    for index in range(min(room, _MAX_DYNAMIC_TAGS)):
-        raw = _parsed(layout, elf.stream, start + index * size)
-        if raw["d_tag"] == "DT_NULL":
+    shape, (start, length) = elf.layout(layout.DYNAMIC), spans[0]
+    room = min(length, max(0, elf.view.size - start)) // shape.size
+    for tag, value in _rows(elf, shape, start, min(room, _MAX_DYNAMIC_TAGS), budget):
+        if tag == Tag.NULL:
             break
-        tables.dynamic.append((str(raw["d_tag"]), raw["d_val"]))
+        tables.dynamic.append((tag, value))
 
 
 def sections_of(view: ByteView, tables: ElfTables) -> tuple[Section, ...]:
     """The sections with bytes in the file; those that reach outside are clipped and reported."""
     sections = []
     for header in tables.headers:
-        if header.kind in ("SHT_NULL", "SHT_NOBITS") or not header.size:
+        if header.kind in (layout.SHT_NULL, layout.SHT_NOBITS) or not header.size:
             continue
         size = min(header.size, view.size - header.offset)
         if size < header.size:
@@ -359,15 +309,15 @@ def sections_of(view: ByteView, tables: ElfTables) -> tuple[Section, ...]:
                 f"reaches outside of the {view.size} bytes of the file"
             )
         if size > 0:
-            executable = bool(header.flags & SHF_EXECINSTR)
+            executable = bool(header.flags & layout.SHF_EXECINSTR)
             sections.append(Section(header.name, header.offset, size, header.address, executable))
     return tuple(sorted(sections, key=lambda section: (section.offset, section.size)))
 
 
 def dynamic_text(view: ByteView, tables: ElfTables, budget: Budget, offset: int) -> str:
     """A string of the dynamic string table, by its offset in there; empty where there is none."""
-    address = tables.tag("DT_STRTAB")
+    address = tables.tag(Tag.STRTAB)
     start = None if address is None else tables.offset_of(address)
-    if start is None or offset >= (tables.tag("DT_STRSZ") or 0):
+    if start is None or offset >= (tables.tag(Tag.STRSZ) or 0):
         return ""
     return short_text(view, start + offset, budget.limits.text_bytes)

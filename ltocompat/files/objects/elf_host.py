@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import cached_property
 
+from ltocompat.files import elf_layout as layout
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.elf_layout import Tag
 from ltocompat.files.objects import elf
 from ltocompat.files.objects.elf import ElfTables, SectionHeader
 from ltocompat.files.objects.elf_symbols import (
-    SHN_LORESERVE,
-    SHN_UNDEF,
     SymbolTable,
     data_symbols_at,
+    dynamic_symbols,
     exported_names,
     symbol_tables,
     symbols_named,
@@ -25,20 +26,28 @@ from ltocompat.files.objects.relocations import (
     pointer_at,
     relocations_at,
 )
-from ltocompat.files.objects.structure import SYMBOL_PREFIXES, Needed, Section, Symbols, guarded
+from ltocompat.files.objects.structure import (
+    SYMBOL_PREFIXES,
+    Needed,
+    ObjectReader,
+    Section,
+    Symbols,
+    guarded,
+)
 from ltocompat.model.limits import Budget
 
 # Alloc sections whose bytes are tables or device code, where no string constant lies. The linker
 # fills .ldata with writable objects over 64 KiB (-mlarge-data-threshold); file names are shorter.
 _NO_STRINGS = (".eh_frame", ".gcc_except_table", ".cask_resource", ".ldata", ".nvFatBinSegment")
 _DYNAMIC_RELOCATIONS = {
-    "RELA": ("DT_RELA", "DT_RELASZ"),
-    "REL": ("DT_REL", "DT_RELSZ"),
-    "RELR": ("DT_RELR", "DT_RELRSZ"),
+    "RELA": (Tag.RELA, Tag.RELASZ),
+    "REL": (Tag.REL, Tag.RELSZ),
+    "RELR": (Tag.RELR, Tag.RELRSZ),
 }
+_OBJECT_RELOCATIONS = {layout.SHT_REL: "REL", layout.SHT_RELA: "RELA"}
 
 
-class ElfHost:
+class ElfHost(ObjectReader):
     """An ELF file that is no cubin; see ``ObjectReader`` for what the members mean."""
 
     format = "ELF"
@@ -51,29 +60,27 @@ class ElfHost:
         self.sections = elf.sections_of(view, tables)
         self.machine = tables.machine_name
         self.pointer_size = tables.bits // 8
-        self.own_name = self._text_of("DT_SONAME")
+        self.own_name = self._text_of(Tag.SONAME)
+        self.runpath = self._runpath()
+        self.type = self._type()
+        # Little-endian files whose section or program headers were readable.
+        known = tables.headers if self._object else tables.segments
+        self.pointers_readable = tables.little and bool(known)
 
-    @property
-    def type(self) -> str:
-        """A position-independent executable is marked as such, or has a loader and no name."""
+    def _type(self) -> str:
+        """The type; a position-independent program is marked, or has a loader and no name."""
         tables = self._tables
-        if tables.type == "ET_DYN":
-            pie = (tables.tag("DT_FLAGS_1") or 0) & elf.DF_1_PIE
-            loader = any(segment.kind == "PT_INTERP" for segment in tables.segments)
+        if tables.type == layout.ET_DYN:
+            pie = (tables.tag(Tag.FLAGS_1) or 0) & layout.DF_1_PIE
+            loader = any(segment.kind == layout.PT_INTERP for segment in tables.segments)
             return "executable" if pie or (loader and not self.own_name) else "shared library"
-        return {"ET_REL": "object", "ET_EXEC": "executable"}.get(tables.type, "unknown")
-
-    @property
-    def pointers_readable(self) -> bool:
-        """Little-endian files whose section or program headers were readable."""
-        tables = self._tables
-        return tables.little and bool(tables.headers if self._object else tables.segments)
+        return {layout.ET_REL: "object", layout.ET_EXEC: "executable"}.get(tables.type, "unknown")
 
     @property
     def _object(self) -> bool:
-        return self._tables.type == "ET_REL"
+        return self._tables.type == layout.ET_REL
 
-    def _text_of(self, tag: str) -> str | None:
+    def _text_of(self, tag: Tag) -> str | None:
         offset = self._tables.tag(tag)
         if offset is None:
             return None
@@ -87,14 +94,14 @@ class ElfHost:
             return [
                 (s.offset, s.file_size)
                 for s in segments
-                if s.kind == "PT_LOAD" and not s.flags & elf.PF_X and s.file_size
+                if s.kind == layout.PT_LOAD and not s.flags & layout.PF_X and s.file_size
             ]
         wanted = [
             h
             for h in headers
-            if h.kind == "SHT_PROGBITS"
-            and h.flags & elf.SHF_ALLOC
-            and not h.flags & elf.SHF_EXECINSTR
+            if h.kind == layout.SHT_PROGBITS
+            and h.flags & layout.SHF_ALLOC
+            and not h.flags & layout.SHF_EXECINSTR
             and not h.name.startswith(_NO_STRINGS)
             and not Section(h.name, 0, 0, 0).fatbin
         ]
@@ -107,17 +114,17 @@ class ElfHost:
         return [
             (s.offset, s.file_size)
             for s in self._tables.segments
-            if s.kind == "PT_LOAD" and s.flags & elf.PF_W and s.file_size
+            if s.kind == layout.PT_LOAD and s.flags & layout.PF_W and s.file_size
         ]
 
     def offset_of(self, address: int) -> int | None:
-        """By the PT_LOAD segments; in objects addresses are file offsets already."""
+        """Look up the PT_LOAD segments; in objects addresses are file offsets already."""
         if self._object:
             return address if 0 <= address < self._view.size else None
         return self._tables.offset_of(address)
 
     def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
-        """Through the relocations; in place where the file is linked to a fixed address."""
+        """Resolve pointers by relocations; in place where the file is linked to a fixed address."""
         if self._object:
             return self._object_pointers(slots)
         return self._linked_pointers(slots)
@@ -125,7 +132,7 @@ class ElfHost:
     def _linked_pointers(self, slots: Collection[int]) -> dict[int, int | None]:
         by_address: dict[int, int] = {}
         for segment in self._budget.timed(self._tables.segments, every=1):
-            if segment.kind == "PT_LOAD":
+            if segment.kind == layout.PT_LOAD:
                 end = segment.offset + segment.file_size
                 inside = (slot for slot in slots if segment.offset <= slot < end)
                 by_address |= {s - segment.offset + segment.address: s for s in inside}
@@ -140,7 +147,7 @@ class ElfHost:
         # only a null pointer can be.
         for slot in relocated.symmetric_difference(by_address.values()):
             stored = pointer_at(self._view, slot, self.pointer_size)
-            if not stored or self._tables.type == "ET_EXEC":
+            if not stored or self._tables.type == layout.ET_EXEC:
                 answer[slot] = stored
         return answer
 
@@ -165,30 +172,30 @@ class ElfHost:
         symbol = symbols.at(self._view, found.symbol)
         if symbol is None:
             return
-        if symbol.section == SHN_UNDEF:
+        if symbol.section == layout.SHN_UNDEF:
             answer[slot] = None
         elif not self._object:
             answer[slot] = symbol.value + addend
-        elif symbol.section < min(SHN_LORESERVE, len(self._tables.headers)):
+        elif symbol.section < min(layout.SHN_LORESERVE, len(self._tables.headers)):
             home = self._tables.headers[symbol.section]
             # Zero-filled sections have no bytes; a pointer into one is outside of the file.
-            in_file = home.kind != "SHT_NOBITS"
+            in_file = home.kind != layout.SHT_NOBITS
             answer[slot] = home.offset + symbol.value + addend if in_file else None
 
     def _object_pointers(self, slots: Collection[int]) -> dict[int, int | None]:
-        """In objects a relocation section names the section that it writes to, and its symbols."""
+        """Resolve pointers of objects, whose relocation sections name their target and symbols."""
         headers = self._tables.headers
         answer: dict[int, int | None] = {}
         for slot in slots:
             if not pointer_at(self._view, slot, self.pointer_size):
                 answer[slot] = 0
         for relocations in self._budget.timed(headers, every=1):
-            kind = relocations.kind.removeprefix("SHT_")
-            if kind not in ("REL", "RELA") or not 0 < relocations.info < len(headers):
+            kind = _OBJECT_RELOCATIONS.get(relocations.kind)
+            if kind is None or not 0 < relocations.info < len(headers):
                 continue
             home = headers[relocations.info]
             inside = {s - home.offset: s for s in slots if 0 <= s - home.offset < home.size}
-            if not inside or home.kind == "SHT_NOBITS":
+            if not inside or home.kind == layout.SHT_NOBITS:
                 continue
             table = RelocationTable(
                 kind, self._tables.bits, relocations.offset, relocations.size, relocations.link
@@ -212,7 +219,7 @@ class ElfHost:
             address, size = self._tables.tag(start), self._tables.tag(length)
             offset = None if address is None else self._tables.offset_of(address)
             if address is not None and (offset is None or not size):
-                self.problems.append(f"the relocations of {start} are outside of the file")
+                self.problems.append(f"the relocations of DT_{start.name} are outside of the file")
             elif offset is not None and size:
                 found.append(RelocationTable(kind, self._tables.bits, offset, size))
         return found
@@ -228,26 +235,23 @@ class ElfHost:
     @cached_property
     def _dynamic_symbols(self) -> SymbolTable | None:
         """The table that dynamic relocations count in."""
-        address = self._tables.tag("DT_SYMTAB")
-        offset = None if address is None else self._tables.offset_of(address)
-        return next((table for table in self._symbol_tables if table.offset == offset), None)
+        return dynamic_symbols(self._tables, self._symbol_tables)
 
     def needed(self) -> list[Needed]:
         """The names of DT_NEEDED."""
-        offsets = [value for tag, value in self._tables.dynamic if tag == "DT_NEEDED"]
+        offsets = [value for tag, value in self._tables.dynamic if tag == Tag.NEEDED]
         names = [
             elf.dynamic_text(self._view, self._tables, self._budget, at)
             for at in self._budget.timed(offsets, every=16)
         ]
         return [Needed(name, "DT_NEEDED") for name in names if name]
 
-    @property
-    def runpath(self) -> tuple[str, ...]:
+    def _runpath(self) -> tuple[str, ...]:
         """DT_RUNPATH; where there is one, loaders ignore DT_RPATH (ld.so(8)).
 
         An element may be empty; a text without any is ignored (glibc, elf/dl-load.c).
         """
-        text = self._text_of("DT_RUNPATH") or self._text_of("DT_RPATH") or ""
+        text = self._text_of(Tag.RUNPATH) or self._text_of(Tag.RPATH) or ""
         return tuple(text.split(":")) if text else ()
 
     def symbols(self) -> Symbols:
@@ -257,7 +261,7 @@ class ElfHost:
         for table in self._symbol_tables:
             with guarded(self.problems, "a symbol table"):
                 for name, symbol in symbols_named(self._view, self._budget, table, SYMBOL_PREFIXES):
-                    (undefined if symbol.section == SHN_UNDEF else defined).add(name)
+                    (undefined if symbol.section == layout.SHN_UNDEF else defined).add(name)
         return Symbols.sorted_from(undefined, defined)
 
     def exports(self) -> list[str]:
@@ -275,20 +279,20 @@ class ElfHost:
         return None
 
     def _symbol_value(self, offset: int) -> tuple[int | None, int | None]:
-        """What st_value (and in objects st_shndx) of a symbol at this file offset must be."""
+        """Return the st_value (and in objects st_shndx) that a symbol at this file offset has."""
         if self._object:
             for index, header in enumerate(self._budget.timed(self._tables.headers)):
                 inside = 0 <= offset - header.offset < header.size
-                if inside and header.kind not in ("SHT_NULL", "SHT_NOBITS"):
+                if inside and header.kind not in (layout.SHT_NULL, layout.SHT_NOBITS):
                     return offset - header.offset, index
             return None, None
         for segment in self._budget.timed(self._tables.segments):
-            if segment.kind == "PT_LOAD" and 0 <= offset - segment.offset < segment.file_size:
+            if segment.kind == layout.PT_LOAD and 0 <= offset - segment.offset < segment.file_size:
                 return offset - segment.offset + segment.address, None
         return None, None
 
     def prelinked_count(self, array: int) -> int | None:
-        """From the size of ``__cudaPrelinkedFatbins``: one pointer a region and a null pointer."""
+        """Derive it from the size of ``__cudaPrelinkedFatbins``: a pointer a region, and null."""
         for table in self._symbol_tables:
             for symbol in data_symbols_at(self._view, self._budget, table, array):
                 if symbol.size > self.pointer_size:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import sys
 from array import array
 from collections.abc import Iterable, Iterator
@@ -11,18 +10,23 @@ from itertools import compress, count
 from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.elf_layout import (
+    SHN_UNDEF,
+    SHT_DYNSYM,
+    SHT_SYMTAB,
+    STB_LOCAL,
+    STT_OBJECT,
+    SYMBOL_32,
+    SYMBOL_64,
+    Tag,
+)
 from ltocompat.files.objects.elf import ElfTables
 from ltocompat.files.objects.structure import TABLE_WINDOW, occurrences, short_text, windows
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import Budget
 
-SHN_UNDEF, SHN_LORESERVE = 0, 0xFF00
-STT_OBJECT = 1
-_STB_LOCAL = 0
 _VISIBILITY, _NOT_EXPORTED = 3, (1, 2)  # STV_INTERNAL, STV_HIDDEN
 _MOST_EXPORTS = 20_000
-_SYM64 = struct.Struct("<IBBHQQ")
-_SYM32 = struct.Struct("<IIIBBH")
 
 
 class Symbol(Struct, frozen=True):
@@ -36,7 +40,7 @@ class Symbol(Struct, frozen=True):
 
 
 class SymbolTable(Struct, frozen=True):
-    """Where one symbol table and its strings lie in the file, clipped to it; bytes."""
+    """Offsets and sizes of one symbol table and its strings, clipped to the file; bytes."""
 
     bits: int
     offset: int
@@ -47,14 +51,14 @@ class SymbolTable(Struct, frozen=True):
     @property
     def entry(self) -> int:
         """Bytes of one symbol."""
-        return 24 if self.bits == 64 else 16
+        return (SYMBOL_64 if self.bits == 64 else SYMBOL_32).size
 
     def decode(self, raw: bytes) -> Symbol:
         """The fields of one symbol; 32-bit files have them in another order."""
         if self.bits == 64:
-            name, info, _, section, value, size = _SYM64.unpack(raw)
+            name, info, _, section, value, size = SYMBOL_64.unpack(raw)
         else:
-            name, value, size, info, _, section = _SYM32.unpack(raw)
+            name, value, size, info, _, section = SYMBOL_32.unpack(raw)
         return Symbol(name, info & 15, section, value, size)
 
     def at(self, view: ByteView, index: int) -> Symbol | None:
@@ -78,7 +82,7 @@ class SymbolTable(Struct, frozen=True):
 def symbol_tables(view: ByteView, tables: ElfTables) -> list[SymbolTable]:
     """The symbol tables of a file: ``.symtab`` first; by PT_DYNAMIC where sections are missing."""
     found = []
-    for kind in ("SHT_SYMTAB", "SHT_DYNSYM"):
+    for kind in (SHT_SYMTAB, SHT_DYNSYM):
         for header in tables.headers:
             if header.kind == kind and 0 < header.link < len(tables.headers):
                 strings = tables.headers[header.link]
@@ -93,6 +97,13 @@ def symbol_tables(view: ByteView, tables: ElfTables) -> list[SymbolTable]:
     if not found and (dynamic := _dynamic_table(view, tables)):
         found.append(dynamic)
     return [table for table in found if table.size > 0 and table.strings_size > 0]
+
+
+def dynamic_symbols(tables: ElfTables, found: Iterable[SymbolTable]) -> SymbolTable | None:
+    """The one of a file's symbol tables that dynamic relocations count in."""
+    address = tables.tag(Tag.SYMTAB)
+    offset = None if address is None else tables.offset_of(address)
+    return next((table for table in found if table.offset == offset), None)
 
 
 def _clipped(
@@ -111,15 +122,15 @@ def _clipped(
 
 def _dynamic_table(view: ByteView, tables: ElfTables) -> SymbolTable | None:
     """The table of DT_SYMTAB; its length is in DT_HASH, else linkers put the strings behind it."""
-    found = [tables.tag(name) for name in ("DT_SYMTAB", "DT_STRTAB", "DT_HASH")]
+    found = [tables.tag(tag) for tag in (Tag.SYMTAB, Tag.STRTAB, Tag.HASH)]
     symtab, strtab, hashes = [None if a is None else tables.offset_of(a) for a in found]
     if symtab is None or strtab is None:
         return None
     if hashes is not None and hashes + 8 <= view.size:
-        size = view.u32(hashes + 4) * (24 if tables.bits == 64 else 16)
+        size = view.u32(hashes + 4) * (SYMBOL_64 if tables.bits == 64 else SYMBOL_32).size
     else:
         size = strtab - symtab
-    return _clipped(view, tables.bits, (symtab, size), (strtab, tables.tag("DT_STRSZ") or 0))
+    return _clipped(view, tables.bits, (symtab, size), (strtab, tables.tag(Tag.STRSZ) or 0))
 
 
 def _words(piece: bytes) -> array[int]:
@@ -177,11 +188,11 @@ def exported_names(view: ByteView, budget: Budget, table: SymbolTable) -> list[s
     """Names of the defined symbols that other files may bind to; of very many not all."""
     found: list[str] = []
     kept = budget.names()
-    layout = _SYM64 if table.bits == 64 else _SYM32
+    layout = SYMBOL_64 if table.bits == 64 else SYMBOL_32
     for _, piece in table.pieces(view, budget):
         for row in budget.timed(layout.iter_unpack(piece)):
             name, info, other, section = row[:4] if table.bits == 64 else (row[0], *row[3:])
-            visible = other & _VISIBILITY not in _NOT_EXPORTED and info >> 4 != _STB_LOCAL
+            visible = other & _VISIBILITY not in _NOT_EXPORTED and info >> 4 != STB_LOCAL
             if name and visible and section != SHN_UNDEF:
                 text = short_text(view, table.strings + name, budget.limits.text_bytes)
                 found.append(kept.keep(text))

@@ -5,19 +5,16 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects.elf import ELF_MAGIC
-from ltocompat.files.objects.elf_host import read_elf
 from ltocompat.files.objects.libraries import libraries_of
 from ltocompat.files.objects.structure import DELAYED, ObjectReader, Section, Symbols, guarded
 from ltocompat.files.objects.wrappers import Registration, read_registration
-from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import CudaLibrary, Host
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 
 
 class ObjectFile:
-    """What is around the device code of one file; made by ``read_host``.
+    """The host file around device code; made by ``read_host``.
 
     The parts that cost time (registration, symbols, strings) are read when they are asked for. A
     broken structure gives fewer facts and a sentence in ``problems``; no method raises anything but
@@ -44,7 +41,7 @@ class ObjectFile:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What could not be read, one sentence each; complete after ``describe``."""
+        """Parts that could not be read, one sentence each; complete after ``describe``."""
         return tuple(dict.fromkeys(self._structure.problems))
 
     def section_at(self, offset: int) -> Section | None:
@@ -55,7 +52,7 @@ class ObjectFile:
         return self.sections[position]
 
     def registration(self) -> Registration:
-        """What the CUDA wrappers point at."""
+        """Read the regions that the CUDA wrappers point at."""
         if self._registration is None:
             found = Registration(known=False)
             with guarded(self._structure.problems, "the fatbin wrappers"):
@@ -70,7 +67,7 @@ class ObjectFile:
         return None
 
     def describe(self, place: Place, *, exports: bool = False) -> Host:
-        """What the linker and the loader of this file need.
+        """Describe what the linker and the loader of this file need.
 
         Args:
             place: the file.
@@ -103,35 +100,3 @@ class ObjectFile:
             debug_size=sum(section.size for section in self.sections if section.debug),
             exports=tuple(sorted(set(names))),
         )
-
-
-def read_host(view: ByteView, budget: Budget) -> ObjectFile | None:
-    """Read the structure of a host file; None when the bytes are no ELF, PE or COFF host.
-
-    A cubin is an ELF file too (e_machine 190), but no host.
-
-    Raises:
-        LimitExceeded: the time for this file, or its sections, are over the limits.
-        UnreadableInput: the file cannot be read any more.
-    """
-    try:
-        structure = _structure(view, budget)
-    except LimitExceeded:
-        raise
-    except Malformed:
-        return None
-    return ObjectFile(view, budget, structure) if structure is not None else None
-
-
-def _structure(view: ByteView, budget: Budget) -> ObjectReader | None:
-    """The reader that knows the format, by its first bytes."""
-    if view.peek(0, 4) == ELF_MAGIC:
-        return read_elf(view, budget)
-    # Imported here: most runs meet no Windows file.
-    if view.peek(0, 2) == b"MZ":
-        from ltocompat.files.objects.pe import read_pe
-
-        return read_pe(view, budget)
-    from ltocompat.files.objects.coff import read_coff
-
-    return read_coff(view, budget)

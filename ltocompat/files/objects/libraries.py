@@ -49,7 +49,7 @@ _AROUND = 128
 
 
 class _Strings(Struct):
-    """What the data sections say, each with the offset where it was seen first."""
+    """Strings of the data sections, each with the offset of its first occurrence."""
 
     opened: dict[str, int] = field(default_factory=dict)
     tails: dict[str, int] = field(default_factory=dict)
@@ -147,5 +147,5 @@ def _note_file(file: str, at: int, head: bytes, found: _Strings) -> None:
 
 
 def _starts_string(head: bytes) -> bool:
-    """Whether a string can start behind ``head``: at the start, or behind what is no text."""
+    """Return whether a string can start behind ``head``: behind nothing, or what is no text."""
     return not head or not 0x20 <= head[-1] < 0x7F

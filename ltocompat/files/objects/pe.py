@@ -11,12 +11,19 @@ from collections.abc import Collection, Iterator, Mapping
 from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects.coff import MACHINES, SCN_DATA, SCN_EXECUTE, read_sections
+from ltocompat.files.first_bytes import COFF_MACHINES
+from ltocompat.files.objects.coff import (
+    SCN_DATA,
+    SCN_EXECUTE,
+    plain_data,
+    read_sections,
+    sections_of,
+)
 from ltocompat.files.objects.relocations import pointer_at
 from ltocompat.files.objects.structure import (
     DELAYED,
     Needed,
-    Section,
+    ObjectReader,
     Symbols,
     guarded,
     short_text,
@@ -55,14 +62,13 @@ _IMPORT_TABLES = (
 )
 
 
-class PeHost:
+class PeHost(ObjectReader):
     """A PE image; see ``ObjectReader`` for what the members mean.
 
     Pointers are in place, for the preferred image base; base relocations only say where they are.
     """
 
     format = "PE"
-    runpath: tuple[str, ...] = ()
 
     def __init__(self, view: ByteView, budget: Budget, signature: int) -> None:
         header = view.unpack(_FILE_HEADER, signature + 4)
@@ -74,7 +80,7 @@ class PeHost:
         self.pointer_size = 8
         self.pointers_readable = False
         self.problems: list[str] = []
-        self.machine = MACHINES.get(machine, f"{machine:#x}")
+        self.machine = COFF_MACHINES.get(machine, f"{machine:#x}")
         self.type = "shared library" if traits & _TRAIT_DLL else "executable"
         optional = signature + 4 + _FILE_HEADER.size
         with guarded(self.problems, "the optional header"):
@@ -82,13 +88,7 @@ class PeHost:
         strings = symbols + 18 * n_symbols if symbols else None
         table = optional + optional_size
         self._rows = read_sections(view, budget, (table, count), strings, self.problems)
-        with_bytes = [
-            Section(s.name, s.offset, s.size, self._base + s.rva, bool(s.traits & SCN_EXECUTE))
-            for s in self._rows
-            if s.size
-        ]
-        self.sections = tuple(sorted(with_bytes, key=lambda s: (s.offset, s.size)))
-        self.own_name: str | None = None
+        self.sections = sections_of(self._rows, self._base)
         with guarded(self.problems, "the export directory"):
             self.own_name = self._export_name()
 
@@ -128,7 +128,7 @@ class PeHost:
 
     def data_spans(self) -> list[tuple[int, int]]:
         """Sections of initialised data."""
-        return [(s.offset, s.size) for s in self._rows if s.size and s.plain_data]
+        return plain_data(self._rows)
 
     def wrapper_search_spans(self) -> list[tuple[int, int]]:
         """Data sections, where a linker merged the wrappers' section into another one."""
@@ -141,11 +141,11 @@ class PeHost:
         ]
 
     def offset_of(self, address: int) -> int | None:
-        """By the section table."""
+        """Look up the section table."""
         return self._offset_of_rva(address - self._base)
 
     def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
-        """As they are in the file."""
+        """Read the pointers as they are in the file."""
         return {slot: pointer_at(self._view, slot, self.pointer_size) for slot in slots}
 
     def _imports(self) -> Iterator[tuple[str, int, str]]:
@@ -200,14 +200,6 @@ class PeHost:
             kept.keep(self._text_at_rva(self._view.u32((table or 0) + 4 * row))) for row in rows
         )
         return [name for name in names if name]
-
-    def symbol_size(self, offset: int) -> int | None:  # noqa: ARG002 - PE keeps no sizes
-        """PE images have no symbols."""
-        return None
-
-    def prelinked_count(self, array: int) -> int | None:  # noqa: ARG002 - PE keeps no sizes
-        """PE images have no symbols."""
-        return None
 
 
 def read_pe(view: ByteView, budget: Budget) -> PeHost | None:

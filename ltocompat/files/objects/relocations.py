@@ -14,26 +14,27 @@ from itertools import compress, count
 
 from msgspec import Struct
 
+from ltocompat.files import elf_layout as layout
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.structure import TABLE_WINDOW, windows
 from ltocompat.model.limits import Budget
 
 # Types that store a whole pointer: (base + addend) and (symbol + addend), by e_machine.
 RELATIVE_TYPES = {
-    "EM_386": 8,
-    "EM_X86_64": 8,
-    "EM_AARCH64": 1027,
-    "EM_ARM": 23,
-    "EM_PPC64": 22,
-    "EM_RISCV": 3,
+    layout.EM_386: 8,
+    layout.EM_X86_64: 8,
+    layout.EM_AARCH64: 1027,
+    layout.EM_ARM: 23,
+    layout.EM_PPC64: 22,
+    layout.EM_RISCV: 3,
 }
 ABSOLUTE_TYPES = {
-    "EM_386": 1,
-    "EM_X86_64": 1,
-    "EM_AARCH64": 257,
-    "EM_ARM": 2,
-    "EM_PPC64": 38,
-    "EM_RISCV": 2,
+    layout.EM_386: 1,
+    layout.EM_X86_64: 1,
+    layout.EM_AARCH64: 257,
+    layout.EM_ARM: 2,
+    layout.EM_PPC64: 38,
+    layout.EM_RISCV: 2,
 }
 
 

@@ -1,10 +1,11 @@
-"""What the readers of all host formats share: their interface, its values, reading in pieces."""
+"""Common parts of the readers of host formats: interface, values, reading in pieces."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -47,22 +48,22 @@ class Section(Struct, frozen=True):
 
     @property
     def fatbin(self) -> bool:
-        """Whether CUDA's compilers keep fatbin regions under this name."""
+        """Return whether CUDA's compilers keep fatbin regions under this name."""
         return self.name in FATBIN_SECTIONS
 
     @property
     def wrapper(self) -> bool:
-        """Whether CUDA's compilers keep the wrappers of fatbin regions under this name."""
+        """Return whether CUDA's compilers keep the wrappers of fatbin regions under this name."""
         return self.name in WRAPPER_SECTIONS
 
     @property
     def debug(self) -> bool:
-        """Whether a debugger alone reads it; ``strip --strip-debug`` takes it away."""
+        """Return whether a debugger alone reads it; ``strip --strip-debug`` takes it away."""
         return self.name.startswith((".debug_", ".zdebug_"))
 
     @property
     def prelinked(self) -> bool:
-        """Whether the regions here are those of relocatable objects, kept for linking at load."""
+        """Return whether its regions are those of relocatable objects, for linking at load."""
         return self.name in PRELINKED_SECTIONS
 
 
@@ -110,7 +111,7 @@ def occurrences(
 def guarded(problems: list[str], what: str) -> Iterator[None]:
     """Collect any error as a problem with ``what``.
 
-    pyelftools promises no error type for hostile files, so every exception counts.
+    What surrounds device code is hostile, too, and no mistake in reading it may cost the code.
 
     Raises:
         LimitExceeded: passed through; reading on would cost too much.
@@ -123,9 +124,7 @@ def guarded(problems: list[str], what: str) -> Iterator[None]:
     except LtocompatError as error:
         problems.append(f"{what} cannot be read: {error}")
     except Exception as error:  # noqa: BLE001 - see above
-        # Only the first line: pyelftools quotes whole structures.
-        detail = next(iter(str(error).splitlines()), "") or type(error).__name__
-        problems.append(f"{what} cannot be read: {detail}")
+        problems.append(f"{what} cannot be read: {error or type(error).__name__}")
 
 
 # What nvcc's objects leave to the device link, and nvJitLink's interface. Its header renames every
@@ -170,51 +169,44 @@ class Symbols(Struct, frozen=True):
         )
 
 
-class ObjectReader(Protocol):
+class ObjectReader(ABC):
     """A host file taken apart; ELF, PE and COFF each have their own reader.
 
     An *address* is whatever the pointers of the format hold: virtual addresses in linked files,
-    file offsets in objects (nothing in an object has an address yet).
+    file offsets in objects (nothing in an object has an address yet). Methods that a reader does
+    not have answer for formats without such a table.
+
+    Attributes:
+        format: ``ELF``, ``PE`` or ``COFF``.
+        machine: name of the processor.
+        type: ``object``, ``executable``, ``shared library`` or ``unknown``.
+        sections: stretches with bytes in the file, sorted by offset.
+        problems: parts that could not be read, a sentence each; more may come with lazy parts.
+        pointer_size: 4 or 8 bytes.
+        pointers_readable: ``pointers`` can answer at all (byte order, tables that are there).
+        own_name: the file name that a library gives itself (DT_SONAME, PE export directory).
+        runpath: folders that the loader looks into first, as written.
     """
 
-    @property
-    def format(self) -> str:
-        """``ELF``, ``PE`` or ``COFF``."""
+    format: ClassVar[str]
+    machine: str
+    type: str
+    sections: tuple[Section, ...]
+    problems: list[str]
+    pointer_size: int
+    pointers_readable: bool
+    own_name: str | None = None
+    runpath: tuple[str, ...] = ()
 
-    @property
-    def machine(self) -> str:
-        """Name of the processor."""
-
-    @property
-    def type(self) -> str:
-        """``object``, ``executable``, ``shared library`` or ``unknown``."""
-
-    @property
-    def sections(self) -> tuple[Section, ...]:
-        """Stretches with bytes in the file, sorted by offset."""
-
-    @property
-    def problems(self) -> list[str]:
-        """What could not be read, one sentence each; it may grow while lazy parts are read."""
-
-    @property
-    def pointer_size(self) -> int:
-        """4 or 8 bytes."""
-
-    @property
-    def pointers_readable(self) -> bool:
-        """Whether ``pointers`` can answer at all (byte order, tables that are there)."""
-
-    @property
-    def own_name(self) -> str | None:
-        """The file name that a library gives itself (DT_SONAME, PE export directory)."""
-
+    @abstractmethod
     def data_spans(self) -> list[tuple[int, int]]:
         """(offset, size) of the stretches that hold plain data, where strings may lie."""
 
     def wrapper_search_spans(self) -> list[tuple[int, int]]:
         """(offset, size) to search where no wrapper section is named; empty: no use to search."""
+        return []
 
+    @abstractmethod
     def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
         """The address that each pointer at these file offsets holds once loaded.
 
@@ -222,24 +214,26 @@ class ObjectReader(Protocol):
         answer could not be resolved.
         """
 
+    @abstractmethod
     def offset_of(self, address: int) -> int | None:
         """File offset of the byte at an address, None where the file has none."""
 
     def needed(self) -> list[Needed]:
         """Libraries that the loader brings."""
+        return []
 
-    @property
-    def runpath(self) -> tuple[str, ...]:
-        """Folders that the loader looks into first, as written."""
-
+    @abstractmethod
     def symbols(self) -> Symbols:
         """The names that this project looks at."""
 
     def exports(self) -> list[str]:
         """Names that a linked file has for others; of very many not all."""
+        return []
 
-    def symbol_size(self, offset: int) -> int | None:
+    def symbol_size(self, offset: int) -> int | None:  # noqa: ARG002 - ELF alone keeps sizes
         """Size of the data symbol that starts exactly at this file offset."""
+        return None
 
-    def prelinked_count(self, array: int) -> int | None:
+    def prelinked_count(self, array: int) -> int | None:  # noqa: ARG002 - ELF alone keeps sizes
         """Number of regions that a version-2 wrapper's array (at this address) is made for."""
+        return None

@@ -143,7 +143,7 @@ _HEAD = struct.Struct("<II")
 
 
 class Registration(Struct, frozen=True):
-    """What the wrappers of a file say.
+    """The fatbin regions that the wrappers of a file register.
 
     Attributes:
         known: the wrappers could be read, or the file certainly has none.
@@ -159,7 +159,7 @@ class Registration(Struct, frozen=True):
     complete: bool = True
 
     def registered(self, region_offset: int) -> bool | None:
-        """Whether a wrapper points at the region at this file offset; None when not known."""
+        """Return whether a wrapper points at the region at this offset; None when not known."""
         if not self.known:
             return None
         if region_offset in self.regions:

@@ -21,15 +21,35 @@ class Promise(Record):
     nvjitlink: str | None
 
 
-class Ignore(Record):
-    """A finding that the policy puts up with, for a while."""
+class Allow(Record, kw_only=True):
+    """A finding that the policy puts up with, for good."""
 
-    key: Annotated[str, described("Where it stands in the policy: audit.ignore[0].")]
+    key: Annotated[str, described("Where it stands in the policy: audit.allow[0].")]
     rule: str
     path: Annotated[str, described("A pattern.")]
     target: Annotated[str, described("A pattern.")]
     kernel: Annotated[str, described("A pattern of names; * for any, and for none.")]
     reason: str
+    about: Annotated[str, described("A pattern of what findings are about.")]
+    route: Annotated[
+        Annotated[str, one_of("load", "link", "")] | None,
+        described("Null for any; empty where modules have one way only."),
+    ]
+    gpus: Annotated[
+        tuple[str, ...] | None,
+        described("Null for any; of them any: findings that name no GPU."),
+    ]
+    verdict: Annotated[VerdictWord, described("The worst that it forgives.")]
+    modules: Annotated[int | None, described("The most that it forgives; null for any number.")]
+    asks: Annotated[
+        tuple[str, ...] | None,
+        described("The newest versions that it forgives: driver 525.60.13; null for any."),
+    ]
+
+
+class Ignore(Allow, kw_only=True):
+    """A finding that the policy puts up with, for a while."""
+
     expires: Annotated[date, described("The last day on which it holds.")]
 
 
@@ -55,6 +75,7 @@ class Policy(Record):
     trial_load: Annotated[bool, described("This machine is one more target, and loads it all.")]
     promise: Promise | None
     ignores: tuple[Ignore, ...]
+    allows: tuple[Allow, ...]
     variants: Annotated[tuple[str, ...], described("Patterns of files of which one is loaded.")]
     provided_by: Annotated[
         dict[str, tuple[str, ...]], described("Patterns of libraries that a dependency brings.")
@@ -66,17 +87,19 @@ class Finding(verdict.Finding):
 
     standing: Annotated[
         str,
-        one_of("counts", "undecided", "passes", "known", "ignored"),
+        one_of("counts", "undecided", "passes", "known", "ignored", "allowed"),
         described(
             "counts: fails the audit; undecided: nobody knows whether it would; passes: better "
             "than what the policy fails on; "
-            "known: stands in the baseline; ignored: by the policy, for a while."
+            "known: stands in the baseline; ignored: by the policy, for a while; allowed: by the "
+            "policy, for good."
         ),
     ]
     fingerprint: Annotated[
         str, Meta(pattern=r"^[0-9a-f]{32}$"), described("The same in every build.")
     ]
     ignore: Ignore | None
+    allow: Allow | None
 
 
 class Result(verdict.Result):
@@ -97,6 +120,7 @@ class Findings(Record):
     passes: Count
     known: Count
     ignored: Count
+    allowed: Count
 
 
 class Summary(check.Summary):
@@ -109,6 +133,7 @@ class Summary(check.Summary):
     findings: Findings
     baseline: str | None
     unused_ignores: tuple[Ignore, ...]
+    unused_allows: tuple[Allow, ...]
 
 
 class Audit(Document, tag="ltocompat/audit/v1"):

@@ -25,6 +25,11 @@ def one_of(*words: str) -> Meta:
     return Meta(extra_json_schema={"enum": list(words)})
 
 
+def or_none(text: str) -> str | None:
+    """What is published of a text that is empty where nothing is known."""
+    return text or None
+
+
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(ge=0)]

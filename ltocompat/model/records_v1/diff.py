@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Count,
     Document,
@@ -42,7 +43,7 @@ class Side(Record):
     files: Count
     modules: Count
     images: Count
-    stored_size: Count
+    stored_size: Annotated[Count, From("stored")]
     skipped: Annotated[Count, described("Places that were not read.")]
     complete: Annotated[bool, described("Every file was read to its end.")]
     kernels: Annotated[
@@ -53,7 +54,9 @@ class Side(Record):
         bool, described("Something is linked that no known nvJitLink takes.")
     ]
     nvjitlink_imports: Annotated[
-        str | None, described("The least nvJitLink that has all names imported of it.")
+        str | None,
+        From("imports"),
+        described("The least nvJitLink that has all names imported of it."),
     ]
     driver_sass: str | None
     driver_ptx: str | None

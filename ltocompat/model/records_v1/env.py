@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import Document, Failure, Record, described
 from ltocompat.model.records_v1.verdict import Target, VerdictWord
+from ltocompat.model.version import rule_url
 
 
 class KernelDriver(Record):
@@ -162,7 +164,7 @@ class Problem(Record):
     message: str
     remedy: str
     evidence: str
-    url: Annotated[str, described("The page of the rule.")]
+    url: Annotated[str, From("rule", rule_url), described("The page of the rule.")]
 
 
 class Env(Document, tag="ltocompat/env/v1"):
@@ -170,7 +172,7 @@ class Env(Document, tag="ltocompat/env/v1"):
 
     environment: Environment
     target: Target
-    findings: tuple[Problem, ...]
+    findings: Annotated[tuple[Problem, ...], From("problems")]
     errors: tuple[Failure, ...]
     sandbox: Annotated[
         tuple[str, ...] | None,

@@ -6,7 +6,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import Document, Failure, Record, described
+from ltocompat.model.version import rule_url
 
 
 class AtFault(Record):
@@ -28,7 +30,7 @@ class Rule(Record):
     messages: Annotated[tuple[str, ...], described("The texts that users see.")]
     remedy: str
     source: str
-    url: Annotated[str, described("Its page.")]
+    url: Annotated[str, From("id", rule_url), described("Its page.")]
     built: Annotated[
         bool, described("Verdicts go by it; else only id, title and statement are given.")
     ]

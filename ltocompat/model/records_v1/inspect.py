@@ -82,6 +82,9 @@ class Image(Record):
     ]
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")] | None
     problems: tuple[str, ...]
+    entry_arch: Annotated[
+        ArchText | None, described("The fatbin entry's, where SASS is for another; else null.")
+    ] = None  # older inspections that were saved have none
 
 
 class Module(Record):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Count,
     Document,
@@ -58,7 +59,7 @@ class Result(Record):
         one_of("accepted", "compiled", "linked", "unresolved", "refused", "crashed", "timed out"),
     ]
     step: Annotated[str, one_of("create", "add", "complete", "get", "destroy")]
-    input: str | None
+    input: Annotated[str | None, From("input_name")]
     code: int | None
     code_name: str | None
     signal: str | None
@@ -67,7 +68,7 @@ class Result(Record):
     log: str
     seconds: LinkTimes
     output_size: int | None
-    kernels: int | None
+    kernels: Annotated[int | None, From("kernels_in_output")]
     confirmed: bool
     linker: Linker
     registers: Annotated[

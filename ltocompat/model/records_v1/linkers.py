@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Count,
     Document,
@@ -28,7 +29,11 @@ class Copy(Record):
         described("The most exact version that is proved."),
     ]
     path: Annotated[str, described("The file itself, behind all links.")]
-    found_via: Annotated[tuple[str, ...], described("Every way in which it is reached.")]
+    found_via: Annotated[
+        tuple[str, ...],
+        From(through=lambda ways: tuple(ways.split(", "))),
+        described("Every way in which it is reached."),
+    ]
     evidence: Annotated[str, described("What proves the version.")]
     for_trials: Annotated[
         bool, described("It lies in the cache for trials, and is never the one of a deploy target.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Count,
     Document,
@@ -30,7 +31,7 @@ class Grid(Record):
 class Summary(Record):
     """All results by verdict."""
 
-    artifacts: Count
+    artifacts: Annotated[Count, From("artifacts", len)]
     verdicts: dict[str, Positive]
     errors: tuple[Failure, ...]
 

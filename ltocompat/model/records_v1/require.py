@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Count,
     Document,
@@ -29,13 +30,18 @@ class LinkerFloor(Record):
     rules: Annotated[tuple[str, ...], described("The rules that set it.")]
 
 
+_OR_OLDER = "The tables begin with this driver, and an older one is not known to fail."
+
+
 class RouteFloor(Record):
     """One line of check for a GPU, and the least versions with which it passes."""
 
     route: Annotated[str, one_of("load", "link")] | None
     coverage: Coverage
     driver: Annotated[str | None, described("The least driver; null where no known one does.")]
-    last_driver: Annotated[str | None, described("The newest driver that does.")]
+    last_driver: Annotated[
+        str | None, described("The newest branch of drivers that does, as R580.")
+    ]
     nvjitlink: Annotated[
         str | None,
         described("The least nvJitLink; null where none is asked for or known."),
@@ -51,34 +57,40 @@ class RouteFloor(Record):
     doubts: Annotated[
         tuple[str, ...], described("The rules by which the verdict is no better than undocumented.")
     ]
+    or_older: Annotated[bool, described(_OR_OLDER)] = False
 
 
 class Service(Record):
     """How one GPU architecture is served."""
 
-    arch: str
+    arch: Annotated[str, From("number", "sm_{}".format)]
     name: Annotated[str, described("The generation; next: after all that are known.")]
     how: Annotated[str, one_of("sass", "ptx", "link", "none")]
     sass: Count
     ptx: Count
     link: Count
     none: Count
-    driver: Annotated[str | None, described("The least driver there.")]
+    driver: Annotated[str | None, described("The least driver there that meets all routes.")]
     beyond: Annotated[bool, described("No known driver is new enough there.")]
-    nvjitlink: Annotated[str | None, described("The least nvJitLink there.")]
+    nvjitlink: Annotated[str | None, described("The least nvJitLink with it.")]
     routes: Annotated[
         tuple[RouteFloor, ...],
-        described("The floors by each route; driver, beyond and nvjitlink are the first's."),
+        described("The floors by each route; driver and nvjitlink meet all that can be met."),
     ]
     hardly: Annotated[
         bool, described("Few modules serve it, beside those that serve another one (IMG-04).")
     ] = False
+    last_driver: Annotated[
+        str | None, described("The newest branch of drivers that does, as R580.")
+    ] = None
+    last_nvjitlink: Annotated[str | None, described("The newest nvJitLink that does.")] = None
+    or_older: Annotated[bool, described(_OR_OLDER)] = False
 
 
 class Requirement(Record):
     """One requirement."""
 
-    axis: str
+    axis: Annotated[str, From("component")]
     constraint: str
     rule: str
     subject: str
@@ -129,7 +141,7 @@ class Artifact(Record):
     ptx_beyond: Annotated[bool, described("Some PTX is newer than every known driver compiles.")]
     services: tuple[Service, ...]
     link_options: tuple[str, ...]
-    requirements: tuple[Requirement, ...]
+    requirements: Annotated[tuple[Requirement, ...], From("asked")]
     lines: tuple[Line, ...]
     skipped: Annotated[
         Count, described("Places that could not be read and are missing from all this.")
@@ -140,6 +152,10 @@ class Artifact(Record):
             "Of these its loader opens one; the drivers above are those of the one that asks least."
         ),
     ]
+    driver_or_older: Annotated[
+        tuple[str, ...],
+        described("Those of sass and ptx whose driver the tables begin with; an older one may do."),
+    ] = ()
 
 
 class Summary(Record):

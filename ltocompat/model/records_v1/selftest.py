@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Count,
     Document,
@@ -20,7 +21,11 @@ from ltocompat.model.records_v1.base import (
 class Step(Record):
     """One step, as it was done."""
 
-    step: Annotated[str, one_of("driver", "NVRTC", "nvJitLink", "compile", "link", "load", "run")]
+    step: Annotated[
+        str,
+        From("name"),
+        one_of("driver", "NVRTC", "nvJitLink", "compile", "link", "load", "run"),
+    ]
     way: Annotated[
         Annotated[str, one_of("PTX", "LTO", "LTO to PTX")] | None,
         described("What is linked, and to what; null where it makes no difference."),

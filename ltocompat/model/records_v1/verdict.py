@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Annotated
 
-from ltocompat.model.records_v1.base import Count, Record, described, one_of
+from ltocompat.model.projection import From
+from ltocompat.model.records_v1.base import Count, Record, described, one_of, or_none
+from ltocompat.model.verdict import MOST_KERNELS
+from ltocompat.model.version import rule_url
 
 
 class System(Record):
@@ -88,15 +92,18 @@ class Finding(Record):
     remedy: Annotated[str, described("Empty when there is nothing to do.")]
     evidence: Annotated[str, described("The bytes that say so.")]
     source: Annotated[str, described("Where the rule comes from.")]
-    url: Annotated[str, described("The page of the rule.")]
+    url: Annotated[str, From("rule", rule_url), described("The page of the rule.")]
     module_count: Annotated[Count, described("0: it is about the target.")]
     example: Annotated[str | None, described("Place of the first of them: libx.a::m.o@0x1f40.3")]
     kernels: Annotated[
         tuple[str, ...],
+        From(through=itemgetter(slice(MOST_KERNELS))),
         described("The first kernels of its modules, mangled; empty where they were not read."),
     ]
     kernel_count: Annotated[
-        Count, described("How many there are in kernel_modules; 0 where they were not read.")
+        Count,
+        From("kernels", len),
+        described("How many there are in kernel_modules; 0 where they were not read."),
     ]
     kernel_modules: Annotated[Count, described("In how many of its modules kernels were read.")]
 
@@ -116,7 +123,7 @@ class Result(Record):
     """The verdict on one artifact, target and GPU."""
 
     path: str
-    target: Annotated[str, described("Name of one of the targets.")]
+    target: Annotated[str, From("target.name"), described("Name of one of the targets.")]
     gpu: Annotated[str | None, described("Name of the GPU; null where the target names none.")]
     route: Annotated[
         Annotated[str, one_of("load", "link")] | None,
@@ -136,6 +143,7 @@ class Result(Record):
     extent: Extent
     distribution: Annotated[
         str | None,
+        From(through=or_none),
         described("The package that it is, or is a file of: cupy-cuda12x 14.2.0; null: not known."),
     ]
     variants: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     ArchText,
     Count,
@@ -22,7 +23,9 @@ class Arch(Record):
     kind: Annotated[str, one_of("ltoir", "ptx", "sass", "tileir", "unknown")]
     arch: ArchText | None
     images: Count
-    stored_size: Annotated[Count, described("Bytes in the files, without headers and padding.")]
+    stored_size: Annotated[
+        Count, From("stored"), described("Bytes in the files, without headers and padding.")
+    ]
 
 
 class Library(Record):
@@ -32,9 +35,13 @@ class Library(Record):
     machine: str | None
     modules: Count
     images: Count
-    stored_size: Annotated[Count, described("Bytes in the file, headers and padding included.")]
+    stored_size: Annotated[
+        Count, From("stored"), described("Bytes in the file, headers and padding included.")
+    ]
     saved: Annotated[Count, described("Bytes of these that could be saved.")]
-    host_debug_size: Annotated[Count, described("Bytes of debug sections of its host code.")]
+    host_debug_size: Annotated[
+        Count, From("host_debug"), described("Bytes of debug sections of its host code.")
+    ]
 
 
 class Saving(Record):
@@ -66,7 +73,9 @@ class Kernel(Record):
 
     name: str
     demangled: Annotated[str | None, described("Null without ltocompat[demangle].")]
-    code_size: Annotated[Count, described("Bytes of SASS, once unpacked, in all cubins.")]
+    code_size: Annotated[
+        Count, From("code"), described("Bytes of SASS, once unpacked, in all cubins.")
+    ]
     count: Annotated[Count, described("Cubins that have it.")]
 
 
@@ -77,9 +86,13 @@ class Artifact(Record):
     size: Annotated[Count, described("Bytes of the file, or of all files of a folder.")]
     files: Count
     stored_size: Annotated[
-        Count, described("Bytes of all device code: those of archs, and overhead_size.")
+        Count,
+        From("stored"),
+        described("Bytes of all device code: those of archs, and overhead_size."),
     ]
-    overhead_size: Annotated[Count, described("Bytes of fatbin headers and padding.")]
+    overhead_size: Annotated[
+        Count, From("overhead"), described("Bytes of fatbin headers and padding.")
+    ]
     archs: tuple[Arch, ...]
     libraries: tuple[Library, ...]
     saved: Annotated[Count, described("Bytes that all savings together are.")]
@@ -87,7 +100,9 @@ class Artifact(Record):
     kernels: Annotated[tuple[Kernel, ...], described("Empty unless asked for.")]
     kernels_left_out: Count
     unsized_images: Annotated[
-        Count, described("Images that nothing records the end of; they count for no bytes.")
+        Count,
+        From("unsized"),
+        described("Images that nothing records the end of; they count for no bytes."),
     ]
     skipped: Annotated[Count, described("Places that could not be read.")]
 

@@ -9,7 +9,7 @@ from ltocompat.model.words import count
 from ltocompat.report import Options, Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
 from ltocompat.report.grouped_findings import FindingReport, sort_out
-from ltocompat.report.text import brief, escape
+from ltocompat.report.text import brief, escape, sentence
 
 
 def write(
@@ -32,11 +32,9 @@ def write(
 
 def _line(row: FindingRow) -> str:
     gpus = f" ({', '.join(row.gpus)})" if row.gpus else ""
-    remedy = f". Remedy: {row.remedy}" if row.remedy else ""
-    return (
-        f"{row.place}: {row.level}: {row.verdict} {row.rule} on {row.target}{gpus}: "
-        f"{row.message}{_extent(row)}{remedy}"
-    )
+    found = f"{row.message}{_extent(row)}"
+    text = f"{sentence(found)} Remedy: {row.remedy}" if row.remedy else found
+    return f"{row.place}: {row.level}: {row.verdict} {row.rule} on {row.target}{gpus}: {text}"
 
 
 def _extent(row: FindingRow) -> str:

@@ -15,7 +15,7 @@ from ltocompat.report import Failure, Options, Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
 from ltocompat.report.formats.jsonstream import Array, encode
 from ltocompat.report.grouped_findings import FindingReport, sort_out
-from ltocompat.report.text import brief, escape
+from ltocompat.report.text import brief, escape, sentence
 
 _SEVERITIES = {"error": "critical", "warning": "minor", "note": "info"}
 
@@ -39,8 +39,9 @@ def write(
 
 def _issue(row: FindingRow) -> dict[str, object]:
     gpus = f" ({', '.join(row.gpus)})" if row.gpus else ""
-    remedy = f" Remedy: {row.remedy}." if row.remedy else ""
-    text = f"{row.verdict} on {row.target}{gpus}: {row.message}.{remedy} At {row.place}."
+    remedy = f" Remedy: {sentence(row.remedy)}" if row.remedy else ""
+    opening = f"{row.verdict} on {row.target}{gpus}: {sentence(row.message)}"
+    text = f"{opening}{remedy} At {row.place}."
     return {
         "description": text,
         "check_name": row.rule,

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 from msgspec import to_builtins
 
+from ltocompat.model.projection import project
 from ltocompat.model.records_v1 import base
 from ltocompat.model.records_v1.base import Error
 from ltocompat.report import Failure, Options, Report, Writable
 from ltocompat.report.text import escape
+
+R = TypeVar("R")
 
 # msgspec's own encoder writes UTF-8 and refuses half a surrogate pair; the standard library's takes
 # the dicts that msgspec makes of a record, and escapes all that is not ASCII.
@@ -55,14 +58,9 @@ def error_document(failures: Iterable[Failure]) -> str:
     return encode(Error(first, tuple(others))) + "\n"
 
 
-def failure_value(failure: Failure) -> base.Failure:
-    """A failure as JSON says it."""
-    return base.Failure(failure.kind, failure.message)
-
-
 def failure_values(failures: Iterable[Failure]) -> tuple[base.Failure, ...]:
     """Failures as JSON says them."""
-    return tuple(failure_value(failure) for failure in failures)
+    return tuple(project(base.Failure, failure) for failure in failures)
 
 
 class Array:
@@ -83,25 +81,11 @@ class Array:
         yield from pieces
 
 
-def head(document: type[base.Document], array: str, **members: object) -> str:
-    """The beginning of a document, up to its first array; ``members`` come before that."""
-    before = "".join(f'"{name}": {encode(value)},\n' for name, value in members.items())
-    return f'{{"schema": {encode(document.__struct_config__.tag)}, {before}"{array}": ['
-
-
 def members_after(record: base.Record, array: str) -> Iterator[str]:
     """Each member of ``record`` that comes after its array, which is written already."""
     names = record.__struct_fields__
     for name in names[names.index(array) + 1 :]:
         yield f'"{name}": {encode(getattr(record, name))}'
-
-
-def tail(document: base.Document, array: str) -> Iterator[str]:
-    """The end of a document after its array."""
-    yield "\n]"
-    for member in members_after(document, array):
-        yield f",\n{member}"
-    yield "}\n"
 
 
 class Rows:
@@ -119,12 +103,37 @@ class Rows:
         self.failures: list[Failure] = []
         self.begun = False
 
+    def answers(self, records: Iterable[R | Failure]) -> Iterator[R]:
+        """Records but failures, which are kept."""
+
+        def is_answer(record: R | Failure) -> TypeGuard[R]:
+            if isinstance(record, Failure):
+                self.failures.append(record)
+            return not isinstance(record, Failure)
+
+        return filter(is_answer, records)  # no generator: a trace shows the verb and its command
+
+    @property
+    def errors(self) -> tuple[base.Failure, ...]:
+        """The failures as JSON says them."""
+        return failure_values(self.failures)
+
     def row(self, value: base.Record, **members: object) -> Iterator[str]:
         """One more element; ``members`` come before the array, and are written with its first."""
+        yield from self.element(f"  {encode(value)}", **members)
+
+    def element(self, text: str, **members: object) -> Iterator[str]:
+        """The text of one more element, or the beginning of it."""
+        yield from self._head(members)
+        yield self._array.element(text)
+
+    def _head(self, members: dict[str, object]) -> Iterator[str]:
+        """The beginning of the document, up to its array, once; ``members`` come before that."""
         if not self.begun:
             self.begun = True
-            yield head(self._document, self._name, **members)
-        yield self._array.element(f"  {encode(value)}")
+            before = "".join(f'"{name}": {encode(value)},\n' for name, value in members.items())
+            schema = encode(self._document.__struct_config__.tag)
+            yield f'{{"schema": {schema}, {before}"{self._name}": ['
 
     def end(self, whole: base.Document, *, empty: bool = False, **members: object) -> Iterator[str]:
         """The rest of the document, as ``whole`` says it; an error where nothing but errors came.
@@ -134,6 +143,8 @@ class Rows:
         if self.failures and not self.begun and not empty:
             yield error_document(self.failures)
             return
-        if not self.begun:
-            yield head(self._document, self._name, **members)
-        yield from tail(whole, self._name)
+        yield from self._head(members)
+        yield "\n]"
+        for member in members_after(whole, self._name):
+            yield f",\n{member}"
+        yield "}\n"

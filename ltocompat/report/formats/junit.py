@@ -14,7 +14,7 @@ from ltocompat.model.verdict import Finding, Level, Result, Verdict
 from ltocompat.report import Failure, Options, Writable
 from ltocompat.report.grouped_findings import FindingReport, sort_out
 from ltocompat.report.matrix_cells import cell_of
-from ltocompat.report.text import brief, escape
+from ltocompat.report.text import brief, escape, sentence
 
 
 def write(
@@ -89,10 +89,9 @@ def _content(result: Result) -> Iterator[str]:
 
 def _line(finding: Finding) -> str:
     where = f" (at {finding.example})" if finding.example else ""
-    remedy = f". Remedy: {finding.remedy}" if finding.remedy else ""
-    return escape(
-        brief(f"{finding.level} {finding.verdict} {finding.rule}: {finding.message}{where}{remedy}")
-    )
+    found = f"{finding.message}{where}"
+    text = f"{sentence(found)} Remedy: {finding.remedy}" if finding.remedy else found
+    return escape(brief(f"{finding.level} {finding.verdict} {finding.rule}: {text}"))
 
 
 def _opening(path: str, name: str) -> str:

@@ -14,15 +14,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from ltocompat.commands.policy.fingerprint import fingerprint
 from ltocompat.model.place import Place
 from ltocompat.model.policy_lines import PolicyLines
+from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
-from ltocompat.model.verdict import Finding, Result
+from ltocompat.model.verdict import MOST_KERNELS, Finding, Result
 from ltocompat.model.version import VERSION, rule_url
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Writable
-from ltocompat.report.finding_rows import MOST_KERNELS, apart_by_file
+from ltocompat.report.finding_rows import apart_by_key, digest_of
 from ltocompat.report.formats.jsonstream import Array, encode
 from ltocompat.report.grouped_findings import (
     FindingReport,
@@ -31,14 +31,14 @@ from ltocompat.report.grouped_findings import (
     grouped_findings,
     sort_out,
 )
-from ltocompat.report.text import brief, escape
+from ltocompat.report.text import brief, escape, sentence
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.rule import Rule
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
-FINGERPRINT = "ltocompat/v1"
+FINGERPRINT = "ltocompat/v2"
 """The key of our fingerprint; what it is made of changes only with the number."""
 
 _GITHUB = "primaryLocationLineHash"  # the one key that GitHub matches alerts by
@@ -62,7 +62,7 @@ def write(
         options: make no difference.
     """
     judgements = sort_out(report.judgements(records))
-    found = grouped_findings(judgements.results, apart_by_file)
+    found = grouped_findings(judgements.results, apart_by_key)
     rules = _Rules(found)
     files = _Files()
     stream.write(f'{{"$schema": {encode(SCHEMA)}, "version": "2.1.0", "runs": [{{\n')
@@ -100,7 +100,7 @@ def _result(group: GroupedFinding, rules: _Rules, files: _Files, seen: Counter[s
     (path,) = group.modules
     target = next(iter(group.cells)).target
     place = finding.example or Place(path)
-    digest = fingerprint(path, target, finding)
+    digest = digest_of(group)
     seen[digest] += 1
     return {
         "ruleId": finding.rule,
@@ -153,7 +153,7 @@ def _message(group: GroupedFinding, target: str) -> str:
     named = target if target == ANY_TARGET.name else f"target {target}"
     where = named + (f", GPU {gpus}" if gpus else "")
     modules = f", {count(group.module_count, 'module')}" if group.module_count else ""
-    remedy = f" Remedy: {'; or '.join(group.remedies)}." if group.remedies else ""
+    remedy = f" Remedy: {sentence('; or '.join(group.remedies))}" if group.remedies else ""
     text = escape(brief(f"{finding.message} ({where}{modules}).{remedy}"))
     return re.sub(r"\{(\d+)\}", r"{{\1}}", text.replace("](", "] ("))
 
@@ -252,7 +252,11 @@ class _Rules:
 
 
 def _descriptor(rule: Rule) -> Value:
-    sections = (("When", rule.condition), ("Evidence", rule.evidence), ("Remedy", rule.remedy))
+    sections = (
+        ("When", rule.condition),
+        ("Evidence", rule.evidence),
+        ("Remedy", rule.prose.remedy),
+    )
     textses = [(word, text) for word, text in (*sections, ("Source", rule.source)) if text]
     plain = [rule.statement, *(f"{word}: {text}" for word, text in textses)]
     marked = [rule.statement, *(f"**{word}:** {text}" for word, text in textses)]
@@ -297,7 +301,7 @@ def _invocation(failures: Iterable[Failure]) -> Value:
 
 
 def _target(target: Target) -> object:
-    # Imported here: most of what that module writes isn't needed.
-    from ltocompat.report.verbs.check_json import target_value
+    # Imported here: only a finding format without JSON needs none.
+    from ltocompat.model.records_v1 import verdict as v1
 
-    return target_value(target)
+    return project(v1.Target, target)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ltocompat.commands.audit import AuditScope
-from ltocompat.commands.audit_tally import Outcome
-from ltocompat.commands.policy.gate import FORGIVEN, Assessed, Audited, Standing
+from ltocompat.commands.audit_tally import AuditTally
+from ltocompat.commands.policy.extent import ANYTHING
+from ltocompat.commands.policy.gate import FORGIVEN, HELD_UP, Assessed, Audited, Standing
 from ltocompat.commands.policy.lines import policy_lines
-from ltocompat.commands.policy.values import Ignore, Policy
+from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.commands.trial_advice import LOAD_OPTION, TRIAL_OPTION
 from ltocompat.model.place import Place
+from ltocompat.model.projection import project
 from ltocompat.model.requirement import Required
-from ltocompat.model.verdict import Result, Verdict
+from ltocompat.model.verdict import Outcome, Result, Verdict
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
-from ltocompat.report.audit_result import Audit, AuditRecord
+from ltocompat.report.audit_result import Audit, AuditRecord, scope_of
 from ltocompat.report.document import Block, Code, Items, Paragraph
 from ltocompat.report.finding_blocks import first_lines
 from ltocompat.report.grouped_findings import (
@@ -28,8 +31,12 @@ from ltocompat.report.grouped_findings import (
     grouped_findings,
 )
 from ltocompat.report.text import brief
+from ltocompat.report.verbs.check import Tally
 from ltocompat.report.verbs.check import blocks as checked
 from ltocompat.rules.emitted import ASKED_BY_PROJECT
+
+if TYPE_CHECKING:
+    from ltocompat.model.records_v1 import audit as v1
 
 _MOST = 20
 
@@ -56,18 +63,19 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     if options.quiet:
         return
     yield from _forgiven(audit)
-    old = audit.tally.unused_ignores
+    old = audit.tally.unused
     if old and audit.audits:
-        yield Items("ignores", tuple((f"{ignore}: {_unused(ignore, audit)}",) for ignore in old))
+        yield Items("exceptions", tuple((f"{each}: {_unused(each, audit)}",) for each in old))
 
 
-def _unused(ignore: Ignore, audit: Audit) -> str:
-    """Why no finding is ignored by it."""
-    held_up = (Standing.COUNTS, Standing.UNDECIDED)
-    for result in _only(audit, *held_up) if ignore.by_kernel else ():
+def _unused(exception: PolicyException, audit: Audit) -> str:
+    """Why no finding is forgiven by it."""
+    for result in _only(audit, *HELD_UP):
         for finding in result.findings:
-            if ignore.concerns(result.path, result.target.name, finding):
-                return f"it is not about all of the finding: {ignore.beyond(finding)}"
+            if exception.concerns(result, finding):
+                beyond = exception.beyond_kernels(finding)
+                about = f"it is not about all of the finding: {beyond}"
+                return about if beyond else "it forgives less than was found"
     return "nothing needs it any more; take it out"
 
 
@@ -170,8 +178,7 @@ def _under(policy: Policy) -> tuple[str, ...]:
 
 
 def _not_counted(audit: Audit) -> Iterator[str]:
-    standings = (Standing.KNOWN, Standing.IGNORED)
-    numbers = [(len(_grouped(audit, standing)), standing) for standing in standings]
+    numbers = [(len(_grouped(audit, standing)), standing) for standing in FORGIVEN]
     words = [f"{number:,} {standing}" for number, standing in numbers if number]
     if words:
         yield f"; not counted: {', '.join(words)}"
@@ -244,9 +251,8 @@ def _forgiven(audit: Audit) -> Iterator[Block]:
 
 
 def _why(audit: Audit, assessed: Assessed) -> str:
-    if assessed.ignore is None:
-        return f"known ({audit.baseline.source})"
-    return f"ignored until {assessed.ignore.expires} ({assessed.ignore.reason})"
+    exception = assessed.exception
+    return f"known ({audit.baseline.source})" if exception is None else exception.why
 
 
 def _line(why: str, group: GroupedFinding) -> tuple[str, ...]:
@@ -271,11 +277,88 @@ def _judgements(records: Iterable[AuditRecord]) -> Iterator[Judgement]:
                 yield record
 
 
-def _document(records: Iterable[AuditRecord], options: Options) -> Iterator[str]:
+def _document(records: Iterable[AuditRecord], _: Options) -> Iterator[str]:
     # Imported here: a table needs no JSON.
-    from ltocompat.report.verbs.audit_json import document
+    from ltocompat.model.records_v1 import audit as v1
+    from ltocompat.model.records_v1 import verdict
+    from ltocompat.report.formats.jsonstream import Rows
 
-    return document(records, options)
+    stream = iter(records)
+    scope = scope_of(stream)
+    policy = project(
+        v1.Policy,
+        scope.policy,
+        variants=scope.policy.variants or (),
+        ignores=_ignores(scope.policy.exceptions),
+        allows=_allows(scope.policy.exceptions),
+    )
+    targets = {target.name: target for target in scope.policy.every_target}
+    audit_tally, tally = AuditTally(scope), Tally()
+    rows = Rows(v1.Audit, "results")
+    for record in stream:
+        if isinstance(record, AuditScope):
+            continue
+        audit_tally.take(record)
+        if isinstance(record, Failure):
+            rows.failures.append(record)
+        elif isinstance(record, Audited) and tally.add(record.result):
+            targets.setdefault(record.result.target.name, record.result.target)
+            yield from rows.row(_result(record), policy=policy)
+    summary = project(
+        v1.Summary,
+        tally,
+        errors=rows.errors,
+        passed=audit_tally.outcome is Outcome.PASSED,
+        outcome=str(audit_tally.outcome),
+        findings=v1.Findings(**{str(word): audit_tally.standings[word] for word in Standing}),
+        baseline=scope.baseline.source or None,
+        unused_ignores=_ignores(audit_tally.unused),
+        unused_allows=_allows(audit_tally.unused),
+    )
+    values = tuple(project(verdict.Target, target) for target in targets.values())
+    whole = v1.Audit(policy, (), values, summary)
+    yield from rows.end(whole, empty=bool(tally.empty), policy=policy)
+
+
+def _ignores(exceptions: Iterable[PolicyException]) -> tuple[v1.Ignore, ...]:
+    from ltocompat.model.records_v1 import audit as v1
+
+    until = (each for each in exceptions if each.expires is not None)
+    return tuple(project(v1.Ignore, each, asks=_asks(each)) for each in until)
+
+
+def _allows(exceptions: Iterable[PolicyException]) -> tuple[v1.Allow, ...]:
+    from ltocompat.model.records_v1 import audit as v1
+
+    for_good = (each for each in exceptions if each.expires is None)
+    return tuple(project(v1.Allow, each, asks=_asks(each)) for each in for_good)
+
+
+def _asks(exception: PolicyException) -> tuple[str, ...] | None:
+    return None if exception.asks == (ANYTHING,) else exception.asks
+
+
+def _result(audited: Audited) -> v1.Result:
+    from ltocompat.model.records_v1 import audit as v1
+
+    findings = tuple(
+        project(
+            v1.Finding,
+            finding,
+            standing=str(assessed.standing),
+            fingerprint=assessed.fingerprint,
+            ignore=next(iter(_ignores(filter(None, [assessed.exception]))), None),
+            allow=next(iter(_allows(filter(None, [assessed.exception]))), None),
+        )
+        for finding, assessed in zip(audited.result.findings, audited.assessed, strict=True)
+    )
+    return project(
+        v1.Result,
+        audited.result,
+        findings=findings,
+        failed=audited.failed,
+        undecided=audited.undecided,
+    )
 
 
 REPORT: FindingReport[AuditScope | Audited | Required] = FindingReport(

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
+from msgspec import Struct, field
+
 from ltocompat.model.place import Place
+from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.model.words import count
@@ -324,11 +327,45 @@ def _picked(coverage: Coverage) -> tuple[str, str]:
     return f"{coverage.served:,} of {coverage.modules:,}", text
 
 
-def _document(records: Iterable[Target | Result | Failure], options: Options) -> Iterator[str]:
-    # Imported here: a table needs no JSON.
-    from ltocompat.report.verbs.check_json import document
+class Tally(Struct):
+    """What the end of a JSON document says of all its results."""
 
-    return document(records, options)
+    artifacts: dict[str, None] = field(default_factory=dict)
+    empty: set[str] = field(default_factory=set)
+    verdicts: dict[str, int] = field(default_factory=dict)
+    worst: Verdict | None = None
+
+    def add(self, result: Result) -> bool:
+        """Count a result; False when it is about a file without device code."""
+        if result.without_device_code:
+            self.empty.add(result.path)
+            return False
+        self.artifacts.setdefault(result.path)
+        word = str(result.verdict)
+        self.verdicts[word] = self.verdicts.get(word, 0) + 1
+        self.worst = result.verdict if self.worst is None else max(self.worst, result.verdict)
+        return True
+
+
+def _document(records: Iterable[Target | Result | Failure], _: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.model.records_v1 import check as v1
+    from ltocompat.model.records_v1 import verdict
+    from ltocompat.report.formats.jsonstream import Rows
+
+    rows = Rows(v1.Check, "results")
+    tally = Tally()
+    targets: list[verdict.Target] = []
+    for record in records:
+        if isinstance(record, Failure):
+            rows.failures.append(record)
+        elif isinstance(record, Target):
+            targets.append(project(verdict.Target, record))
+        elif tally.add(record):
+            yield from rows.row(project(verdict.Result, record), targets=targets)
+    summary = project(v1.Summary, tally, errors=rows.errors)
+    whole = v1.Check(tuple(targets), (), summary)
+    yield from rows.end(whole, empty=bool(tally.empty), targets=targets)
 
 
 REPORT: FindingReport[Target | Result] = FindingReport(blocks, _document, iter)

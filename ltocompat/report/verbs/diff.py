@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.diff import KINDS, Change, Diff, DiffSummary, Said
+from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
 from ltocompat.model.words import count, first_of
@@ -169,11 +170,23 @@ def _moved(change: Change) -> str:
     return f"{KINDS[change.kind]}{about}: {values}"
 
 
-def _document(records: Iterable[Diff | Failure], options: Options) -> Iterator[str]:
+def _document(records: Iterable[Diff | Failure], _: Options) -> Iterator[str]:
     # Imported here: a table needs no JSON.
-    from ltocompat.report.verbs.diff_json import document
+    from ltocompat.model.records_v1 import diff as v1
+    from ltocompat.report.formats.jsonstream import Rows, error_document
 
-    return document(records, options)
+    rows = Rows(v1.Diff, "changes")
+    for diff in rows.answers(records):
+        old, new = project(v1.Side, diff.old), project(v1.Side, diff.new)
+        for change in diff.changes:
+            forbidden = change.breaking in diff.forbidden
+            value = project(v1.Change, change, forbidden=forbidden)
+            yield from rows.row(value, old=old, new=new)
+        summary = v1.Summary(len(diff.changes), len(diff.broken), rows.errors)
+        whole = v1.Diff(old, new, (), diff.unknown, diff.forbidden, summary)
+        yield from rows.end(whole, empty=True, old=old, new=new)
+        return
+    yield error_document(rows.failures or [Failure("internal", "nothing was compared")])
 
 
 def judgements(records: Iterable[Diff | Failure]) -> Iterator[Judgement]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ltocompat.model.projection import project
 from ltocompat.model.verdict import LEVELS, Level, Verdict
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
@@ -266,11 +267,19 @@ def _findings(record: Surroundings) -> list[GroupedFinding]:
     return grouped_findings([result])
 
 
-def _document(records: Iterable[Surroundings | Failure], options: Options) -> Iterator[str]:
+def _document(records: Iterable[Surroundings | Failure], _: Options) -> Iterator[str]:
+    """The document: one machine, or an error."""
     # Imported here: a table needs no JSON.
-    from ltocompat.report.verbs.env_json import document
+    from ltocompat.model.records_v1 import env as v1
+    from ltocompat.report.formats.jsonstream import encode, error_document, failure_values
 
-    return document(records, options)
+    found = list(records)
+    failures = [record for record in found if isinstance(record, Failure)]
+    machines = [record for record in found if not isinstance(record, Failure)]
+    if not machines:
+        yield error_document(failures)
+        return
+    yield encode(project(v1.Env, machines[-1], errors=failure_values(failures))) + "\n"
 
 
 def judgements(records: Iterable[Surroundings | Failure]) -> Iterator[Judgement]:

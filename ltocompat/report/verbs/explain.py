@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from ltocompat.model.projection import project
 from ltocompat.model.version import rule_url
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
@@ -88,11 +89,15 @@ def index(records: Iterable[Explained | Failure], _: Options) -> Iterator[Block]
         yield Paragraph(("all of one rule: ", Code(f"ltocompat explain {rows[0][0]}")))
 
 
-def _document(records: Iterable[Explained | Failure], options: Options) -> Iterator[str]:
+def _document(records: Iterable[Explained | Failure], _: Options) -> Iterator[str]:
     # Imported here: a table needs no JSON.
-    from ltocompat.report.verbs.explain_json import document
+    from ltocompat.model.records_v1 import explain as v1
+    from ltocompat.report.formats.jsonstream import Rows
 
-    return document(records, options)
+    rows = Rows(v1.Explain, "rules")
+    for entry in rows.answers(records):
+        yield from rows.row(project(v1.Rule, entry))
+    yield from rows.end(v1.Explain((), v1.Summary(rows.errors)))
 
 
 REPORT: Report[Explained] = Report(blocks, _document)

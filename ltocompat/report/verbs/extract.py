@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.model.image import Skipped
+from ltocompat.model.projection import project
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Code, Entry, Paragraph
@@ -32,11 +33,19 @@ def blocks(records: Iterable[Extracted | Skipped | Failure], _: Options) -> Iter
     yield Paragraph((f"{count(written, 'file')} written{tail_}",))
 
 
-def _document(records: Iterable[Extracted | Skipped | Failure], options: Options) -> Iterator[str]:
+def _document(records: Iterable[Extracted | Skipped | Failure], _: Options) -> Iterator[str]:
     # Imported here: a table needs no JSON.
-    from ltocompat.report.verbs.extract_json import document
+    from ltocompat.model.records_v1 import extract as v1
+    from ltocompat.report.formats.jsonstream import Rows
 
-    return document(records, options)
+    rows = Rows(v1.Extract, "entries")
+    counts = {True: 0, False: 0}
+    for record in rows.answers(records):  # both share one list, as they came
+        written = not isinstance(record, Skipped)
+        counts[written] += 1
+        yield from rows.row(project(v1.Entry, record, written=written))
+    summary = v1.Summary(counts[True], counts[False], rows.errors)
+    yield from rows.end(v1.Extract((), summary))
 
 
 REPORT: Report[Extracted | Skipped] = Report(blocks, _document)

@@ -48,11 +48,12 @@ def _lines(draft: PolicyDraft) -> Iterable[str]:
 
 def _ignored(draft: PolicyDraft) -> Iterable[str]:
     if draft.ignored:
-        number = count(len(draft.ignored), "rule")
+        number = count(len({finding.rule for finding in draft.ignored}), "rule")
         yield f"until {draft.expires} it ignores {number}: mend this, and take the ignore out:"
-    for finding in draft.ignored:
-        yield f"  {finding.verdict} {finding.rule}: {finding.message}"
-        if finding.remedy:
-            yield f"    what to do: {finding.remedy}"
+    told = {(each.verdict, each.rule, each.message): each.remedy for each in draft.ignored}
+    for (verdict, rule, message), remedy in told.items():
+        yield f"  {verdict} {rule}: {message}"
+        if remedy:
+            yield f"    what to do: {remedy}"
     if draft.missing:
         yield f"a trial link may settle this: add --install-nvjitlink ({draft.missing})"

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from ltocompat.model.image import BITCODE, Artifact, Host, Image, Module, Record, Skipped
+from ltocompat.model.image import (
+    BITCODE,
+    Artifact,
+    Host,
+    Image,
+    ImageKind,
+    Module,
+    Record,
+    Skipped,
+)
+from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.place import Place
+from ltocompat.model.projection import project
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import (
@@ -36,6 +49,11 @@ from ltocompat.report.text import (
     needs_label,
     stored_size,
 )
+
+if TYPE_CHECKING:
+    from ltocompat.model.records_v1 import base
+    from ltocompat.model.records_v1 import inspect as v1
+    from ltocompat.report.formats.jsonstream import Array
 
 _MOST_ITEMS = 20
 
@@ -311,11 +329,107 @@ def _more(left_out: int) -> str | None:
     return f"and {left_out:,} more; --format json lists all" if left_out else None
 
 
+class _Held(Struct):
+    """The artifact that is being written, and what is held back: all that follows its modules."""
+
+    modules: Array
+    host: v1.Host | None = None
+    members: list[v1.Member] = field(default_factory=list)
+    members_left_out: int = 0
+    skipped: list[base.Skipped] = field(default_factory=list)
+    skipped_left_out: int = 0
+
+    def pieces(self, record: Module | Host | Skipped, totals: Counter[str]) -> Iterator[str]:
+        """The text of a module; what comes after modules is held."""
+        from ltocompat.model.records_v1 import base
+        from ltocompat.model.records_v1 import inspect as v1
+
+        if isinstance(record, Module):
+            _count(record, totals)
+            yield from self.modules.pieces(_module_pieces(record))
+        elif isinstance(record, Skipped):
+            totals["skipped"] += 1
+            if len(self.skipped) < DEFAULT_LIMITS.skipped:
+                self.skipped.append(project(base.Skipped, record))
+            else:
+                self.skipped_left_out += 1
+        elif not record.place.members:
+            self.host = project(v1.Host, record)
+        elif record.undefined_registrations or record.nvjitlink_imports or record.libraries:
+            if len(self.members) < DEFAULT_LIMITS.skipped:
+                self.members.append(project(v1.Member, record))
+            else:
+                self.members_left_out += 1
+
+    def end(self, closing: Artifact | None) -> str:
+        """The text after the modules; ``closing`` is None where reading broke off."""
+        from ltocompat.model.records_v1 import inspect as v1
+        from ltocompat.report.formats.jsonstream import members_after
+
+        size = None if closing is None else closing.size
+        complete = closing is not None
+        ends = project(v1.Artifact, self, path="", modules=(), size=size, complete=complete)
+        return "],\n  " + ", ".join(members_after(ends, "modules")) + "}"
+
+
 def _document(records: Iterable[Record | Failure], options: Options) -> Iterator[str]:
     # Imported here: a table needs no JSON.
-    from ltocompat.report.verbs.inspect_json import document
+    from ltocompat.model.records_v1 import inspect as v1
+    from ltocompat.report.formats.jsonstream import Array, Rows, encode
 
-    return document(records, options)
+    rows = Rows(v1.Inspect, "artifacts")
+    totals: Counter[str] = Counter()
+    held: _Held | None = None
+    for record in records:
+        if isinstance(record, Failure):
+            rows.failures.append(record)
+        elif held is None and isinstance(record, Artifact) and record.path not in options.named:
+            missed = "files_without_match" if record.images else "files_without_device_code"
+            totals[missed] += 1
+            continue
+        elif held is None:
+            held = _Held(Array())
+            path = record.path if isinstance(record, Artifact) else record.place.path
+            yield from rows.element(f'{{"path": {encode(path)}, "modules": [')
+            totals["artifacts"] += 1
+        if held is None:
+            continue
+        if isinstance(record, Artifact | Failure):
+            yield held.end(record if isinstance(record, Artifact) else None)
+            held = None
+        else:
+            yield from held.pieces(record, totals)
+    if held is not None:
+        yield held.end(None)
+    yield from rows.end(v1.Inspect((), _totals(totals, rows.errors)))
+
+
+def _totals(totals: Counter[str], errors: tuple[base.Failure, ...]) -> v1.Summary:
+    from ltocompat.model.records_v1 import inspect as v1
+
+    names = [name for name in v1.Summary.__struct_fields__ if name not in ("kinds", "errors")]
+    kinds = v1.Kinds(**{str(kind): totals[kind] for kind in ImageKind})
+    return v1.Summary(**{name: totals[name] for name in names}, kinds=kinds, errors=errors)
+
+
+def _count(module: Module, totals: Counter[str]) -> None:
+    totals["modules"] += 1
+    for image in module.images:
+        totals["images"] += 1
+        totals["stored_size"] += image.stored_size or 0
+        totals[image.kind] += 1
+
+
+def _module_pieces(module: Module) -> Iterator[str]:
+    """A module as JSON says it, on one line, piece by piece: it may have a million images."""
+    from ltocompat.model.records_v1 import inspect as v1
+    from ltocompat.report.formats.jsonstream import encode
+
+    before, after = encode(project(v1.Module, module, images=())).rsplit("[]", 1)
+    yield f"  {before}["
+    for number, image in enumerate(module.images):
+        yield f"{', ' if number else ''}{encode(project(v1.Image, image))}"
+    yield f"]{after}"
 
 
 REPORT: Report[Record] = Report(blocks, _document)

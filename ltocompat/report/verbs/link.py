@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ from msgspec import Struct, field
 
 from ltocompat.model.image import Skipped
 from ltocompat.model.place import Place
+from ltocompat.model.projection import project
+from ltocompat.model.row import text_or_none
 from ltocompat.model.target import ANY_TARGET, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict, worst
 from ltocompat.model.words import count
@@ -32,6 +35,7 @@ from ltocompat.rules.emitted import OPTIONS_DIFFER, TRIAL_REFUSED
 if TYPE_CHECKING:
     from ltocompat.commands.link import Linked
     from ltocompat.model.link_options import Disagreement
+    from ltocompat.model.records_v1 import link as v1
 
 _COLUMNS = (
     Column("linker", width=17),
@@ -217,12 +221,68 @@ def _differ(disagreement: Disagreement) -> tuple[str, ...]:
 
 
 def _document(
-    records: Iterable[Linked | Disagreement | Skipped | Failure], options: Options
+    records: Iterable[Linked | Disagreement | Skipped | Failure], _: Options
 ) -> Iterator[str]:
     # Imported here: a table needs no JSON.
-    from ltocompat.report.verbs.link_json import document
+    from ltocompat.model.link_options import Disagreement
+    from ltocompat.model.records_v1 import base
+    from ltocompat.model.records_v1 import link as v1
+    from ltocompat.report.formats.jsonstream import Rows
 
-    return document(records, options)
+    rows = Rows(v1.Link, "results")
+    skipped: list[base.Skipped] = []
+    differing: list[v1.Disagreement] = []
+    outcomes: Counter[str] = Counter()
+    costs = LinkCosts()
+    for record in records:
+        if isinstance(record, Failure):
+            rows.failures.append(record)
+        elif isinstance(record, Skipped):
+            skipped.append(project(base.Skipped, record))
+        elif isinstance(record, Disagreement):
+            values = tuple(
+                v1.OptionValue(value, tuple(map(str, places))) for value, places in record.values
+            )
+            differing.append(v1.Disagreement(record.option, values))
+        else:
+            outcomes[str(record.answer.outcome)] += 1
+            costs.add(record)
+            yield from rows.row(_value(record))
+    summary = v1.Summary(
+        dict(outcomes), len(skipped), rows.errors, tuple(map(_cost_value, costs.all()))
+    )
+    yield from rows.end(v1.Link((), tuple(differing), tuple(skipped), summary))
+
+
+def _value(linked: Linked) -> v1.Result:
+    from ltocompat.model.records_v1 import link as v1
+
+    linker, answer = linked.linker, linked.answer
+    return project(
+        v1.Result,
+        answer,
+        nvjitlink=project(v1.NvJitLink, linker) if linker.tool == "nvjitlink" else None,
+        way=linked.way,
+        arch=str(linked.arch),
+        place=text_or_none(linked.place),
+        reason=linked.reason,
+        seconds=project(v1.LinkTimes, answer.seconds, again=linked.again_seconds),
+        linker=project(v1.Linker, linker),
+    )
+
+
+def _cost_value(cost: LinkCost) -> v1.Cost:
+    from ltocompat.model.records_v1 import link as v1
+
+    return project(
+        v1.Cost,
+        cost,
+        links=len(cost.times),
+        seconds=cost.total,
+        median=cost.percentile(50),
+        ninetieth=cost.percentile(90),
+        slowest=cost.percentile(100),
+    )
 
 
 def judgements(
@@ -269,7 +329,7 @@ def _link_result(
     """What became of one file, or of all inputs together, with one linker."""
     findings = (*(_refusal(linked) for linked in tried if linked.reason), *differ)
     coverage = Coverage(len(tried), link=sum(not linked.reason for linked in tried))
-    verdict = worst(finding.verdict for finding in findings)
+    verdict = worst((Verdict.OK, *(finding.verdict for finding in findings)))
     gpu = next(iter(target.gpus), None)
     return Result(path, target, gpu, Route.LINK, verdict, coverage, (), findings, ())
 

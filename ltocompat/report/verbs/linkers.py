@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ltocompat.model.image import Skipped
+from ltocompat.model.projection import project
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Code, Column, Entry, Items, Paragraph, Table
@@ -66,23 +68,52 @@ def _announced(plan: Plan) -> str:
 
 
 def _document(
-    records: Iterable[Linker | Skipped | Plan | InstallChange | Failure], options: Options
+    records: Iterable[Linker | Skipped | Plan | InstallChange | Failure],
+    _: Options,
+    *,
+    of_nvjitlink: bool = False,
 ) -> Iterator[str]:
+    """The pieces of the JSON document; a list and a change have the same rows.
+
+    Args:
+        records: what the command gave.
+        of_nvjitlink: under the names that the verb of nvJitLink alone has always had.
+    """
     # Imported here: a table needs no JSON.
-    from ltocompat.report.verbs.linkers_json import document
+    from ltocompat.commands.linkers import InstallChange, Plan
+    from ltocompat.model.records_v1 import base, nvjitlink
+    from ltocompat.model.records_v1 import linkers as v1
+    from ltocompat.report.formats.jsonstream import Rows
 
-    return document(records, options)
-
-
-def _nvjitlink_document(
-    records: Iterable[Linker | Skipped | Plan | InstallChange | Failure], options: Options
-) -> Iterator[str]:
-    from ltocompat.report.verbs.linkers_json import document
-
-    return document(records, options, of_nvjitlink=True)
+    kind = nvjitlink.Nvjitlink if of_nvjitlink else v1.Linkers
+    rows = Rows(kind, kind.__struct_fields__[0])
+    skipped: list[base.Skipped] = []
+    written = download = 0
+    for record in records:
+        if isinstance(record, Failure):
+            rows.failures.append(record)
+        elif isinstance(record, Skipped):
+            skipped.append(project(base.Skipped, record))
+        elif isinstance(record, Plan):
+            download = record.size
+        else:
+            written += 1
+            change = record if isinstance(record, InstallChange) else None
+            linker = record.linker if isinstance(record, InstallChange) else record
+            action, size = (change.action, change.size) if change else (None, None)
+            yield from rows.row(project(v1.Copy, linker, action=action, size=size))
+    counts = (written, len(skipped), download, rows.errors)
+    whole: base.Document = v1.Linkers((), tuple(skipped), v1.Summary(*counts))
+    if of_nvjitlink:
+        whole = nvjitlink.Nvjitlink((), tuple(skipped), nvjitlink.Summary(*counts))
+    yield from rows.end(whole)
 
 
 LISTING: Report[Linker | Skipped] = Report(list_blocks, _document)
 CHANGES: Report[Plan | InstallChange] = Report(change_blocks, _document)
-NVJITLINK_LISTING: Report[Linker | Skipped] = Report(list_blocks, _nvjitlink_document)
-NVJITLINK_CHANGES: Report[Plan | InstallChange] = Report(change_blocks, _nvjitlink_document)
+NVJITLINK_LISTING: Report[Linker | Skipped] = Report(
+    list_blocks, partial(_document, of_nvjitlink=True)
+)
+NVJITLINK_CHANGES: Report[Plan | InstallChange] = Report(
+    change_blocks, partial(_document, of_nvjitlink=True)
+)

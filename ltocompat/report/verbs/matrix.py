@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.place import Place
+from ltocompat.model.projection import project
+from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import (
@@ -57,6 +59,8 @@ def blocks(records: Iterable[Matrix | Failure], options: Options) -> Iterator[Bl
             yield Paragraph((f"of the variants {names} the one that fits best decides each cell",))
         if hardly := _hardly_served(record):
             yield Paragraph((f"few modules are for {hardly}, whatever the cells say (IMG-04)",))
+        for condition in _conditions(record):
+            yield Paragraph((condition,))
     if used:
         words = (f"{WORDS[verdict]}: {MEANINGS[verdict]}" for verdict in Verdict if verdict in used)
         yield Paragraph(("; ".join(words),))
@@ -68,6 +72,12 @@ def _variants(matrix: Matrix) -> str:
     """The names of the variants; empty where there is no choice."""
     every = (each.name for row in matrix.cells for result in row for each in result.variants)
     return ", ".join(dict.fromkeys(every))
+
+
+def _conditions(matrix: Matrix) -> Iterable[str]:
+    """What an ``ok`` among the cells rests on, each once."""
+    found = (finding for row in matrix.cells for result in row for finding in result.findings)
+    return dict.fromkeys(f"{f.headline} ({f.rule})" for f in found if f.is_condition)
 
 
 def _hardly_served(matrix: Matrix) -> str:
@@ -149,11 +159,32 @@ def _parts(sizes: Sequence[int], room: int) -> Iterator[range]:
     yield range(start, len(sizes))
 
 
-def _document(records: Iterable[Matrix | Failure], options: Options) -> Iterator[str]:
+def _document(records: Iterable[Matrix | Failure], _: Options) -> Iterator[str]:
+    """The pieces of the JSON document: results as they come, then what lays them out."""
     # Imported here: a table needs no JSON.
-    from ltocompat.report.verbs.matrix_json import document
+    from ltocompat.model.records_v1 import matrix as v1
+    from ltocompat.model.records_v1 import verdict
+    from ltocompat.report.formats.jsonstream import Rows
+    from ltocompat.report.verbs.check import Tally
 
-    return document(records, options)
+    rows = Rows(v1.Matrix, "results")
+    tally = Tally()
+    targets: dict[Target, None] = {}
+    grids: list[v1.Grid] = []
+    number = 0
+    for matrix in rows.answers(records):
+        cells = []
+        for row in matrix.cells:
+            cells.append(tuple(range(number, number + len(row))))
+            number += len(row)
+            for result in row:
+                tally.add(result)
+                targets.setdefault(result.target)
+                yield from rows.row(project(verdict.Result, result))
+        grids.append(project(v1.Grid, matrix, cells=tuple(cells)))
+    summary = project(v1.Summary, tally, errors=rows.errors)
+    values = tuple(project(verdict.Target, target) for target in targets)
+    yield from rows.end(v1.Matrix((), values, tuple(grids), summary))
 
 
 REPORT: Report[Matrix] = Report(blocks, _document)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.drivers import driver_branches
 from ltocompat.model.arch import Release
 from ltocompat.model.place import Place
+from ltocompat.model.projection import project
 from ltocompat.model.requirement import (
     NEXT,
     Asked,
@@ -64,8 +67,8 @@ def blocks(records: Iterable[Required | Failure], options: Options) -> Iterator[
 
 # Properties of variant wheels are many, and few projects build any yet.
 _VARIANT = "variant"
-_GREATEST = ("NVIDIA_REQUIRE_CUDA", "cuda_version_lower_bound", "__cuda >=")
-_NUMBERS = re.compile(r"\d+")
+# What begins alike is about one thing; no end is no bound.
+_BOUNDS = re.compile(r"(.*(?:>=|lower_bound :: ))([\d.]+)((?:,\w*<)?)(.*)")
 
 
 def _pasted(records: Iterable[Required | Failure], where: str) -> Iterator[Block]:
@@ -78,6 +81,9 @@ def _pasted(records: Iterable[Required | Failure], where: str) -> Iterator[Block
         if line.where == where
     ]
     for line in _together(lines):
+        if isinstance(line, str):
+            yield Entry((Code(f"# {line}"),))
+            continue
         if line.note and where != _VARIANT:
             yield Entry((Code(f"# {line.note}"),))
         yield Entry((Code(_as_pasted(line)),))
@@ -85,18 +91,33 @@ def _pasted(records: Iterable[Required | Failure], where: str) -> Iterator[Block
         yield Entry((f"# nothing to paste for {where}",))
 
 
-def _together(lines: Iterable[PasteLine]) -> list[PasteLine]:
-    """The lines of several artifacts: of what can be said once, what all of them need."""
-    found: dict[str, PasteLine] = {}
+def _together(lines: Iterable[PasteLine]) -> Iterator[PasteLine | str]:
+    """The lines of several artifacts: of what can be said once, what all of them need.
+
+    Where they exclude each other, a sentence says so instead.
+    """
+    found: dict[str, list[tuple[str, str, str, PasteLine]]] = {}
     for line in lines:
-        key = next((word for word in _GREATEST if word in line.text), line.text)
-        before = found.get(key, line)
-        found[key] = max(before, line, key=lambda each: _numbers(each.text))
-    return list(found.values())
+        match = _BOUNDS.fullmatch(line.text)
+        name, least, end, below = match.groups() if match else (line.text, "", "", "")
+        found.setdefault(name, []).append((least, end, below, line))
+    for name, alike in found.items():
+        least, *_, line = max(alike, key=lambda each: _numbers(each[0]))
+        _, end, below, other = min(alike, key=lambda each: _numbers(each[2]) or (math.inf,))
+        if below and _numbers(least) >= _numbers(below):
+            yield f"{line.text} and {other.text} exclude each other: no environment has both"
+        else:
+            yield replace(line, text=f"{name}{least}{end}{below}", note=_notes(line, alike))
 
 
-def _numbers(text: str) -> list[int]:
-    return [int(digits) for digits in _NUMBERS.findall(text)]
+def _notes(first: PasteLine, alike: Iterable[tuple[str, str, str, PasteLine]]) -> str:
+    """What the line says that asks most, and the exceptions that others make."""
+    others = (part for *_, line in alike for part in line.note.split("; ") if "sm_" in part)
+    return "; ".join(dict.fromkeys([*filter(None, first.note.split("; ")), *others]))
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(float(digits) for digits in text.split(".") if digits)
 
 
 def _as_pasted(line: PasteLine) -> str:
@@ -206,10 +227,8 @@ def _driver_of(service: Service) -> str:
     """``>= 580.65.06``, ``450.80.02 to 580``, ``no known driver``."""
     if service.driver is None:
         return _BEYOND
-    served = (route for route in service.routes if route.coverage.served)
-    last = next((route.last_driver for route in served), None)
-    span = _span(service.driver, last)
-    return f">= {span}" if span == str(service.driver) else span
+    span = _span(service.driver, service.last_driver, or_older=service.or_older)
+    return span if service.last_driver and _ends(service.last_driver) else f">= {span}"
 
 
 def _links(required: Required) -> str:
@@ -218,10 +237,29 @@ def _links(required: Required) -> str:
     if floor is None:
         return f"; links: {required.no_nvjitlink}" if required.no_nvjitlink else ""
     line = next((line.text for line in required.lines if line.where == "pip"), "")
-    need = line or f"nvJitLink >= {floor.sure or floor.possible}"
-    less = f" ({floor.possible} may do)" if floor.sure not in (None, floor.possible) else ""
-    newer = " (perhaps a newer one)" if floor.sure is None else ""
-    return f"; links need {need}{less}{newer}"
+    need = line or f"nvJitLink >= {floor.at_least}"
+    notes = [f"{floor.possible} may do"] if floor.sure not in (None, floor.possible) else []
+    notes += ["perhaps a newer one"] if floor.sure is None else []
+    known = [service for service in required.services if service.name != NEXT]
+    others: dict[str, list[Service]] = {}
+    for service in known:
+        span = _linkers_of(service, floor)
+        if span and service.driver is not None and not service.hardly:
+            others.setdefault(span, []).append(service)
+    notes += [f"{archs_range(several, known)}: {span}" for span, several in others.items()]
+    told = f" ({'; '.join(notes)})" if notes else ""
+    return f"; links need {need}{told}"
+
+
+def _linkers_of(service: Service, floor: LinkerFloor) -> str:
+    """Those that a GPU asks for beside that of the artifact; empty where it asks no other."""
+    if service.unlinked:
+        return "none known"
+    first, last = service.nvjitlink, service.last_nvjitlink
+    newest = max(release for release in nvjitlink_minors() if release.major < floor.ceiling)
+    if first is None or (first <= floor.at_least and (last is None or last >= newest)):
+        return ""
+    return _span(first, last)
 
 
 def archs_range(some: Iterable[Service], known: Sequence[Service]) -> str:
@@ -245,9 +283,9 @@ def archs_range(some: Iterable[Service], known: Sequence[Service]) -> str:
 def _floors(required: Required) -> Iterator[tuple[str, str]]:
     nothing = required.no_nvjitlink or "nothing is linked"
     yield "nvJitLink", nothing if required.nvjitlink is None else _linker(required.nvjitlink)
-    yield "driver for SASS", _driver(required.driver_sass, required.services, "sass")
+    yield "driver for SASS", _driver(required.driver_sass, required, "sass")
     beyond = "newer than every known driver" if required.ptx_beyond else None
-    yield "driver for PTX", beyond or _driver(required.driver_ptx, required.services, "ptx")
+    yield "driver for PTX", beyond or _driver(required.driver_ptx, required, "ptx")
     if required.link_options:
         yield "link options", " ".join(required.link_options)
 
@@ -264,10 +302,10 @@ def _linker(floor: LinkerFloor) -> str:
     return f"{floor.possible} possibly, {floor.sure} surely ({hint}); {end}"
 
 
-def _driver(floor: DriverVersion | None, services: Iterable[Service], how: str) -> str:
+def _driver(floor: DriverVersion | None, required: Required, how: str) -> str:
     if floor is not None:
-        return str(floor)
-    used = any(getattr(service, how) for service in services)
+        return _span(floor, None, or_older=how in required.driver_or_older)
+    used = any(getattr(service, how) for service in required.services)
     return "no floor is known" if used else f"no {how.upper()} is loaded"
 
 
@@ -350,19 +388,27 @@ def _way(floor: RouteFloor, *, why: bool, hardly: bool) -> _Way:
         by += ", few modules"
     return _Way(
         by,
-        "none known" if floor.beyond else _span(floor.driver, floor.last_driver),
+        "none known"
+        if floor.beyond
+        else _span(floor.driver, floor.last_driver, or_older=floor.or_older),
         _span(floor.nvjitlink, floor.last_nvjitlink),
         ", ".join(floor.set_by) if why else "",
     )
 
 
-def _span(first: DriverVersion | Release | None, last: DriverVersion | Release | None) -> str:
+def _span(
+    first: DriverVersion | Release | None,
+    last: DriverVersion | Release | None,
+    *,
+    or_older: bool = False,
+) -> str:
     """From the least version on; up to the newest that does, where a later one is known not to."""
     if first is None:
         return ""
+    least = f"{first} or older" if or_older else str(first)
     if last is None or not _ends(last):
-        return str(first)
-    return f"{first} only" if first == last else f"{first} to {last}"
+        return least
+    return f"{first} only" if first == last else f"{least} to {last}"
 
 
 def _ends(last: DriverVersion | Release) -> bool:
@@ -384,11 +430,21 @@ def _reason(need: Asked) -> tuple[str, ...]:
     return (f"{need.rule}: ", brief(text), f" ({number}at ", Code(need.example), evidence, ")")
 
 
-def _document(records: Iterable[Required | Failure], options: Options) -> Iterator[str]:
+def _document(records: Iterable[Required | Failure], _: Options) -> Iterator[str]:
     # Imported here: a table needs no JSON.
-    from ltocompat.report.verbs.require_json import document
+    from ltocompat.model.records_v1 import require as v1
+    from ltocompat.report.formats.jsonstream import Rows
 
-    return document(records, options)
+    rows = Rows(v1.Require, "artifacts")
+    artifacts = empty = 0
+    for record in rows.answers(records):
+        if has_nothing(record):
+            empty += 1
+        else:
+            artifacts += 1
+            yield from rows.row(project(v1.Artifact, record))
+    summary = v1.Summary(artifacts, empty, rows.errors)
+    yield from rows.end(v1.Require((), summary), empty=bool(empty))
 
 
 REPORT: Report[Required] = Report(blocks, _document)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from ltocompat.model.projection import project
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Column, Paragraph, Table
 
@@ -64,11 +66,27 @@ def _told(steps: list[SelfTestStep]) -> str:
     return f"{end}: {missing[0].detail}"
 
 
-def _document(records: Iterable[SelfTestStep | Failure], options: Options) -> Iterator[str]:
+def _document(records: Iterable[SelfTestStep | Failure], _: Options) -> Iterator[str]:
     # Imported here: a table needs no JSON.
-    from ltocompat.report.verbs.selftest_json import document
+    from ltocompat.model.records_v1 import selftest as v1
+    from ltocompat.report.formats.jsonstream import Rows
 
-    return document(records, options)
+    rows = Rows(v1.Selftest, "steps")
+    counts: Counter[str] = Counter()
+    stopped_at = None
+    for step in rows.answers(records):
+        counts[str(step.result)] += 1
+        if step.result != "passed" and stopped_at is None:
+            stopped_at = step.name
+        yield from rows.row(project(v1.Step, step))
+    summary = v1.Summary(
+        passed=counts["passed"],
+        failed=counts["failed"],
+        missing=counts["missing"],
+        stopped_at=stopped_at,
+        errors=rows.errors,
+    )
+    yield from rows.end(v1.Selftest((), summary))
 
 
 REPORT: Report[SelfTestStep] = Report(blocks, _document)

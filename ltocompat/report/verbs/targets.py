@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from ltocompat.model.projection import project
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Code, Column, Table
 
@@ -28,15 +29,12 @@ def blocks(records: Iterable[TargetWord | Failure], _: Options) -> Iterator[Bloc
 def _document(records: Iterable[TargetWord | Failure], _: Options) -> Iterator[str]:
     # Imported here: a table needs no JSON.
     from ltocompat.model.records_v1 import targets as v1
-    from ltocompat.report.formats.jsonstream import Rows, failure_values
+    from ltocompat.report.formats.jsonstream import Rows
 
     rows = Rows(v1.Targets, "words")
-    for record in records:
-        if isinstance(record, Failure):
-            rows.failures.append(record)
-        else:
-            yield from rows.row(v1.Word(record.key, record.value, record.meaning))
-    yield from rows.end(v1.Targets((), v1.Summary(failure_values(rows.failures))))
+    for word in rows.answers(records):
+        yield from rows.row(project(v1.Word, word))
+    yield from rows.end(v1.Targets((), v1.Summary(rows.errors)))
 
 
 REPORT: Report[TargetWord] = Report(blocks, _document)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
+from ltocompat.model.projection import project
 from ltocompat.model.weight import KernelWeight, Saving, Waste, Weight
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report
@@ -218,11 +219,19 @@ def _share(part: int, whole: int) -> str:
     return "<1%" if 0 < part < whole / 100 else f"{100 * part / max(whole, 1):.0f}%"
 
 
-def _document(records: Iterable[Weight | Failure], options: Options) -> Iterator[str]:
+def _document(records: Iterable[Weight | Failure], _: Options) -> Iterator[str]:
     # Imported here: a table needs no JSON.
-    from ltocompat.report.verbs.weigh_json import document
+    from ltocompat.model.records_v1 import weigh as v1
+    from ltocompat.report.formats.jsonstream import Rows
 
-    return document(records, options)
+    rows = Rows(v1.Weigh, "artifacts")
+    artifacts = stored = saved = 0
+    for weight in rows.answers(records):
+        artifacts += 1
+        stored += weight.stored
+        saved += weight.saved
+        yield from rows.row(project(v1.Artifact, weight))
+    yield from rows.end(v1.Weigh((), v1.Summary(artifacts, stored, saved, rows.errors)))
 
 
 REPORT: Report[Weight] = Report(blocks, _document)

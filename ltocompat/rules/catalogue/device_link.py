@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ltocompat.facts import horizon
 from ltocompat.model.arch import Release
 from ltocompat.model.image import Host, ImageKind, Role
 from ltocompat.model.signature import ImageSignature
@@ -98,12 +99,13 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             yield _too_old(image, cuda)
             continue
         tolerated = makers.only_cuda_13_writes(image)
+        untried = horizon.of_linker(cuda).beyond
         yield Requirement(
             Component.LINKER,
             LinkerOfCubin(
                 cuda,
                 tolerated=tolerated,
-                doubtful=not tolerated and _is_taken_by_some(image, cuda),
+                doubtful=untried if tolerated else _is_taken_by_some(image, cuda),
             ),
             "BLD-02",
             f"SASS of CUDA {cuda}",

@@ -26,15 +26,18 @@ if TYPE_CHECKING:
 FAMILY = Family("driver")
 
 
+_FORM_OF_13 = 13
+
+
 @FAMILY.rule("DRV-01", Level.ERROR)
 def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
     """SASS runs on drivers from the floor of its toolkit's major release on.
 
-    SASS-07 speaks of what only CUDA 13 writes.
+    SASS-07 speaks of what CUDA 13 writes and CUDA 12 does not.
     """
     for image in image_helpers.loaded(subject, ImageKind.SASS):
         cuda = makers.writer(image)
-        if cuda is None or makers.only_cuda_13_writes(image):
+        if cuda is None or (makers.only_cuda_13_writes(image) and cuda.major <= _FORM_OF_13):
             continue
         floor = floors.major(cuda.major)
         consequence = (

@@ -82,6 +82,7 @@ def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
             "the folder test or tests of the package",
             module_count=number,
             example=groups[0].example,
+            subject="images of tests",
         )
 
 
@@ -108,6 +109,7 @@ def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
             "LLVM bitcode, which a compiler makes device code of later",
             "check what it is compiled into",
             found[0],
+            subject="LLVM bitcode",
         )
 
 
@@ -126,6 +128,7 @@ def device_runtime_inside(summary: ArtifactSummary) -> Iterator[Problem]:
             "names of the archive and its object",
             module_count=sum(group.count for group in groups),
             example=groups[0].example,
+            subject="device runtime",
         )
 
 
@@ -135,6 +138,10 @@ FAMILY.declare("TGT-01", Level.WARNING)
 
 # No module goes the route that was asked for (findings_of_whole).
 FAMILY.declare("TGT-02", Level.WARNING)
+
+
+# A version of the target that is no row of the tables (outside_tables).
+FAMILY.declare("TGT-03", Level.NOTE)
 
 
 # Of files of which a loader opens one, the one that fits best decides (fold_variants).

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ltocompat.model.image import Host
+from ltocompat.model.library_name import library_major
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import first_of
 from ltocompat.packages.resolving import leads, not_at_hand
@@ -65,6 +66,7 @@ def opened(shipped: Shipped) -> Iterator[Problem]:
         "name, and nothing in the metadata brings that",
         f"where it is used, {_advice(first, shipped)}",
         f"dependencies of {shipped.package}",
+        subject="opened libraries",
     )
 
 
@@ -77,7 +79,15 @@ def _only_with_extra(library: NeededLibrary, shipped: Shipped) -> Problem:
         f"have users install it with {shipped.package.name}[{extras}], or "
         f"{_advice(library, shipped)}",
         library.leads[0].line,
+        subject=library.stem,
+        asked=_asked(library),
     )
+
+
+def _asked(library: NeededLibrary) -> tuple[str, ...]:
+    """The file that is needed, by its version where its name has one: ``libcublas 12``."""
+    major = library_major(library.file)
+    return (library.file if major is None else f"{library.stem} {major}",)
 
 
 def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -> Problem:
@@ -100,7 +110,15 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
         verdict, text, cure = brought_by_nothing(shipped)
         text = f"{library.named}, {text.format('it')}"
         remedy += cure
-    return Problem("PKG-01", verdict, text, remedy, f"dependencies of {shipped.package}")
+    return Problem(
+        "PKG-01",
+        verdict,
+        text,
+        remedy,
+        f"dependencies of {shipped.package}",
+        subject=library.stem,
+        asked=_asked(library),
+    )
 
 
 def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
@@ -163,6 +181,7 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
                 "another major",
                 _advice(library, shipped),
                 lead.line,
+                subject=str(lead.package),
             )
 
 
@@ -182,4 +201,6 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
             f"{library.named}, but {lead.package} here never has it",
             _advice(library, shipped),
             lead.line,
+            subject=library.stem,
+            asked=_asked(library),
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ltocompat import facts
+from ltocompat.facts import horizon
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
@@ -25,6 +26,7 @@ from ltocompat.rules.constraints import (
     DriverFrom,
     LinkerFrom,
     LinkerNotOlderThan,
+    LinkerOfKnownMaker,
     LinkerOfMajor,
     LinkerSureFrom,
     LinkerTargets,
@@ -51,7 +53,7 @@ def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
         releases = makers.ltoir_releases(image)
         yield Requirement(
             Component.LINKER,
-            LinkerNotOlderThan(releases, makers.beyond(image)),
+            LinkerNotOlderThan(releases, makers.above(image)),
             "LTO-01",
             makers.describe(image),
             "the linker refuses LTO-IR that is newer than itself",
@@ -70,7 +72,7 @@ _FIELDS = {"container": "container", "debug": "debug metadata", "llvm": "LLVM"}
 def _read_by_linker(image: ImageSignature) -> Iterator[Requirement]:
     """What the header asks of a linker where it is not as the compiler writes it."""
     releases = makers.ltoir_releases(image)
-    if image.ltoir is None or image.ltoir.nvvm_ir is None or makers.beyond(image):
+    if image.ltoir is None or image.ltoir.nvvm_ir is None or makers.above(image):
         return
     if releases == facts.keyless_ltoir_releases():
         return
@@ -138,7 +140,7 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             "only cuLinkAddData of a driver links it, which is deprecated; drivers of CUDA 12 and "
             "later were not measured (LTO-09)"
             if ancient
-            else "",
+            else "a new major may take no LTO-IR of older ones, and the tables don't have it",
         )
 
 
@@ -481,6 +483,7 @@ def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
             "the linker makes no code for it",
             "use a linker of a release that has the target",
             f"architectures of ptxas, release by release: {target}",
+            "the linker is newer than the tables, and a new major may drop what older ones have",
         )
 
 
@@ -501,6 +504,7 @@ def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
             headline=f"LTO-IR is left in {count(number, 'finished module')}",
             module_count=number,
             example=groups[0].example,
+            subject="LTO-IR",
         )
 
 
@@ -512,3 +516,22 @@ def _left_over(signature: ModuleSignature) -> bool:
 
 
 _LOADED = (ImageKind.SASS, ImageKind.PTX)
+
+
+@FAMILY.rule("LTO-18", Level.NOTE)
+def ltoir_of_a_release_to_come(subject: Subject) -> Iterator[Requirement]:
+    """Scrambled LTO-IR in the newest container may be of a release after those that are known."""
+    for image in image_helpers.linked(subject, ImageKind.LTOIR):
+        newest = makers.newest_maker(image)
+        if newest is not None:
+            limit = f"if made by {newest} or older; tables of {horizon.ltoir_date()}"
+            yield Requirement(
+                Component.LINKER,
+                LinkerOfKnownMaker(newest),
+                "LTO-18",
+                "scrambled LTO-IR",
+                f"it links {limit}: a newer compiler may write the same container",
+                "compile it with a toolkit that is no newer than the linker",
+                makers.evidence(image),
+                short=f"it links {limit}",
+            )

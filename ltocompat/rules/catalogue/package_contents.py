@@ -77,6 +77,8 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
                     f"call it {_renamed(shipped.package, library_major(file))}, or build it with "
                     f"CUDA {major}",
                     str(host.place),
+                    subject=name,
+                    asked=tuple(f"{name} {each}" for each in sorted(filter(None, majors))),
                 )
                 break
     yield from _newer_makers(shipped, major, text)
@@ -111,6 +113,8 @@ def _newer_makers(shipped: Shipped, major: int, text: str) -> Iterator[Problem]:
         f"were made by newer tools, such as {maker_name}",
         f"build them with CUDA {major}, or call it {_renamed(shipped.package, major + 1)}",
         "makers of the images",
+        module_count=sum(newer.values()),
+        subject="makers",
     )
 
 
@@ -171,6 +175,8 @@ def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
         f"its tag says {'.'.join(platforms)}, but {_count(other, hosts)} for {found}",
         mend if whole else "leave out what does not run there, if nothing reads it",
         str(first.place),
+        subject="platform tag",
+        asked=tuple(f"{machine} ({form})" for form, machine in sorted(kinds)),
     )
 
 
@@ -336,6 +342,8 @@ def runpath_of_build_machine(shipped: Shipped) -> Iterator[Problem]:
             f"RUNPATH of {name}{more} has {wrong.format(folder=folder)}",
             f"link without it, or run patchelf {fix} {shlex.quote(name)}",
             ":".join(host.runpath),
+            subject=f"RUNPATH: {kind}",
+            asked=tuple(dict.fromkeys(h.place.innermost for h, _ in found)),
         )
 
 
@@ -415,6 +423,8 @@ def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
             f'promise what it needs: driver = "{driver}" under [tool.ltocompat.promise]; or build '
             "it so that older drivers load it, as the rule says",
             "names and versions in the metadata, least drivers of the code",
+            subject="SASS",
+            asked=tuple(f"{arch} driver {driver}" for arch in archs),
         )
 
 

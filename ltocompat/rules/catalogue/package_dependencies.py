@@ -57,6 +57,8 @@ def nvjitlink_allowed_too_old(shipped: Shipped) -> Iterator[Problem]:
             need.advice,
             way.line,
             need.open_to_trial,
+            subject=str(package),
+            asked=_asked(need),
         )
     for package, admitted, way in siblings(need, ways):
         least = min(admitted.releases, default=need.possible)
@@ -69,7 +71,15 @@ def nvjitlink_allowed_too_old(shipped: Shipped) -> Iterator[Problem]:
                 need.advice,
                 way.line,
                 need.open_to_trial,
+                subject=f"{package} instead",
+                asked=_asked(need),
             )
+
+
+def _asked(need: Need) -> tuple[str, ...]:
+    """The release that is needed, or the major where nothing tells more."""
+    least = need.sure or need.possible or need.majors[-1]
+    return (f"{TITLES[need.part]} {least}",)
 
 
 @FAMILY.of_package("PKG-01", Level.ERROR)
@@ -94,7 +104,7 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
         first = next(iter(installed.values()))
         text = f"{need.why}, but {title} comes only with the extra {extras}"
         remedy = f"have users install it with {shipped.package.name}[{extras}], or {need.advice}"
-        yield Problem("PKG-01", Verdict.OK, text, remedy, first.line, need.open_to_trial)
+        yield _missing(need, Verdict.OK, text, remedy, first.line)
         return
     remedy = need.advice
     brought = not_at_hand(shipped.package, shipped.others, shipped.budget)
@@ -102,23 +112,36 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
     if not need.hard:
         text = f"{need.why}, and nothing in the metadata brings {title}"
         remedy = f"where it is used, {remedy}"
-        yield Problem("PKG-01", Verdict.OK, text, remedy, evidence, need.open_to_trial)
+        yield _missing(need, Verdict.OK, text, remedy, evidence)
     elif library_problems.are_beside_torch(_needing(need.part, shipped)):
         text = f"{need.why}, which torch beside it has to bring: alone it fails to load"
         remedy += (
             ", unless every torch that is admitted brings it; then write Requires-Dist: torch, and "
             f"provided-by = {{torch = ['{LIBRARIES[need.part]}*']}} into the policy"
         )
-        yield Problem("PKG-01", Verdict.OK, text, remedy, evidence, need.open_to_trial)
+        yield _missing(need, Verdict.OK, text, remedy, evidence)
     elif brought:
         some = first_of(brought, 1, link="or")
         text = f"{need.why}, and whether {some} brings {title} is not known here"
         remedy = f"{remedy}, or give them by --with"
-        yield Problem("PKG-01", Verdict.UNKNOWN, text, remedy, evidence, need.open_to_trial)
+        yield _missing(need, Verdict.UNKNOWN, text, remedy, evidence)
     else:
         verdict, text, cure = library_problems.brought_by_nothing(shipped)
         text = f"{need.why}, {text.format(title)}"
-        yield Problem("PKG-01", verdict, text, remedy + cure, evidence, need.open_to_trial)
+        yield _missing(need, verdict, text, remedy + cure, evidence)
+
+
+def _missing(need: Need, verdict: Verdict, text: str, remedy: str, evidence: str) -> Problem:
+    return Problem(
+        "PKG-01",
+        verdict,
+        text,
+        remedy,
+        evidence,
+        need.open_to_trial,
+        subject=LIBRARIES[need.part],
+        asked=_asked(need),
+    )
 
 
 def _needing(part: str, shipped: Shipped) -> list[Host]:
@@ -161,6 +184,7 @@ def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
                     need.advice,
                     way.line,
                     need.open_to_trial,
+                    subject=str(package),
                 )
 
 
@@ -180,6 +204,7 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
                 need.advice,
                 way.line,
                 need.open_to_trial,
+                subject=str(package),
             )
 
 
@@ -206,4 +231,6 @@ def dependency_of_another_major(shipped: Shipped) -> Iterator[Problem]:
                 need.advice,
                 way.line,
                 need.open_to_trial,
+                subject=str(package),
+                asked=_asked(need),
             )

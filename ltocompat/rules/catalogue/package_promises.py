@@ -15,7 +15,14 @@ from ltocompat.rules.engine.shipped_needs import (
     need_of,
 )
 from ltocompat.rules.rule import Problem
-from ltocompat.rules.services import capability, is_served, is_tegra, least_cuda, least_driver
+from ltocompat.rules.services import (
+    as_loaded,
+    capability,
+    is_served,
+    is_tegra,
+    least_cuda,
+    least_driver,
+)
 
 if TYPE_CHECKING:
     from ltocompat.model.requirement import Required, Service
@@ -51,6 +58,8 @@ def promise_of_architectures(shipped: Shipped) -> Iterator[Problem]:
             "compile for them, or write "
             f"{key} = {_toml_list([arch for arch in promised if arch in there])}",
             f"{key} in {promise.source}",
+            subject=title,
+            asked=tuple(map(str, missing)),
         )
 
 
@@ -90,6 +99,8 @@ def _promised_driver(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
             f"it is promised to load from driver {least} on, but its {what} needs {floor}",
             f'write driver = "{floor}"',
             where,
+            subject="driver",
+            asked=(f"driver {floor}",),
         )
     ptx = required.driver_ptx
     if what == "SASS" and ptx is not None and ptx > least and ptx != floor:
@@ -100,6 +111,8 @@ def _promised_driver(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
             f"{least}",
             "compile SASS for them, or PTX with an older toolkit",
             where,
+            subject="driver of PTX",
+            asked=(f"driver {ptx}",),
         )
     elif required.ptx_beyond:
         yield Problem(
@@ -129,6 +142,8 @@ def _promised_nvjitlink(shipped: Shipped, promise: Promise) -> Iterator[Problem]
         f'write nvjitlink = "{sure or need.possible}"',
         f"nvjitlink in {promise.source}",
         need.open_to_trial,
+        subject="nvJitLink",
+        asked=(f"nvJitLink {sure or need.possible}",),
     )
 
 
@@ -195,7 +210,8 @@ def admitted_driver_refused(shipped: Shipped) -> Iterator[Problem]:
         return
     if any(platform.startswith("win") for platform in package.platforms):  # other numbers
         return
-    floor = least_driver(required.driver_sass, required.services)
+    # Where modules can be loaded, nobody has to link them: metadata may leave out what that asks.
+    floor = least_driver(required.driver_sass, map(as_loaded, required.services))
     for declared in package.declared:
         branch = None if declared.cuda is None else drivers.cuda_branch(declared.cuda)
         if branch is None or floor is None or floor <= drivers.first_production(branch):
@@ -207,6 +223,7 @@ def admitted_driver_refused(shipped: Shipped) -> Iterator[Problem]:
             f"but {package.name} needs {floor}",
             _cure_of_driver(declared, required),
             declared.source,
+            asked=(f"driver {floor}",),
         )
 
 
@@ -238,6 +255,8 @@ def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
                 "compile for them, or write what ltocompat require --for "
                 f"{package.kind.metadata} says",
                 declared.source,
+                subject="GPUs",
+                asked=tuple(f"sm_{service.number}" for service in missing),
             )
         elif declared.kind:
             yield from _other_kind(shipped, declared)
@@ -269,4 +288,6 @@ def _other_kind(shipped: Shipped, declared: Declared) -> Iterator[Problem]:
             f"{shipped.package.name} serves it by other code",
             "write what ltocompat require --for variant says",
             declared.source,
+            subject=str(kind).upper(),
+            asked=tuple(f"sm_{number}" for number in missing),
         )

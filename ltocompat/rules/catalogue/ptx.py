@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ltocompat.facts import gpus, toolkits
+from ltocompat.facts import gpus, horizon, toolkits
+from ltocompat.facts.horizon import Position
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
-from ltocompat.model.verdict import Level, Route, Verdict
+from ltocompat.model.verdict import WHOLE_ARTIFACT, Level, Route, Verdict
 from ltocompat.rules import artifact_code, image_helpers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import Always, DriverOfCuda, LinkerFrom, LinkerNotOlderThan, Untold
@@ -29,15 +30,9 @@ FAMILY = Family("ptx")
 def ptx_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
     """A driver compiles PTX up to the ISA version of its own CUDA release."""
     for image in image_helpers.loaded(subject, ImageKind.PTX):
-        cuda = None if image.isa is None else toolkits.ptx_cuda(image.isa)
-        constraint: Constraint = Untold()
-        if cuda is not None:
-            constraint = DriverOfCuda(cuda)
-        elif _is_newer(image.isa):
-            constraint = DriverOfCuda(_first_beyond())
         yield Requirement(
             Component.DRIVER,
-            constraint,
+            _driver_for(image.isa),
             "PTX-01",
             _described(image),
             "the driver refuses it with error 222 (the provided PTX was compiled with an "
@@ -54,15 +49,9 @@ def ptx_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
 def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker compiles PTX up to the ISA version of its own release."""
     for image in image_helpers.linked(subject, ImageKind.PTX):
-        cuda = None if image.isa is None else toolkits.ptx_cuda(image.isa)
-        constraint: Constraint = Untold()
-        if cuda is not None:
-            constraint = LinkerFrom(cuda)
-        elif _is_newer(image.isa):
-            constraint = LinkerNotOlderThan((), _newest_release())
         yield Requirement(
             Component.LINKER,
-            constraint,
+            _linker_for(image.isa),
             "PTX-02",
             _described(image),
             "the linker can't compile it (NVJITLINK_ERROR_PTX_COMPILE)",
@@ -73,22 +62,28 @@ def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-def _is_newer(isa: str | None) -> bool:
-    """Whether an ISA version is above all that are known."""
+def _around(isa: str | None) -> Position[tuple[int, ...]] | None:
+    """Where an ISA version lies among those that are known; None for what is no version."""
     number = _number(isa)
-    newest = _number(toolkits.newest_ptx())
-    return number is not None and newest is not None and number > newest
+    return None if number is None else horizon.position(number, toolkits.ptx_releases())
 
 
-def _first_beyond() -> Release:
-    """A release that no known driver or linker reaches."""
-    newest = _newest_release()
-    return Release(newest.major, newest.minor + 1)
+def _driver_for(isa: str | None) -> Constraint:
+    around, releases = _around(isa), toolkits.ptx_releases()
+    if around is None:
+        return Untold()
+    if around.above is None:
+        newest = max(releases.values())
+        return DriverOfCuda(Release(newest.major, newest.minor + 1))
+    return DriverOfCuda(releases[around.above], surely=around.known)
 
 
-def _newest_release() -> Release:
-    """The release of the newest ISA version that is known."""
-    return toolkits.ptx_cuda(toolkits.newest_ptx()) or Release(0, 0)
+def _linker_for(isa: str | None) -> Constraint:
+    around, releases = _around(isa), toolkits.ptx_releases()
+    if around is None or around.below is None:
+        return Untold()
+    newest = releases[around.below]
+    return LinkerFrom(newest) if around.known else LinkerNotOlderThan((), newest)
 
 
 def _described(image: ImageSignature) -> str:
@@ -100,7 +95,8 @@ def _doubt(image: ImageSignature) -> str:
     """Why an ISA version may not decide, as the end of a sentence."""
     if image.isa is None:
         return "its .version can't be read, which decides whether it compiles"
-    if toolkits.ptx_cuda(image.isa) is None and not _is_newer(image.isa):
+    around = _around(image.isa)
+    if around is None or not (around.known or around.beyond):
         return "there is no such version of PTX"
     return "one of both is newer than the tables"
 
@@ -182,6 +178,7 @@ def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
         headline=f"no PTX in it: GPUs after {newest} get nothing",
         module_count=sum(group.count for group in groups),
         example=groups[0].example,
+        subject=WHOLE_ARTIFACT,
     )
 
 

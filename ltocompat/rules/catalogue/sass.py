@@ -9,10 +9,11 @@ from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
-from ltocompat.model.verdict import Level, Route, Verdict
+from ltocompat.model.verdict import WHOLE_ARTIFACT, Level, Route, Verdict
 from ltocompat.rules import artifact_code, floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import Always, DriverFrom
+from ltocompat.rules.linker_traits import newest_traits
 from ltocompat.rules.rule import Component, Problem, Requirement, Subject
 from ltocompat.rules.selection import runs, same_arch
 
@@ -83,21 +84,52 @@ def sass_for_one_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | Non
 
 
 @FAMILY.rule("SASS-03")
-def sass_for_one_gpu_linked_for_all(subject: Subject) -> Iterator[Requirement]:
-    """Some linkers take SASS with suffix a for the target without it, against the documents."""
-    if subject.link_target.suffix == "a":
-        return
+def sass_for_one_gpu_picked_for_others(subject: Subject) -> Iterator[Requirement]:
+    """Entry headers decide what is picked, and some leave the suffix of their SASS out."""
+    yield from _linked_for_others(subject)
+    yield from _loaded_by_others(subject)
+
+
+def _linked_for_others(subject: Subject) -> Iterator[Requirement]:
+    """Some linkers take SASS with suffix a for another target, against the documents."""
+    target = subject.link_target
     for image in image_helpers.linked(subject, ImageKind.SASS):
-        if image.arch is not None and image.arch.suffix == "a":
+        arch = image.arch
+        own = arch is not None and same_arch(arch.number) == same_arch(target.number)
+        if arch is None or arch.suffix != "a" or (own and target.suffix == "a"):
+            continue
+        minds_suffix = (subject.linker or newest_traits()).minds_suffix_of_sass
+        links = target.suffix == "a" if minds_suffix else own
+        refused = image.entry_arch is not None and not links
+        yield Requirement(
+            Component.NONE,
+            Always(Verdict.FAIL if refused else Verdict.UNDOCUMENTED),
+            "SASS-03",
+            f"SASS {arch}{_in_entry(image)} for {target}",
+            "nvJitLink up to 13.0 links it for its own number, newer ones only for targets with a, "
+            "and NVIDIA documents that it always fails",
+            f"link for {arch}",
+            "architecture of the image",
+            short="NVIDIA documents that it always fails",
+        )
+
+
+def _in_entry(image: ImageSignature) -> str:
+    return "" if image.entry_arch is None else f" in an entry for {image.entry_arch}"
+
+
+def _loaded_by_others(subject: Subject) -> Iterator[Requirement]:
+    gpu = subject.gpu.arch.number
+    for image in image_helpers.loaded(subject, ImageKind.SASS):
+        if image.arch is not None and image.entry_arch is not None and not runs(image.arch, gpu):
             yield Requirement(
                 Component.NONE,
-                Always(Verdict.UNDOCUMENTED),
+                Always(Verdict.FAIL),
                 "SASS-03",
-                f"SASS {image.arch} for {subject.link_target}",
-                "nvJitLink up to 13.0 links it, 13.1 and newer refuse it, and NVIDIA documents "
-                "that it always fails",
-                f"link for {image.arch}",
-                "architecture of the image",
+                f"SASS {image.arch}{_in_entry(image)} on {image_helpers.real(subject.gpu)}",
+                "the driver picks it by its entry, and its cubin is for that GPU alone (error 209)",
+                f"add SASS for {image_helpers.real(subject.gpu)} itself",
+                "suffix of the entry, and of the cubin in it (.nv.compat, notes, e_flags)",
             )
 
 
@@ -210,6 +242,7 @@ def default_architecture_alone(summary: ArtifactSummary) -> Iterator[Problem]:
         level=Level.WARNING if number == min(_DEFAULTS) else Level.NOTE,
         module_count=sum(group.count for group in groups),
         example=groups[0].example,
+        subject=WHOLE_ARTIFACT,
     )
 
 

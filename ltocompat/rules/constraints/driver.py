@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import ClassVar
 
-from ltocompat.facts import drivers, gpus
+from ltocompat.facts import drivers, gpus, horizon
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
@@ -50,10 +50,16 @@ class DriverEnough(Constraint, frozen=True):
 
 
 class DriverOfCuda(Constraint, frozen=True):
-    """A driver that comes from this CUDA release or a newer one."""
+    """A driver that comes from this CUDA release or a newer one.
+
+    Attributes:
+        cuda: that release.
+        surely: all of those do; else it is only known that older ones don't.
+    """
 
     components: ClassVar = frozenset({Component.DRIVER})
     cuda: Release
+    surely: bool = True
 
     def __str__(self) -> str:
         branch = self._branch()
@@ -72,13 +78,15 @@ class DriverOfCuda(Constraint, frozen=True):
         """``fail`` for an older one; ``unknown`` for one above the tables that may be too old."""
         known = driver_cuda(value)
         if known is not None and known >= self.cuda:
-            return Verdict.OK
-        newer = value.branch > drivers.driver_branches()[-1]
+            return Verdict.OK if self.surely else Verdict.UNKNOWN
+        newer = horizon.of_driver(value).beyond
         return Verdict.UNKNOWN if newer or known is None else Verdict.FAIL
 
     def floor(self) -> Floor[DriverVersion] | Unbounded:
         """The first driver of the branch; none where all known drivers are older."""
         branch = self._branch()
+        if not self.surely:
+            return Unbounded.NOT_KNOWN
         if branch is None:
             return Unbounded.NONE_KNOWN
         first = drivers.first_production(branch)
@@ -165,8 +173,7 @@ class KernelKnows(Constraint, frozen=True):
         """``fail`` below the first branch; ``unknown`` with GPU and driver above the tables."""
         row = gpus.sm(self.number)
         if row is None:
-            newer = value.branch > drivers.driver_branches()[-1]
-            return Verdict.UNKNOWN if newer else Verdict.FAIL
+            return Verdict.UNKNOWN if horizon.of_driver(value).beyond else Verdict.FAIL
         too_old = row.first_branch is not None and value.branch < row.first_branch
         return Verdict.FAIL if too_old else Verdict.OK
 
@@ -195,7 +202,8 @@ class KernelStillServes(Constraint, frozen=True):
     def judge(self, value: DriverVersion) -> Verdict:
         """``fail`` above the last branch that supports the GPU."""
         row = gpus.sm(self.number)
-        dropped = row is not None and row.last_branch is not None and value.branch > row.last_branch
+        branch = drivers.branch_of(value)
+        dropped = row is not None and row.last_branch is not None and branch > row.last_branch
         return Verdict.FAIL if dropped else Verdict.OK
 
     def floor(self) -> Unbounded:
@@ -205,9 +213,9 @@ class KernelStillServes(Constraint, frozen=True):
 
 @functools.lru_cache(maxsize=256)
 def driver_cuda(driver: DriverVersion) -> Release | None:
-    """The CUDA release of a driver's branch; Windows drivers count by the branch below them.
+    """The CUDA release of a driver's branch; of one that is no row, that of the branch below it.
 
     A driver above the tables has at least the newest known release.
     """
-    below = [branch for branch in drivers.driver_branches() if branch <= driver.branch]
-    return drivers.branch_cuda(below[-1]) if below else None
+    below = horizon.of_driver(driver).below
+    return None if below is None else drivers.branch_cuda(below)

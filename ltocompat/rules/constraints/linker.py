@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ltocompat.facts import gpus, nvjitlink_minors
+from ltocompat.facts import gpus, horizon, nvjitlink_minors
 from ltocompat.model.arch import Release
-from ltocompat.model.verdict import Verdict
+from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import floors
 from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
 
@@ -67,19 +67,34 @@ class LinkerTargets(Constraint, frozen=True):
         row = gpus.sm(self.number)
         if row is None:
             return f"one that knows sm_{self.number}"
-        last = f", <= {row.last_toolkit}" if row.last_toolkit else ""
-        return f">= {self._first(row)}{last}"
+        next_major = nvjitlink_minors()[-1].major + 1  # which may drop it
+        last = f"<= {row.last_toolkit}" if row.last_toolkit else f"< {next_major}"
+        return f">= {self._first(row)}, {last}"
 
     def judge(self, value: Release) -> Verdict:
-        """``fail`` where the architecture is not in the linker's list."""
+        """``fail`` where the architecture is not in the linker's list.
+
+        ``unknown`` where a new major may have dropped it, or where it is as new as the linker.
+        """
+        if gpus.sm(self.number) is None:
+            return Verdict.UNKNOWN if horizon.of_linker(value).beyond else Verdict.FAIL
         known = self.number in gpus.linker_targets(value)
-        early = self.family and value < floors.linker("family-linker")
-        return Verdict.OK if known and not early else Verdict.FAIL
+        if not known or (self.family and value < floors.linker("family-linker")):
+            return Verdict.FAIL
+        return Verdict.UNKNOWN if horizon.is_new_major(value) else Verdict.OK
 
     def floor(self) -> Floor[Release] | Unbounded:
         """The first release with the architecture; none for one above the tables."""
         row = gpus.sm(self.number)
         return Unbounded.NONE_KNOWN if row is None else Floor(self._first(row), self._first(row))
+
+    def decided_by_trial(self, verdict: Verdict) -> bool:
+        """A linker that is newer than the tables says itself what it makes code for."""
+        return verdict is Verdict.UNKNOWN
+
+    def promised_after_trial(self, verdict: Verdict) -> bool:
+        """Likewise."""
+        return verdict is Verdict.UNKNOWN
 
     def _first(self, row: gpus.Sm) -> Release:
         family = floors.linker("family-linker")
@@ -110,10 +125,8 @@ class LinkerFinding(Constraint, frozen=True):
 
     def judge(self, value: Release) -> Verdict:
         """``fail`` for a release that takes none of it."""
-        if value < self.since or value > nvjitlink_minors()[-1]:
-            return Verdict.OK
-        nearest = max((each for each in nvjitlink_minors() if each <= value), default=None)
-        return Verdict.OK if nearest in self.releases else Verdict.FAIL
+        found = value < self.since or horizon.of_linker(value).below in self.releases
+        return Verdict.OK if found else Verdict.FAIL
 
     def floor(self) -> Floor[Release]:
         """The first release that does."""
@@ -151,7 +164,7 @@ class LinkerNotOlderThan(Constraint, frozen=True):
 
     Attributes:
         releases: those that can have made it, oldest first; empty when it is outside the tables.
-        beyond: with no releases: the newest release that it is newer than.
+        beyond: with no releases: the newest release that it is newer than, as far as is known.
     """
 
     components: ClassVar = frozenset({Component.LINKER})
@@ -180,7 +193,8 @@ class LinkerNotOlderThan(Constraint, frozen=True):
         """The oldest and the newest release that can have made it."""
         if self.releases:
             return Floor(self.releases[0], self.releases[-1])
-        return Unbounded.NONE_KNOWN if self.beyond else Unbounded.NOT_KNOWN
+        newer = self.beyond is not None and self.beyond >= nvjitlink_minors()[-1]
+        return Unbounded.NONE_KNOWN if newer else Unbounded.NOT_KNOWN
 
     def decided_by_trial(self, verdict: Verdict) -> bool:
         """Where the bytes leave several releases open, a linker narrows them."""
@@ -200,20 +214,71 @@ class LinkerOfMajor(Constraint, frozen=True):
     def judge(self, value: Release) -> Verdict:
         """``undocumented`` across majors upward, ``fail`` for what NVVM before 12.0 wrote.
 
-        An older major is left to the rule on minor releases, which fails there.
+        An older major is left to the rule on minor releases, which fails there. What a new major
+        takes of older ones is ``unknown``.
         """
         possible = [release for release in self.releases if release <= value]
         if not possible:
             return Verdict.OK
         if all(release.major < FIRST_NVJITLINK.major for release in possible):
             return Verdict.FAIL
-        crossing = any(release.major < value.major for release in possible)
-        return Verdict.UNDOCUMENTED if crossing else Verdict.OK
+        if all(release.major == value.major for release in possible):
+            return Verdict.OK
+        return Verdict.UNKNOWN if horizon.is_new_major(value) else Verdict.UNDOCUMENTED
 
     def floor(self) -> Unbounded:
         """None: across majors it links, unpromised; but nothing links what is older than 12.0."""
-        ancient = bool(self.releases) and self.releases[-1] < FIRST_NVJITLINK
-        return Unbounded.NONE_KNOWN if ancient else Unbounded.ANY
+        return Unbounded.NONE_KNOWN if self._ancient() else Unbounded.ANY
+
+    def decided_by_trial(self, verdict: Verdict) -> bool:
+        """A linker of a new major says itself what it takes, and none takes what is ancient."""
+        return verdict is Verdict.UNKNOWN and not self._ancient()
+
+    def _ancient(self) -> bool:
+        return bool(self.releases) and self.releases[-1] < FIRST_NVJITLINK
+
+
+class LinkerOfKnownMaker(Constraint, frozen=True):
+    """A linker that is new enough only if no release after the tables made the LTO-IR.
+
+    Attributes:
+        newest: the newest release that can have made it, as far as the tables go.
+    """
+
+    components: ClassVar = frozenset({Component.LINKER})
+    weighs_values: ClassVar = False
+    newest: Release
+
+    def __str__(self) -> str:
+        return "any"
+
+    def judge(self, value: object) -> Verdict:
+        """``ok``: the rule on minor releases judges by what is known."""
+        del value
+        return Verdict.OK
+
+    def noted(self, value: Release) -> bool:
+        """Whether it is new enough for every release that is known; a new major is unknown."""
+        return value >= self.newest and not horizon.is_new_major(value)
+
+    def level(self, verdict: Verdict) -> Level:
+        """A warning."""
+        del verdict
+        return Level.WARNING
+
+    def floor(self) -> Unbounded:
+        """None: every linker is ``ok``."""
+        return Unbounded.ANY
+
+    def decided_by_trial(self, verdict: Verdict) -> bool:
+        """Always: the bytes don't show who made it."""
+        del verdict
+        return True
+
+    def promised_after_trial(self, verdict: Verdict) -> bool:
+        """Always: a linker that takes it is no older than its compiler."""
+        del verdict
+        return True
 
 
 class LinkerOfCubin(Constraint, frozen=True):

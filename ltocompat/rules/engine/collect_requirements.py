@@ -21,7 +21,7 @@ from ltocompat.model.requirement import (
     Service,
     VariantFloors,
 )
-from ltocompat.model.target import Gpu
+from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.trial_answer import narrowed
 from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.artifact_code import linked_by_driver
@@ -36,7 +36,14 @@ from ltocompat.rules.engine.driver_floors import (
     loaded,
     of_any_gpu,
 )
-from ltocompat.rules.engine.find_floors import Checked, LineFloors, line_floors, linkers
+from ltocompat.rules.engine.find_floors import (
+    Checked,
+    LineFloors,
+    asked_linkers,
+    joint_floors,
+    line_floors,
+    linkers,
+)
 from ltocompat.rules.engine.fold_variants import VariantParts, judged_apart
 from ltocompat.rules.engine.paste_lines import paste_lines
 from ltocompat.rules.engine.picked_code import linked_code
@@ -51,6 +58,7 @@ from ltocompat.rules.rule import (
     Unbounded,
 )
 from ltocompat.rules.services import HOW
+from ltocompat.targets.versions.drivers import later
 
 _LISTED = (Component.DRIVER, Component.LINKER)
 _OPEN_LINKER = "which nvJitLink links it is not known"
@@ -63,6 +71,22 @@ class _Row(Struct, frozen=True):
     gpu: Gpu
     name: str
     lines: tuple[LineFloors, ...]
+
+    @property
+    def served(self) -> bool:
+        """Whether a known driver brings code onto it."""
+        return any(line.driver and line.result.coverage.served for line in self.lines)
+
+    @property
+    def unlinked(self) -> bool:
+        """Whether no version is known for what it links."""
+        return any(line.result.coverage.link and line.driver is None for line in self.lines)
+
+    @property
+    def hardly(self) -> bool:
+        """Whether few modules serve it, beside those that serve another."""
+        findings = (finding for line in self.lines for finding in line.result.findings)
+        return any(finding.rule == SLIVER_SERVED for finding in findings)
 
     @property
     def linker(self) -> Release:
@@ -162,7 +186,7 @@ def required(summary: ArtifactSummary) -> Required:
     for row in rows:
         _add_what_older_linkers_would_take(tally, groups, row)
     linker, no_linker = _linker_floor(summary, rows, tally, asks_linker=asks_linker)
-    services = tuple(_service(row, linker, summary) for row in rows)
+    services = tuple(_service(checked, row, linker, summary) for row in rows)
     variants = tuple(_variant_floors(parts) for parts in judged_apart(summary))
     driver = floors_of_least(map(_driver_floors, variants)) or least_drivers(tally.drivers)
     return Required(
@@ -179,6 +203,7 @@ def required(summary: ArtifactSummary) -> Required:
         skipped=summary.skipped_count,
         no_nvjitlink=no_linker,
         variants=variants,
+        driver_or_older=driver.or_older,
     )
 
 
@@ -192,12 +217,15 @@ def _variant_floors(parts: VariantParts) -> VariantFloors:
         needs.driver_sass,
         needs.driver_ptx,
         needs.ptx_beyond,
-        None if linker is None else linker.sure or linker.possible,
+        None if linker is None else linker.at_least,
+        needs.driver_or_older,
     )
 
 
 def _driver_floors(variant: VariantFloors) -> DriverFloors:
-    return DriverFloors(variant.driver_sass, variant.driver_ptx, variant.ptx_beyond)
+    return DriverFloors(
+        variant.driver_sass, variant.driver_ptx, variant.ptx_beyond, variant.driver_or_older
+    )
 
 
 def _settled(group: ModuleGroup) -> ModuleGroup:
@@ -266,8 +294,14 @@ def _linker_floor(
         return None, f"its own {own.version}, which is inside" if own and links else ""
     if linked_by_driver(summary):
         return None, _DRIVER
-    floors = [line.linker for line in lines if line.linker is not None]
-    if not floors:
+    served = [row for row in rows if row.served]
+    promised = [row for row in served if not row.hardly]
+    whole = [row for row in promised if not row.unlinked]
+    tiers = (
+        list(asked_linkers(row.lines for row in some)) for some in (whole, promised, served, rows)
+    )
+    floors = next(filter(None, tiers), None)
+    if floors is None:
         return None, NO_NVJITLINK
     bounds = [constraint.floor() for constraint in tally.linkers]
     if Unbounded.NOT_KNOWN in bounds and not any(isinstance(bound, Floor) for bound in bounds):
@@ -283,13 +317,19 @@ def _linker_floor(
     ), ""
 
 
-def _service(row: _Row, floor: LinkerFloor | None, summary: ArtifactSummary) -> Service:
+def _service(
+    checked: Checked, row: _Row, floor: LinkerFloor | None, summary: ArtifactSummary
+) -> Service:
     own = own_linker(summary)
     inside = Release.parse(own.version) if own is not None and own.version else None
     routes = tuple(_route(line, floor, inside) for line in row.lines)
-    served = [route for route in routes if route.coverage.served]
-    first = next(iter(served), routes[0])
+    first = next((route for route in routes if route.coverage.served), routes[0])
     counts = first.coverage
+    joint = None
+    if first.driver is not None:
+        wanted = None if floor is None else floor.at_least
+        joint = joint_floors(checked, row.gpu, row.lines, wanted)
+    asked = next((route.nvjitlink for route in routes if route.nvjitlink), None)
     return Service(
         row.gpu.arch.number,
         row.name,
@@ -298,14 +338,20 @@ def _service(row: _Row, floor: LinkerFloor | None, summary: ArtifactSummary) -> 
         ptx=counts.ptx,
         link=max(route.coverage.link for route in routes),
         none=min(route.coverage.none for route in routes),
-        driver=first.driver,
-        beyond=first.beyond,
-        nvjitlink=next((route.nvjitlink for route in routes if route.nvjitlink), None),
+        driver=joint.driver if joint else None,
+        beyond=bool(counts.served) and joint is None,
+        nvjitlink=joint.linker if joint and floor and joint.linker else asked,
         routes=routes,
-        hardly=any(
-            finding.rule == SLIVER_SERVED for line in row.lines for finding in line.result.findings
-        ),
+        hardly=row.hardly,
+        last_driver=_branch(joint.last_driver) if joint else None,
+        last_nvjitlink=joint.last_linker if joint and asked else None,
+        or_older=joint is not None and joint.or_older,
     )
+
+
+def _branch(driver: DriverVersion) -> DriverVersion:
+    """All of its branch, which rules judge alike: ``R580``."""
+    return DriverVersion(later(driver.branch).numbers, f"R{driver.branch}")
 
 
 def _route(line: LineFloors, floor: LinkerFloor | None, inside: Release | None) -> RouteFloor:
@@ -326,8 +372,9 @@ def _route(line: LineFloors, floor: LinkerFloor | None, inside: Release | None) 
         line.result.verdict,
         set_by=tuple(sorted(set_by)) if served else (),
         doubts=tuple(sorted(set(_rules(objecting, Verdict.UNDOCUMENTED)))) if driver else (),
-        last_driver=driver.last if driver and served else None,
+        last_driver=_branch(driver.last) if driver and served else None,
         last_nvjitlink=linker.last if linker and least else None,
+        or_older=driver is not None and served and driver.or_older,
     )
 
 

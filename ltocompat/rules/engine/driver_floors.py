@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from ltocompat.facts import gpus
+from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.requirement import NEXT
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
-from ltocompat.model.verdict import Route
+from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.engine.fold_floors import least_version
 from ltocompat.rules.engine.fold_variants import judged_apart
@@ -22,11 +22,16 @@ from ltocompat.rules.rule import Component, Constraint, Requirement, Subject, Un
 
 
 class DriverFloors(Struct, frozen=True):
-    """The least drivers for SASS and for PTX, and whether no known one is enough for the PTX."""
+    """The least drivers for SASS and for PTX, and whether no known one is enough for the PTX.
+
+    Attributes:
+        or_older: of ``sass`` and ``ptx``, those for which a driver before all tables may do.
+    """
 
     sass: DriverVersion | None
     ptx: DriverVersion | None
     beyond: bool
+    or_older: tuple[str, ...] = ()
 
     @property
     def least(self) -> DriverVersion | None:
@@ -95,5 +100,17 @@ def how(subject: Subject) -> str:
 
 def least_drivers(asked: Mapping[str, Sequence[Constraint]]) -> DriverFloors:
     """The least drivers, of what each use of code asks of them."""
-    sass, ptx = (least_version(asked.get(use, ())) for use in ("sass", "ptx"))
-    return DriverFloors(sass.sure, ptx.sure, ptx.unbounded is Unbounded.NONE_KNOWN)
+    found = {use: least_version(asked.get(use, ())) for use in ("sass", "ptx")}
+    sass, ptx = found["sass"], found["ptx"]
+    or_older = tuple(
+        use
+        for use, floor in found.items()
+        if floor.sure == drivers.first_production(drivers.driver_branches()[0])
+        and all(each.judge(before_tables()) is not Verdict.FAIL for each in asked[use])
+    )
+    return DriverFloors(sass.sure, ptx.sure, ptx.unbounded is Unbounded.NONE_KNOWN, or_older)
+
+
+def before_tables() -> DriverVersion:
+    """A driver older than all that tables have: what rules say of any such one, they say of it."""
+    return DriverVersion((drivers.driver_branches()[0] - 1,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +12,11 @@ from msgspec.structs import replace
 
 from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
-from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
-from ltocompat.model.verdict import THE_TARGET_HAS, Verdict, worst
+from ltocompat.model.target import DriverVersion, Gpu, Target
+from ltocompat.model.verdict import LONGEST_HEADLINE, THE_TARGET_HAS, Verdict
 from ltocompat.rules.rule import CompatUse, Component, Requirement
+
+_CLAUSE_END = re.compile(r": |; | \(|, (?:or|so that|which|and|but) ")
 
 
 class Evaluation(Struct, frozen=True, cache_hash=True, gc=False):
@@ -44,35 +47,30 @@ def evaluate(
 
     Args:
         requirement: what is asked.
-        target: where the code is going.
+        target: where the code is going, with one version of each part at most.
         gpu: the GPU; None where the target names none.
-        linker: the release of the linker at hand, which is one of those that the target allows.
+        linker: the release of the linker at hand; None where none is known.
         offline: it is nvlink.
     """
     known = _KNOWN[requirement.component](target, gpu, linker)
     if known is None:
         in_play = requirement.component is not Component.COMPAT
         return Evaluation(requirement, None if in_play else Verdict.OK)
-    return _held(requirement, known, offline)
+    return _held(requirement, known.value, offline)
 
 
 @functools.lru_cache(maxsize=8192)  # code for many GPUs asks the same of their one driver
 def _held(
     requirement: Requirement,
-    known: VersionSet[Any],
+    value: Any,  # noqa: ANN401 - each component has its own type
     offline: bool,  # noqa: FBT001 - a key of the cache
 ) -> Evaluation:
-    """Hold a requirement against all that its component can be."""
-    judged = [(value, requirement.constraint.judge(value)) for value in known.values]
-    verdicts = {verdict for _, verdict in judged}
-    verdict = worst(verdicts)
-    value = next(value for value, each_verdict in judged if each_verdict is verdict)
-    if len(verdicts) > 1 and not known.every:
-        return Evaluation(requirement, Verdict.UNKNOWN, *_split(requirement, known, judged))
+    """Hold a requirement against the value on its component."""
+    verdict = requirement.constraint.judge(value)
     if verdict is not Verdict.OK:
         texts = _sentences(requirement, verdict, value, offline=offline)
         return Evaluation(requirement, verdict, *texts)
-    noted = any(requirement.constraint.noted(each_value) for each_value in known.values)
+    noted = requirement.constraint.noted(value)
     return Evaluation(requirement, verdict, *(_remark(requirement) if noted else ()))
 
 
@@ -102,79 +100,58 @@ def _remark(requirement: Requirement) -> tuple[str, str]:
 
 
 def _joined(subject: str, consequence: str, short: str) -> tuple[str, str]:
-    return f"{subject}: {consequence}", f"{subject}: {short}" if short else ""
+    """The sentence; and its headline, which is never the subject alone."""
+    whole = f"{subject}: {consequence}"
+    if not short and len(whole) > LONGEST_HEADLINE:
+        short = _CLAUSE_END.split(consequence, maxsplit=1)[0]
+    return whole, f"{subject}: {short}" if short else ""
 
 
-def _split(
-    requirement: Requirement, known: VersionSet[Any], judged: list[tuple[object, Verdict]]
-) -> tuple[str, str]:
-    """The sentence for a version that was given in part, when the missing digits decide."""
-    most = max(verdict for _, verdict in judged)
-    bad = next(value for value, verdict in judged if verdict is most)
-    demand = f"{requirement.subject} needs {requirement.component} {requirement.constraint}"
-    between = f"{judged[0][0]} or {judged[-1][0]}"
-    headline = f"{demand}; the target's {known.text} can be {between}"
-    outcome = "fail" if most is Verdict.FAIL else f"be {most}"
-    return f"{headline}, and {bad} would {outcome}: give the full version", headline
+class _Known(Struct, frozen=True):
+    """What is known of a component."""
+
+    value: Any
 
 
-def user_driver(target: Target) -> VersionSet[DriverVersion] | None:
+_NOTHING = _Known(None)
+
+
+def _driver(target: Target, _: Gpu | None, __: Release | None) -> _Known | None:
     """The user-mode driver that programs meet: that of cuda-compat, where one is in front."""
     if target.compat is None:
-        return target.driver
-    found = [(package, drivers.compat_branch(package)) for package in target.compat.values]
-    if any(branch is None for _, branch in found):
+        return None if target.driver is None else _Known(target.driver.value)
+    package = target.compat.value
+    branch = drivers.compat_branch(package)
+    if branch is None:
         return None
-    values = tuple(
-        DriverVersion(drivers.first_production(branch).numbers, f"{branch} (cuda-compat {package})")
-        for package, branch in found
-        if branch is not None
-    )
-    return VersionSet(target.compat.text, values, target.compat.quantifier, target.compat.source)
+    first = drivers.first_production(branch).numbers
+    return _Known(DriverVersion(first, f"{branch} (cuda-compat {package})"))
 
 
-def _driver(target: Target, _: Gpu | None, __: Release | None) -> VersionSet[Any] | None:
-    return user_driver(target)
+def _kernel(target: Target, gpu: Gpu | None, _: Release | None) -> _Known | None:
+    return None if gpu is None or target.driver is None else _Known(target.driver.value)
 
 
-def _kernel(target: Target, gpu: Gpu | None, _: Release | None) -> VersionSet[Any] | None:
-    return None if gpu is None else target.driver
+def _linker(_: Target, __: Gpu | None, linker: Release | None) -> _Known | None:
+    return None if linker is None else _Known(linker)
 
 
-def _linker(_: Target, __: Gpu | None, linker: Release | None) -> VersionSet[Any] | None:
-    return None if linker is None else _only(linker)
+def _nvrtc(target: Target, _: Gpu | None, __: Release | None) -> _Known | None:
+    return None if target.nvrtc is None else _Known(target.nvrtc.value)
 
 
-@functools.lru_cache(maxsize=256)
-def _only(linker: Release) -> VersionSet[Release]:
-    return VersionSet(str(linker), (linker,), quantifier=Quantifier.ALL, source="")
-
-
-def _nvrtc(target: Target, _: Gpu | None, __: Release | None) -> VersionSet[Any] | None:
-    return target.nvrtc
-
-
-def _compat(target: Target, gpu: Gpu | None, _: Release | None) -> VersionSet[Any] | None:
+def _compat(target: Target, gpu: Gpu | None, _: Release | None) -> _Known | None:
     if target.compat is None or gpu is None:
         return None
-    kernels = target.driver.values if target.driver else (None,)
-    values = tuple(
-        CompatUse(package, kernel, gpu, target.system.name)
-        for package in target.compat.values
-        for kernel in kernels
-    )
-    every = target.compat.every and (target.driver is None or target.driver.every)
-    quantifier = Quantifier.ALL if every else Quantifier.ONE_OF
-    return VersionSet(target.compat.text, values, quantifier, target.compat.source)
+    kernel = target.driver.value if target.driver else None
+    return _Known(CompatUse(target.compat.value, kernel, gpu, target.system.name))
 
 
-def _nothing(_: Target, __: Gpu | None, ___: Release | None) -> VersionSet[Any] | None:
+def _nothing(_: Target, __: Gpu | None, ___: Release | None) -> _Known | None:
     return _NOTHING
 
 
-_NOTHING: VersionSet[Any] = VersionSet("", (None,), quantifier=Quantifier.ALL, source="")
-
-_KNOWN: dict[Component, Callable[[Target, Gpu | None, Release | None], VersionSet[Any] | None]] = {
+_KNOWN: dict[Component, Callable[[Target, Gpu | None, Release | None], _Known | None]] = {
     Component.DRIVER: _driver,
     Component.KERNEL: _kernel,
     Component.LINKER: _linker,

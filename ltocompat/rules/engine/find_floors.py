@@ -7,7 +7,7 @@ fold comes to say, the floor moves with it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Generic
 
 from msgspec import Struct
@@ -17,13 +17,15 @@ from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
-from ltocompat.model.verdict import Result, Route, Verdict, worst
+from ltocompat.model.verdict import Result, Route, Verdict
+from ltocompat.rules.engine.driver_floors import before_tables
 from ltocompat.rules.engine.fold_variants import judged_apart
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.target_classes import TargetClasses
 from ltocompat.rules.rule import VersionT
 
 _SOURCE = "require"
+_NO = Verdict.OK  # where nothing is objected to
 
 
 class Floor(Struct, Generic[VersionT], frozen=True):
@@ -35,6 +37,7 @@ class Floor(Struct, Generic[VersionT], frozen=True):
         possible: the oldest from which on no version up to ``first`` is known to fail.
         verdict: what any of them comes to, apart from what no version changes.
         set_by: the rules that object to the version before ``first``.
+        or_older: the tables begin with ``first``, and one before them is not known to fail.
     """
 
     first: VersionT
@@ -42,6 +45,7 @@ class Floor(Struct, Generic[VersionT], frozen=True):
     possible: VersionT
     verdict: Verdict
     set_by: tuple[str, ...]
+    or_older: bool = False
 
 
 class Objection(Struct, frozen=True):
@@ -91,7 +95,7 @@ def newest_run(
         return [
             Verdict.FAIL
             if served and not line.serves
-            else worst(each.verdict for each in line.objections - without if not fixed(each))
+            else max((o.verdict for o in line.objections - without if not fixed(o)), default=_NO)
             for line in lines
         ]
 
@@ -200,13 +204,81 @@ def _with_linker(
 ) -> LineFloors:
     """The floors of one line, with the least nvJitLink as it is."""
     used = linker.first if linker else linkers()[-1]
+    driver = _driver_floor(checked, gpu, route, used)
+    at = driver.first if driver else driver_releases()[-1]
+    return LineFloors(route, linker, driver, checked.lines(gpu, at, used)[route].result)
+
+
+def _driver_floor(
+    checked: Checked, gpu: Gpu, route: Route | None, linker: Release
+) -> Floor[DriverVersion] | None:
+    """The least driver of one line with an nvJitLink; None where every one fails."""
 
     def judged(driver: DriverVersion) -> Line:
-        return checked.lines(gpu, driver, used)[route]
+        return checked.lines(gpu, driver, linker)[route]
 
-    driver = newest_run(driver_releases(), judged, lambda each: not each.about_loading)
-    at = driver.first if driver else driver_releases()[-1]
-    return LineFloors(route, linker, driver, judged(at).result)
+    found = newest_run(driver_releases(), judged, lambda each: not each.about_loading)
+    if found is None or found.first != driver_releases()[0]:
+        return found
+    return replace(found, or_older=judged(before_tables()).result.verdict < Verdict.FAIL)
+
+
+def asked_linkers(gpus: Iterable[Sequence[LineFloors]]) -> Iterator[Floor[Release]]:
+    """What GPUs ask of nvJitLinks: the most that a line of each does, of those that can pass."""
+    for lines in gpus:
+        able = [line for line in lines if line.driver is not None] or lines
+        floors = [line.linker for line in able if line.linker is not None]
+        if floors:
+            yield max(floors, key=lambda floor: floor.first)
+
+
+class JointFloors(Struct, frozen=True):
+    """The versions with which every line of a GPU passes that any version passes with.
+
+    Attributes:
+        driver, last_driver: the least driver, and the newest.
+        linker, last_linker: the least nvJitLink, and the newest; None where none is asked for.
+        or_older: a driver before all tables is not known to fail.
+    """
+
+    driver: DriverVersion
+    last_driver: DriverVersion
+    linker: Release | None
+    last_linker: Release | None
+    or_older: bool
+
+
+def joint_floors(
+    checked: Checked, gpu: Gpu, lines: Iterable[LineFloors], wanted: Release | None
+) -> JointFloors | None:
+    """The floors of several lines as one target has to meet them; None where none can.
+
+    Args:
+        checked: the artifact.
+        gpu: the GPU.
+        lines: the floors of each line that it has.
+        wanted: a newer nvJitLink than the least, with which the driver has to do as well.
+    """
+    able = [line for line in lines if line.driver is not None]
+    asked = [line.linker for line in able if line.linker is not None]
+    first = max((floor.first for floor in asked), default=linkers()[-1])
+    last = min((floor.last for floor in asked), default=linkers()[-1])
+    # What a linker makes needs another driver than what the next major makes.
+    used = {first, wanted if wanted is not None and first <= wanted <= last else first}
+    found = [_driver_floor(checked, gpu, line.route, each) for line in able for each in used]
+    floors = [floor for floor in found if floor is not None]
+    if not floors or len(floors) < len(found) or first > last:
+        return None
+    driver, last_driver = max(f.first for f in floors), min(f.last for f in floors)
+    if driver > last_driver:
+        return None
+    return JointFloors(
+        driver,
+        last_driver,
+        first if asked else None,
+        last if asked else None,
+        all(floor.or_older for floor in floors),
+    )
 
 
 def _coverage(checked: Checked, gpu: Gpu, route: Route | None) -> tuple[int, int]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+
+from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
@@ -13,8 +15,10 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import (
     LEVELS,
+    WHOLE_ARTIFACT,
     Finding,
     Level,
+    Result,
     Route,
     Verdict,
 )
@@ -30,6 +34,8 @@ from ltocompat.rules.emitted import (
 from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.hardly_served import note_of_hardly_served
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE
+from ltocompat.rules.engine.outside_tables import notes_of_versions
+from ltocompat.rules.engine.ways import own_target
 from ltocompat.rules.engine.without_kernels import (
     has_empty_kernels,
     misses_all,
@@ -44,12 +50,19 @@ def findings_of_whole(
     """What is said of an artifact rather than of its modules one by one."""
     if summary.skipped_count:  # what serves may lie where nothing could be read
         yield _unreadable(summary)
-    elif gpu is not None and misses_all(judged):
-        yield _nothing_serves(summary, judged, gpu)
+    elif misses_all(judged):
+        yield _nothing_serves(summary, judged, gpu or _newest(judged))
     yield from _lacking(judged, target, gpu, one_link=summary.one_link)
     yield from notes_of_empty(judged, gpu)
+    yield from notes_of_versions(judged, target, gpu)
     if not summary.one_link:  # whose inputs are told one by one
         yield from note_of_hardly_served(judged, gpu)
+
+
+def _newest(judged: list[GroupVerdict]) -> Gpu:
+    """Where no GPU is named, the newest architecture for which modules were to be linked."""
+    aims = (own_target(each.group.signature) for each in judged)
+    return max(filter(None, aims), key=lambda aim: aim.arch.number)
 
 
 def missing_anywhere(summary: ArtifactSummary) -> Iterator[Problem]:
@@ -95,6 +108,7 @@ def _lacking(
         source.source,
         sum(group_verdict.group.count for group_verdict in missing),
         missing[0].group.example,
+        subject="objects",
     )
 
 
@@ -139,7 +153,36 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
         sum(each_group_verdict.group.count for each_group_verdict in judged),
         judged[0].group.example,
         places=tuple(chain.from_iterable(each.group.places for each in judged)),
+        subject=WHOLE_ARTIFACT,
     )
+
+
+def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Result:
+    """The verdict where an artifact has code for none of the GPUs that a target can have.
+
+    Args:
+        possible: the verdicts for these GPUs, all of them ``fail``.
+        summary: the artifact.
+    """
+    first, last = possible[0], possible[-1]
+    alone = replace(last, gpu=None, route=last.route if first.route is last.route else None)
+    if not last.coverage.modules:  # what the host files ask for is the same for every GPU
+        return alone
+    images = (image for group in summary.groups for image in group.signature.images)
+    source = rule(NOTHING_SERVES)
+    finding = Finding(
+        source.id,
+        Verdict.FAIL,
+        LEVELS[Verdict.FAIL],
+        f"nothing in it is for a GPU that the target can have ({first.gpu} to {last.gpu}): it has "
+        f"{first_of(tuple(dict.fromkeys(map(str, images))), 4)}",
+        source.remedy,
+        "architectures in entry headers",
+        source.source,
+        last.coverage.modules,
+        summary.groups[0].example,
+    )
+    return replace(alone, findings=(finding,))
 
 
 def _first(names: Iterable[str]) -> str:
@@ -200,6 +243,8 @@ def left_open(
         f"add {' and '.join(keys)} to the deploy target" if keys else rule_.remedy,
         "the keys of the target",
         rule_.source,
+        subject=WHOLE_ARTIFACT,
+        asked=tuple(sorted(halves)),
     )
 
 
@@ -231,6 +276,7 @@ def impossible_route(judged: list[GroupVerdict], route: Route) -> Finding:
         source.source,
         sum(part.group.count for part in judged),
         judged[0].group.example,
+        subject=WHOLE_ARTIFACT,
     )
 
 
@@ -248,6 +294,8 @@ def _unreadable(summary: ArtifactSummary) -> Finding:
         source.source,
         summary.skipped_count,
         first.place if first else None,
+        subject=WHOLE_ARTIFACT,
+        places=tuple(each.place for each in summary.skipped),
     )
 
 

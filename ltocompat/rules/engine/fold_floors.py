@@ -7,7 +7,7 @@ from typing import Any, Generic
 
 from msgspec import Struct
 
-from ltocompat.model.verdict import Verdict, worst
+from ltocompat.model.verdict import Verdict
 from ltocompat.rules.rule import Constraint, Floor, Unbounded, VersionT
 
 
@@ -49,7 +49,7 @@ def _first(
 ) -> VersionT | None:
     """The first version from ``least`` on that no constraint judges worse than ``most``."""
     for version in versions:
-        judged = worst(constraint.judge(version) for constraint in constraints)
+        judged = max(constraint.judge(version) for constraint in constraints)
         if version >= least and judged <= most:
             return version
     return None

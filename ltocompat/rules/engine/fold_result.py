@@ -78,13 +78,14 @@ def folded(
     findings.sort(key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule))
     verdict = worst(
         (
-            *(part.verdict for part in parts if part.verdict is not None),
+            Verdict.OK,  # nothing in it goes this way to the GPU, and another line judges what does
+            *(part.verdict for part in parts),
             *((Verdict.UNKNOWN,) if nothing else ()),
             *(finding.verdict for finding in findings),
         )
     )
     beside = [finding.verdict for finding in around]
-    beside += [needs.verdict for _, needs in hosts if needs.verdict is not None]
+    beside += [needs.verdict for _, needs in hosts]
     return Result(
         summary.path,
         target,
@@ -124,7 +125,11 @@ def _has_another_route(judged: list[GroupVerdict]) -> bool:
 
 def _links_nothing(host: Host, judged: ModuleVerdict, summary: ArtifactSummary) -> bool:
     """Whether a host file that has nvJitLink loaded calls nothing in it, with nothing to link."""
-    if judged.verdict is not None or judged.findings or judged.not_judged != {"link"}:
+    if (
+        judged.verdict is not Verdict.NOT_FOR_GPU
+        or judged.findings
+        or judged.not_judged != {"link"}
+    ):
         return False
     calls = bool(host.nvjitlink_imports) or any(
         library.name == "libnvJitLink" and library.how != "needed" for library in host.libraries
@@ -145,10 +150,10 @@ def _nothing_judged(
 ) -> bool:
     """Whether no device code was judged; what has no kernels is judged by their absence."""
     if not judged:
-        return all(module_verdict.verdict is None for _, module_verdict in hosts)
+        return all(module_verdict.verdict is Verdict.NOT_FOR_GPU for _, module_verdict in hosts)
     with_kernels = [each for each in judged if not each.module_verdict.without_kernels]
     return bool(not_judged) and all(
-        each.module_verdict.verdict is None for each in with_kernels or judged
+        each.module_verdict.verdict is Verdict.NOT_FOR_GPU for each in with_kernels or judged
     )
 
 
@@ -195,7 +200,7 @@ def _extent(judged: list[GroupVerdict], verdict: Verdict, *, of_whole: bool) -> 
     """How many modules have the verdict; one ``of_whole`` says nothing of single modules."""
     counts: dict[Verdict, int] = {}
     for each in judged:
-        if each.module_verdict.verdict is not None:
+        if each.module_verdict.verdict is not Verdict.NOT_FOR_GPU:
             counts[each.module_verdict.verdict] = (
                 counts.get(each.module_verdict.verdict, 0) + each.group.count
             )
@@ -210,14 +215,13 @@ def _reasons(judged: list[GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]]
         _why(group_verdict.group, group_verdict.module_verdict) for group_verdict in judged
     )
     for _, needs in hosts:
-        word = "not judged" if needs.verdict is None else needs.verdict
+        word = "not judged" if needs.verdict is Verdict.NOT_FOR_GPU else needs.verdict
         yield f"{word}: {needs.why}"
 
 
 def _why(group: ModuleGroup, judged: ModuleVerdict) -> str:
-    text = "not for this GPU" if judged.verdict is None else str(judged.verdict)
-    if judged.not_judged and judged.verdict is None:
-        text = "not judged"
+    unjudged = judged.not_judged and judged.verdict is Verdict.NOT_FOR_GPU
+    text = "not judged" if unjudged else judged.verdict
     return f"{_modules(group.count, group.example)}: {text}: {judged.why}"
 
 

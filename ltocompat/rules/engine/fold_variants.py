@@ -14,10 +14,16 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.model.artifact_summary import ArtifactSummary, only_variant
+from ltocompat.model.artifact_summary import ArtifactSummary, Variant, only_variant
 from ltocompat.model.late_lines import LateLines
-from ltocompat.model.variant import Variant
-from ltocompat.model.verdict import LEVELS, Finding, Result, VariantVerdict, Verdict
+from ltocompat.model.verdict import (
+    LEVELS,
+    WHOLE_ARTIFACT,
+    Finding,
+    Result,
+    VariantVerdict,
+    Verdict,
+)
 from ltocompat.rules.catalogue import rule
 from ltocompat.rules.emitted import VARIANT_DECIDES
 
@@ -125,4 +131,5 @@ def note_of_variants(every: Sequence[VariantVerdict]) -> Finding:
         "versions of CUDA in paths or sonames, names that they export, DT_NEEDED",
         source.source,
         headline=f"{name} decides; the other variants: {others}",
+        subject=WHOLE_ARTIFACT,
     )

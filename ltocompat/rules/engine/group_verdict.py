@@ -16,7 +16,7 @@ class GroupVerdict(Struct, frozen=True, gc=False):
 
     Attributes:
         neutral: they have no kernels, and what the rules say of them by themselves counts for
-            nothing: ``module_verdict`` has no verdict.
+            nothing.
         by_itself: the worst of what they say, else None.
     """
 
@@ -29,7 +29,9 @@ class GroupVerdict(Struct, frozen=True, gc=False):
     @property
     def for_gpu(self) -> bool:
         """Whether they are for the GPU, or may be: something was judged or left open."""
-        judged = self.module_verdict.verdict is not None or bool(self.module_verdict.not_judged)
+        judged = self.module_verdict.verdict is not Verdict.NOT_FOR_GPU or bool(
+            self.module_verdict.not_judged
+        )
         return judged or self.module_verdict.serves_elsewhere
 
 
@@ -52,4 +54,5 @@ def note(
         source.source,
         count,
         example,
+        subject="modules",
     )

@@ -10,37 +10,41 @@ from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
 from ltocompat.model.verdict import Result
 
 
-def gpus_to_judge(target: Target) -> tuple[Gpu, ...]:
+def gpus_to_judge(target: Target, *, one_link: bool = False) -> tuple[Gpu, ...]:
     """The GPUs of a target, or one for each architecture that there can be where it names none.
 
-    That is what one of its drivers runs, or where it has none, what its nvJitLink can link for;
-    integrated GPUs where it is an Arm. Empty for a target that tells neither, and for one of a
-    device link, whose architectures the build chooses. Of these GPUs only those count that an
-    artifact serves.
+    That is what one of its drivers runs, or where it has none, what its linker can link for;
+    integrated GPUs where it is an Arm. Empty for a target that tells neither. Of these GPUs only
+    those count that an artifact serves.
+
+    Args:
+        target: where an artifact is going.
+        one_link: it is one link. Else nvlink says nothing of GPUs: the build chooses architectures.
     """
-    if target.gpus or target.nvlink is not None:
+    if target.gpus or (target.nvlink is not None and not one_link):
         return target.gpus
-    return _implied(target.driver, target.nvjitlink, target.system.machine == "aarch64")
+    linker = target.nvjitlink or target.nvlink
+    return _implied(target.driver, linker, target.system.machine == "aarch64")
 
 
 @functools.lru_cache(maxsize=64)
 def _implied(
     driver: VersionSet[DriverVersion] | None,
-    nvjitlink: VersionSet[Release] | None,
+    linker: VersionSet[Release] | None,
     of_arm: bool,  # noqa: FBT001 - a key of the cache
 ) -> tuple[Gpu, ...]:
     rows = [sm for sm in sms() if sm.number != RENAMED and (of_arm or not sm.tegra)]
     if driver is not None:
         return _gpus([sm for sm in rows if any(runs(sm, version) for version in driver.values)])
-    if nvjitlink is not None:
-        made = frozenset[int]().union(*map(linker_targets, nvjitlink.values))
+    if linker is not None:
+        made = frozenset[int]().union(*map(linker_targets, linker.values))
         return _gpus([sm for sm in rows if sm.number in made])
     return ()
 
 
 def serves(result: Result) -> bool:
-    """Whether an artifact has something for a GPU, which a linker of the target can link for."""
-    coverage, linkers = result.coverage, result.target.nvjitlink
+    """Whether an artifact has something for a GPU, which its linker there can link for."""
+    coverage, linkers = result.coverage, result.target.nvjitlink or result.target.nvlink
     if coverage.sass or coverage.ptx or result.gpu is None:
         return True
     able = linkers is None or any(

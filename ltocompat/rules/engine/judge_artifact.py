@@ -23,9 +23,14 @@ from ltocompat.rules.catalogue import rule
 from ltocompat.rules.emitted import (
     NOTHING_SERVES,
 )
-from ltocompat.rules.engine.findings_of_whole import exclusion, missing_anywhere
+from ltocompat.rules.engine.findings_of_whole import (
+    exclusion,
+    missing_anywhere,
+    serves_no_gpu,
+)
 from ltocompat.rules.engine.fold_result import folded
 from ltocompat.rules.engine.fold_variants import JudgedVariant, best_of, judged_apart
+from ltocompat.rules.engine.fold_versions import over_versions
 from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
 from ltocompat.rules.engine.judge_module import judge
@@ -87,17 +92,38 @@ class Artifact:
         """
         if self._for_windows:
             target = target.on_windows
-        gpus = () if self._whole.summary.one_link else gpus_to_judge(target)
-        if target.gpus or not gpus:
-            yield from self._on(target.gpus or (None,), target, wanted, line)
+        judge = functools.partial(self._on_exact, wanted=wanted, line=line)
+        yield from over_versions(target, judge)
+
+    def _on_exact(
+        self, target: Target, *, wanted: Route | None, line: Route | None
+    ) -> Iterator[Result]:
+        """The verdicts on a target of which each part has one version at most.
+
+        Where it names no GPU, a row for each that it can have and the artifact has code for; where
+        the artifact has code for none of them, that is the verdict.
+        """
+        if target.gpus:
+            yield from self._on(target.gpus, target, wanted, line)
             return
-        served = [
-            result
-            for gpu in gpus
-            for result in self._on((gpu,), target, wanted, line)
-            if serves(result)
-        ]
-        yield from served or self._on((None,), target, wanted, line)
+        gpus = gpus_to_judge(target, one_link=self._whole.summary.one_link)
+        possible = list(self._on(gpus, target, wanted, line))
+        served = [result for result in possible if serves(result) or self._is_named(result.gpu)]
+        if served:
+            yield from served
+        elif possible and all(result.verdict is Verdict.FAIL for result in possible):
+            yield serves_no_gpu(possible, self._whole.summary)
+        else:
+            yield from self._on((None,), target, wanted, line)
+
+    def _is_named(self, gpu: Gpu | None) -> bool:
+        """Whether an input of one link has code for that very architecture, linked or refused."""
+        summary = self._whole.summary
+        return summary.one_link and any(
+            gpu is not None and image.arch is not None and image.arch.number == gpu.arch.number
+            for group in summary.groups
+            for image in group.signature.images
+        )
 
     def _on(
         self,
@@ -120,7 +146,7 @@ class Artifact:
                 on = functools.partial(
                     _on_gpu, gpu=gpu, route=route, route_given=wanted is not None
                 )
-                result = (
+                yield (
                     best_of(
                         [
                             JudgedVariant(variant, on(used), on(alone))
@@ -130,7 +156,6 @@ class Artifact:
                     if parts
                     else on(whole)
                 )
-                yield result if result.target is target else replace(result, target=target)
 
 
 def _is_for_windows(summary: ArtifactSummary) -> bool:
@@ -209,7 +234,7 @@ def _judge(
     way = natural[0] if route is None else route
     if way not in (possible_ways(group.signature) if route_given else natural):
         elsewhere = judge(group.signature, target, gpu, natural[0], group.trials)
-        serves = not route_given and elsewhere.verdict is not None
+        serves = not route_given and elsewhere.verdict is not Verdict.NOT_FOR_GPU
         return GroupVerdict(group, off_route(way, serves_elsewhere=serves), way)
     return GroupVerdict(group, judge(group.signature, target, gpu, way, group.trials), way)
 
@@ -236,6 +261,7 @@ def _judge_in_link(
         source.remedy,
         "architectures of the images",
         source.source,
+        subject="an input of the link",
     )
     failed = replace(found.module_verdict, verdict=Verdict.FAIL, findings=(refused,))
     return replace(found, module_verdict=failed)

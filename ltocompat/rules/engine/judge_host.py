@@ -8,7 +8,7 @@ from ltocompat.model.verdict import Verdict, worst
 from ltocompat.rules.catalogue import requirements_of_host
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
 from ltocompat.rules.engine.judge_module import finding_of
-from ltocompat.rules.engine.module_verdict import ModuleVerdict, over
+from ltocompat.rules.engine.module_verdict import ModuleVerdict
 from ltocompat.rules.rule import Component, Requirement
 
 
@@ -17,26 +17,15 @@ def judge_host(host: Host, target: Target, gpu: Gpu | None) -> ModuleVerdict | N
     requirements = requirements_of_host(host)
     if not requirements:
         return None
-    linkers = target.nvjitlink.values if target.nvjitlink else (None,)
-    found = []
-    for linker in linkers:
-        rulings = [evaluate(requirement, target, gpu, linker) for requirement in requirements]
-        verdicts = [
-            ruling.verdict for ruling in rulings if ruling.verdict is not None and _says(ruling)
-        ]
-        findings = tuple(finding_of(evaluation) for evaluation in rulings if evaluation.message)
-        halves = frozenset(map(_half, filter(_matters, rulings)))
-        found.append(
-            ModuleVerdict(
-                worst(verdicts) if verdicts else None,
-                "host",
-                findings,
-                halves,
-                (),
-                _why(requirements),
-            )
-        )
-    return found[0] if target.nvjitlink is None else over(target.nvjitlink, found)
+    linker = target.nvjitlink.value if target.nvjitlink else None
+    rulings = [evaluate(requirement, target, gpu, linker) for requirement in requirements]
+    return ModuleVerdict(
+        worst(each.verdict for each in rulings if each.verdict is not None and _says(each)),
+        "host",
+        tuple(finding_of(ruling) for ruling in rulings if ruling.message),
+        frozenset(map(_half, filter(_matters, rulings))),
+        why=_why(requirements),
+    )
 
 
 def _says(ruling: Evaluation) -> bool:

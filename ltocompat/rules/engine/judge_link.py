@@ -11,7 +11,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.link_options import disagreements
 from ltocompat.model.signature import ImageSignature
-from ltocompat.model.target import Gpu, Target, VersionSet
+from ltocompat.model.target import Gpu, Target
 from ltocompat.model.trial_answer import TrialOutcome, link_key
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
 from ltocompat.rules.catalogue import RULES, rule
@@ -19,7 +19,6 @@ from ltocompat.rules.emitted import ABSENT_FROM_DEVICE_LINK, TRIAL_DISAGREES, TR
 from ltocompat.rules.engine.evaluate import evaluate
 from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.judge_module import finding_of
-from ltocompat.rules.engine.module_verdict import ModuleVerdict, over
 from ltocompat.rules.rule import Link
 
 # What LTO-IR defines and calls, no byte of it shows.
@@ -29,33 +28,25 @@ _UNSEEN = frozenset({"unresolved", "duplicate symbol"})
 def findings_of_link(
     summary: ArtifactSummary, judged: Sequence[GroupVerdict], target: Target, gpu: Gpu | None
 ) -> tuple[Finding, ...]:
-    """What rules find in all that is linked, for the releases that the target's linker can be."""
+    """What rules find in all that is linked, and what the linker said that was given all of it."""
     linked = _linked(judged)
     linkers = _linkers(judged if summary.one_link else linked, target)
     if not linked or linkers is None:
         return ()
-    known, offline = linkers
+    linker, offline = linkers
     left_out = [each for each in judged if _is_left_out(each)]
-    answers = {linker: _tried(summary, linker, gpu, offline=offline) for linker in known.values}
-    found = [
-        _settled(
-            _judged(_link(summary, linked, left_out, gpu, linker, offline=offline), target, linker),
-            answers[linker],
-        )
-        for linker in known.values
-    ]
+    tried = _tried(summary, linker, gpu, offline=offline)
+    link = _link(summary, linked, left_out, gpu, linker, offline=offline)
+    found = _settled(_judged(link, target, linker), tried)
     examples = {ABSENT_FROM_DEVICE_LINK: left_out[0].group.example} if left_out else {}
     example = (_beside_ltoir(linked) or linked[0]).group.example
-    folded = [
-        replace(each, example=examples.get(each.rule, example)) for each in _folded(known, found)
-    ]
     verdicts = (each.module_verdict.verdict for each in judged if each.way is Route.LINK)
-    by_rules = worst(
-        (*(v for v in verdicts if v is not None), *(finding.verdict for finding in folded))
+    by_rules = worst((*verdicts, *(finding.verdict for finding in found)))
+    refusal = () if tried is None else _refusal(tried, by_rules)
+    return (
+        *(replace(each, example=examples.get(each.rule, example)) for each in found),
+        *(replace(each, example=example) for each in refusal),
     )
-    given_answers = [tried for tried in answers.values() if tried is not None]
-    refusals = _refusals(given_answers, known, by_rules)
-    return (*folded, *(replace(each, example=example) for each in refusals))
 
 
 def leaves_symbols_open(
@@ -69,8 +60,8 @@ def leaves_symbols_open(
     kinds = {image.kind for each in linked for image in each.module_verdict.picked}
     if linkers is None or ImageKind.LTOIR not in kinds:
         return False
-    known, offline = linkers
-    return any(_tried(summary, each, gpu, offline=offline) is None for each in known.values)
+    linker, offline = linkers
+    return _tried(summary, linker, gpu, offline=offline) is None
 
 
 def _linked(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
@@ -82,14 +73,12 @@ def _is_left_out(each: GroupVerdict) -> bool:
     return each.group.signature.needs_device_link and each.module_verdict.how == "none"
 
 
-def _linkers(
-    given: Sequence[GroupVerdict], target: Target
-) -> tuple[VersionSet[Release], bool] | None:
-    """The releases that the linker can be, and whether it is nvlink; None where none is named."""
+def _linkers(given: Sequence[GroupVerdict], target: Target) -> tuple[Release, bool] | None:
+    """The release of the linker, and whether it is nvlink; None where none is named."""
     waiting = any(each.group.signature.needs_device_link for each in given)
     offline = waiting and target.nvlink is not None
     known = target.nvlink if offline else target.nvjitlink
-    return None if known is None else (known, offline)
+    return None if known is None else (known.value, offline)
 
 
 def _tried(
@@ -121,31 +110,25 @@ def _unpromised(finding: Finding) -> Finding:
     return replace(finding, verdict=verdict, level=LEVELS[verdict])
 
 
-def _refusals(
-    answers: Sequence[TrialOutcome], known: VersionSet[Release], by_rules: Verdict
-) -> Iterator[Finding]:
-    """What linkers said that were given all of it, and did not link it."""
-    for tried in answers:
-        if tried.worked:
-            continue
-        answered = tried.outcome == "refused"
-        if answered and by_rules is Verdict.FAIL:
-            continue
-        expected = by_rules is Verdict.UNKNOWN or tried.cause in _UNSEEN or not answered
-        source = rule(TRIAL_REFUSED if expected else TRIAL_DISAGREES)
-        certain = answered and (known.every or not any(each.worked for each in answers))
-        verdict = Verdict.FAIL if certain else Verdict.UNKNOWN
-        what = "refuses" if answered else tried.outcome
-        yield Finding(
-            source.id,
-            verdict,
-            LEVELS[verdict],
-            f"{tried.subject} {what}{'' if answered else ' on'} the link of all inputs: "
-            f"{tried.reason}",
-            source.remedy,
-            "a trial link of all inputs",
-            source.source,
-        )
+def _refusal(tried: TrialOutcome, by_rules: Verdict) -> Iterator[Finding]:
+    """What a linker said that was given all of it, and did not link it."""
+    answered = tried.outcome == "refused"
+    if tried.worked or (answered and by_rules is Verdict.FAIL):
+        return
+    expected = by_rules is Verdict.UNKNOWN or tried.cause in _UNSEEN or not answered
+    source = rule(TRIAL_REFUSED if expected else TRIAL_DISAGREES)
+    verdict = Verdict.FAIL if answered else Verdict.UNKNOWN
+    what = "refuses" if answered else tried.outcome
+    yield Finding(
+        source.id,
+        verdict,
+        LEVELS[verdict],
+        f"{tried.subject} {what}{'' if answered else ' on'} the link of all inputs: {tried.reason}",
+        source.remedy,
+        "a trial link of all inputs",
+        source.source,
+        subject=tried.cause or tried.outcome,
+    )
 
 
 def _link(
@@ -182,14 +165,6 @@ def _judged(link: Link, target: Target, linker: Release) -> list[Finding]:
         for requirement in each_rule.of_link(link)
     )
     return [finding_of(ruling) for ruling in rulings if ruling.message]
-
-
-def _folded(known: VersionSet[Release], found: list[list[Finding]]) -> Iterator[Finding]:
-    """Each rule once, over all releases."""
-    for rule_id in dict.fromkeys(finding.rule for each in found for finding in each):
-        of_rule = [tuple(finding for finding in each if finding.rule == rule_id) for each in found]
-        verdicts = [ModuleVerdict(worst(f.verdict for f in each), "link", each) for each in of_rule]
-        yield from over(known, verdicts).findings
 
 
 def _beside_ltoir(linked: Sequence[GroupVerdict]) -> GroupVerdict | None:

@@ -14,7 +14,8 @@ from ltocompat.model.trial_answer import Trials, link_key, load_key, narrowed
 from ltocompat.model.verdict import Finding, Route, Verdict, worst
 from ltocompat.rules.catalogue import requirements_of, rule
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
-from ltocompat.rules.engine.module_verdict import ModuleVerdict, Reasoning, over
+from ltocompat.rules.engine.finding_subject import asked_by, subject_of
+from ltocompat.rules.engine.module_verdict import ModuleVerdict, Reasoning
 from ltocompat.rules.engine.picked_code import (
     PickedCode,
     linked_code,
@@ -55,7 +56,9 @@ def _loaded(
     return judged if tried is None else with_trial(judged, tried)
 
 
-_NO_GPU = ModuleVerdict(None, "none", not_judged=frozenset({"load"}), why="the target names no GPU")
+_NO_GPU = ModuleVerdict(
+    Verdict.NOT_FOR_GPU, "none", not_judged=frozenset({"load"}), why="the target names no GPU"
+)
 
 
 def _loaded_by_rules(signature: ModuleSignature, target: Target, gpu: Gpu | None) -> ModuleVerdict:
@@ -72,7 +75,11 @@ def _picked_by_driver(code: PickedCode, target: Target, gpu: Gpu) -> ModuleVerdi
         unread = frozenset({"load"}) if code.missed is Missed.OTHER_KIND else frozenset[str]()
         why = f"{code.missed}, and it has no kernels" if code.without_kernels else str(code.missed)
         return ModuleVerdict(
-            None, code.how, not_judged=unread, why=why, without_kernels=code.without_kernels
+            Verdict.NOT_FOR_GPU,
+            code.how,
+            not_judged=unread,
+            why=why,
+            without_kernels=code.without_kernels,
         )
     judged = _ruled(code.subject, target, gpu, None, code.how)
     return replace(judged, without_kernels=True) if code.without_kernels else judged
@@ -85,22 +92,19 @@ def _linked(
     known = target.nvlink if offline else target.nvjitlink
     aim = gpu or own_target(signature)
     if aim is None:
-        return ModuleVerdict(
-            None, "none", not_judged=frozenset({"link"}), why="it names no architecture"
-        )
+        unjudged = frozenset({"link"})
+        why = "it names no architecture"
+        return ModuleVerdict(Verdict.NOT_FOR_GPU, "none", not_judged=unjudged, why=why)
     if known is None:
         return _linked_by_any(signature, aim)
-    found = []
-    for linker in known.values:
-        tried = trials.get(link_key(linker, aim.arch, offline=offline)) if trials else None
-        left = signature if tried is None else narrowed(signature, linker, tried)
-        code = linked_code(left, aim, traits_of(linker), offline=offline)
-        if code.subject is None:
-            found.append(ModuleVerdict(None, code.how, why=str(code.missed)))
-            continue
-        judged = _ruled(code.subject, target, gpu, linker, code.how)
-        found.append(judged if tried is None else with_trial(judged, tried))
-    return over(known, found)
+    linker = known.value
+    tried = trials.get(link_key(linker, aim.arch, offline=offline)) if trials else None
+    left = signature if tried is None else narrowed(signature, linker, tried)
+    code = linked_code(left, aim, traits_of(linker), offline=offline)
+    if code.subject is None:
+        return ModuleVerdict(Verdict.NOT_FOR_GPU, code.how, why=str(code.missed))
+    judged = _ruled(code.subject, target, gpu, linker, code.how)
+    return judged if tried is None else with_trial(judged, tried)
 
 
 @functools.lru_cache(maxsize=8192)  # the same whatever else targets say
@@ -111,7 +115,7 @@ def _linked_by_any(signature: ModuleSignature, aim: Gpu) -> ModuleVerdict:
     """
     code = linked_code(signature, aim, None)
     if code.missed:
-        return ModuleVerdict(None, "none", why=str(code.missed))
+        return ModuleVerdict(Verdict.NOT_FOR_GPU, "none", why=str(code.missed))
     refused = [
         _refused_by_all(requirement)
         for requirement in code.requirements
@@ -120,8 +124,13 @@ def _linked_by_any(signature: ModuleSignature, aim: Gpu) -> ModuleVerdict:
     ]
     if not refused:
         why = "the target names no linker"
-        unjudged = frozenset({"link"})
-        return ModuleVerdict(None, "link", not_judged=unjudged, picked=code.images, why=why)
+        return ModuleVerdict(
+            Verdict.NOT_FOR_GPU,
+            "link",
+            not_judged=frozenset({"link"}),
+            picked=code.images,
+            why=why,
+        )
     findings = tuple(map(finding_of, refused))
     why = f"{signature.images[0]}: no linker takes it"
     verdict = worst(each.verdict for each in findings)
@@ -157,7 +166,8 @@ def _ruled(
         for ruling in rulings
         if ruling.verdict is None and ruling.requirement.component is not Component.LINKER
     }
-    verdict = worst(evaluation.verdict for evaluation in rulings if evaluation.verdict is not None)
+    known = (ruling.verdict for ruling in rulings if ruling.verdict is not None)
+    verdict = worst((Verdict.OK, *known))  # where nothing is asked of the target, all is well
     evaluations = [each_ruling for each_ruling in rulings if each_ruling.message]
     if verdict is Verdict.FAIL:  # PTX that the driver refuses is not compiled at load
         evaluations = [
@@ -203,4 +213,6 @@ def finding_of(ruling: Evaluation) -> Finding:
         promised_after_trial=requirement.constraint.promised_after_trial(verdict),
         left_to_chance=requirement.constraint.left_to_chance,
         headline=ruling.headline,
+        subject=subject_of(requirement.subject),
+        asked=asked_by(requirement),
     )

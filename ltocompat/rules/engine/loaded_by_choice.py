@@ -80,8 +80,7 @@ def _served(judged: Sequence[GroupVerdict], how: str) -> frozenset[_File]:
         for each in judged
         if each.module_verdict.how == how
         and not each.module_verdict.without_kernels
-        and each.module_verdict.verdict is not None
-        and each.module_verdict.verdict < Verdict.UNKNOWN
+        and Verdict.NOT_FOR_GPU < each.module_verdict.verdict < Verdict.UNKNOWN
         for file in _files(each.group)
     )
 
@@ -98,7 +97,7 @@ def _weighed(
     verdict = each.module_verdict
     if known and files <= by_sass:
         notes = _eased(verdict.findings, Verdict.OK, "its library has SASS for this GPU elsewhere")
-        left = replace(verdict, verdict=None, how="none", findings=notes, why=_WHY)
+        left = replace(verdict, verdict=Verdict.NOT_FOR_GPU, how="none", findings=notes, why=_WHY)
         return replace(each, module_verdict=left)
     if known and files <= by_sass | by_ptx:
         end = "whether its library loads it here is not known"

@@ -1,16 +1,13 @@
-"""The verdict on one module as a value, and how those with several linkers fold."""
+"""The verdict on one module as a value."""
 
 from __future__ import annotations
 
 import functools
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from ltocompat.model.arch import Release
 from ltocompat.model.signature import ImageSignature
-from ltocompat.model.target import VersionSet
-from ltocompat.model.verdict import LEVELS, THE_TARGET_HAS, Finding, Route, Verdict
+from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.engine.evaluate import Evaluation
 from ltocompat.rules.rule import Component, Subject
 
@@ -58,8 +55,7 @@ class ModuleVerdict(Struct, frozen=True, gc=False):
     """The verdict on one module.
 
     Attributes:
-        verdict: None where the module says nothing: it is not for this GPU, or nothing of it could
-            be judged.
+        verdict: ``NOT_FOR_GPU`` too where nothing of it could be judged.
         how: ``sass``, ``ptx``, ``link``, ``without kernels``, ``none`` or ``other route``.
         findings: with a count of 0, for the fold to count.
         not_judged: halves that the target says too little for.
@@ -70,7 +66,7 @@ class ModuleVerdict(Struct, frozen=True, gc=False):
         serves_elsewhere: it goes another route than the one that is judged, and serves there.
     """
 
-    verdict: Verdict | None
+    verdict: Verdict
     how: str
     findings: tuple[Finding, ...] = ()
     not_judged: frozenset[str] = frozenset()
@@ -85,38 +81,6 @@ def off_route(route: Route, *, serves_elsewhere: bool = False) -> ModuleVerdict:
     """What is said of a module that does not go the route that is judged."""
     other = "linked" if route is Route.LOAD else "loaded"
     why = f"it is {other}, which another line judges"
-    return ModuleVerdict(None, OTHER_ROUTE, why=why, serves_elsewhere=serves_elsewhere)
-
-
-def over(known: VersionSet[Release], found: list[ModuleVerdict]) -> ModuleVerdict:
-    """The fold over all releases that the target's linker can have."""
-    judged = [
-        each_module_verdict
-        for each_module_verdict in found
-        if each_module_verdict.verdict is not None
-    ]
-    if not judged:
-        return found[0]
-    verdicts = {module_verdict.verdict for module_verdict in found}
-    worst_one = max(judged, key=lambda module_verdict: module_verdict.verdict or Verdict.OK)
-    if known.every:
-        return next((each for each in found if each.verdict is None), worst_one)
-    if len(verdicts) == 1:
-        return worst_one
-    findings = tuple(
-        replace(
-            finding,
-            verdict=Verdict.UNKNOWN,
-            level=LEVELS[Verdict.UNKNOWN],
-            message=f"{finding.message}; nvJitLink {known.text} can be {known.values[0]} to "
-            f"{known.values[-1]}: give its minor release",
-            headline=f"{finding.headline.partition(f'; {THE_TARGET_HAS} ')[0]}; "
-            f"nvJitLink {known.text} can be {known.values[0]} to {known.values[-1]}"
-            if finding.headline
-            else "",
-        )
-        if finding.verdict is worst_one.verdict
-        else finding
-        for finding in worst_one.findings
+    return ModuleVerdict(
+        Verdict.NOT_FOR_GPU, OTHER_ROUTE, why=why, serves_elsewhere=serves_elsewhere
     )
-    return replace(worst_one, verdict=Verdict.UNKNOWN, findings=findings)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ltocompat.model.arch import SmArch
+from ltocompat.facts import drivers
+from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import NEXT, LinkerFloor, PasteLine, Service
 from ltocompat.model.target import DriverVersion
 from ltocompat.rules import artifact_code
 from ltocompat.rules.engine.find_floors import linkers
+from ltocompat.rules.rule import VersionT
 from ltocompat.rules.services import (
     capability,
     is_served,
@@ -48,23 +50,23 @@ def paste_lines(
 def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> Iterator[PasteLine]:
     if linker is None:
         return
-    floor = linker.sure or linker.possible
+    floor = linker.at_least
     suffix = "-cu12" if floor.major == _LAST_WITH_SUFFIX else ""
     how = "no trial could tell" if linker.tried else "--trial-link tells"
     notes = [] if linker.exact else [f"perhaps {linker.possible} is enough; {how}"]
-    others: dict[str, list[str]] = {}
     newest = max(release for release in linkers() if release.major < linker.ceiling)
+    others: dict[str, list[str]] = {}
     for service in services:
-        for route in service.routes:
-            first, last = route.nvjitlink, route.last_nvjitlink
-            if first is None or route.driver is None:
-                continue
-            if first > floor:
-                others.setdefault(f"from {first}", []).append(_arch(service))
-            elif last is not None and last < newest:
-                others.setdefault(f"with {first} to {last}", []).append(_arch(service))
-    notes += [f"{', '.join(archs)} {versions}" for versions, archs in others.items()]
-    note = "; ".join(notes)
+        text = ""
+        first, last = service.nvjitlink, service.last_nvjitlink
+        if service.unlinked:
+            text = "with none that is known"
+        elif first is not None and any(r.driver for r in service.routes if r.nvjitlink):
+            end = last if last is not None and last < newest else None
+            text = _other_span(first, end, floor)
+        if text:
+            others.setdefault(text, []).append(_arch(service))
+    note = "; ".join([*notes, *_exceptions(others)])
     yield PasteLine("pip", f"nvidia-nvjitlink{suffix}>={floor},<{linker.ceiling}", note)
     yield PasteLine("conda", f"libnvjitlink >={floor},<{linker.ceiling}", note)
 
@@ -73,14 +75,46 @@ def _driver_lines(sass: DriverVersion | None, services: Sequence[Service]) -> It
     driver, cuda = least_driver(sass, services), least_cuda(sass, services)
     if driver is None or cuda is None:
         return
-    later: dict[DriverVersion, list[str]] = {}
+    newest = drivers.driver_branches()[-1]
+    ends: set[DriverVersion | None] = set()
+    others: dict[str, list[str]] = {}
     for service in services:
-        if service.driver is not None and service.driver > driver:
-            later.setdefault(service.driver, []).append(_arch(service))
-    others = [f"; {', '.join(archs)} from {version}" for version, archs in later.items()]
-    note = f"driver {driver} or newer{''.join(others)}"
-    yield PasteLine("conda", f"__cuda >={cuda}", note)
-    yield PasteLine("container", f"NVIDIA_REQUIRE_CUDA=cuda>={cuda}", note)
+        last = service.last_driver
+        if service.driver is None or last is None:
+            continue
+        end = last if last.branch < newest else None
+        ends.add(end)
+        text = _other_span(service.driver, end, driver)
+        if text:
+            others.setdefault(text, []).append(_arch(service))
+    below = _cuda_above(end for end in ends if end is not None) if None not in ends else None
+    note = "; ".join([f"driver {driver} or newer", *_exceptions(others)])
+    conda, container = (f",<{below}", f",cuda<{below}") if below else ("", "")
+    yield PasteLine("conda", f"__cuda >={cuda}{conda}", note)
+    yield PasteLine("container", f"NVIDIA_REQUIRE_CUDA=cuda>={cuda}{container}", note)
+
+
+def _cuda_above(ends: Iterable[DriverVersion]) -> Release | None:
+    """The CUDA release of the first branch after all of these."""
+    last = max(end.branch for end in ends)
+    later = next(branch for branch in drivers.driver_branches() if branch > last)
+    return drivers.branch_cuda(later)
+
+
+def _other_span(first: VersionT, last: VersionT | None, floor: VersionT) -> str:
+    """What is so of a GPU beside ``floor`` and all that is newer; empty where that is enough.
+
+    Args:
+        first: its own floor.
+        last: where what serves it ends; None where nothing newer is known to fail.
+        floor: what the line says.
+    """
+    begin = f"from {first}" if first > floor or (last is not None and last < floor) else ""
+    return " ".join(part for part in (begin, f"to {last}" if last is not None else "") if part)
+
+
+def _exceptions(others: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    return (f"{', '.join(archs)} {versions}" for versions, archs in others.items())
 
 
 def _gpu_lines(services: Sequence[Service]) -> Iterator[PasteLine]:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from ltocompat.model.target import Target
-from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, worst
+from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Verdict, worst
 from ltocompat.rules.catalogue import rule
+from ltocompat.rules.engine.finding_subject import subject_of
 from ltocompat.rules.rule import Problem
 
 
@@ -28,6 +29,8 @@ def finding_of_problem(problem: Problem) -> Finding:
         problem.example,
         decided_by_trial=problem.decided_by_trial,
         headline=problem.headline,
+        subject=problem.subject or subject_of(problem.message),
+        asked=problem.asked,
     )
 
 
@@ -56,5 +59,5 @@ def machine_result(name: str, target: Target, problems: Iterable[Problem], looke
     ``looked`` says how it was looked at.
     """
     findings = tuple(map(finding_of_problem, problems))
-    verdict = worst(finding.verdict for finding in findings)
+    verdict = worst((Verdict.OK, *(finding.verdict for finding in findings)))
     return Result(name, target, None, None, verdict, Coverage(0), (), findings, (looked,))

@@ -13,20 +13,29 @@ from ltocompat.rules.engine.module_verdict import ModuleVerdict
 
 def with_trial(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
     """A verdict after a trial: it may lower it and settle an unknown."""
+    about = (finding.verdict for finding in judged.findings if _about(tried, finding))
+    by_rules = worst((Verdict.OK, *about))
     if tried.outcome in ("crashed", "timed out"):
         message = f"{tried.subject} {tried.outcome} on it: {tried.reason}"
-        return _add(judged, tried, TRIAL_REFUSED, Verdict.UNKNOWN, message)
-    by_rules = worst(finding.verdict for finding in judged.findings if _about(tried, finding))
+        # What took too long says nothing: where the rules decide, they do.
+        decided = tried.outcome == "timed out" and by_rules is not Verdict.UNKNOWN
+        verdict = Verdict.OK if decided else Verdict.UNKNOWN
+        return (
+            judged
+            if decided and judged.verdict is Verdict.NOT_FOR_GPU
+            else _add(judged, tried, TRIAL_REFUSED, verdict, message)
+        )
     answered = _taken if tried.worked else _refused
     return answered(judged, tried, by_rules)
 
 
 def _refused(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> ModuleVerdict:
     """After a refusal, which a module that nothing is picked of, or that fails, calls for."""
-    if judged.verdict is None or by_rules is Verdict.FAIL:
+    if judged.verdict is Verdict.NOT_FOR_GPU or by_rules is Verdict.FAIL:
         return judged
     message = f"{tried.subject} refuses it: {tried.reason}"
-    if by_rules is Verdict.UNKNOWN:
+    foreseen = tried.refused_for_age and any(each.is_condition for each in judged.findings)
+    if by_rules is Verdict.UNKNOWN or foreseen:
         return _add(_settled(judged, tried), tried, TRIAL_REFUSED, Verdict.FAIL, message)
     message = f"by the rules it is {by_rules}, but {message}"
     return _add(judged, tried, TRIAL_DISAGREES, Verdict.FAIL, message)
@@ -34,13 +43,13 @@ def _refused(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> M
 
 def _taken(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> ModuleVerdict:
     """After a success, which never betters a verdict, but settles an unknown one."""
-    if judged.verdict is None:
+    if judged.verdict is Verdict.NOT_FOR_GPU:
         if judged.not_judged:
             return judged
         message = f"by the rules nothing in it is picked, but {tried.subject} {tried.outcome} it"
         with_note = _add(judged, tried, TRIAL_DISAGREES, Verdict.UNKNOWN, message)
         # It serves as little as before: a trial betters nothing.
-        return replace(with_note, verdict=None)
+        return replace(with_note, verdict=Verdict.NOT_FOR_GPU)
     if by_rules is Verdict.FAIL:
         message = f"by the rules it fails, but {tried.subject} {tried.outcome} it"
         return _add(judged, tried, TRIAL_DISAGREES, Verdict.FAIL, message)
@@ -69,14 +78,15 @@ def _about(tried: TrialOutcome, finding: Finding) -> bool:
 def _answered(tried: TrialOutcome, finding: Finding) -> bool:
     """Whether a trial tells what bytes did not; a success by chance would tell nothing."""
     chance = tried.worked and finding.left_to_chance
-    return finding.verdict is Verdict.UNKNOWN and _about(tried, finding) and not chance
+    open_ = finding.verdict is Verdict.UNKNOWN or finding.is_condition
+    return open_ and _about(tried, finding) and not chance
 
 
 def _settled(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
-    """The verdict on a module without the unknowns that a trial has answered."""
+    """The verdict on a module without what a trial has answered."""
     left = tuple(finding for finding in judged.findings if not _answered(tried, finding))
     return replace(
-        judged, findings=left, verdict=worst(each_finding.verdict for each_finding in left)
+        judged, findings=left, verdict=worst((Verdict.OK, *(finding.verdict for finding in left)))
     )
 
 
@@ -96,6 +106,7 @@ def _add(
         remedy,
         "a trial load" if tried.by_driver else "a trial link",
         "the driver itself" if tried.by_driver else f"{tried.who.split()[0]} itself",
+        subject=tried.cause or tried.outcome,
     )
-    verdict = max(judged.verdict or Verdict.OK, of_trial)
+    verdict = worst((judged.verdict, of_trial))
     return replace(judged, verdict=verdict, findings=(*judged.findings, finding))

@@ -44,7 +44,13 @@ def _neutral(group_verdict: GroupVerdict) -> GroupVerdict:
     module_verdict = group_verdict.module_verdict
     by_itself = max(module_verdict.findings, key=lambda finding: finding.verdict, default=None)
     why = module_verdict.why if module_verdict.how == "none" else "no kernels in it"
-    left = replace(module_verdict, verdict=None, findings=(), not_judged=frozenset(), why=why)
+    left = replace(
+        module_verdict,
+        verdict=Verdict.NOT_FOR_GPU,
+        findings=(),
+        not_judged=frozenset(),
+        why=why,
+    )
     return replace(group_verdict, module_verdict=left, neutral=True, by_itself=by_itself)
 
 

@@ -33,7 +33,7 @@ _FORGOTTEN = 24 * 3600  # seconds after which a half install belongs to nobody a
 
 
 class InstallOrigin(Struct, frozen=True):
-    """What is kept beside a linker.
+    """The record that is kept beside an installed linker.
 
     Attributes:
         version: 12.4.127.
@@ -182,7 +182,7 @@ class Cache(Struct, frozen=True):
 
 
 def _let_nobody_else_write(folder: str) -> None:
-    """Whatever the user's umask is."""
+    """Take write permission from others, whatever the user's umask is."""
     for path in (folder, *(os.path.join(folder, name) for name in os.listdir(folder))):
         os.chmod(path, os.stat(path).st_mode & ~(stat.S_IWGRP | stat.S_IWOTH))
 

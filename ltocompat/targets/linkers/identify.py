@@ -1,4 +1,4 @@
-"""Which linker a file is, read out of its bytes: one that was found is never loaded or run here.
+"""Identification of linkers by their bytes: one that was found is never loaded or run here.
 
 The linker's own banner, "Cuda compilation tools, release 12.4, V12.4.127", is the best evidence:
 each file in ``facts/nvjitlink.toml``, and each nvlink in ``facts/nvlink.toml``, holds exactly that
@@ -34,7 +34,7 @@ _CREATE = re.compile(r"__nvJitLinkCreate_([0-9]{1,9})_([0-9]{1,9})")
 
 
 class LinkerIdentity(Struct, frozen=True):
-    """What the bytes of a linker prove.
+    """The identity of a linker, as its bytes prove it.
 
     Attributes:
         release: its minor.

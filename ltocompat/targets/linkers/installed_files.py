@@ -1,4 +1,4 @@
-"""Whether the files of an installed linker are still those that were installed.
+"""Return whether the files of an installed linker are still those that were installed.
 
 Their sums stand in our tables; those of a version that the tables lack are kept beside it, under
 this user's seal. Libraries have 60 MB: one that was read once is known again by its size, number
@@ -27,7 +27,7 @@ LARGEST = GIB
 
 
 def are_sound(folder: str, tool: Tool, version: str, sums: Mapping[str, str]) -> bool:
-    """Whether the files in ``folder`` are ours alone, and what their sums say.
+    """Return whether the files in ``folder`` are ours alone, and what their sums say.
 
     Args:
         folder: where they lie.
@@ -68,14 +68,14 @@ def _sealed(folder: str) -> bytes:
 
 
 def _state(folder: str, version: str, sums: Mapping[str, str]) -> tuple[bytes, ...]:
-    """What changes with any file; the time of the last change can't be set back."""
+    """Return what changes with any file; the time of the last change can't be set back."""
     found = (os.stat(os.path.join(folder, name)) for name in sums)
     times = [(now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns) for now in found]
     return version.encode(), json.dumps([dict(sums), times]).encode()
 
 
 def _only_ours(path: str) -> bool:
-    """Whether nobody but this user and root can have written what lies there."""
+    """Return whether nobody but this user and root can have written what lies there."""
     if sys.platform == "win32":
         return True  # a folder of the user's profile
     status = os.lstat(path)
@@ -91,6 +91,6 @@ def _sum(folder: str, name: str) -> str:
 
 
 def _known_sums(tool: Tool, version: str) -> frozenset[str]:
-    """Of this very version: the library of another would answer in its name."""
+    """The sums of this very version: the library of another would answer in its name."""
     wheels = (wheel for wheel in facts.linker_wheels(tool) if wheel.version == version)
     return frozenset(wheel.member_sha256 for wheel in wheels)

@@ -139,7 +139,7 @@ def _run(command: list[str], folder: str) -> subprocess.CompletedProcess[str]:
 
 
 def _environment() -> dict[str, str]:
-    """What of the user's own makes indexes, proxies and certificates apply, and nothing else.
+    """Return the user's variables that set up indexes, proxies and certificates, and no others.
 
     Relative paths of files are made absolute, since the downloader runs in another folder.
     """
@@ -183,7 +183,7 @@ _KEPT = {
     "nvidia-cuda-nvcc": re.compile(r"nvlink"),
     "nvidia-nvvm": re.compile(r"libnvvm\.so\.[0-9]{1,9}"),
 }
-# What zipfile raises for a broken file; RuntimeError where it claims to be encrypted.
+# Errors of zipfile for a broken file; RuntimeError where it claims to be encrypted.
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
 
 
@@ -296,7 +296,7 @@ def _unpack(wanted: VersionRequest, number: int, arrived: str, kept: str) -> _Fi
 
 
 def _origin(wanted: VersionRequest, files: list[_File], kept: str) -> InstallOrigin:
-    """What is known of the files in ``kept``, the linker itself being the first."""
+    """Describe the origin of the files in ``kept``, the linker itself being the first."""
     requirement, (file, *others) = wanted.requirements[0], files
     path = os.path.join(kept, file.name)
     try:
@@ -339,7 +339,7 @@ def _from_wheel(path: str, pattern: re.Pattern[str], kept: str) -> tuple[str, in
 def _from_files(
     requirement: str, pattern: re.Pattern[str], arrived: str, kept: str
 ) -> tuple[str, int, str]:
-    """The same, where the wheel was unpacked by the tool that fetched it."""
+    """Copy the file out of a wheel that the tool unpacked which fetched it; name, size and sum."""
     found = [
         os.path.join(folder, name)
         for folder, _, names in os.walk(arrived)

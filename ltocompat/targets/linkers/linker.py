@@ -19,7 +19,7 @@ class Tool(enum.StrEnum):
 
     @property
     def label(self) -> str:
-        """As NVIDIA writes it."""
+        """The name as NVIDIA writes it."""
         return "nvJitLink" if self is Tool.NVJITLINK else "nvlink"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fnmatch
+import functools
 import glob
 import itertools
 import os
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from typing import TypeVar, cast
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.inside import BY_DESCRIPTOR, open_inside, real_inside
@@ -31,10 +33,10 @@ _MOST_NAMES = 100_000  # of a folder
 _MOST_TEXT = 16 << 20  # bytes of a text file; a list of a distribution's packages has 5 MB
 _LONGEST_PATTERN = 1_000
 _SECONDS = 10.0  # for one command
-# What libraries are found by, and how a driver is told to behave; tokens may lie in all else.
+# Variables that find libraries and set up a driver; tokens may lie in all others.
 _VARIABLES = {"CONDA_PREFIX", "LANG", "LC_ALL", "LD_LIBRARY_PATH"}
 _VARIABLES_OF_CUDA = "CUDA_"
-# What programs need beside it, most of them on Windows.
+# Variables that programs need besides, most of them on Windows.
 _VARIABLES_OF_PROGRAMS = {
     *("HOME", "PATHEXT", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "USERPROFILE"),
     "WINDIR",
@@ -76,8 +78,14 @@ class Machine(Struct, frozen=True):
             _current_folder(),
         )
 
+    def running(self, program: str) -> Machine:
+        """This machine, which runs a program of the user's choice wherever that lies."""
+        if self.run is not _output_of:  # a recorded one runs nothing
+            return self
+        return replace(self, run=functools.partial(_output_of, chosen=program))
+
     def _by_path(self, path: str) -> str | None:
-        """Where the system itself finds it: on this machine, and where nothing else is possible."""
+        """The path for the system itself: on this machine, and where nothing else is possible."""
         if self.budget is not None:
             self.budget.check_time()
         if len(path) > _LONGEST_PATH:
@@ -92,7 +100,7 @@ class Machine(Struct, frozen=True):
         return open_inside(self.root, path, flags) if where is None else os.open(where, flags)
 
     def _status(self, path: str) -> os.stat_result | None:
-        """What lies at a path, behind all links."""
+        """Return the status of a path, behind all links; None where there is nothing."""
         try:
             where = self._by_path(path)
             if where is not None:
@@ -103,17 +111,17 @@ class Machine(Struct, frozen=True):
             return None
 
     def is_file(self, path: str) -> bool:
-        """Whether a file, behind all links, is there."""
+        """Return whether a file, behind all links, is there."""
         status = self._status(path)
         return status is not None and stat.S_ISREG(status.st_mode)
 
     def is_folder(self, path: str) -> bool:
-        """Whether a folder, behind all links, is there."""
+        """Return whether a folder, behind all links, is there."""
         status = self._status(path)
         return status is not None and stat.S_ISDIR(status.st_mode)
 
     def exists(self, path: str) -> bool:
-        """Whether anything, behind all links, is there."""
+        """Return whether anything, behind all links, is there."""
         return self._status(path) is not None
 
     def size(self, path: str) -> int | None:
@@ -142,7 +150,7 @@ class Machine(Struct, frozen=True):
             yield fd
 
     def once(self, path: str, read: Callable[[ByteView], T]) -> T:
-        """What ``read``, a function of a module, makes of a file; the same one is read once.
+        """Read a file by ``read``, a function of a module; equal files are read once.
 
         Raises:
             UnreadableInput: it can't be opened, or is no regular file.
@@ -192,7 +200,7 @@ class Machine(Struct, frozen=True):
                 yield path
 
     def _names(self, folder: str) -> list[str]:
-        """What a folder holds, up to a bound; nothing where there is none."""
+        """Names in a folder, up to a bound; none where there is no folder."""
         try:
             where = self._by_path(folder)
             if where is not None:
@@ -242,7 +250,7 @@ def program_folders() -> list[str]:
 
 
 def _is_trusted(folder: str) -> bool:
-    """Whether programs in a folder, behind all links, are the user's.
+    """Return whether programs in a folder, behind all links, are the user's.
 
     The current folder may be one that somebody else wrote: nothing in it is run, but for what lies
     beside this Python, which the user runs already. One that holds the user's own is the user's.
@@ -258,7 +266,7 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def program_path(name: str) -> str | None:
-    """Where a program lies in the folders of PATH, None where it is not there."""
+    """Find a program in the folders of PATH; None where it is not there."""
     file = f"{name}.exe" if sys.platform == "win32" else name
     for folder in program_folders():
         path = os.path.join(folder, file)
@@ -281,9 +289,11 @@ def _environment_of_programs() -> dict[str, str]:
     return environment_of_libraries() | needed | {"PATH": os.pathsep.join(program_folders())}
 
 
-def _output_of(command: Sequence[str]) -> str:
+def _output_of(command: Sequence[str], chosen: str = "") -> str:
     program = command[0] if os.path.isabs(command[0]) else program_path(command[0])
-    if program is None or not _is_trusted(os.path.realpath(os.path.dirname(program))):
+    if program is None:
+        return ""
+    if program != chosen and not _is_trusted(os.path.realpath(os.path.dirname(program))):
         return ""
     try:
         done = subprocess.run(  # noqa: S603 - the commands are fixed words of ours

@@ -1,4 +1,4 @@
-"""Where copies of nvJitLink and nvlink can lie on a machine.
+"""Places where copies of nvJitLink and nvlink can lie on a machine.
 
 Layouts: wheels of 12 (``nvidia/nvjitlink/lib``) and 13 (``nvidia/cu13/lib``), on Windows ``bin``
 and ``bin/x86_64``; the rest is what cuda-pathfinder looks at (compatibility.md 10).
@@ -81,7 +81,7 @@ def _below(
 
 
 def package_folders(machine: Machine) -> list[str]:
-    """Where this Python keeps packages, and each whose commands are at hand.
+    """Folders of packages of this Python, and of each whose commands are at hand.
 
     This tool may have a Python of its own.
     """

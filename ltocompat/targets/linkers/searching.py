@@ -46,7 +46,7 @@ def _claims(machine: Machine, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _of_wheel(machine: Machine, folder: str, inside: str) -> Iterator[str]:
-    """From METADATA, where RECORD names the file."""
+    """Yield the version in METADATA, where RECORD names the file."""
     for info in machine.files(folder, "nvidia_nvjitlink*.dist-info"):
         record = machine.text(os.path.join(info, "RECORD")) or ""
         if any(line.startswith(f"{inside},") for line in record.splitlines()):

@@ -1,4 +1,4 @@
-"""From what a user asks for (``nvlink=13.5``, ``12.4.127``, ``all``) to the wheels that hold it."""
+"""Wheels for the linkers that a user asks for (``nvlink=13.5``, ``12.4.127``, ``all``)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class VersionRequest(Struct, frozen=True):
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """As pip and uv want them: ``nvidia-nvjitlink==13.5.37``."""
+        """Requirements as pip and uv take them: ``nvidia-nvjitlink==13.5.37``."""
         exact = self.asked.count(".") == 2
         return tuple(f"{name}=={self.asked}{'' if exact else '.*'}" for name in self.packages)
 
@@ -52,7 +52,7 @@ class VersionRequest(Struct, frozen=True):
         return sum(wheel.size for wheel in self.wheels)
 
     def is_met_by(self, version: str) -> bool:
-        """Whether this version is what was asked for."""
+        """Return whether this version is what was asked for."""
         return matches(self.asked, version)
 
 
@@ -69,12 +69,12 @@ def split(text: str) -> tuple[Tool, str]:
 
 
 def is_version(text: str) -> bool:
-    """Whether ``text`` is 12.4 or 12.4.127, rather than a path."""
+    """Return whether ``text`` is 12.4 or 12.4.127, rather than a path."""
     return _VERSION.fullmatch(text) is not None
 
 
 def matches(text: str, version: str) -> bool:
-    """Whether ``version`` is the one, or of the minor, that was asked for."""
+    """Return whether ``version`` is the one, or of the minor, that was asked for."""
     return version == text or version.startswith(f"{text}.")
 
 

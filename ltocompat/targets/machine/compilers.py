@@ -19,7 +19,7 @@ _IN_WHEELS = ("nvidia/*/lib", "nvidia/*/nvvm/lib64")
 _IN_TOOLKITS = ("lib64", "lib", "targets/*/lib", "nvvm/lib64")
 _NUMBERED = re.compile(r"libnvrtc\.so\.([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})")
 _BUILTINS = re.compile(r"libnvrtc-builtins\.so\.([0-9]{1,9}\.[0-9]{1,9})(?:\.[0-9]{1,9})?")
-# What brings libNVVM, whose own number (4.0.0) is no CUDA release.
+# Packages that bring the library; libNVVM's own number (4.0.0) is no CUDA release.
 _WHEELS = {"nvrtc": ("nvidia-cuda-nvrtc",), "nvvm": ("nvidia-nvvm", "nvidia-cuda-nvcc")}
 
 
@@ -132,7 +132,7 @@ def banner_versions(machine: Machine, path: str) -> set[str]:
 
 
 def _records(machine: Machine, package: InstalledPackage, path: str) -> bool:
-    """Whether a package lists the file as its own."""
+    """Return whether a package lists the file as its own."""
     inside = os.path.relpath(path, machine.real(package.folder))
     stem = f"{package.name.replace('-', '_')}-{package.version}"
     record = machine.text(os.path.join(package.folder, f"{stem}.dist-info", "RECORD")) or ""

@@ -27,7 +27,7 @@ _COMPARE: Mapping[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
 
 
 class ContainerHost(Struct, frozen=True):
-    """What a requirement compares with; None where it isn't known.
+    """Facts that a requirement is compared with; None where one isn't known.
 
     Attributes:
         cuda: the CUDA release of the driver, ``13.0``.
@@ -43,7 +43,7 @@ class ContainerHost(Struct, frozen=True):
 
 
 def satisfied(requirement: str, host: ContainerHost) -> bool | None:
-    """Whether a host has what a requirement asks; None where an unknown fact decides.
+    """Return whether a host has what a requirement asks; None where an unknown fact decides.
 
     Raises:
         ValueError: a condition can't be read; the text is that condition.

@@ -17,6 +17,7 @@ import struct
 
 from ltocompat.facts.drivers import branch_cuda
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.elf_layout import SHT_NOTE
 from ltocompat.files.objects import elf
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError, Malformed
@@ -44,8 +45,8 @@ WSL = "/usr/lib/wsl/"
 _KERNEL = re.compile(r"(Open )?Kernel Module(?: for \S+)?\s+([0-9.]+)")
 _TOOLKIT_FOLDER = re.compile(r"/cuda-([0-9]{1,9}\.[0-9]{1,9})/")
 _LARGEST_STUB = MIB
-# What libcuda opens to compile, and the first branch that has it (compatibility.md 3: JIT LTO
-# since CUDA 11.5, gpucomp and tileiras since 13.4). cuda-compat-13-0 has gpucomp already, which
+# Libraries that libcuda opens to compile, and the first branch with each (compatibility.md 3: JIT
+# LTO since CUDA 11.5, gpucomp and tileiras since 13.4). cuda-compat-13-0 has gpucomp already, which
 # NVIDIA's list doesn't ask for.
 _SIBLINGS = (
     ("libnvidia-ptxjitcompiler", 0),
@@ -183,7 +184,7 @@ def _compat_reasons(
 
 
 def _is_stub(machine: Machine, path: str, real: str, version: DriverVersion | None) -> bool:
-    """NVIDIA's lie in a folder ``stubs``; a copy of one is small and has no number."""
+    """Return whether it is a stub: in a folder ``stubs``, or small and without a number."""
     if "stubs" in path.split("/") or "stubs" in real.split("/"):
         return True
     plain = os.path.basename(real) in ("libcuda.so", LIBCUDA)
@@ -250,7 +251,7 @@ def _compat_note(machine: Machine, path: str) -> CompatNote | None:
         if tables is None:
             raise Malformed("it is no ELF file")
         for header in tables.headers:
-            if header.name == _SECTION and header.kind == "SHT_NOTE":
+            if header.name == _SECTION and header.kind == SHT_NOTE:
                 return _parsed(view.sub(header.offset, min(header.size, _MOST_BYTES)))
     return None
 

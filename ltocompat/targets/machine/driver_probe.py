@@ -1,4 +1,4 @@
-"""What commands of a machine say, nvidia-smi and a child that loads the driver, and its GPUs."""
+"""Driver and GPUs of a machine, asked by nvidia-smi and a child process that loads the driver."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SMI = ("nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi")
 
 
 class Answers(Struct, frozen=True):
-    """What the driver says of itself.
+    """Answers of the driver about itself.
 
     Attributes:
         cuda: the CUDA release of libcuda, by cuDriverGetVersion.

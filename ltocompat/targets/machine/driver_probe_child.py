@@ -1,4 +1,4 @@
-"""What only the driver itself can say; run as a program of its own, since it loads libcuda.
+"""Questions that only the driver itself can answer; a program of its own, as it loads libcuda.
 
 Prints one JSON object: ``cuda`` (cuDriverGetVersion, 13000 for 13.0), ``libcuda`` (the file that
 was loaded), ``driver`` (of the kernel, by NVML) and ``gpus`` ([name, major, minor] each). What

@@ -82,7 +82,7 @@ class UserDriver(Struct, frozen=True):
 
     @property
     def is_compat(self) -> bool:
-        """Whether it is a cuda-compat copy in front of the kernel driver's own."""
+        """Return whether it is a cuda-compat copy in front of the kernel driver's own."""
         return bool(self.compat)
 
     @property
@@ -120,7 +120,7 @@ class LocalGpu(Struct, frozen=True):
 
 
 class LibraryPick(Struct, frozen=True):
-    """What one way of loading gets for one library.
+    """The file that one way of loading gets for one library.
 
     Attributes:
         library: ``nvJitLink``, ``nvrtc`` or ``nvvm``.
@@ -266,7 +266,7 @@ class Environment(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
     def picked(self, library: str, way: str) -> tuple[LibraryPick, ...]:
-        """What a way of loading gets for a library, one for each soname that it can ask for."""
+        """Return the files that a way of loading gets for a library, one for each soname."""
         return tuple(pick for pick in self.picks if (pick.library, pick.way) == (library, way))
 
     def variable(self, name: str) -> str | None:

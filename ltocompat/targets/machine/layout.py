@@ -1,4 +1,4 @@
-"""Where the loader of a machine looks by itself: default folders, and what its variables stand for.
+"""Built-in search of a machine's loader: default folders, and values of its variables.
 
 glibc bakes both in when it is built. Debian and its kin (multiarch) have ``/lib/x86_64-linux-gnu``
 and ``/lib``; the others have ``/lib64``; told by which of both holds libc.so.6.
@@ -37,7 +37,7 @@ _TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?!\w)
 
 
 class Layout(Struct, frozen=True):
-    """What the loader of one machine has built in.
+    """Built-in settings of the loader of one machine.
 
     Attributes:
         default: folders that are searched last.
@@ -89,7 +89,7 @@ def processor_of(machine: Machine) -> str:
 
 
 def _cpu(machine: Machine) -> tuple[str, frozenset[str]]:
-    """Who made the processor, and its features."""
+    """The vendor of the processor, and its features."""
     lines = (machine.text("/proc/cpuinfo") or "").splitlines()
     table = {
         name.strip(): value.strip()

@@ -1,4 +1,4 @@
-"""What ldconfig leaves for the loader: ``/etc/ld.so.cache``, made from ``/etc/ld.so.conf``.
+"""The loader's cache ``/etc/ld.so.cache``, made by ldconfig from ``/etc/ld.so.conf``.
 
 Layout: glibc's ``sysdeps/generic/dl-cache.h``, the format ``glibc-ld.so.cache1.1`` (since 2.2;
 since 2.32 the only one that is written). Integers have the byte order of the machine.

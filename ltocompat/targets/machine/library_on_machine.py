@@ -13,10 +13,17 @@ from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
 
+from ltocompat.facts import SITES
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.elf_layout import Tag
 from ltocompat.files.objects import elf, read_host
 from ltocompat.files.objects.elf import ElfTables
-from ltocompat.files.objects.elf_symbols import SymbolTable, symbol_tables, symbols_named
+from ltocompat.files.objects.elf_symbols import (
+    SymbolTable,
+    dynamic_symbols,
+    symbol_tables,
+    symbols_named,
+)
 from ltocompat.files.objects.structure import TABLE_WINDOW, short_text, windows
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.image import Host
@@ -31,7 +38,7 @@ from ltocompat.targets.machine.loader import Loader
 from ltocompat.targets.machine.objects import read_object
 
 _ENTRY = struct.Struct("<QQq")
-_TABLES = (("DT_RELA", "DT_RELASZ"), ("DT_JMPREL", "DT_PLTRELSZ"))
+_TABLES = ((Tag.RELA, Tag.RELASZ), (Tag.JMPREL, Tag.PLTRELSZ))
 _LONGEST_NAME = 512
 
 
@@ -52,26 +59,14 @@ def _in_order_of_binding(machine: Machine, path: str, names: Collection[str]) ->
     with machine.viewed(path) as view:
         budget = Budget()
         tables = elf.read_tables(view, budget)
-        symbols = None if tables is None or tables.bits != 64 else _symbols(view, tables)
+        symbols = None
+        if tables is not None and tables.bits == 64:
+            symbols = dynamic_symbols(tables, symbol_tables(view, tables))
         if tables is not None and symbols is not None:
             prefixes = sorted({name.encode() for name in names})
             if any(True for _ in symbols_named(view, budget, symbols, prefixes)):
                 found = [*_bound(view, budget, tables, symbols, set(names))]
     return tuple(dict.fromkeys([*found, *sorted(names)]))
-
-
-def _symbols(view: ByteView, tables: ElfTables) -> SymbolTable | None:
-    """The table that the relocations count in."""
-    address = tables.tag("DT_SYMTAB")
-    offset = None if address is None else tables.offset_of(address)
-    return next(
-        (
-            symbol_table
-            for symbol_table in symbol_tables(view, tables)
-            if symbol_table.offset == offset
-        ),
-        None,
-    )
 
 
 def _bound(
@@ -104,7 +99,6 @@ def _indexes(view: ByteView, budget: Budget, tables: ElfTables) -> Iterator[int]
 
 
 _NVJITLINK = "libnvJitLink"
-_SITES = ("site-packages", "dist-packages")
 _IN_WHEELS = ("nvidia/nvjitlink/lib", "nvidia/cu13/lib")
 # Rules by which a library finds what anybody put there, rather than what it names itself.
 _BY_CHANCE = (BindRule.CACHE, BindRule.CONF, BindRule.DEFAULT)
@@ -113,7 +107,7 @@ _BY_CHANCE = (BindRule.CACHE, BindRule.CONF, BindRule.DEFAULT)
 def look_at(
     machine: Machine, environment: Environment, path: str, host: Host | None = None
 ) -> Library:
-    """What the loader gives a program, or a library that a program opens by its path.
+    """Resolve the libraries of a program, or of a library that a program opens by its path.
 
     Args:
         machine: where the file is.
@@ -202,7 +196,7 @@ def _newest_first(names: list[str]) -> list[str]:
 
 
 def _first_answer(loader: Loader, resolved: Resolved) -> Resolved:
-    """How a library that was there already came into the process."""
+    """The rule by which a library that was there already came into the process."""
     if resolved.rule is not BindRule.LOADED:
         return resolved
     return next(
@@ -241,7 +235,7 @@ def _declared(
     host: Host,
     found: Resolved | None,
 ) -> Linker | None:
-    """What the file would get without the variables of the loader, or from its own packages."""
+    """Resolve the library without the variables of the loader, or from the file's own packages."""
     if found is None or found.loaded is None:
         return None
     clean = {
@@ -263,7 +257,7 @@ def _in_packages(machine: Machine, path: str, soname: str) -> Iterator[str]:
     """The nvJitLink of the site-packages that the file lies in."""
     parts = path.split("/")
     for index in range(len(parts) - 1, 0, -1):
-        if parts[index] in _SITES:
+        if parts[index] in SITES:
             site = "/".join(parts[: index + 1])
             for folder in _IN_WHEELS:
                 there = os.path.join(site, folder, soname)

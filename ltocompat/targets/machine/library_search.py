@@ -1,4 +1,4 @@
-"""What each way of loading gets for nvJitLink, NVRTC and libNVVM; no library is loaded.
+"""The nvJitLink, NVRTC and libNVVM that each way of loading gets; no library is loaded.
 
 Two ways: dlopen by soname (ld.so's rules), and cuda-pathfinder, by which cuda-python, cuda.core
 and numba-cuda load. Its order (``cuda/pathfinder/_dynamic_libs``, 1.9.0): site-packages, conda,
@@ -21,7 +21,7 @@ from ltocompat.targets.machine.loader import Loader
 
 
 class _Library(Struct, frozen=True):
-    """How cuda-pathfinder describes a library (``descriptor_catalog.py``).
+    """A library as cuda-pathfinder describes it (``descriptor_catalog.py``).
 
     Attributes:
         sonames: in the order in which it tries them.
@@ -53,7 +53,7 @@ _CUDART = ("libcudart.so.13", "libcudart.so.12")
 
 
 def picks(machine: Machine, versions: Mapping[str, str | None]) -> Iterator[LibraryPick]:
-    """What each way gets for each library.
+    """Return the files that each way of loading gets for each library.
 
     Args:
         machine: where to look.

@@ -1,4 +1,4 @@
-"""What a process holds, the loader's answers, and a library with what it gets, as values."""
+"""Loaded files of a process, the loader's answers, and a library with what it gets, as values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ltocompat.targets.machine.objects import SharedObject
 
 
 class BindRule(enum.StrEnum):
-    """What made the loader look where it found a library."""
+    """The rule by which the loader looked where it found a library."""
 
     LOADED = "already loaded"
     PATH = "path"
@@ -44,12 +44,12 @@ class Loaded(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What to call it."""
+        """The name to call it by."""
         return self.file.soname or os.path.basename(self.path)
 
     @property
     def origin(self) -> str:
-        """What ``$ORIGIN`` means in it: its folder as it was found; a program's is the real one."""
+        """The value of ``$ORIGIN`` in it: its folder as found; a program's is the real one."""
         return os.path.dirname(self.real if self.file.program else self.path)
 
 
@@ -74,7 +74,7 @@ class Resolved(Struct, frozen=True):
 
     @property
     def path(self) -> str | None:
-        """Where the loader found it."""
+        """The path at which the loader found it."""
         return self.loaded.path if self.loaded else None
 
     @property

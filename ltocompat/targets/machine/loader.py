@@ -117,7 +117,7 @@ class Loader:
         return Resolved(library, needed_by, problem=f"{library}: {_NO_FILE}")
 
     def _in_process(self, name: str) -> Loaded | None:
-        """By the names that it was asked for, then by soname, in the order of loading."""
+        """Find it by the names that it was asked for, then by soname, in the order of loading."""
         if name in self._names:
             return self._names[name]
         return next(
@@ -168,7 +168,7 @@ class Loader:
         return self._files[real]
 
     def _places(self, name: str, by: Loaded | None) -> Iterator[_Place]:
-        """Where ld.so looks, in its order."""
+        """Yield the places where ld.so looks, in its order."""
         if "/" in name:
             yield _Place("", BindRule.PATH, file=os.path.join(self.machine.folder, name))
             return

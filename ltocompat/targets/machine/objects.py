@@ -1,10 +1,12 @@
-"""What the dynamic loader reads in a shared library or program, as a value."""
+"""Shared libraries and programs as the dynamic loader reads them, as values."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
+from ltocompat.files import elf_layout
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.elf_layout import Tag
 from ltocompat.files.objects import elf
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget
@@ -61,25 +63,25 @@ def _read(view: ByteView) -> SharedObject | Malformed:
 def _parsed(view: ByteView) -> SharedObject:
     if view.size < _IDENTIFICATION_BYTES:
         raise Malformed("file too short")
-    if view.peek(0, 4) != elf.ELF_MAGIC:
+    if view.peek(0, 4) != elf_layout.MAGIC:
         raise Malformed("invalid ELF header")
     budget = Budget()
     tables = elf.read_tables(view, budget)
     if tables is None:
         raise Malformed("invalid ELF header")
 
-    def texts(tag: str) -> list[str]:
+    def texts(tag: Tag) -> list[str]:
         offsets = [value for name, value in tables.dynamic if name == tag]
         return [elf.dynamic_text(view, tables, budget, offset) for offset in offsets]
 
-    runpath = next(iter(texts("DT_RUNPATH")), None)
+    runpath = next(iter(texts(Tag.RUNPATH)), None)
     return SharedObject(
         machine=tables.machine_name,
         bits=tables.bits,
-        program=any(segment.kind == "PT_INTERP" for segment in tables.segments),
-        soname=next(iter(texts("DT_SONAME")), None) or None,
-        needed=tuple(filter(None, texts("DT_NEEDED"))),
-        rpath=next(iter(texts("DT_RPATH")), None) if runpath is None else None,
+        program=any(segment.kind == elf_layout.PT_INTERP for segment in tables.segments),
+        soname=next(iter(texts(Tag.SONAME)), None) or None,
+        needed=tuple(filter(None, texts(Tag.NEEDED))),
+        rpath=next(iter(texts(Tag.RPATH)), None) if runpath is None else None,
         runpath=runpath,
-        no_default=bool((tables.tag("DT_FLAGS_1") or 0) & _DF_1_NODEFLIB),
+        no_default=bool((tables.tag(Tag.FLAGS_1) or 0) & _DF_1_NODEFLIB),
     )

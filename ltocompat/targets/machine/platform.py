@@ -1,4 +1,4 @@
-"""What kind of machine this is: Windows' Linux, a Jetson, a container; and what was asked of it."""
+"""The kind of this machine: Windows' Linux, a Jetson, a container; and what was asked of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CGROUPS = (("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "podman
 
 
 def is_wsl2(machine: Machine) -> bool:
-    """Whether this is Linux on Windows (with a GPU or without)."""
+    """Return whether this is Linux on Windows (with a GPU or without)."""
     kernel = machine.text("/proc/sys/kernel/osrelease") or ""
     return "microsoft" in kernel.lower() or machine.exists("/usr/lib/wsl/lib/libcuda.so.1")
 
@@ -40,7 +40,7 @@ def jetson(machine: Machine) -> Jetson | None:
 
 
 def container(machine: Machine) -> str | None:
-    """What kind of container this is, by the marks that its engine leaves.
+    """Return the kind of this container, by the marks that its engine leaves.
 
     Returns:
         ``docker``, ``podman``, ``apptainer`` ...; ``image`` where only the variables of NVIDIA's

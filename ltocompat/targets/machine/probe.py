@@ -101,7 +101,7 @@ def _cached(machine: Machine) -> tuple[str, ...]:
 
 
 def _linkers(machine: Machine, known: Iterable[str]) -> tuple[Linker, ...]:
-    """Those of ``nvjitlinks``, and what the cache knows where there is no ldconfig to run."""
+    """Find the linkers, also those that the cache knows where there is no ldconfig to run."""
     found = {linker.path: linker for linker in find(machine)}
     for path in known:
         real = machine.real(path)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ltocompat.facts import set_aside
+from ltocompat.facts import SITES, among_tests, is_device_runtime
 from ltocompat.model.errors import UsageError
-from ltocompat.targets.linkers import Machine
 
-# What holds device code: libraries, extension modules, and loose images.
+if TYPE_CHECKING:
+    from ltocompat.targets.linkers import Machine
+
+# Files that hold device code: libraries, extension modules, and bare images.
 _SUFFIXES = (".so", ".pyd", ".dll", ".fatbin", ".cubin", ".ptx", ".ltoir", ".a", ".lib")
+_OURS = __name__.partition(".")[0]
 _ASK = (
     "import sysconfig; print(sysconfig.get_path('purelib')); print(sysconfig.get_path('platlib'))"
 )
@@ -43,16 +48,22 @@ class Installation(Struct, frozen=True):
 def chosen(python: str | None, environ: Mapping[str, str], machine: Machine) -> Installation:
     """The environment that is meant: ``--python``, else an active one, else this interpreter's.
 
+    The user named or activated its Python, which is run wherever it lies.
+
     Raises:
         UsageError: ``python`` does not run.
     """
     if python is not None:
-        folders = _folders_of(python, machine)
+        program = _typed(python, environ, machine)
+        folders = _folders_of(program, machine)
         if not folders:
-            raise UsageError(f"{python!r} is no Python that runs; give the path of one to --python")
-        return Installation(python, "--python", folders, python)
+            raise UsageError(
+                f"{python!r} is no Python that runs; give the path of one, as in --python "
+                ".venv/bin/python"
+            )
+        return Installation(python, "--python", folders, program)
     active = environ.get("VIRTUAL_ENV")
-    if active:
+    if active and os.path.isabs(active):
         interpreter = os.path.join(active, "bin", "python")
         folders = _folders_of(interpreter, machine)
         python = interpreter if folders else None
@@ -64,17 +75,29 @@ def chosen(python: str | None, environ: Mapping[str, str], machine: Machine) -> 
     return Installation(sys.prefix, "this Python", tuple(dict.fromkeys(paths)))
 
 
+def _typed(python: str, environ: Mapping[str, str], machine: Machine) -> str:
+    """The program that a user names, as a shell finds it; not in the current folder by chance."""
+    if os.path.dirname(python):
+        return os.path.join(machine.folder, python)
+    folders = filter(os.path.isabs, os.get_exec_path(environ))
+    return shutil.which(python, path=os.pathsep.join(folders)) or python
+
+
 def _folders_of(python: str, machine: Machine) -> tuple[str, ...]:
-    words = machine.run([python, "-I", "-c", _ASK]).split("\n")
+    words = machine.running(python).run([python, "-I", "-c", _ASK]).split("\n")
     return tuple(dict.fromkeys(line for line in words if os.path.isdir(line)))
 
 
 def binary_files(installation: Installation) -> Iterator[str]:
-    """The files there that can hold device code, each once however many links lead to it."""
+    """The files there that can hold device code, each once however many links lead to it.
+
+    Those of this tool, which may be installed beside what is judged, are none of them.
+    """
     seen: set[str] = set()
     for folder in installation.folders:
         for where, folders, files in os.walk(folder):
-            folders.sort()
+            site = where == folder or os.path.basename(where) in SITES
+            folders[:] = sorted(name for name in folders if not (site and name == _OURS))
             for name in sorted(files):
                 path = os.path.join(where, name)
                 if _is_binary(name) and (real := os.path.realpath(path)) not in seen:
@@ -86,16 +109,16 @@ _LOOSE = (".fatbin", ".cubin", ".ptx", ".ltoir")
 
 
 def decides_nothing(path: str, installation: Installation) -> bool:
-    """Whether users of an environment don't run a file.
+    """Return whether users of an environment don't run a file.
 
     So it is with loose images of a package's own tests, and with NVIDIA's device runtime, which is
     for links that others make.
     """
-    if set_aside.is_device_runtime(os.path.basename(path)):
+    if is_device_runtime(os.path.basename(path)):
         return True
     inside = (path.removeprefix(folder + os.sep) for folder in installation.folders)
     parts = min(inside, key=len).split(os.sep)
-    return path.endswith(_LOOSE) and set_aside.among_tests(parts[:-1])
+    return path.endswith(_LOOSE) and among_tests(parts[:-1])
 
 
 def _is_binary(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What was found on a machine as a deploy target, so that it can be judged for or saved."""
+"""Facts found on a machine as a deploy target, to be judged for or saved."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _compat(environment: Environment) -> VersionSet[Release] | None:
 
 
 def _picked(environment: Environment, library: str) -> VersionSet[Release] | None:
-    """What programs load: by cuda-pathfinder, and by dlopen of the first soname that there is."""
+    """Return what programs load: by cuda-pathfinder, and by dlopen of the first soname there is."""
     found: dict[Release, list[str]] = {}
     for way in (PATHFINDER, LDSO):
         for pick in environment.picked(library, way):

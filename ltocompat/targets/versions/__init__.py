@@ -1,1 +1,1 @@
-"""What is written of versions, ranges and dependencies -> the drivers and releases it means."""
+"""Texts about versions, ranges and dependencies -> the drivers and releases that they mean."""

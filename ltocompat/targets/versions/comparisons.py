@@ -37,7 +37,7 @@ def read_numbers(text: str) -> Numbers | None:
 
 
 def is_range(text: str) -> bool:
-    """Whether ``text`` starts with an operator."""
+    """Return whether ``text`` starts with an operator."""
     return text.lstrip().startswith(("<", ">", "=", "!", "~"))
 
 
@@ -54,11 +54,11 @@ class Clause(Struct, frozen=True):
 
     @property
     def is_low_end(self) -> bool:
-        """Whether the version itself is the lowest one that is admitted."""
+        """Return whether the version itself is the lowest one that is admitted."""
         return self.comparison in (">=", "==", "~=")
 
     def admits(self, numbers: Numbers) -> bool:
-        """Whether a version satisfies this."""
+        """Return whether a version satisfies this."""
         if self.comparison == "~=":
             return numbers >= self.numbers and numbers[: len(self.numbers) - 1] == self.numbers[:-1]
         padded = (numbers + (0,) * len(self.numbers))[: len(self.numbers)]
@@ -89,5 +89,5 @@ def _clause(piece: str, text: str) -> Clause:
 
 
 def admitted(numbers: Numbers, clauses: tuple[Clause, ...]) -> bool:
-    """Whether a version satisfies every clause."""
+    """Return whether a version satisfies every clause."""
     return all(clause.admits(numbers) for clause in clauses)

@@ -38,7 +38,7 @@ def read_container(text: str, source: str) -> VersionSet[DriverVersion]:
 
 def _first_admitted(text: str, branch: int) -> DriverVersion | None:
     cuda = str(drivers.branch_cuda(branch))
-    # What depends on brands and architectures admits hosts that have them.
+    # A condition on brands and architectures admits hosts that have them.
     versions = {drivers.first_production(branch), *drivers.driver_releases(branch)}
     return next(
         (

@@ -1,4 +1,4 @@
-"""What is written of a driver (``550.54.15``, ``550``, ``>=550``) -> the drivers that it can be."""
+"""Texts about drivers (``550.54.15``, ``550``, ``>=550``) -> the drivers that they mean."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def least_driver(value: object) -> DriverVersion:
 
 
 def later(branch: int) -> DriverVersion:
-    """What stands for the releases of a branch behind its first production release."""
+    """Return the stand-in for the releases of a branch behind its first production release."""
     return DriverVersion((branch, LATER), f"a later {branch}")
 
 
 def _releases(part: str, text: str) -> tuple[DriverVersion, ...]:
-    """What one version can be."""
+    """Return the drivers that one version can mean."""
     driver = _one(part, text)
     if driver.branch not in drivers.driver_branches():
         return (driver,)

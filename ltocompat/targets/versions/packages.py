@@ -1,4 +1,4 @@
-"""Which releases a dependency on a package of CUDA admits, among all that were published."""
+"""Published releases that a dependency on a package of CUDA admits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIRST_WITHOUT_SUFFIX = 13
 
 
 class Allowed(Struct, frozen=True):
-    """What a dependency admits.
+    """The releases that a dependency admits.
 
     Attributes:
         releases: the published releases, and a lower bound that is beyond all of them.
@@ -57,7 +57,7 @@ def suffix_major(package: str) -> int | None:
 
 
 def allowed(part: str, package: str, alternatives: Iterable[str]) -> Allowed:
-    """What specifiers on a package admit.
+    """Return the releases that specifiers on a package admit.
 
     Args:
         part: ``nvjitlink`` or ``nvrtc``.
@@ -83,7 +83,7 @@ def allowed(part: str, package: str, alternatives: Iterable[str]) -> Allowed:
 def allowed_by_toolkit(
     part: str, alternatives: Iterable[str], extras: frozenset[str]
 ) -> dict[str, Allowed]:
-    """What the metapackage cuda-toolkit admits, by the package that it asks for.
+    """Return the releases that cuda-toolkit admits, by the package that it asks for.
 
     Args:
         part: ``nvjitlink`` or ``nvrtc``.
@@ -114,7 +114,7 @@ def _leading(part: str, extras: frozenset[str]) -> list[ToolkitPin]:
 
 
 def allowed_by_metapackage(part: str, alternatives: Iterable[str]) -> Allowed:
-    """What specifiers on a metapackage of conda admit, which has the version of its toolkit.
+    """Return the releases that specifiers on a metapackage of conda admit.
 
     It pins each library exactly (recipe of cuda-libraries 13.2.2 on conda-forge).
     """
@@ -148,7 +148,7 @@ def published(part: str) -> tuple[tuple[Release, str], ...]:
 
 
 def has_release(package: str, release: Release) -> bool:
-    """Whether a package has versions of a release: those of 12 and before are called -cu12, -cu11.
+    """Return whether a package has versions of a release: up to 12, its name ends in -cu12 or so.
 
     Metapackages and the packages of conda have all of them.
     """

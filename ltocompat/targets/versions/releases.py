@@ -1,4 +1,4 @@
-"""What is written of a library or tool (``12.4``, ``12``, ``>=12.4,<13``) -> CUDA releases."""
+"""Texts about a library or tool (``12.4``, ``12``, ``>=12.4,<13``) -> CUDA releases."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def exact_release(part: str, text: str) -> Release:
 
 
 def existing(part: str, release: Release) -> Release:
-    """``release``, if there is one such, or there may be one by now.
+    """``release``, if there is one such, or there may be one for all that the tables tell.
 
     Raises:
         UsageError: there is none.
@@ -90,14 +90,8 @@ def existing(part: str, release: Release) -> Release:
 
 
 def _possible(part: str, release: Release) -> bool:
-    known = known_releases(part)
-    if release in known or release > known[-1]:
-        return True
-    if release < known[0]:
-        # nvJitLink begins with 12.0; of the others the tables only leave out the oldest.
-        return part != "nvjitlink" and release.major > 0
-    # A minor that a major got after the tables were made; a gap among known ones stays a gap.
-    return release > max(other for other in known if other.major <= release.major)
+    # nvJitLink begins with 12.0; of the others the tables only leave out the oldest.
+    return release >= known_releases(part)[0] or (part != "nvjitlink" and release.major > 0)
 
 
 def _releases(part: str, word: str) -> tuple[Release, ...]:

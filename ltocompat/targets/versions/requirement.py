@@ -15,7 +15,7 @@ ENDLESS = re.compile(r"[0-9]{100}")
 
 
 def requirement_of(text: str) -> Requirement:
-    """Read one.
+    """Read such a line.
 
     Raises:
         ValueError: it is none, a number in it is endless, or it nests too deeply.

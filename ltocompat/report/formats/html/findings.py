@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ltocompat.model.verdict import MOST_KERNELS
 from ltocompat.model.version import rule_url
 from ltocompat.model.words import count
-from ltocompat.report.finding_rows import MOST_KERNELS
 from ltocompat.report.formats.html.elements import badge, code, escaped, forgiven, inside, section
 from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, rules_by_id
 from ltocompat.report.matrix_cells import Cell, CellNames

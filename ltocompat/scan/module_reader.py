@@ -15,7 +15,7 @@ from ltocompat.model.image import Image, ImageKind, Module, Skipped
 from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
 from ltocompat.model.symbols import SymbolsToRead
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
-from ltocompat.scan.describe import Detail, any_kernel, describe, describe_module
+from ltocompat.scan.describe import ReadOptions, any_kernel, describe, describe_module
 from ltocompat.scan.second_pass import with_symbols
 
 _LARGE = 16 << 10
@@ -24,8 +24,8 @@ _Alike = tuple[tuple[str, ...], ModuleSignature, tuple[tuple[TrialKey, TrialOutc
 """Modules of one innermost file that have a signature and that linkers treated alike."""
 
 
-class Wanted(Struct, frozen=True):
-    """What to read of modules of a signature, as the rules say.
+class ReadPlan(Struct, frozen=True):
+    """The images of a signature whose kernels and symbols the rules ask for.
 
     Attributes:
         kernels: of which images to count the kernels.
@@ -36,7 +36,7 @@ class Wanted(Struct, frozen=True):
     symbols: SymbolsToRead
 
 
-class Deciding(Struct, frozen=True):
+class PartialModule(Struct, frozen=True):
     """A module, read as far as it may decide something.
 
     Attributes:
@@ -53,12 +53,12 @@ class Deciding(Struct, frozen=True):
     found: bool = False
 
 
-class DecidingReader:
+class ModuleReader:
     """Reads the modules of one file in both passes.
 
     Once a module that is not for a GPU turned out to have kernels, those that are alike are not
     read for that. Alike are only modules of one innermost file: a library is judged the same alone
-    and in a package. What is remembered of those in front is held against in ``settle`` alone, so
+    and in a package. What is remembered of those in front is held against in ``finish`` alone, so
     that ``describe`` may be done by another process.
 
     Args:
@@ -66,23 +66,23 @@ class DecidingReader:
         detail: what the first pass reads.
     """
 
-    def __init__(self, wanted: Callable[[ModuleSignature], Wanted], detail: Detail) -> None:
+    def __init__(self, wanted: Callable[[ModuleSignature], ReadPlan], detail: ReadOptions) -> None:
         self._wanted = wanted
         self._detail = detail
         self._filled: set[_Alike] = set()
 
-    def fresh(self) -> DecidingReader:
-        """The same for modules that others lie in front of."""
-        return DecidingReader(self._wanted, self._detail)
+    def fresh(self) -> ModuleReader:
+        """Return a new describer for modules that others lie in front of."""
+        return ModuleReader(self._wanted, self._detail)
 
-    def describe(self, stored: StoredModule) -> tuple[Deciding, Sequence[Skipped]]:
+    def describe(self, stored: StoredModule) -> tuple[PartialModule, Sequence[Skipped]]:
         """A module in both passes, and which of its images can't be read."""
         module, skipped = describe_module(stored, self._detail)
         return self.decide(stored, module), skipped
 
     def decide(
         self, stored: StoredModule, module: Module, trials: Trials | None = None
-    ) -> Deciding:
+    ) -> PartialModule:
         """A described module with what is wanted of it.
 
         Args:
@@ -99,27 +99,27 @@ class DecidingReader:
                 images[number] = _counted(stored.images[number], module.images[number])
         picked = with_symbols(stored, module, symbols, images)
         if not kernels.any_of:
-            return Deciding(picked)
+            return PartialModule(picked)
         alike = module.place.members, signature, tuple((trials or {}).items())
         if alike in self._filled:
-            return Deciding(picked, None, alike)
+            return PartialModule(picked, None, alike)
         found = _any_kernels(stored, module, images, kernels.any_of)
         looked = with_symbols(stored, module, symbols, images)
-        return Deciding(picked, looked, alike, found)
+        return PartialModule(picked, looked, alike, found)
 
-    def settle(self, deciding: Deciding) -> Module:
-        """The module as it counts, once all in front of it were settled."""
-        if deciding.looked is None or deciding.alike in self._filled:
-            return deciding.picked
-        if deciding.found and deciding.alike is not None:
-            self._filled.add(deciding.alike)
-        return deciding.looked
+    def finish(self, partial: PartialModule) -> Module:
+        """The module as it counts, once all in front of it are finished."""
+        if partial.looked is None or partial.alike in self._filled:
+            return partial.picked
+        if partial.found and partial.alike is not None:
+            self._filled.add(partial.alike)
+        return partial.looked
 
 
 def _any_kernels(
     stored: StoredModule, module: Module, read: dict[int, Image], numbers: Sequence[int]
 ) -> bool:
-    """Whether one of these images has kernels; looks no further than to the first.
+    """Return whether one of these images has kernels; looks no further than to the first.
 
     Args:
         stored: the module.
@@ -145,9 +145,9 @@ def _counted(stored: StoredImage, image: Image) -> Image:
     """
     if image.kind is ImageKind.SASS:
         return replace(image, kernels=any_kernel(stored))
-    return describe(stored, Detail(any_kernel=True))[0]
+    return describe(stored, ReadOptions(any_kernel=True))[0]
 
 
 def _surely_has_kernels(stored: StoredImage) -> bool:
-    """Whether to leave a cubin unread: one without kernels has nothing to be large with."""
+    """Return whether to leave a cubin unread: one without kernels has nothing to be large with."""
     return stored.kind is ImageKind.SASS and (stored.stored_size or 0) > _LARGE

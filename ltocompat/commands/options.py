@@ -1,0 +1,493 @@
+"""Every option of every use case, spelled once: its type, its default and its line of help.
+
+The command line is made of these structs (``cli/verb.py``), and the public functions fill them.
+Types that are dear to import stand in quotes: nothing here needs them, so that ``--help`` is fast.
+"""
+
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
+
+from msgspec import Struct
+
+from ltocompat.model.errors import UsageError
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.verdict import Route, Verdict
+from ltocompat.scan.filters import ImageFilter
+
+if TYPE_CHECKING:
+    from ltocompat.commands.deployment_target import DeploymentTarget
+    from ltocompat.commands.policy.baseline import Baseline
+    from ltocompat.commands.policy.values import Policy
+    from ltocompat.model.failure import Progress
+    from ltocompat.model.target import Target
+
+S = TypeVar("S", bound=Struct)
+StrPath = str | os.PathLike[str]
+DEPLOY_TARGET = "--deploy-target"
+ROUTES = ("load", "link")
+CHANGES = ("lost-arch", "driver-rose", "nvjitlink-rose", "lost-ptx")
+"""What ``--forbid`` takes."""
+
+
+class Option(Struct, frozen=True):
+    """How the command line shows an option; what has none can be said in Python alone.
+
+    Attributes:
+        help: its line.
+        flags: its spellings; none: made of its name.
+        metavar: what stands for its value.
+        choices: the words that it takes; shown as its metavar, and offered by the shell.
+        complete: gives the words that the shell offers, where others are valid, too.
+        env: a variable that says it, too.
+        parse: makes the value of what was typed; without it, that is the value.
+        after: the option that it stands behind in the help; None: the one of the line above it.
+    """
+
+    help: str
+    flags: tuple[str, ...] = ()
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    complete: Callable[[], list[str]] | None = None
+    env: str | None = None
+    parse: Callable[[Any], Any] | None = None
+    after: str | None = None
+
+
+class Argument(Option, frozen=True):
+    """An option that is told by its place."""
+
+
+def several(annotation: object) -> bool:
+    """Whether an option of this type has any number of values."""
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    return get_origin(annotation) is tuple
+
+
+def field_types(options: type[Struct]) -> dict[str, Any]:
+    """The annotations of all fields, those of its bases too."""
+    found: dict[str, Any] = {}
+    for base in reversed(options.__mro__):
+        found |= inspect.get_annotations(base, eval_str=True)
+    return {name: found[name] for name in options.__struct_fields__}
+
+
+def options_of(options: type[S], arguments: Mapping[str, Any]) -> S:
+    """Options out of the arguments of a public function, of which some take one value or several.
+
+    Args:
+        options: what to make.
+        arguments: the function's ``locals()``; what is no option is left out.
+    """
+    given = {
+        name: _as_tuple(arguments[name]) if several(annotation) else arguments[name]
+        for name, annotation in field_types(options).items()
+        if name in arguments
+    }
+    return options(**given)
+
+
+def _as_tuple(values: object) -> tuple[object, ...]:
+    if isinstance(values, Iterable) and not isinstance(values, str | os.PathLike):
+        return tuple(values)
+    return (values,)
+
+
+def complete_target() -> list[str]:
+    """What the shell offers: names of the project, then every word that the tables know."""
+    from ltocompat.commands.targets import run
+    from ltocompat.targets.inline import KEYS
+    from ltocompat.targets.reading import names_of_project
+
+    _, names = names_of_project(".")
+    words = [f"{word.key}={word.value}" for word in run(TargetsOptions())]
+    return [*names, *(f"{key}=" for key in KEYS), *words]
+
+
+def jobs_of(text: str) -> int:
+    """The number of processes that ``--jobs`` asks for.
+
+    Raises:
+        UsageError: it is no number from 1 on.
+    """
+    if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) < 10_000):
+        raise UsageError(f"--jobs takes a number of processes, not {text!r}; --jobs 1 is one")
+    return int(text)
+
+
+# Options that several use cases have.
+
+Paths = Annotated[
+    tuple[StrPath, ...],
+    Argument("Files, folders, places (libx.a::m.o@0x40) or -.", metavar="PATH..."),
+]
+InstallLinkers = Annotated[
+    bool,
+    Option(
+        "Install linkers that are not at hand, for trials.",
+        flags=("--install-linkers", "--install-nvjitlink"),
+        env="LTOCOMPAT_INSTALL_LINKERS",
+    ),
+]
+TrialLink = Annotated[
+    bool,
+    Option("Ask real linkers; no GPU and no driver is needed.", env="LTOCOMPAT_TRIAL_LINK"),
+]
+TrialLoad = Annotated[
+    bool,
+    Option(
+        "Load the modules on this machine's GPUs and fold in the answers.",
+        env="LTOCOMPAT_TRIAL_LOAD",
+    ),
+]
+Beside = Annotated[
+    tuple[StrPath, ...],
+    Option(
+        "A package that is installed beside: a wheel, a conda package, a *.dist-info folder; "
+        "repeat it for more.",
+        flags=("--with",),
+        metavar="FILE",
+    ),
+]
+Cache = Annotated[
+    bool,
+    Option(
+        "Ask linkers anew, whatever they answered before.",
+        flags=("--no-cache",),
+        env="LTOCOMPAT_NO_CACHE",
+    ),
+]
+AllowEmpty = Annotated[
+    bool,
+    Option(
+        "Pass where there is no device code, or no file at all.",
+        env="LTOCOMPAT_ALLOW_EMPTY",
+        after="verbose",
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    Option(
+        "Processes that read at the same time (default: one a core, at most 12 a file).",
+        metavar="NUMBER",
+        parse=jobs_of,
+        after="verbose",
+    ),
+]
+
+
+class ReadOptions(Struct, frozen=True, kw_only=True):
+    """Options of whatever reads files.
+
+    Attributes:
+        limits: what one file may cost.
+        progress: called as reading goes on.
+    """
+
+    limits: Limits = DEFAULT_LIMITS
+    progress: Callable[["Progress"], None] | None = None
+
+
+class CheckOptions(ReadOptions, frozen=True):
+    """What to judge for which targets."""
+
+    paths: Annotated[
+        tuple[StrPath, ...],
+        Argument(
+            "Files, folders, packages, places (libx.a::m.o@0x40) or -; none of them: the packages "
+            "of the environment that --python names, else of the active one.",
+            metavar="[PATH...]",
+        ),
+    ] = ()
+    targets: Annotated[
+        tuple["Target | DeploymentTarget | str", ...],
+        Option(
+            "Where it goes: 12.4, R550, driver=580.65.06,gpu=h100+l4, prod.toml:edge, or a name "
+            "in pyproject.toml; repeat it for more (default, and without a value: this machine).",
+            flags=(DEPLOY_TARGET,),
+            metavar="TARGET",
+            complete=complete_target,
+        ),
+    ] = ()
+    route: Annotated[
+        Route | str | None,
+        Option(
+            "How modules that can go both ways get there (default: both are judged).",
+            choices=ROUTES,
+        ),
+    ] = None
+    together: Annotated[bool, Option("Judge all that is linked in these paths as one link.")] = (
+        False
+    )
+    python: Annotated[
+        str | None, Option("The interpreter whose environment is meant.", metavar="PYTHON")
+    ] = None
+    trial_link: TrialLink = False
+    trial_load: TrialLoad = False
+    install_linkers: InstallLinkers = False
+    beside: Beside = ()
+    cache: Cache = True
+    allow_empty: AllowEmpty = False
+
+
+class AuditOptions(ReadOptions, frozen=True):
+    """What to audit, and how.
+
+    Attributes:
+        policy: a value, or the file that has it.
+        baseline: findings that are known, or the file that has them.
+        outputs: files that reports go to, which may not be what is audited.
+        fail_on: the mildest verdict that counts; None: the policy's.
+        trial_link: ask the nvJitLinks that the targets name, whatever the policy says.
+        trial_load: ask the driver of this machine, likewise.
+    """
+
+    paths: Annotated[
+        tuple[StrPath, ...],
+        Argument("Packages, libraries, folders or places (default: dist/*).", metavar="[PATH...]"),
+    ] = ()
+    policy: Annotated[
+        "Policy | StrPath | None",
+        Option(
+            "The policy (default: the nearest ltocompat.toml, or pyproject.toml with "
+            "[tool.ltocompat]; without one, what holds on any target is judged).",
+            flags=("--config",),
+            metavar="FILE",
+            env="LTOCOMPAT_CONFIG",
+        ),
+    ] = None
+    baseline: Annotated[
+        "Baseline | str | None",
+        Option("Findings that are known and don't fail.", metavar="FILE", env="LTOCOMPAT_BASELINE"),
+    ] = None
+    write_baseline: Annotated[
+        str | None, Option("Write what is found today as such a file.", metavar="FILE")
+    ] = None
+    trial_link: TrialLink = False
+    trial_load: TrialLoad = False
+    beside: Beside = ()
+    install_linkers: InstallLinkers = False
+    cache: Cache = True
+    allow_empty: AllowEmpty = False
+    fail_on: Verdict | None = None
+    outputs: tuple[str, ...] = ()
+
+
+class InitOptions(ReadOptions, frozen=True):
+    """For what a policy is written, and where."""
+
+    paths: Annotated[
+        tuple[StrPath, ...], Argument("Packages (default: dist/*).", metavar="[PATH...]")
+    ] = ()
+    output: Annotated[
+        str | None,
+        Option(
+            "The policy; one that is there is never changed (default: the nearest one, else "
+            "ltocompat.toml).",
+            flags=("-o", "--output"),
+            metavar="FILE",
+        ),
+    ] = None
+    install_linkers: InstallLinkers = False
+
+
+class SummaryOptions(ReadOptions, frozen=True):
+    """What to read for an answer that names no deploy target."""
+
+    paths: Paths
+    trial_link: TrialLink = False
+    install_linkers: InstallLinkers = False
+
+
+class RequireOptions(SummaryOptions, frozen=True):
+    """Whose needs to tell."""
+
+    together: Annotated[
+        bool,
+        Option("Say what one link of all that these paths hold needs.", after="paths"),
+    ] = False
+
+
+class MatrixOptions(SummaryOptions, frozen=True):
+    """What to lay out."""
+
+
+class DiffOptions(ReadOptions, frozen=True):
+    """What to compare."""
+
+    old: Annotated[
+        StrPath,
+        Argument("A file, package, folder or place, -, or saved inspect JSON.", metavar="OLD"),
+    ]
+    new: Annotated[StrPath, Argument("The same, of the newer release.", metavar="NEW")]
+    forbid: Annotated[
+        tuple[str, ...],
+        Option(
+            "End in exit code 1 when it happened; repeat it or separate by commas. lost-arch is of "
+            "SASS or LTO-IR, or a GPU that nothing serves.",
+            choices=CHANGES,
+        ),
+    ] = ()
+    kernels: Annotated[
+        bool,
+        Option(
+            "Compare names of kernels; without, it is faster.", flags=("--kernels/--no-kernels",)
+        ),
+    ] = True
+
+
+class ExplainOptions(Struct, frozen=True):
+    """What to explain.
+
+    Attributes:
+        text: a rule's ID, or an error text.
+        places: files in which to look for the cause.
+    """
+
+    text: str | None = None
+    every: Annotated[bool, Option("List every rule.", flags=("--all",))] = False
+    python: Annotated[
+        str | None,
+        Option("Look for the cause in the packages of this interpreter.", metavar="PYTHON"),
+    ] = None
+    places: tuple[StrPath, ...] = ()
+
+
+class InspectOptions(ReadOptions, frozen=True):
+    """What to read."""
+
+    paths: Paths
+    kernels: Annotated[
+        bool, Option("Count the kernels; with --images, name each; with --weigh, rank them.")
+    ] = False
+    hashes: Annotated[
+        bool,
+        Option("SHA-256 of each image; lists them as --images does.", flags=("--hash",)),
+    ] = False
+    trial_link: Annotated[
+        bool,
+        Option("Narrow the releases of scrambled LTO-IR: ask nvJitLinks which first accepts it."),
+    ] = False
+    install_linkers: InstallLinkers = False
+    where: ImageFilter | None = None
+    jobs: Jobs = None
+
+
+class WeighOptions(ReadOptions, frozen=True):
+    """What to weigh; the command line has it as ``inspect --weigh``."""
+
+    paths: tuple[StrPath, ...]
+    kernels: bool = False
+    jobs: int | None = None
+
+
+class ExtractOptions(ReadOptions, frozen=True):
+    """What to write where."""
+
+    places: Annotated[
+        tuple[StrPath, ...],
+        Argument("Files, folders, or places that inspect shows.", metavar="PLACE..."),
+    ]
+    output: Annotated[
+        StrPath,
+        Option(
+            "Where to write; made when missing, and no file in it is ever replaced.",
+            flags=("-o", "--output"),
+            metavar="DIR",
+        ),
+    ]
+    where: ImageFilter | None = None
+
+
+class LinkOptions(ReadOptions, frozen=True):
+    """What to link with what."""
+
+    places: Annotated[
+        tuple[StrPath, ...],
+        Argument(
+            "LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in files.",
+            metavar="PLACE...",
+        ),
+    ]
+    arch: Annotated[
+        str | None,
+        Option("The link's target, e.g. sm_90; --each takes each image's.", metavar="SM"),
+    ] = None
+    linkers: Annotated[
+        tuple[str, ...],
+        Option(
+            "Who is to link: nvlink=13.5, nvjitlink=12.4.127, or =PATH; repeat it to compare "
+            "(default: the newest nvJitLink).",
+            flags=("--linker",),
+            metavar="LINKER=VERSION",
+        ),
+    ] = ()
+    output: Annotated[
+        StrPath | None,
+        Option("Write the linked cubin to a new file.", flags=("-o", "--output"), metavar="FILE"),
+    ] = None
+    each: Annotated[bool, Option("Try every image apart instead of all together.")] = False
+    add_only: Annotated[
+        bool, Option("With --each: only add it; fast, tells of LTO-IR versions.")
+    ] = False
+    install_linkers: InstallLinkers = False
+    where: ImageFilter | None = None
+
+
+class EnvOptions(Struct, frozen=True):
+    """Which machine to look at."""
+
+    save: Annotated[
+        StrPath | None,
+        Option("Also write the machine as a deploy target to a new TOML file.", metavar="FILE"),
+    ] = None
+    root: Annotated[
+        StrPath | None,
+        Option("Look at the file system below DIR, e.g. an image's.", metavar="DIR"),
+    ] = None
+
+
+class SelfTestOptions(Struct, frozen=True):
+    """What to try."""
+
+    nvjitlink: Annotated[
+        str | None,
+        Option(
+            "nvJitLink to link with: 12.4, 12.4.127 or a path (default: the one that programs of "
+            "this Python get, else the newest installed for trials).",
+            metavar="VERSION",
+        ),
+    ] = None
+    install_linkers: InstallLinkers = False
+
+
+class TargetsOptions(Struct, frozen=True):
+    """Which words to list: those that have this one in one of their parts, whatever the case."""
+
+    word: Annotated[
+        str | None,
+        Argument("Only what has this word: hopper, 4090, 12.4, R550.", metavar="[WORD]"),
+    ] = None
+
+
+class RemoveOptions(Struct, frozen=True):
+    """Which linkers to remove."""
+
+    wanted: Annotated[
+        tuple[str, ...],
+        Argument(
+            "nvjitlink=12.4 (of which the newest patch level), nvlink=13.5.37, nvlink=all.",
+            metavar="LINKER=VERSION...",
+        ),
+    ]
+
+
+class InstallOptions(RemoveOptions, frozen=True):
+    """Which linkers to install."""
+
+    allow_unknown: Annotated[
+        bool, Option("Also install versions that no sum is known to check by.")
+    ] = False
+    progress: Callable[["Progress"], None] | None = None

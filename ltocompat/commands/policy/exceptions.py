@@ -1,0 +1,149 @@
+"""The exceptions of a policy: ignores, which end on a day, and what it allows for good."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+
+from ltocompat.commands.policy.extent import ANY_GPU, ANYTHING, gpu_key
+from ltocompat.commands.policy.key_list import names
+from ltocompat.commands.policy.keys import PolicyTable
+from ltocompat.commands.policy.values import ANY, PolicyException
+from ltocompat.model.errors import UsageError, did_you_mean
+from ltocompat.model.verdict import Route, Verdict
+from ltocompat.rules.catalogue import RULES
+
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_EXAMPLES = {
+    "ignore": "[{rule = ..., reason = ..., expires = 2027-01-31}]",
+    "allow": "[{rule = ..., reason = ..., path = ..., verdict = ...}]",
+}
+_VERDICTS = {str(verdict): verdict for verdict in Verdict if verdict is not Verdict.OK}
+
+
+def read_exceptions(audit: PolicyTable, today: dt.date) -> tuple[PolicyException, ...]:
+    """The exceptions that hold today.
+
+    Raises:
+        UsageError: one says too little, means nothing, or has expired.
+    """
+    return tuple(
+        _exception(kind, table, today) for kind in _EXAMPLES for table in _tables(audit, kind)
+    )
+
+
+def _tables(audit: PolicyTable, kind: str) -> list[PolicyTable]:
+    listed = audit.value(kind)
+    if listed is None:
+        return []
+    if not isinstance(listed, list) or not all(isinstance(value, dict) for value in listed):
+        raise audit.wrong(kind, "is not a list of tables", f"write {kind} = {_EXAMPLES[kind]}")
+    keys = (f"{audit.key}.{kind}[{number}]" for number in range(len(listed)))
+    return [
+        PolicyTable(audit.path, key, value, key) for key, value in zip(keys, listed, strict=True)
+    ]
+
+
+def _exception(kind: str, table: PolicyTable, today: dt.date) -> PolicyException:
+    table.only(names(f"audit.{kind}"))
+    forever = kind == "allow"
+    found = PolicyException(
+        rule=_rule(table),
+        reason=table.text("reason", '"why, and until what is done"'),
+        expires=None if forever else _expires(table),
+        path=_pattern(table, "path", '"libx*.so"', needed=forever),
+        target=_pattern(table, "target", '"edge"'),
+        kernel=_pattern(table, "kernel", '"*nopHardware*"'),
+        about=_pattern(table, "about", '"PTX compute_90"'),
+        route=_route(table),
+        gpus=_gpus(table),
+        verdict=_verdict(table, needed=forever),
+        modules=_modules(table),
+        asks=_asks(table),
+        key=table.key,
+    )
+    if found.expires is not None and found.expires < today:
+        raise UsageError(
+            f"{table.path}: {found} expired on {found.expires}; its reason was: {found.reason}: "
+            "mend what it hides and take it out, or write a later expires"
+        )
+    return found
+
+
+def _rule(table: PolicyTable) -> str:
+    rule = table.text("rule", '"PTX-06"')
+    known = {each_rule.id.upper(): each_rule.id for each_rule in RULES}
+    if rule.upper() not in known:
+        near = did_you_mean(rule.upper(), known)
+        raise table.wrong("rule", f"is {rule!r}{near}", "list all with: ltocompat explain --all")
+    return known[rule.upper()]
+
+
+def _pattern(table: PolicyTable, key: str, example: str, *, needed: bool = False) -> str:
+    return table.text(key, example) if needed or table.value(key) is not None else ANY
+
+
+def _route(table: PolicyTable) -> str | None:
+    value = table.value("route")
+    if value is None:
+        return None
+    if not isinstance(value, str) or value not in ("", *Route):
+        raise table.wrong("route", f"is {value!r}", 'write route = "load" | "link"')
+    return value
+
+
+def _gpus(table: PolicyTable) -> tuple[str, ...] | None:
+    value = table.value("gpu")
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    texts = [value] if isinstance(value, str) else table.texts("gpu", '["h100"]') or ()
+    # Imported here: most exceptions name none.
+    from ltocompat.facts.gpus import find_gpu
+
+    try:
+        named = tuple(
+            dict.fromkeys(gpu_key(find_gpu(name)) for text in texts for name in text.split("+"))
+        )
+    except UsageError as error:
+        raise UsageError(f"{table.path}: {table.key}.gpu: {error}") from error
+    return named or (ANY_GPU,)
+
+
+def _verdict(table: PolicyTable, *, needed: bool) -> Verdict:
+    known = " | ".join(f'"{word}"' for word in reversed(_VERDICTS))
+    if not needed and table.value("verdict") is None:
+        return Verdict.FAIL
+    value = table.text("verdict", '"unknown"')
+    if value not in _VERDICTS:
+        raise table.wrong("verdict", f"is {value!r}", f"write verdict = {known}")
+    return _VERDICTS[value]
+
+
+def _modules(table: PolicyTable) -> int | None:
+    value = table.value("modules")
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise table.wrong("modules", f"is {value!r}", "write modules = 3")
+    return value
+
+
+def _asks(table: PolicyTable) -> tuple[str, ...]:
+    listed = table.texts("asks", '["driver 525.60.13"]')
+    return (ANYTHING,) if listed is None else listed or ("",)
+
+
+def _expires(table: PolicyTable) -> dt.date:
+    value = table.value("expires")
+    example = "write expires = 2027-01-31"
+    if value is None:
+        raise UsageError(f"{table.path}: {table.key} has no expires; {example}")
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return value
+    text = value if isinstance(value, str) and _DAY.fullmatch(value) else ""
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError as error:
+        raise table.wrong("expires", f"is {value!r}, which is no day", example) from error

@@ -1,0 +1,129 @@
+"""The extent of findings: how bad they are, of how many modules, and what they ask for.
+
+Baselines and exceptions store extents; ``no_worse`` alone decides what they forgive.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from ltocompat.commands.policy.fingerprint import unversioned
+from ltocompat.model.target import Gpu
+from ltocompat.model.verdict import Finding, Verdict
+from ltocompat.model.words import count
+from ltocompat.rules.emitted import BYTES_UNREAD
+
+ANY_GPU = "any"
+"""Stands for the GPU where a finding holds on each of them alike."""
+ANYTHING = "*"
+"""Stands for whatever is asked for."""
+
+_VERSIONED = re.compile(r"(.*\S) ([0-9]{1,9}(?:\.[0-9]{1,9})*)", re.DOTALL)
+
+
+class ExtentPart(Struct, frozen=True, order=True):
+    """Modules with one verdict that ask for one thing.
+
+    Attributes:
+        verdict: what is said of them.
+        modules: how many they are: 0 for an artifact as a whole, None for any number.
+        asked: the version or name that they ask for: ``driver 525.60.13``, ``sm_90``; empty for
+            none, ``ANYTHING`` for whatever it is.
+    """
+
+    verdict: Verdict
+    modules: int | None = 0
+    asked: str = ""
+
+    def __str__(self) -> str:
+        number = f" of {count(self.modules, 'module')}" if self.modules else ""
+        asks = f" asking for {self.asked}" if self.asked not in ("", ANYTHING) else ""
+        return f"{self.verdict}{number}{asks}"
+
+    def is_covered(self, known: ExtentPart) -> bool:
+        """Whether the verdict, and the version asked, are no worse than those of another part.
+
+        A part of single modules says nothing of an artifact as a whole, nor the other way round.
+        """
+        alike = known.modules is None or bool(known.modules) == bool(self.modules)
+        return alike and self.verdict <= known.verdict and _asks_no_more(self.asked, known.asked)
+
+
+FindingExtent = tuple[ExtentPart, ...]
+"""All that findings of one key come to on one GPU; empty where there are none."""
+
+
+def no_worse(now: FindingExtent, then: FindingExtent) -> bool:
+    """Whether an extent goes in nothing beyond another one.
+
+    Each module of today has one of its own in what was there that fared as badly, and asked for as
+    much. The worst are matched first, each with what asked for least: of a partial order of two
+    values, that leaves the most for the others.
+    """
+    left = {known: known.modules for known in then}
+    for part in sorted(now, reverse=True):
+        covering = sorted(filter(part.is_covered, left), key=_generosity)
+        if not covering:
+            return False
+        missing = part.modules or 0
+        for known in covering:
+            there = left[known]
+            taken = missing if there is None else min(missing, there)
+            left[known] = None if there is None else there - taken
+            missing -= taken
+        if missing:
+            return False
+    return True
+
+
+def _generosity(part: ExtentPart) -> tuple[bool, tuple[int, ...]]:
+    versioned = _VERSIONED.fullmatch(part.asked)
+    return part.asked == ANYTHING, _numbers(versioned[2]) if versioned else ()
+
+
+def _asks_no_more(now: str, then: str) -> bool:
+    """Whether what is asked is the same, or an older version of it."""
+    if then in (now, ANYTHING):
+        return True
+    versions = _VERSIONED.fullmatch(now), _VERSIONED.fullmatch(then)
+    if versions[0] is None or versions[1] is None or versions[0][1] != versions[1][1]:
+        return False
+    return _numbers(versions[0][2]) <= _numbers(versions[1][2])
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    numbers = [*map(int, version.split("."))]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def extent_of(findings: Iterable[Finding]) -> FindingExtent:
+    """What findings of one key on one GPU come to."""
+    modules: dict[tuple[Verdict, bool, str], int] = {}
+    for finding in findings:
+        for asked in _asked(finding) or ("",):
+            key = (finding.verdict, bool(finding.module_count), asked)
+            modules[key] = modules.get(key, 0) + finding.module_count
+    parts = (ExtentPart(verdict, number, asked) for (verdict, _, asked), number in modules.items())
+    return tuple(sorted(parts))
+
+
+def _asked(finding: Finding) -> Iterable[str]:
+    """What a finding asks for; places that could not be read ask each for itself."""
+    if finding.rule != BYTES_UNREAD:
+        return finding.asked
+    return dict.fromkeys(unversioned("::".join(place.members)) for place in finding.places)
+
+
+def gpu_key(gpu: Gpu | None) -> str:
+    """A GPU as extents name it: ``h100`` for ``H100``, ``sm_90`` for ``90`` and ``9.0``."""
+    if gpu is None:
+        return ANY_GPU
+    name = gpu.name.strip().lower()
+    if re.fullmatch(r"(?:sm_?)?[0-9]{2,3}[af]?|[0-9]{1,2}\.[0-9][af]?", name) is None:
+        return re.sub(r"[\s_-]+", "-", name)
+    return str(gpu.arch)

@@ -1,0 +1,77 @@
+"""The position of a number in a table: a row, before the first, between two, or beyond the last.
+
+What follows from that is the same for every table and every key of a deploy target. A number
+between two rows, or before the first, is judged by its order; code of such a version, which nobody
+makes, fails on what is older than the row below it, and is unknown elsewhere. Beyond the last row
+NVIDIA's documents decide: a later minor of a linker takes what the ones before it took (minor-
+version compatibility), a later branch of a driver runs what the ones before it ran (backward
+compatibility). What a new major of a linker may have dropped is unknown, and so is anything newer
+than the tables on anything newer than the tables.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+from ltocompat.facts import nvjitlink_minors, table
+from ltocompat.facts.drivers import branch_of, driver_branches
+from ltocompat.model.arch import Release
+from ltocompat.model.target import DriverVersion
+
+Number = TypeVar("Number", Release, int, tuple[int, ...])
+
+
+class Position(Struct, Generic[Number], frozen=True):
+    """The rows around a number, which are one where the number is a row.
+
+    Attributes:
+        below: the last row that is no greater; None before the table.
+        above: the first row that is no less; None beyond the table.
+    """
+
+    below: Number | None
+    above: Number | None
+
+    @property
+    def known(self) -> bool:
+        """Return whether it is a row."""
+        return self.below == self.above
+
+    @property
+    def beyond(self) -> bool:
+        """Return whether it is greater than every row."""
+        return self.above is None
+
+
+def position(number: Number, rows: Collection[Number]) -> Position[Number]:
+    """Find the position of a number among the rows of a table."""
+    below = max((row for row in rows if row <= number), default=None)
+    above = min((row for row in rows if row >= number), default=None)
+    return Position(below, above)
+
+
+@functools.lru_cache(maxsize=256)
+def of_linker(release: Release) -> Position[Release]:
+    """Find the position of a release of nvJitLink or nvlink."""
+    return position(release, nvjitlink_minors())
+
+
+def is_new_major(release: Release) -> bool:
+    """Return whether a linker is of a major beyond the tables, and may drop what others take."""
+    return release.major > nvjitlink_minors()[-1].major
+
+
+@functools.lru_cache(maxsize=256)
+def of_driver(driver: DriverVersion) -> Position[int]:
+    """Find the position of a driver by its branch."""
+    return position(branch_of(driver), driver_branches())
+
+
+@functools.cache
+def ltoir_date() -> str:
+    """The day of the newest row on LTO-IR: ``2026-11-21``."""
+    return str(max(row["date"] for row in table("ltoir")["release"]))

@@ -1,0 +1,133 @@
+"""Containers that the suffixes of file names promise, checked against the bytes.
+
+A download that ended in an error page and a build that broke off bear the name of a package: that
+nothing in them is device code must not be mistaken for a package without any.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from ltocompat.files.archives import container_of
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.first_bytes import BLOCK, is_ar, is_tar, packing_of
+from ltocompat.files.objects import read_host
+from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.limits import Budget
+
+
+class _Promise(Struct, frozen=True):
+    """The container that some suffixes promise.
+
+    Attributes:
+        suffixes: in small letters.
+        what: behind "it is no".
+        keeps: whether bytes are that; ``Malformed`` says why not, too.
+        package: files of a folder are held to it as well; others have such names by chance.
+        remedy: what to do about bytes that are none.
+    """
+
+    suffixes: tuple[str, ...]
+    what: str
+    keeps: Callable[[ByteView, Budget], bool]
+    package: bool = True
+    remedy: str = "build or fetch it again"
+
+
+_DEB = b"!<arch>\ndebian-binary"
+_CONDA = re.compile(r"pkg-[^/]+\.tar\.(?:zst|bz2)")
+_LINKER_SCRIPT = re.compile(rb"\s*(?:/\*|INPUT\b|GROUP\b|OUTPUT_FORMAT\b)")
+_PACKED = ("gz", "bz2", "xz", "zst")
+
+
+# A check loads the reader that it asks: most names promise nothing.
+
+
+def _is_zip(view: ByteView, budget: Budget) -> bool:
+    from ltocompat.files.archives.zip import ZipFormat, find_end
+
+    return ZipFormat().sniff(view, budget) and find_end(view).size > 0
+
+
+def _is_conda(view: ByteView, budget: Budget) -> bool:
+    from ltocompat.files.archives.zip import entries, find_end
+
+    members = budget.timed(entries(view, find_end(view)))
+    return any(_CONDA.fullmatch(entry.name) for entry in members)
+
+
+def _is_tar(view: ByteView, budget: Budget) -> bool:
+    if packing_of(view) is None:
+        return is_tar(view.peek(0, BLOCK))
+    from ltocompat.files.archives.compressed import unpacked_head
+
+    return is_tar(unpacked_head(view, BLOCK, budget))
+
+
+def _is_deb(view: ByteView, _: Budget) -> bool:
+    return view.peek(0, len(_DEB)) == _DEB
+
+
+def _is_library(view: ByteView, budget: Budget) -> bool:
+    # Linkers take by such a name what glibc has as libm.a and libmcheck.a, too.
+    script = _LINKER_SCRIPT.match(view.peek(0, BLOCK)) is not None
+    return script or is_ar(view) or read_host(view, budget) is not None
+
+
+def _is_packed(view: ByteView, _: Budget) -> bool:
+    return packing_of(view) is not None
+
+
+def _is_any(view: ByteView, budget: Budget) -> bool:
+    return container_of(view, budget) is not None
+
+
+# The first row counts of which a suffix fits. Sources: PEP 427 (.whl); setuptools, "The Internal
+# Structure of Python Eggs" (.egg); conda-package-streaming, "Package format" (.conda); deb(5);
+# GNU tar's manual, "Creating and Reading Compressed Archives" (suffixes of tar); ar(5), ld(1).
+_PROMISES = (
+    _Promise((".whl", ".egg", ".zip"), "zip archive with files in it", _is_zip),
+    _Promise((".conda",), "conda package", _is_conda),
+    _Promise(
+        (".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", *(f".tar.{end}" for end in _PACKED)),
+        "tar archive with files in it",
+        _is_tar,
+    ),
+    _Promise((".deb",), "Debian package", _is_deb),
+    _Promise((".a", ".lib"), "static library", _is_library, package=False),
+    _Promise(tuple(f".{end}" for end in _PACKED), "compressed file", _is_packed, package=False),
+    _Promise(
+        (".rpm", ".7z", ".rar", ".tar.lz", ".tar.lz4", ".tar.lzma", ".tar.z"),
+        "archive of a kind that is read here",
+        _is_any,
+        package=False,
+        remedy="unpack it and name the folder",
+    ),
+)
+
+
+def broken_promise(name: str, view: ByteView, budget: Budget, *, typed: bool) -> str | None:
+    """Say how a file breaks the promise of its name, and what to do; None where nothing is wrong.
+
+    Args:
+        name: of the file.
+        view: its bytes.
+        budget: what looking at them may cost.
+        typed: the user named it; else it was found in a folder.
+    """
+    lower = name.lower()
+    promise = next((row for row in _PROMISES if lower.endswith(row.suffixes)), None)
+    if promise is None or not (typed or promise.package):
+        return None
+    why = "it is empty" if not view.size else ""
+    try:
+        if promise.keeps(view, budget):
+            return None
+    except LimitExceeded:
+        return None  # whoever reads it to its end says so
+    except Malformed as error:
+        why = why or str(error)
+    return f"it is no {promise.what}{f' ({why})' if why else ''}; {promise.remedy}"

@@ -1,0 +1,117 @@
+"""Formats by their first bytes, before any of their readers is loaded."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.codec import ZSTD_MAGIC
+from ltocompat.files.fatbin import region
+from ltocompat.files.images import ptx
+
+AR_MAGIC = b"!<arch>\n"
+THIN_MAGIC = b"!<thin>\n"
+GZIP_MAGIC = b"\x1f\x8b\x08"
+BZIP2_MAGIC = b"BZh"
+XZ_MAGIC = b"\xfd7zXZ\0"
+# Frames for the user's own data, which some writers put in front (RFC 8878, 3.1.2).
+ZSTD_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+# A stream begins with a block (the digits of pi) or is empty (the root of pi).
+_BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)")
+BLOCK = 512
+"""Bytes of a header of tar."""
+_ASCII = bytes(range(128))
+# Programs and fatbins: none of them is a zip, whatever its payload ends with.
+_NO_ZIPS = (b"\x7fEL", b"MZ", b"\x50\xed\x55\xba")
+COFF_MACHINES = {
+    0x14C: "x86",
+    0x1C0: "ARM",
+    0x1C4: "ARM",
+    0x5064: "RISC-V",
+    0x8664: "x86-64",
+    0xAA64: "AArch64",
+}
+_BIG_COFF = b"\0\0\xff\xff"
+
+
+class Packing(Enum):
+    """A compression method."""
+
+    DEFLATE = auto()
+    GZIP = auto()
+    BZIP2 = auto()
+    XZ = auto()
+    ZIP_LZMA = auto()
+    ZSTD = auto()
+
+
+def is_ar(view: ByteView) -> bool:
+    """Return whether this is a static archive, normal or thin."""
+    return view.peek(0, len(AR_MAGIC)) in (AR_MAGIC, THIN_MAGIC)
+
+
+def may_be_zip(view: ByteView) -> bool:
+    """Return whether this may be a zip, which is also recognised by its end, behind anything."""
+    return not view.peek(0, 4).startswith(_NO_ZIPS)
+
+
+def may_be_coff(view: ByteView) -> bool:
+    """Return whether this may be a Windows object file, which has no magic."""
+    head = view.peek(0, 4)
+    return int.from_bytes(head[:2], "little") in COFF_MACHINES or head == _BIG_COFF
+
+
+def packing_of(view: ByteView) -> Packing | None:
+    """The packing of a compressed stream; None for any other bytes."""
+    head = view.peek(0, _HEAD)
+    if head.startswith(GZIP_MAGIC):
+        return Packing.GZIP
+    if _BZIP2.match(head):
+        return Packing.BZIP2
+    if head.startswith(XZ_MAGIC):
+        return Packing.XZ
+    if head.startswith(ZSTD_MAGIC) or ZSTD_SKIPPABLE.match(head):
+        return Packing.ZSTD
+    return None
+
+
+def is_tar(block: bytes) -> bool:
+    """Return whether a block can begin a tar: it is marked as ustar, or its checksum is right."""
+    return len(block) == BLOCK and (block[257:262] == b"ustar" or checksum_holds(block))
+
+
+def checksum_holds(block: bytes) -> bool:
+    """Return whether the checksum of a header of tar is right; old writers add signed bytes."""
+    field = block[148:156].strip(b" \0")
+    if not field or not field.isdigit() or b"8" in field or b"9" in field:
+        return False
+    blank = block[:148] + b" " * 8 + block[156:]
+    total = sum(blank)
+    wanted = int(field, 8)
+    return wanted in (total, total - 256 * len(blank.translate(None, _ASCII)))
+
+
+_MOST = 64 << 10
+_HEAD = 16
+_TEXT = bytes((*b"\t\n\v\f\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
+# Formats whose first bytes are text. Of all others they hold control characters, as those of gzip,
+# or bytes that no text holds anywhere.
+_BEGINNINGS = (b"!<", BZIP2_MAGIC, b"MZ", region.MAGIC)
+# UTF-8 has none of them, and whatever is found behind other bytes has one: a region's header zeros,
+# the end of a zip 5, ELF and LTO-IR 7F, Zstandard FD.
+_NEVER_IN_TEXT = (0x00, 0x05, 0x7F, 0xFD)
+
+
+def holds_no_code(view: ByteView) -> bool:
+    """Return whether this is a small text other than PTX, as most members of most packages are.
+
+    Such a file is no container, no host file and no device code; all others are left to the
+    readers.
+    """
+    if view.size > _MOST or view.peek(0, _HEAD).translate(None, _TEXT):
+        return False
+    data = view.all()
+    if any(byte in data for byte in _NEVER_IN_TEXT) or data.startswith(_BEGINNINGS):
+        return False
+    return not (ptx.sniff(data[: ptx.HEAD_SIZE]) or is_tar(data[:BLOCK]))

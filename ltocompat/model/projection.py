@@ -1,0 +1,118 @@
+"""A value as another struct says it: a model as its published record, and a record as its model.
+
+The mapping is derived from the fields of the struct that is made: each is read from the attribute
+of its name, and its type says how. Only differences are written down, by ``From``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct, UnsetType
+
+S = TypeVar("S", bound=Struct)
+_Convert = Callable[[Any], object]
+
+
+class From(Struct, frozen=True):
+    """Where a field comes from, as an annotation of it.
+
+    Attributes:
+        path: the attribute: ``stored``, ``answer.outcome``; empty: that of the field's name.
+        through: makes the field of the attribute; None: its type says how.
+    """
+
+    path: str = ""
+    through: Callable[[Any], object] | None = None
+
+
+def project(made: type[S], value: Any, **given: object) -> S:  # noqa: ANN401 - any class
+    """Make a struct of the attributes of a value.
+
+    A field whose attribute the value's class lacks keeps its default; None stays None.
+
+    Args:
+        made: the struct.
+        value: what has its fields as attributes.
+        given: fields that are not read from the value.
+    """
+    make: Callable[..., S] = _projection(made, value.__class__, *given)
+    return make(value, **given)
+
+
+@functools.cache
+def _projection(made: type[S], source: type, *given: str) -> Callable[..., S]:
+    """What makes a struct of values of a class; ``given``: fields that it is given."""
+    hints, known = _hints(made), _hints(source)
+    fields = {
+        name: _source(name, hints[name], known)
+        for name in made.__struct_fields__
+        if name not in given
+    }
+    fields = {
+        name: come for name, come in fields.items() if hasattr(source, come.path.split(".")[0])
+    }
+    paths = [come.path for come in fields.values()]
+    get: Callable[[object], Sequence[Any]] = (
+        attrgetter(*paths)
+        if len(paths) > 1  # of one attribute it gives no tuple
+        else lambda value: [attrgetter(path)(value) for path in paths]
+    )
+    converts = [(i, come.through) for i, come in enumerate(fields.values()) if come.through]
+
+    def converted(value: object) -> list[Any]:
+        found = [*get(value)]
+        for index, convert in converts:
+            if (member := found[index]) is not None:
+                found[index] = convert(member)
+        return found
+
+    members = converted if converts else get
+    if tuple(fields) == made.__struct_fields__:
+        # By position is faster: there may be a million images.
+        return lambda value: made(*members(value))
+    return lambda value, **others: made(**dict(zip(fields, members(value), strict=True)), **others)
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    try:
+        return get_type_hints(kind, include_extras=True)
+    except NameError:  # a type that only the type checker imports
+        return {}
+
+
+def _source(name: str, hint: Any, known: dict[str, Any]) -> From:  # noqa: ANN401 - a type hint
+    """Where a field comes from, with all that its annotation leaves open."""
+    written = next((part for part in get_args(hint)[1:] if isinstance(part, From)), From())
+    path = written.path or name
+    plain = hint.__origin__ if get_origin(hint) is Annotated else hint
+    there = known.get(path)
+    text = plain is str and isinstance(there, type) and issubclass(there, str)
+    same = text or there == plain  # then it is taken as it is
+    return From(path, written.through or (None if same else _convert(plain)))
+
+
+def _convert(kind: Any) -> _Convert | None:  # noqa: ANN401, PLR0911 - a type hint; a case each
+    """How a value of a type is made of an attribute; None: it is the attribute."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _convert(parts[0])
+    if origin in (Union, UnionType):
+        kinds = [part for part in parts if part not in (NoneType, UnsetType)]
+        return _convert(kinds[0]) if len(kinds) == 1 else None
+    if origin in (tuple, Sequence):
+        each = _convert(parts[0])
+        return tuple if each is None else lambda values: tuple([each(value) for value in values])
+    if origin is dict:
+        return dict
+    if kind is str:
+        return str
+    if hasattr(kind, "parse"):  # what has a spelling is published as text
+        return kind.parse  # type: ignore[no-any-return]
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return lambda value: _projection(kind, value.__class__)(value)
+    return None

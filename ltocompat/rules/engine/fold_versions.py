@@ -1,0 +1,202 @@
+"""How verdicts on exact targets become one on a target whose parts can have several versions.
+
+Each combination of versions is a target of its own, on which the whole artifact is judged. Versions
+that all have to work are on the outside, versions of which one is there on the inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from msgspec.structs import replace
+
+from ltocompat.model.target import Gpu, Target, VersionSet
+from ltocompat.model.verdict import (
+    LEVELS,
+    THE_TARGET_HAS,
+    Finding,
+    Result,
+    Route,
+    Verdict,
+    one_of,
+    worst,
+)
+
+_PARTS = {
+    "driver": "driver",
+    "compat": "cuda-compat",
+    "nvjitlink": "nvJitLink",
+    "nvlink": "nvlink",
+    "nvrtc": "NVRTC",
+}
+"""The keys of a target that can be sets, and what sentences call them."""
+
+Row = tuple[Gpu | None, Route | None]
+Rows = Mapping[Row, Result]
+_Subject = tuple[str, str]
+"""A rule, and the evidence by which it speaks."""
+
+
+def over_versions(target: Target, judge: Callable[[Target], Iterable[Result]]) -> Iterator[Result]:
+    """The verdicts on a target, from those on each combination of its versions.
+
+    Args:
+        target: where an artifact is going.
+        judge: gives the rows of an exact target: by GPU, then by route.
+    """
+    exact = combinations(target)
+    if exact == [[target]]:
+        for result in judge(target):  # with the linker that the artifact brings itself
+            yield result if result.target is target else replace(result, target=target)
+        return
+    rows = [
+        _one_of(target, [(each, _rows(judge(each))) for each in alternatives])
+        for alternatives in exact
+    ]
+    for row in _all_rows(rows, target):
+        result = _all_of([each[row] for each in rows if row in each])
+        yield replace(result, target=target)
+
+
+def combinations(target: Target) -> list[list[Target]]:
+    """The exact targets: for each choice of versions that all have to work, all that can be."""
+    sets = {key: known for key in _PARTS if (known := getattr(target, key)) is not None}
+    every = {key: known for key, known in sets.items() if known.every}
+    some = {key: known for key, known in sets.items() if not known.every}
+    return [
+        [_exact(target, {**outer, **inner}) for inner in _choices(some)]
+        for outer in _choices(every)
+    ]
+
+
+def _choices(sets: Mapping[str, VersionSet[Any]]) -> Iterator[dict[str, VersionSet[Any]]]:
+    for values in product(*(known.each for known in sets.values())):
+        yield dict(zip(sets, values, strict=True))
+
+
+def _exact(target: Target, parts: Mapping[str, VersionSet[Any]]) -> Target:
+    same = all(getattr(target, key) is part for key, part in parts.items())
+    return target if same else replace(target, **parts)
+
+
+def _rows(results: Iterable[Result]) -> Rows:
+    return {(result.gpu, result.route): result for result in results}
+
+
+def _all_rows(tables: Iterable[Rows], target: Target) -> list[Row]:
+    """Every row; GPUs that the target doesn't name in the order of their architectures."""
+    found = list(dict.fromkeys(row for table in tables for row in table))
+    if not target.gpus:
+        found.sort(key=lambda row: -1 if row[0] is None else row[0].arch.number)
+    return found
+
+
+def _all_of(results: Sequence[Result]) -> Result:
+    """The fold over versions that all have to work: the worst, with what is found on any."""
+    decides = max(results, key=lambda result: result.verdict)
+    return _with(decides, results, decides.verdict, _united(results))
+
+
+def _one_of(target: Target, found: Sequence[tuple[Target, Rows]]) -> Rows:
+    """The fold over versions of which one is there, row by row."""
+    if len(found) == 1:
+        return found[0][1]
+    return {
+        row: _one_of_row(target, [(exact, rows.get(row)) for exact, rows in found])
+        for row in _all_rows([rows for _, rows in found], target)
+    }
+
+
+def _one_of_row(target: Target, found: Sequence[tuple[Target, Result | None]]) -> Result:
+    """One row: a version on which it is missing can't have that GPU, or has code for another."""
+    results = [result for _, result in found if result is not None]
+    decides = max(results, key=lambda result: result.verdict)
+    verdict = one_of(result.verdict for result in results)
+    if verdict is Verdict.FAIL and len(results) < len(found):
+        verdict = Verdict.UNKNOWN
+    findings = _united(results)
+    if verdict is not decides.verdict or len({result.verdict for result in results}) > 1:
+        findings = [_undecided(finding, target, found) for finding in findings]
+    return _with(decides, results, verdict, findings)
+
+
+def _with(
+    decides: Result, results: Sequence[Result], verdict: Verdict, findings: Iterable[Finding]
+) -> Result:
+    halves = tuple(dict.fromkeys(half for result in results for half in result.not_judged))
+    ordered = sorted(findings, key=lambda each: (-each.verdict, -each.module_count, each.rule))
+    return replace(decides, verdict=verdict, findings=tuple(ordered), not_judged=halves)
+
+
+def _subject(finding: Finding) -> _Subject:
+    return finding.rule, finding.evidence
+
+
+def _united(results: Sequence[Result]) -> list[Finding]:
+    """What is found on any version: of each subject what is found where it is worst."""
+    worst_of: dict[_Subject, Result] = {}
+    for result in results:
+        for finding in result.findings:
+            known = worst_of.get(_subject(finding))
+            if known is None or _verdict(known, _subject(finding)) < finding.verdict:
+                worst_of[_subject(finding)] = result
+    decides = max(results, key=lambda result: result.verdict)
+    found = [
+        (result, finding)
+        for result in results
+        for finding in result.findings
+        if worst_of[_subject(finding)] is result
+    ]
+    # PTX that some driver refuses is not said to be compiled at load by another one.
+    return [
+        finding
+        for result, finding in found
+        if finding.verdict is not Verdict.JIT or result is decides
+    ]
+
+
+def _verdict(result: Result | None, subject: _Subject) -> Verdict:
+    """What a subject comes to on one version."""
+    findings = () if result is None else result.findings
+    return worst(finding.verdict for finding in findings if _subject(finding) == subject)
+
+
+def _undecided(
+    finding: Finding, target: Target, found: Sequence[tuple[Target, Result | None]]
+) -> Finding:
+    """A finding on which versions of one part differ: the digits that are missing are named."""
+    subject = _subject(finding)
+    verdicts = [(exact, _verdict(result, subject)) for exact, result in found]
+    if finding.verdict is Verdict.OK or len({verdict for _, verdict in verdicts}) == 1:
+        return finding
+    parts = [part for part in _PARTS if _depends_on(part, verdicts)]
+    # Beside it, other modules may fare worse by the same rule.
+    bad = next(exact for exact, result in found if result and finding in result.findings)
+    can_be = " and ".join(f"{_PARTS[part]} {_range(getattr(target, part))}" for part in parts)
+    there = " with ".join(str(getattr(bad, part).value) for part in parts)
+    outcome = "fail" if finding.verdict is Verdict.FAIL else f"be {finding.verdict}"
+    demand = (finding.headline or finding.message).partition(f"; {THE_TARGET_HAS} ")[0]
+    headline = f"{demand}; the target's {can_be}"
+    return replace(
+        finding,
+        verdict=Verdict.UNKNOWN,
+        level=LEVELS[Verdict.UNKNOWN],
+        message=f"{headline}, and {there} would {outcome}: give the full version",
+        headline=headline,
+    )
+
+
+def _depends_on(part: str, verdicts: Sequence[tuple[Target, Verdict]]) -> bool:
+    """Whether exact targets that differ in this part alone differ in the verdict."""
+    seen: dict[Target, set[Verdict]] = {}
+    for exact, verdict in verdicts:
+        seen.setdefault(replace(exact, **{part: None}), set()).add(verdict)
+    return any(len(each) > 1 for each in seen.values())
+
+
+def _range(known: VersionSet[Any]) -> str:
+    first, *_, last = known.values
+    between = "or" if len(known.values) == 2 else "to"
+    return f"{known.text} can be {first} {between} {last}"

@@ -1,0 +1,69 @@
+"""Processor time and progress of all trials of one run, whichever linkers and drivers are asked."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+from ltocompat.model.failure import Progress, reporter
+from ltocompat.model.limits import Limits
+
+_SHARES = 4
+
+
+class TrialRun:
+    """What is left to the children of all trials of a run, and who is told how far they are.
+
+    A request gets a quarter of the time at most, so that one that never ends leaves some to others.
+
+    Args:
+        cpu_seconds: CPU time of all children together; they may take a second more each.
+        progress: called with what is tried, bytes done and bytes in all.
+    """
+
+    def __init__(
+        self,
+        cpu_seconds: float = math.inf,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        self._left = cpu_seconds
+        self._reserved = 0
+        self._most = cpu_seconds / _SHARES
+        self.progress = progress
+
+    @classmethod
+    def of(cls, limits: Limits, progress: Callable[[Progress], None] | None = None) -> TrialRun:
+        """A run with these limits, which tells ``progress`` how far its trials are."""
+        return cls(limits.trial_cpu_seconds, reporter(progress))
+
+    def watch(self, what: str, total: int) -> Callable[[int], None] | None:
+        """Tells how many of ``total`` bytes were tried; None where nobody asks."""
+        return None if self.progress is None else functools.partial(self._report, what, total)
+
+    def _report(self, what: str, total: int, done: int) -> None:
+        if self.progress is not None:
+            self.progress(what, done, total)
+
+    def most(self, cpu_seconds: float) -> float:
+        """What a request gets as long as enough is left; ``cpu_seconds`` is its own limit."""
+        return min(cpu_seconds, self._most)
+
+    def reserve(self, cpu_seconds: float) -> float | None:
+        """The time for a child's next requests; None: nothing is left, unless others leave some."""
+        if self._left <= 0:
+            return None
+        share = min(self.most(cpu_seconds), self._left)
+        self._left -= share
+        self._reserved += 1
+        return share
+
+    @property
+    def used_up(self) -> bool:
+        """Whether nothing is left, and no child has something to give back."""
+        return self._left <= 0 and not self._reserved
+
+    def give_back(self, share: float, used: float) -> None:
+        """Book what was used of a reserved share."""
+        self._left += share - used
+        self._reserved -= 1

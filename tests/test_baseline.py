@@ -1,0 +1,318 @@
+"""What a baseline forgives of the next release, on files of real compilers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from packages_made import wheel
+from report_values import valid_json
+from samples import FOLDER
+from verdict_values import finding, result
+
+from ltocompat.cli import run
+from ltocompat.commands.policy.baseline import Baseline
+from ltocompat.commands.policy.fingerprint import key_of
+from ltocompat.model.target import ANY_TARGET
+from ltocompat.model.verdict import Verdict
+from ltocompat.targets import parse
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+Captured = pytest.CaptureFixture[str]
+PTX_12 = "ptx/nvrtc-12.4-compute_80.ptx"  # ISA 8.4: driver 550
+PTX_13 = "ptx/nvrtc-13.0-compute_80.ptx"  # ISA 9.0: driver 580
+SM_80, SM_90, SM_70 = (f"cubin/nvrtc-12.9-sm_{number}.cubin" for number in (80, 90, 70))
+KNOWN = ("--baseline", "known.json")
+
+
+def build(version: str, members: dict[str, str], name: str = "libx", *requires: str) -> str:
+    """A wheel of samples, by the names of its members."""
+    files = {member: (FOLDER / path).read_bytes() for member, path in members.items()}
+    return str(wheel(Path(), files, requires, name=name, version=version))
+
+
+def policy(*lines: str, driver: str = "535", gpu: str = '"h100"', name: str = "prod") -> None:
+    text = f'[targets.{name}]\ndriver = "{driver}"\ngpu = [{gpu}]\n[audit]\n'
+    Path("ltocompat.toml").write_text(text + "\n".join(lines), "utf-8")
+
+
+def write(path: str) -> None:
+    assert run(["audit", path, "--write-baseline", "known.json", "-q"]) == 0
+    assert run(["audit", path, *KNOWN, "-q"]) == 0
+
+
+def growth(path: str, capsys: Captured) -> str:
+    """What is said of a release that fails: the first line of the report."""
+    capsys.readouterr()
+    assert run(["audit", path, *KNOWN]) == 1
+    return capsys.readouterr().out.partition("\n")[0]
+
+
+def test_a_release_that_fails_on_more_gpus_is_new_there(capsys: Captured) -> None:
+    policy(driver="580", gpu='"b200", "h100", "a100"')
+    write(build("1.0", {"k/a.cubin": SM_80, "k/b.cubin": SM_90}))
+    line = growth(build("1.1", {"k/a.cubin": SM_70}), capsys)
+    assert "SASS-06" in line
+    assert "(known on b200; new on h100, a100)" in line
+    assert "on prod (h100" in line
+
+
+def test_a_gpu_that_the_target_gets_is_new(capsys: Captured) -> None:
+    policy()
+    path = build("1.0", {"k/a.ptx": PTX_13})
+    write(path)
+    policy(gpu='"H100", "a100"')
+    assert "(known on h100; new on a100)" in growth(path, capsys)
+
+
+def test_more_modules_and_a_newer_version_are_new(capsys: Captured) -> None:
+    policy()
+    write(build("1.0", {"k/a.ptx": PTX_12}))
+    line = growth(build("1.1", {"k/a.ptx": PTX_13}), capsys)
+    older, newer = "driver 550.54.14", "driver 580.65.06"
+    assert f"(more on h100: fail of 1 module asking for {newer}, after " in line
+    assert f"fail of 1 module asking for {older})" in line
+    write(build("2.0", {"k/a.ptx": PTX_13}))
+    assert run(["audit", build("2.1", {"k/a.ptx": PTX_12}), *KNOWN, "-q"]) == 0
+    write(build("3.0", {"k/libx.so.1": PTX_13}))
+    growth(build("3.1", {"k/libx.so.1": PTX_13, "k/libx.so.2": PTX_13}), capsys)
+    assert run(["audit", build("3.2", {"k/libx.so.7": PTX_13}), *KNOWN, "-q"]) == 0
+
+
+def test_a_file_of_the_same_name_in_another_package_is_another() -> None:
+    policy()
+    write(build("1.0", {"k/a.ptx": PTX_13}))
+    assert run(["audit", build("1.0", {"k/a.ptx": PTX_13}, "other"), *KNOWN, "-q"]) == 1
+    assert run(["audit", build("1.0", {"k/b.ptx": PTX_13}), *KNOWN, "-q"]) == 1
+
+
+def test_a_target_that_is_renamed_is_the_same_and_one_with_other_keys_is_not() -> None:
+    policy()
+    path = build("1.0", {"k/a.ptx": PTX_13})
+    write(path)
+    policy(driver=" R535 ", name="oldest")
+    assert run(["audit", path, *KNOWN, "-q"]) == 0
+    policy(driver="550")
+    assert run(["audit", path, *KNOWN, "-q"]) == 1
+
+
+def test_subjects_of_one_rule_are_known_one_by_one(capsys: Captured) -> None:
+    """Metadata of one package, and the releases that it may ask for."""
+    ltoir = {"k/a.ltoir": "ltoir/nvrtc-13.2-lto_80.ltoir"}
+    words = ("--fail-on", "unknown")
+    path = build("1.0", ltoir, "libx", "nvidia-nvjitlink>=13.0,<14")
+    assert run(["audit", path, *words]) == 1
+    assert run(["audit", path, "--write-baseline", "known.json", *words, "-q"]) == 0
+    newer = {"k/a.ltoir": "ltoir/nvrtc-13.5-lto_80.ltoir"}
+    path = build("1.1", newer, "libx", "nvidia-nvjitlink>=13.0,<14")
+    capsys.readouterr()
+    assert run(["audit", path, *KNOWN, *words]) == 1
+    said = "(more: unknown asking for nvJitLink 13.5, after unknown asking for nvJitLink 13.2)"
+    assert said in capsys.readouterr().out
+    path = build("1.2", ltoir, "libx", "nvidia-nvjitlink>=13.1,<14")
+    assert run(["audit", path, *KNOWN, *words, "-q"]) == 0
+
+
+def test_a_loose_file_is_one_from_wherever_it_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy()
+    for name in ("build", "other"):
+        Path(name).mkdir()
+        shutil.copy(FOLDER / PTX_13, f"{name}/x.ptx")
+    write("build/x.ptx")
+    assert run(["audit", str(folder / "build" / "x.ptx"), *KNOWN, "-q"]) == 0
+    assert run(["audit", "other/x.ptx", *KNOWN, "-q"]) == 1
+    assert run(["audit", "build/x.ptx", "other/x.ptx", *KNOWN, "-q"]) == 1
+    monkeypatch.chdir(folder / "build")
+    assert run(["audit", "x.ptx", "--baseline", "../known.json", "-q"]) == 0
+    monkeypatch.chdir("/")
+    path, config = str(folder / "build" / "x.ptx"), str(folder / "ltocompat.toml")
+    words = ["--config", config, "--baseline", str(folder / "known.json"), "-q"]
+    assert run(["audit", path, *words]) == 0
+
+
+def test_a_half_that_the_target_leaves_open_is_known_by_itself() -> None:
+    Path("ltocompat.toml").write_text('[targets.prod]\ndriver = "580"\ngpu = "h100"\n', "utf-8")
+    members = {"k/a.ltoir": "ltoir/nvrtc-13.2-lto_80.ltoir", "k/b.cubin": SM_90}
+    path = build("1.0", members)
+    assert run(["audit", path, "-q"]) == 3
+    write(path)
+    Path("ltocompat.toml").write_text('[targets.prod]\nnvjitlink = "13.3"\n', "utf-8")
+    assert run(["audit", path, *KNOWN, "-q"]) == 3
+
+
+OLDER = """{"schema": "ltocompat/baseline/v1", "findings": [
+  {"rule": "NJL-06", "distribution": "libp", "member": "", "kind": "LTO-IR", "arch": "", \
+"target": "any target", "verdict": "unknown", "message": "nvidia-nvjitlink may be 13.0, but LTO-IR \
+made by 13.5 is inside, so that it has to be 13.5 or newer", \
+"fingerprint": "b229455ec81540b05d2ed74de6158b1f"},
+  {"rule": "PTX-01", "distribution": "libp", "member": "k/b.ptx", "kind": "PTX", "arch": "", \
+"target": "prod", "verdict": "unknown", "message": "PTX 9.0 needs driver >= 580 (CUDA 13.0); the \
+target has 535.54.03: the driver refuses it with error 222 (the provided PTX was compiled with an \
+unsupported toolchain)", "fingerprint": "d39d5c94a53bbb652d2b958139d22f9e"}
+]}
+"""
+"""As the last version wrote it that knew no extents."""
+
+
+def test_a_baseline_of_the_older_form_forgives_what_it_says_and_is_to_be_written_anew(
+    capsys: Captured,
+) -> None:
+    Path("known.json").write_text(OLDER, "utf-8")
+    members = {"k/a.ltoir": "ltoir/nvrtc-13.5-lto_80.ltoir"}
+    path = build("1.0", members, "libp", "nvidia-nvjitlink>=13.0")
+    assert run(["audit", path, "-q"]) == 3
+    assert run(["audit", path, *KNOWN, "-q"]) == 0
+    note = "known.json is a baseline of an older form, which names no GPU, no number of modules"
+    message = capsys.readouterr().err
+    assert note in message
+    assert "write it anew with: ltocompat audit --write-baseline known.json\n" in message
+    narrower = build("1.1", members, "libp", "nvidia-nvjitlink>=13.1")
+    assert run(["audit", narrower, *KNOWN, "-q"]) == 3
+    policy()
+    ptx = build("1.2", {"k/b.ptx": PTX_13}, "libp")
+    assert run(["audit", ptx, *KNOWN, "-q"]) == 1
+    write(ptx)
+    assert json.loads(Path("known.json").read_text("utf-8"))["schema"] == "ltocompat/baseline/v2"
+    assert "older form" not in capsys.readouterr().err.rpartition("written to")[2]
+
+
+def test_the_older_form_says_nothing_of_a_target() -> None:
+    """What its keys were is not known, nor which of its GPUs were concerned."""
+    (prod,) = parse(["name=prod,driver=535"])
+    whole = finding(Verdict.FAIL, "no", 0, rule="NJL-01", example=None)
+    older = {("NJL-01", "libx", "", name, "no"): Verdict.FAIL for name in ("prod", "any target")}
+    for target, known in ((prod, False), (ANY_TARGET, True)):
+        of_wheel = result(Verdict.FAIL, target, path="libx-1.0-py3-none-any.whl")
+        key = key_of(of_wheel, whole)
+        assert (
+            Baseline("known.json", older=older).knew_in_older_form(of_wheel, key, [whole]) is known
+        )
+        counted = replace(whole, module_count=1)
+        assert not Baseline("x", older=older).knew_in_older_form(of_wheel, key, [counted])
+
+
+@pytest.mark.parametrize("schema", ["v1", "v2"])
+@pytest.mark.parametrize(
+    "rows",
+    ["null", "3", "[3]", "[{}]", '[{"rule": 3}]', '[{"extent": {"h100": [{"modules": -1}]}}]'],
+)
+def test_a_baseline_that_is_damaged_is_told(schema: str, rows: str, capsys: Captured) -> None:
+    text = f'{{"schema": "ltocompat/baseline/{schema}", "findings": {rows}}}'
+    Path("known.json").write_text(text, "utf-8")
+    assert run(["audit", str(FOLDER / SM_90), *KNOWN]) == 2
+    assert "write it anew with: ltocompat audit --write-baseline known.json" in (
+        capsys.readouterr().err
+    )
+
+
+def allow(path: str, verdict: str, *more: str, rule: str = "PTX-01", reason: str = "r") -> str:
+    keys = {"rule": rule, "path": path, "verdict": verdict, "reason": reason}
+    lines = [f'{key} = "{value}"' for key, value in keys.items()]
+    return "\n".join(["[[audit.allow]]", *lines, *more])
+
+
+def test_what_is_allowed_for_good_says_why(capsys: Captured) -> None:
+    policy(allow("a.ptx", "fail", reason="nobody has it"))
+    path = build("1.0", {"k/a.ptx": PTX_13})
+    assert run(["audit", path]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("audit passed: policy ltocompat.toml; not counted: 1 allowed\n")
+    assert "fail (allowed)" in out
+    assert "allowed (nobody has it): fail PTX-01 on prod: " in out
+    assert run(["audit", path, "--format", "json"]) == 0
+    value = valid_json(capsys.readouterr().out)
+    found = [each for shown in value["results"] for each in shown["findings"] if each["allow"]]
+    (each,) = found
+    assert (each["standing"], each["ignore"], each["allow"]["path"]) == ("allowed", None, "a.ptx")
+    assert value["summary"]["findings"]["allowed"] == 1
+    write(path)  # an exception hands nothing over to a baseline
+    assert json.loads(Path("known.json").read_text("utf-8"))["findings"] == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        ([allow("*.ptx", "fail")], 0),
+        ([allow("*.ptx", "unknown")], 1),
+        ([allow("*.ptx", "fail"), allow("k/a.ptx", "unknown")], 1),
+        ([allow("k/a.ptx", "unknown"), allow("*.ptx", "fail")], 1),
+        ([allow("*.ptx", "unknown"), allow("k/a.ptx", "fail")], 0),
+        ([allow("libx::k/a.ptx", "fail")], 0),
+        ([allow("liby::k/a.ptx", "fail")], 1),
+        ([allow("*", "fail", 'gpu = "H100"')], 0),
+        ([allow("*", "fail", 'gpu = ["a100"]')], 1),
+        ([allow("*", "fail", "gpu = []")], 1),
+        ([allow("*", "fail"), allow("*", "unknown", 'gpu = "h100"')], 1),
+        ([allow("*", "fail", "modules = 1")], 0),
+        ([allow("*", "fail", "modules = 0")], 1),
+        ([allow("*", "fail", 'asks = ["driver 580.65.06"]')], 0),
+        ([allow("*", "fail", 'asks = ["driver 581"]')], 0),
+        ([allow("*", "fail", 'asks = ["driver 550.54.14"]')], 1),
+        ([allow("*", "fail", 'about = "PTX"')], 0),
+        ([allow("*", "fail", 'about = "SASS*"')], 1),
+        ([allow("*", "fail", 'target = "prod"')], 0),
+        ([allow("*", "fail"), allow("*", "jit", 'target = "prod"')], 1),
+    ],
+)
+def test_the_narrower_of_two_exceptions_decides_and_forgives_no_more_than_it_says(
+    lines: list[str], code: int, capsys: Captured
+) -> None:
+    policy(*lines)
+    assert run(["audit", build("1.0", {"k/a.ptx": PTX_13})]) == code
+    out = capsys.readouterr().out
+    assert ("exceptions" in out) is (len(lines) > 1 or bool(code))
+
+
+def test_an_exception_that_forgives_less_is_named_where_the_remedy_is(capsys: Captured) -> None:
+    policy(allow("a.ptx", "unknown"))
+    assert run(["audit", build("1.0", {"k/a.ptx": PTX_13}), "--format", "json"]) == 1
+    (shown,) = valid_json(capsys.readouterr().out)["results"]
+    remedy = shown["findings"][0]["remedy"]
+    assert remedy.endswith("; audit.allow[0] (PTX-01 in a.ptx) forgives unknown at most")
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('rule = "PTX-01"\nreason = "x"\nverdict = "fail"', "audit.allow[0] has no path"),
+        ('rule = "PTX-01"\nreason = "x"\npath = "x"', "audit.allow[0] has no verdict"),
+        ('rule = "PTX-01"\nverdict = "fail"\npath = "x"', "audit.allow[0] has no reason"),
+        ("expires = 2099-01-01", "audit.allow[0] has no key 'expires'"),
+        (
+            'rule = "PTX-01"\nreason = "x"\npath = "x"\nverdict = "ok"',
+            "audit.allow[0].verdict is 'ok'; write verdict = ",
+        ),
+        (
+            'rule = "PTX-01"\nreason = "x"\npath = "x"\nverdict = "fail"\ngpu = "h1"',
+            "audit.allow[0].gpu: ",
+        ),
+        (
+            'rule = "PTX-01"\nreason = "x"\npath = "x"\nverdict = "fail"\nmodules = -1',
+            "audit.allow[0].modules is -1; write modules = 3",
+        ),
+    ],
+)
+def test_a_mistake_in_what_is_allowed_is_told(table: str, said: str, capsys: Captured) -> None:
+    policy(f"[[audit.allow]]\n{table}")
+    assert run(["audit", str(FOLDER / SM_90)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_init_writes_tables_for_just_what_there_is(capsys: Captured) -> None:
+    """An unknown of one file is no fail of another, nor of two packages."""
+    path = build("1.0", {"k/a.ltoir": "ltoir/nvrtc-13.2-lto_80.ltoir"}, "libp", "nvidia-nvjitlink")
+    other = build("1.0", {"k/a.cubin": SM_90}, "libq")
+    assert run(["init", path, other]) == 0
+    text = Path("ltocompat.toml").read_text("utf-8")
+    for line in ('path = "libp"', 'verdict = "unknown"', 'target = "any target"', "modules = 0"):
+        assert line in text
+    assert run(["audit", path, other, "-q"]) == 0
+    capsys.readouterr()
+    moved = build("1.0", {"k/a.ltoir": "ltoir/nvrtc-13.2-lto_80.ltoir"}, "libr", "nvidia-nvjitlink")
+    assert run(["audit", moved, "-q"]) != 0

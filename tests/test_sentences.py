@@ -1,0 +1,205 @@
+"""Sentences as users read them: in every format, of every rule, on any target."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from functools import cache
+
+import pytest
+from generated_artifacts import stored_images
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from report_values import written
+from samples import FOLDER
+from test_rules_constraints import BOUNDED, UNBOUNDED
+from verdict_values import H100, ONE, finding, result
+
+import ltocompat
+from ltocompat.facts import nvjitlink_minors
+from ltocompat.model.arch import Release
+from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.target import Target
+from ltocompat.model.verdict import Finding, Result, Route, Verdict
+from ltocompat.report import FINDING_FORMATS, Options
+from ltocompat.report.grouped_findings import headline_of
+from ltocompat.report.verbs.check import REPORT
+from ltocompat.rules import constraints
+from ltocompat.rules.catalogue import RULES, requirements_of
+from ltocompat.rules.engine.evaluate import evaluate
+from ltocompat.rules.engine.fold_versions import combinations
+from ltocompat.rules.engine.judge_module import finding_of
+from ltocompat.rules.rule import CompatUse, Component, Constraint, Requirement, Subject
+from ltocompat.targets import parse
+
+GPUS = "gpu=h100+b300+t4+rtx4090"
+# A version, a part of one, a range and a set, for each key and for the pairs that are judged.
+WORDS = [
+    *(f"driver={version}" for version in ("470.57.02", "550", "535+580", ">=525", "650")),
+    *(f"compat={package}" for package in ("12.4", "12", "12.2+12.8", "99.1")),
+    *(
+        f"driver={version},compat={package}"
+        for version in ("535.54.03", "550", "535+580", ">=525")
+        for package in ("12.4", "12", "12.2+12.8")
+    ),
+    "driver=580.65.06,system=windows,compat=12.4",
+    "driver=580.65.06,system=wsl2,compat=12.4",
+    *(f"nvjitlink={version}" for version in ("12", "12.4", ">=12.4,<13", "13.9")),
+    *(f"driver=580,nvlink={version}" for version in ("12", "13.0")),
+    *(f"nvrtc={version}" for version in ("12", "11.2")),
+]
+REPRESENTED = re.compile(r"\b[A-Z]\w*\(\w+=|<[A-Z]\w*\.\w+: |object at 0x")
+# Two dots stand behind a blank where names are left out, and before a word in a path.
+TWO_STOPS = re.compile(r"[^.\s/]\.\.(?![.\w/])|[^.]\.;")
+
+
+@cache
+def targets() -> tuple[Target, ...]:
+    found: list[Target] = []
+    for words in WORDS:
+        try:
+            found += parse([f"{words},{GPUS}"])
+        except ltocompat.UsageError:
+            continue
+    return tuple(found)
+
+
+def wrong(text: str) -> list[str]:
+    return [match[0] for rule in (REPRESENTED, TWO_STOPS) for match in rule.finditer(text)]
+
+
+def texts_of(value: object) -> list[str]:
+    """All texts in JSON."""
+    if isinstance(value, dict):
+        return [text for inner in value.values() for text in texts_of(inner)]
+    if isinstance(value, list):
+        return [text for inner in value for text in texts_of(inner)]
+    return [value] if isinstance(value, str) else []
+
+
+def sentences_in(form: str, text: str) -> list[str]:
+    if form in {"json", "sarif", "gitlab"}:
+        return texts_of(json.loads(text))
+    if form == "jsonl":
+        return [each for line in text.splitlines() for each in texts_of(json.loads(line))]
+    return html.unescape(text).splitlines()
+
+
+def test_most_targets_can_be_asked() -> None:
+    assert len(targets()) > 25
+
+
+@pytest.mark.parametrize("form", FINDING_FORMATS)
+def test_no_format_doubles_the_stop_of_what_a_rule_says(form: str) -> None:
+    """Prose ends with a stop, a sentence of a finding with none, and users write either."""
+    findings: list[Finding] = []
+    for rule in RULES:
+        made = finding(Verdict.FAIL, f"{rule.title} of CUDA 12.", rule=rule.id, remedy=rule.remedy)
+        findings += [made, replace(made, message=rule.title, remedy=f"{rule.remedy}.")]
+    record = result(Verdict.FAIL, ONE, H100, findings=tuple(findings))
+    lines = sentences_in(form, written(form, REPORT, [ONE, record], Options(why=True, notes=True)))
+    assert not [(line[:300], wrong(line)) for line in lines if wrong(line)]
+
+
+@cache
+def checked() -> tuple[Result, ...]:
+    names = [
+        "fatbin/nvfatbin-13.5-mixed-makers.fatbin",
+        "fatbin/nvcc-13.5-tile.fatbin",
+        "fatbin/nvcc-13.2-none.fatbin",
+        "objects/libsaxpy.so",
+        "objects/nvcc-13.5-rdc-axpy.o",
+    ]
+    records = ltocompat.check([FOLDER / name for name in names], targets())
+    return tuple(record for record in records if isinstance(record, Result))
+
+
+@pytest.mark.parametrize("form", FINDING_FORMATS)
+def test_every_format_writes_words_on_every_target(form: str) -> None:
+    text = written(form, REPORT, [*targets(), *checked()], Options(why=True, notes=True))
+    lines = sentences_in(form, text)
+    assert not [(line[:300], wrong(line)) for line in lines if wrong(line)]
+
+
+def assert_is_sentence(found: Finding, subject: str) -> None:
+    headline = headline_of(found)
+    for text in (found.message, headline, found.remedy):
+        assert not wrong(text), text
+        assert not text.endswith((":", ",", ";", ".")), text
+    assert headline.removesuffix(":") != subject
+    assert len(headline.split()) > 2
+
+
+OTHERS: list[tuple[Component, Constraint]] = [
+    (Component.COMPAT, constraints.CompatNewerThanKernel()),
+    (Component.COMPAT, constraints.CompatOnLinux()),
+    (Component.COMPAT, constraints.CompatOnSupportedGpu()),
+    (Component.COMPAT, constraints.CompatPairProvided()),
+    (Component.DRIVER, constraints.DriverOfWriter(Release(13, 5))),
+    (Component.KERNEL, constraints.KernelStillServes(75)),
+    (Component.NVRTC, constraints.NvrtcOfMinor(Release(12, 4))),
+]
+EVERY = OTHERS + [
+    (component, constraint)
+    for constraint in (*BOUNDED, *(each for each, _ in UNBOUNDED))
+    for component in constraint.components
+]
+linkers = st.sampled_from(nvjitlink_minors())
+
+
+def exact(number: int) -> Target:
+    """A target with one version of each part."""
+    found = [each for target in targets() for row in combinations(target) for each in row]
+    return found[number % len(found)]
+
+
+@given(
+    st.sampled_from(EVERY),
+    st.integers(0, 999),
+    st.integers(0, 3),
+    linkers,
+    st.sampled_from(["short", "it fails " + "again and again, " * 20 + "and ends (error 222)"]),
+)
+def test_no_constraint_speaks_in_code(
+    asked: tuple[Component, Constraint], number: int, gpu: int, linker: Release, consequence: str
+) -> None:
+    component, constraint = asked
+    target = exact(number)
+    subject = "a subject of some words"
+    requirement = Requirement(
+        component, constraint, "PTX-01", subject, consequence, "mend it", "its bytes"
+    )
+    ruling = evaluate(requirement, target, target.gpus[gpu], linker)
+    if ruling.message:
+        assert_is_sentence(finding_of(ruling), subject)
+
+
+@given(stored_images(), st.integers(0, 999), st.integers(0, 3), linkers)
+def test_no_requirement_of_an_image_speaks_in_code(
+    drawn: ImageSignature, number: int, gpu: int, linker: Release
+) -> None:
+    target = exact(number)
+    where = target.gpus[gpu]
+    signature = ModuleSignature((drawn,), registered=None)
+    for route in Route:
+        subject = Subject(signature, route, where, (drawn,))
+        for requirement in requirements_of(subject):
+            ruling = evaluate(requirement, target, where, linker)
+            if ruling.message:
+                assert_is_sentence(finding_of(ruling), requirement.subject)
+
+
+def test_a_pair_of_compat_and_driver_reads_as_words() -> None:
+    cubin = FOLDER / "cubin" / "nvrtc-12.4-sm_90.cubin"
+    (found,) = ltocompat.check(cubin, "driver=525.60.13|550.54.14,compat=12.4,gpu=h100")
+    (shadows,) = [each for each in found.findings if each.rule == "CMP-03"]
+    assert shadows.verdict is Verdict.UNKNOWN
+    assert shadows.message.endswith(
+        "; the target's driver 525.60.13|550.54.14 can be 525.60.13 or 550.54.14, and 550.54.14 "
+        "would fail: give the full version"
+    )
+    assert str(CompatUse(Release(12, 4), None, H100, "linux")) == (
+        "cuda-compat 12.4 over an unknown driver"
+    )
