@@ -20,6 +20,7 @@ from verdict_values import required
 
 from ltocompat.commands.explain import explain
 from ltocompat.commands.policy.reading import read_policy
+from ltocompat.files.archives.promised import broken_promise
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload
 from ltocompat.files.images import cubin_symbols, ptx, ptx_symbols
@@ -137,6 +138,12 @@ def gzip_with_zeros_behind(_: Path) -> Reading:
 @attack
 def gzip_of_empty_members(_: Path) -> Reading:
     return inspected(view(gzip.compress(b"x"), gzip.compress(b"")))
+
+
+@attack
+def name_of_a_tar_over_empty_members(_: Path) -> Reading:
+    data = view(gzip.compress(b"x"), gzip.compress(b""))
+    return lambda limits: broken_promise("x.tar.gz", data, Budget(limits), typed=True)
 
 
 @attack

@@ -49,6 +49,7 @@ LITTLE = {
     "scan.slices.worth_it": "asks for a size",
     "scan.sources.opened_address": "copied within Limits.spool_bytes",
     "scan.sources.opened_file": "copied within Limits.spool_bytes",
+    "scan.walk.of_each_file": "hands each file to a reader",
     "scan.walk.spooled": "copied within Limits.spool_bytes",
     "targets.machine.ldcache.parse_cache": "100,000 entries",
     "scan.describe.image_bytes": "a payload, decoded",

@@ -37,7 +37,6 @@ _BATCH_BYTES = 8 * MIB
 # One batch is worked at, and one may wait.
 _BATCHES_AT_ONCE = 2
 _ENDED = {"died": 0, "step": protocol.AT_REST, "input": 0, "printed": ""}
-_NO_TIME = {**_ENDED, "died": -signal.SIGXCPU}
 _WATCH_SECONDS = 0.5
 # Seconds: for as long one child serves what only adds, since a start takes as long as 300 inputs.
 _WORTH_ANOTHER_CHILD = 2.0
@@ -475,7 +474,8 @@ class _Run(Generic[RequestT, AnswerT]):
         for queue in (self._suspects, self._queue):
             while queue:
                 task = queue.popleft()
-                task.answer = self._pool.judge(task.request, Report(_NO_TIME))
+                late = Report({**_ENDED, "died": -signal.SIGXCPU})
+                task.answer = self._pool.judge(task.request, late)
 
     def _listen(self, *, wait: bool) -> None:
         """Exchange with the children what is there to exchange."""

@@ -141,7 +141,12 @@ def test_lines_to_paste_pass_together(summary: ArtifactSummary, start: int) -> N
         for service in with_floors(answer)
         if service.number not in others and not service.hardly
     ]
-    assert plain, answer.lines  # what is pasted does for some GPU as it stands
+    by_all_routes = [
+        service
+        for service in with_floors(answer)
+        if all(floor.verdict < Verdict.FAIL for floor in service.routes)
+    ]
+    assert plain or not by_all_routes, answer.lines  # does for some GPU as it stands
     for service in plain[start % len(plain) :: STEP]:
         found = judged(summary, *words, number=service.number)
         assert not failing(found, service), (words, service)
