@@ -177,7 +177,8 @@ class _Handler(BaseHTTPRequestHandler):
         if name != wanted:
             self._send(200, _metadata(paths[0]), {})
             return
-        self.index.met[name] += 1
+        with self.index.lock:
+            self.index.met[name] += 1
         if self.index.asked is not None:
             self.index.asked(name, self.client_address[1])
         self._with_fault(name, paths[0], self.index.faults.get(name, ""))

@@ -108,11 +108,15 @@ def workers_of(process: psutil.Process) -> list[psutil.Process]:
 
 def worker_at(port: int) -> psutil.Process:
     """The worker whose end of a connection has this port."""
-    return next(
-        worker
-        for worker in workers_of(psutil.Process())
-        if any(each.laddr.port == port for each in worker.net_connections() if each.laddr)
-    )
+    return next(worker for worker in workers_of(psutil.Process()) if port in _ports(worker))
+
+
+def _ports(worker: psutil.Process) -> set[int]:
+    """The ports of a worker's connections; none once another thread killed it."""
+    try:
+        return {each.laddr.port for each in worker.net_connections() if each.laddr}
+    except psutil.Error:
+        return set()
 
 
 @pytest.mark.slow
