@@ -20,7 +20,7 @@ from ltocompat.cli import run
 pytestmark = [pytest.mark.wild, pytest.mark.usefixtures("folder")]
 
 Captured = pytest.CaptureFixture[str]
-TAGS = tuple(f"--platform=manylinux{name}_x86_64" for name in ("2014", "_2_24", "_2_28"))
+TAGS = tuple(f"--platform=manylinux{name}_x86_64" for name in ("2014", "_2_24", "_2_27", "_2_28"))
 POLICY = """
 [targets.prod]
 driver = "535"
@@ -40,6 +40,21 @@ PAIRS = {
     ("bitsandbytes==0.44.1", "bitsandbytes==0.46.0"): ({"DRV-03", "PKG-01"}, set()),
     # SASS for sm_100 is new in it, which the driver is too old for, as for the PTX picked before.
     ("cupy-cuda12x==13.3.0", "cupy-cuda12x==14.0.0"): (set(), {"DRV-03"}),
+    ("nvidia-curand-cu12==10.3.5.147", "nvidia-curand-cu12==10.3.10.19"): (set(), {"DRV-03"}),
+    ("nvidia-nvjpeg-cu12==12.3.1.117", "nvidia-nvjpeg-cu12==12.4.0.76"): (set(), {"DRV-03"}),
+    # Modules are new that fail as those before: 1,523 in libcufft, of which 1,141 are linked,
+    # one in libnppist, 12 in libcusolver and one in libcusolverMg, and 15 in libnccl.
+    ("nvidia-cufft-cu12==11.2.3.18", "nvidia-cufft-cu12==11.3.3.83"): (
+        {"DRV-03", "FB-02", "LTO-01", "LTO-15"},
+        {"NJL-06"},
+    ),
+    ("nvidia-npp-cu12==12.2.5.30", "nvidia-npp-cu12==12.4.1.87"): ({"DRV-03"}, {"DRV-03"}),
+    ("nvidia-cusolver-cu12==11.6.1.9", "nvidia-cusolver-cu12==11.7.3.90"): ({"DRV-03"}, set()),
+    ("nvidia-nccl-cu12==2.21.5", "nvidia-nccl-cu12==2.27.5"): ({"DRV-03"}, set()),
+    # SASS for sm_60 and sm_90 is gone, and PTX was never in it.
+    ("faiss-gpu-cu12==1.9.0", "faiss-gpu-cu12==1.12.0"): ({"SASS-06"}, set()),
+    # SASS for sm_70 and PTX for compute_60 are gone, and flash_attn_3 with PTX 8.7 is new.
+    ("xformers==0.0.29", "xformers==0.0.32.post2"): ({"SASS-06", "PTX-01", "DRV-03"}, set()),
 }
 
 
