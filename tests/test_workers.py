@@ -44,9 +44,12 @@ def test_answers_come_in_order(number: int, order: list[int] | None) -> None:
     assert list(found) == [bytes([item]) * 100_000 for item in NUMBERS]
 
 
-def test_no_worker_has_two_tasks_while_another_has_none() -> None:
-    def work(_: int) -> int:
-        time.sleep(0.2)
+def test_no_worker_has_two_tasks_while_another_has_none(tmp_path: Path) -> None:
+    def work(item: int) -> int:
+        (tmp_path / str(item)).touch()
+        deadline = time.monotonic() + 60
+        while len(os.listdir(tmp_path)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)  # until all of them have begun
         return os.getpid()
 
     assert len(set(workers.in_order(work, [1, 2, 3], 3))) == 3

@@ -46,6 +46,7 @@ class Watch:
         self._before = ExitStack()
 
     def __enter__(self) -> Self:
+        gc.collect()  # what others left open is closed before warnings of it are seen
         self._before.enter_context(warnings.catch_warnings())
         warnings.simplefilter("always", ResourceWarning)  # they go to standard error, and are seen
         handler = signal.signal(signal.SIGVTALRM, _too_long)
