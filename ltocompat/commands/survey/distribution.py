@@ -54,7 +54,7 @@ class Measures(Struct, frozen=True, kw_only=True):
     """What the task of a distribution cost.
 
     Attributes:
-        ended: when it ended.
+        surveyed: when it ended.
         seconds: wall-clock time.
         cpu_seconds: processor time.
         peak_memory: largest resident memory of the process so far, bytes; 0 where not known.
@@ -63,7 +63,7 @@ class Measures(Struct, frozen=True, kw_only=True):
         looked_at: ``whole`` or ``members``; None where nothing was.
     """
 
-    ended: datetime
+    surveyed: datetime
     seconds: float
     cpu_seconds: float
     peak_memory: int = 0

@@ -196,7 +196,7 @@ def _encoded_rows(distribution: Distribution, options: TaskOptions) -> bytes:
 
 
 def _lost(distribution: Distribution, options: TaskOptions, reason: str) -> Surveyed:
-    measures = Measures(ended=datetime.now(UTC), seconds=0.0, cpu_seconds=0.0)
+    measures = Measures(surveyed=datetime.now(UTC), seconds=0.0, cpu_seconds=0.0)
     make = RowMaker(distribution, options.facts)
     return make.failed("worker", reason, measures, passing=True)
 

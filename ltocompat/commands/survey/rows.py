@@ -25,9 +25,10 @@ from ltocompat.commands.survey.tables import (
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
-from ltocompat.model.requirement import Required, RouteFloor, Service
+from ltocompat.model.projection import project
+from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.row import text_or_none
-from ltocompat.model.verdict import Finding, Result, Verdict
+from ltocompat.model.verdict import Result, Verdict
 from ltocompat.model.weight import Weight
 from ltocompat.packages.metadata import CoreMetadata
 
@@ -108,19 +109,9 @@ class RowMaker:
             limit: name of the limit that was hit.
             sha256: of its file, where it was found; None: what its source says.
         """
-        distribution = self._distribution
-        sha256 = sha256 or distribution.sha256
-        error = ErrorRow(
-            sha256=sha256,
-            facts=self._facts,
-            source=distribution.source,
-            filename=distribution.filename,
-            project=distribution.project,
-            step=step,
-            reason=reason,
-            passing=passing,
-            place=None,
-            limit=limit,
+        sha256 = sha256 or self._distribution.sha256
+        error = self._error(
+            None, sha256=sha256, step=step, reason=reason, passing=passing, limit=limit
         )
         row = self._row(sha256, measures, status="failed")
         return Surveyed(distributions=(row,), errors=(error,))
@@ -170,61 +161,29 @@ class RowMaker:
         self,
         sha256: str | None,
         measures: Measures,
-        *,
-        status: str,
         **found: Any,  # noqa: ANN401 - columns of any type
     ) -> DistributionRow:
-        distribution = self._distribution
-        values: dict[str, Any] = {
-            "filename": distribution.filename,
-            "source": distribution.source,
-            "index": distribution.index,
-            "project": distribution.project,
-            "version": distribution.version,
-            "tags": distribution.tags,
-            "platforms": distribution.platforms,
-            "requires_python": distribution.requires_python,
-            "requires_dist": (),
-            "extras": (),
-            "declared": (),
-            "upload_time": distribution.upload_time,
-            "yanked": distribution.yanked,
-            "yanked_reason": distribution.yanked_reason,
-            "size": distribution.size,
-            "looked_at": measures.looked_at,
-            "files": 0,
-            "modules": 0,
-            "images": 0,
-            "skipped": 0,
-            "sass": (),
-            "ptx": (),
-            "ltoir": (),
-            "device_code": 0,
-            "saved": 0,
-            "worst": None,
-            "bytes_fetched": measures.bytes_fetched,
-            "requests": measures.requests,
-            "seconds": measures.seconds,
-            "cpu_seconds": measures.cpu_seconds,
-            "peak_memory": measures.peak_memory,
-            "surveyed": measures.ended,
-        }
-        return DistributionRow(sha256=sha256, facts=self._facts, status=status, **(values | found))
+        given = structs.asdict(measures) | found
+        return project(
+            DistributionRow, self._distribution, sha256=sha256, facts=self._facts, **given
+        )
 
     def _skipped(self, answers: PackageAnswers) -> Iterator[ErrorRow]:
         for skipped in answers.skipped:
-            yield ErrorRow(
-                sha256=answers.sha256,
-                facts=self._facts,
-                source=self._distribution.source,
-                filename=self._distribution.filename,
-                project=self._distribution.project,
-                step="read",
-                reason=skipped.reason,
-                passing=False,
-                place=str(skipped.place),
-                limit=skipped.limit,
-            )
+            yield self._error(skipped, sha256=answers.sha256, step="read", passing=False)
+
+    def _error(self, failed: object, **found: object) -> ErrorRow:
+        """The row of what failed: what that has no attribute for is given."""
+        distribution = self._distribution
+        return project(
+            ErrorRow,
+            failed,
+            facts=self._facts,
+            source=distribution.source,
+            filename=distribution.filename,
+            project=distribution.project,
+            **found,
+        )
 
 
 _OF_SOURCE = (
@@ -252,113 +211,59 @@ class _RowsInside:
 
     def images(self, answers: PackageAnswers) -> Iterator[ImageRow]:
         for group in answers.groups:
-            traits = group.traits
-            yield ImageRow(
-                **self._common,
-                file=str(traits.file),
-                kind=str(traits.kind),
-                arch=text_or_none(traits.arch),
-                made_by=tuple(map(str, traits.made_by)),
-                releases=tuple(map(str, traits.releases)),
-                ptx_isa=traits.ptx_isa,
-                compression=str(traits.compression),
-                scrambled=traits.scrambled,
-                relocatable=traits.relocatable,
-                debug=traits.debug,
-                registered=traits.registered,
-                images=group.images,
-                stored=group.stored,
-                size=group.size,
-                example=str(group.example),
-            )
+            yield project(ImageRow, group, **self._common)
 
     def verdicts(self, answers: PackageAnswers) -> Iterator[VerdictRow]:
-        for result in answers.results:
-            if result.without_device_code:
-                continue
-            driver = result.target.driver
-            yield VerdictRow(
+        for result in _judged(answers):
+            driver, worse = result.target.driver, Verdict.JIT
+            rules = [finding.rule for finding in result.findings if finding.verdict > worse]
+            yield project(
+                VerdictRow,
+                result,
                 **self._common,
-                target=result.target.name,
                 driver=None if driver is None else driver.text,
-                gpu=text_or_none(result.gpu),
                 arch=None if result.gpu is None else str(result.gpu.arch),
-                route=text_or_none(result.route),
-                verdict=str(result.verdict),
-                modules_with_verdict=result.extent.modules,
-                modules_judged=result.extent.judged,
-                sass=result.coverage.sass,
-                ptx=result.coverage.ptx,
-                link=result.coverage.link,
-                none=result.coverage.none,
-                not_judged=result.not_judged,
-                rules=tuple(
-                    dict.fromkeys(
-                        finding.rule for finding in result.findings if finding.verdict > Verdict.JIT
-                    )
-                ),
+                rules=tuple(dict.fromkeys(rules)),
             )
 
     def findings(self, answers: PackageAnswers) -> Iterator[FindingRow]:
-        for result in answers.results:
-            if not result.without_device_code:
-                yield from (self._finding(result, finding) for finding in result.findings)
-
-    def _finding(self, result: Result, finding: Finding) -> FindingRow:
-        return FindingRow(
-            **self._common,
-            target=result.target.name,
-            gpu=text_or_none(result.gpu),
-            route=text_or_none(result.route),
-            rule=finding.rule,
-            verdict=str(finding.verdict),
-            level=str(finding.level),
-            headline=finding.headline,
-            message=finding.message,
-            remedy=finding.remedy,
-            evidence=finding.evidence,
-            modules=finding.module_count,
-            example=text_or_none(finding.example),
-        )
+        for result in _judged(answers):
+            for finding in result.findings:
+                yield project(
+                    FindingRow,
+                    finding,
+                    **self._common,
+                    target=result.target.name,
+                    gpu=text_or_none(result.gpu),
+                    route=text_or_none(result.route),
+                )
 
     def needs(self, answers: PackageAnswers) -> Iterator[NeedRow]:
         if answers.required.modules:
             yield from self._floors(answers.required)
         for asked in answers.required.asked:
-            yield self._need(
-                "requirement",
-                asked.component,
-                constraint=asked.constraint,
-                rule=asked.rule,
-                subject=asked.subject,
-                consequence=asked.consequence,
-                evidence=asked.evidence,
-                modules=asked.module_count,
-                example=str(asked.example),
-            )
+            yield self._need("requirement", asked, modules=asked.module_count)
         yield from self._libraries(answers)
 
     def _floors(self, required: Required) -> Iterator[NeedRow]:
         linker = required.nvjitlink
         if linker is not None:
-            yield self._need(
-                "floor", "nvJitLink", least=str(linker.possible), modules=required.modules
-            )
+            yield self._floor("nvJitLink", linker.possible, modules=required.modules)
         for service in required.services:
+            arch = service.name if service.name == NEXT else f"sm_{service.number}"
             for floor in service.routes:
-                yield from self._floors_on(service, floor)
+                common = {
+                    "arch": arch,
+                    "route": text_or_none(floor.route),
+                    "served_by": service.how,
+                    "modules": floor.coverage.served,
+                }
+                yield self._floor("driver", floor.driver, **common)
+                if floor.nvjitlink is not None:
+                    yield self._floor("nvJitLink", floor.nvjitlink, **common)
 
-    def _floors_on(self, service: Service, floor: RouteFloor) -> Iterator[NeedRow]:
-        arch = service.name if service.name == "next" else f"sm_{service.number}"
-        common = {
-            "arch": arch,
-            "route": text_or_none(floor.route),
-            "served_by": service.how,
-            "modules": floor.coverage.served,
-        }
-        yield self._need("floor", "driver", least=text_or_none(floor.driver), **common)
-        if floor.nvjitlink is not None:
-            yield self._need("floor", "nvJitLink", least=str(floor.nvjitlink), **common)
+    def _floor(self, component: str, least: object, **found: object) -> NeedRow:
+        return self._need("floor", None, component=component, least=text_or_none(least), **found)
 
     def _libraries(self, answers: PackageAnswers) -> Iterator[NeedRow]:
         met = set()
@@ -369,54 +274,32 @@ class _RowsInside:
                     met.add(key)
                     yield self._need(
                         "library",
-                        library.name,
+                        library,
+                        component=library.name,
                         subject=library.file,
                         least=library.version,
-                        how=library.how,
-                        evidence=library.evidence,
                         example=str(host.place),
                     )
 
-    def _need(self, what: str, component: str, **found: Any) -> NeedRow:  # noqa: ANN401
-        values: dict[str, Any] = dict.fromkeys(NeedRow.__struct_fields__)
-        values |= {"modules": 0, **self._common}
-        return NeedRow(**(values | {"what": what, "component": component} | found))
+    def _need(self, what: str, value: object, **found: object) -> NeedRow:
+        return project(NeedRow, value, what=what, **self._common, **found)
 
     def weight(self, weight: Weight) -> Iterator[WeightRow]:
         for arch in weight.archs:
-            yield self._weight(
-                "images",
-                kind=str(arch.kind),
-                arch=text_or_none(arch.arch),
-                images=arch.images,
-                stored=arch.stored,
-            )
-        yield self._weight("overhead", stored=weight.overhead)
+            yield self._weight("images", arch)
+        yield self._weight("overhead", None, stored=weight.overhead)
         for library in weight.libraries:
-            yield self._weight(
-                "library",
-                library=str(library.place),
-                machine=library.machine,
-                images=library.images,
-                stored=library.stored,
-                saved=library.saved,
-            )
+            yield self._weight("library", library, library=str(library.place))
         for saving in weight.savings:
-            yield self._weight(
-                "saving",
-                waste=str(saving.waste),
-                images=saving.images,
-                stored=saving.saved,
-                saved=saving.saved,
-                estimated=saving.estimated,
-                text=saving.what,
-                fix=saving.fix,
-            )
+            yield self._weight("saving", saving, stored=saving.saved, text=saving.what)
 
-    def _weight(self, what: str, **found: Any) -> WeightRow:  # noqa: ANN401
-        values: dict[str, Any] = dict.fromkeys(WeightRow.__struct_fields__)
-        values |= {"images": 0, "saved": 0, "estimated": False, **self._common}
-        return WeightRow(**(values | {"what": what} | found))
+    def _weight(self, what: str, value: object, **found: object) -> WeightRow:
+        return project(WeightRow, value, what=what, **self._common, **found)
+
+
+def _judged(answers: PackageAnswers) -> Iterator[Result]:
+    """The results on what there is device code for."""
+    return (result for result in answers.results if not result.without_device_code)
 
 
 def _about_gpus(classifiers: Iterable[str]) -> tuple[str, ...]:
@@ -446,5 +329,5 @@ def _archs(answers: PackageAnswers, kind: ImageKind) -> tuple[str, ...]:
 def _worst(answers: PackageAnswers) -> str | None:
     if _nothing_was_read(answers):
         return None
-    verdicts = [result.verdict for result in answers.results if not result.without_device_code]
+    verdicts = [result.verdict for result in _judged(answers)]
     return str(max(verdicts)) if verdicts else None

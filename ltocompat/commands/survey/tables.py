@@ -12,6 +12,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from ltocompat.model.projection import From
+
 SCHEMA_VERSION = 1
 """Counts up where a column changes its meaning or goes; a new column leaves it as it is."""
 
@@ -70,9 +72,9 @@ class DistributionRow(Row, frozen=True, kw_only=True):
     ]
     platforms: Annotated[tuple[str, ...], _is("Platforms: `manylinux_2_28_x86_64`, `win_amd64`.")]
     requires_python: Annotated[str | None, _is("Versions of Python that the index says it is for.")]
-    requires_dist: Annotated[tuple[str, ...], _is("Its lines `Requires-Dist`.")]
-    extras: Annotated[tuple[str, ...], _is("Names of its extras.")]
-    declared: Annotated[tuple[str, ...], _is("Its classifiers about GPUs and CUDA.")]
+    requires_dist: Annotated[tuple[str, ...], _is("Its lines `Requires-Dist`.")] = ()
+    extras: Annotated[tuple[str, ...], _is("Names of its extras.")] = ()
+    declared: Annotated[tuple[str, ...], _is("Its classifiers about GPUs and CUDA.")] = ()
     upload_time: Annotated[
         datetime | None, _is("When the index got it; null where nothing says so.")
     ]
@@ -97,19 +99,19 @@ class DistributionRow(Row, frozen=True, kw_only=True):
             "members",
         ),
     ]
-    files: Annotated[Count, _is("Libraries, objects and images in it that hold device code.")]
-    modules: Annotated[Count, _is("Modules in it.")]
-    images: Annotated[Count, _is("Images in it.")]
-    skipped: Annotated[Count, _is("Places in it that could not be read; `errors` has them.")]
-    sass: Annotated[tuple[str, ...], _is("Architectures of its SASS: `sm_80`.")]
-    ptx: Annotated[tuple[str, ...], _is("Architectures of its PTX: `compute_80`.")]
-    ltoir: Annotated[tuple[str, ...], _is("Architectures of its LTO-IR: `lto_80`.")]
-    device_code: Annotated[Count, _is("Bytes of device code in the unpacked files.")]
-    saved: Annotated[Count, _is("Bytes inside that could be saved; `weight` says how.")]
+    files: Annotated[Count, _is("Libraries, objects and images in it that hold device code.")] = 0
+    modules: Annotated[Count, _is("Modules in it.")] = 0
+    images: Annotated[Count, _is("Images in it.")] = 0
+    skipped: Annotated[Count, _is("Places in it that could not be read; `errors` has them.")] = 0
+    sass: Annotated[tuple[str, ...], _is("Architectures of its SASS: `sm_80`.")] = ()
+    ptx: Annotated[tuple[str, ...], _is("Architectures of its PTX: `compute_80`.")] = ()
+    ltoir: Annotated[tuple[str, ...], _is("Architectures of its LTO-IR: `lto_80`.")] = ()
+    device_code: Annotated[Count, _is("Bytes of device code in the unpacked files.")] = 0
+    saved: Annotated[Count, _is("Bytes inside that could be saved; `weight` says how.")] = 0
     worst: Annotated[
         str | None,
         _is("The worst verdict of all targets; null where nothing was judged.", *_VERDICTS),
-    ]
+    ] = None
     bytes_fetched: Annotated[Count, _measured("Bytes that came over the network for it.")]
     requests: Annotated[Count, _measured("Requests that were sent for it.")]
     seconds: Annotated[float, _measured("Wall-clock time of its task.")]
@@ -123,19 +125,43 @@ class DistributionRow(Row, frozen=True, kw_only=True):
 class ImageRow(Row, frozen=True, kw_only=True):
     """Images of one file in a distribution that are alike, counted together."""
 
-    file: Annotated[str, _is("The innermost file: `x.whl::lib/libx.so`.")]
-    kind: Annotated[str, _is("What sort of device code.", *_KINDS)]
-    arch: Annotated[str | None, _is("Architecture: `sm_90a`, `compute_80`, `lto_80`.")]
-    made_by: Annotated[tuple[str, ...], _is("Tools that made them, oldest first: `ptxas 13.0.88`.")]
-    releases: Annotated[
-        tuple[str, ...], _is("CUDA releases of which one compiled them, as far as bytes tell.")
+    file: Annotated[str, _is("The innermost file: `x.whl::lib/libx.so`."), From("traits.file")]
+    kind: Annotated[str, _is("What sort of device code.", *_KINDS), From("traits.kind")]
+    arch: Annotated[
+        str | None, _is("Architecture: `sm_90a`, `compute_80`, `lto_80`."), From("traits.arch")
     ]
-    ptx_isa: Annotated[str | None, _is("PTX ISA version.")]
-    compression: Annotated[str, _is("How they are stored.", "none", "lz4", "zstd")]
-    scrambled: Annotated[bool, _is("The vendor hides the payload of LTO-IR.")]
-    relocatable: Annotated[bool | None, _is("They need a device link first; null: not known.")]
-    debug: Annotated[bool | None, _is("They carry device debug information; null: not known.")]
-    registered: Annotated[bool | None, _is("The CUDA runtime loads their module; null: not known.")]
+    made_by: Annotated[
+        tuple[str, ...],
+        _is("Tools that made them, oldest first: `ptxas 13.0.88`."),
+        From("traits.made_by"),
+    ]
+    releases: Annotated[
+        tuple[str, ...],
+        _is("CUDA releases of which one compiled them, as far as bytes tell."),
+        From("traits.releases"),
+    ]
+    ptx_isa: Annotated[str | None, _is("PTX ISA version."), From("traits.ptx_isa")]
+    compression: Annotated[
+        str, _is("How they are stored.", "none", "lz4", "zstd"), From("traits.compression")
+    ]
+    scrambled: Annotated[
+        bool, _is("The vendor hides the payload of LTO-IR."), From("traits.scrambled")
+    ]
+    relocatable: Annotated[
+        bool | None,
+        _is("They need a device link first; null: not known."),
+        From("traits.relocatable"),
+    ]
+    debug: Annotated[
+        bool | None,
+        _is("They carry device debug information; null: not known."),
+        From("traits.debug"),
+    ]
+    registered: Annotated[
+        bool | None,
+        _is("The CUDA runtime loads their module; null: not known."),
+        From("traits.registered"),
+    ]
     images: Annotated[Count, _is("How many.")]
     stored: Annotated[Count, _is("Bytes that they take in the file, without headers and padding.")]
     size: Annotated[Count, _is("Bytes once decoded, of those whose size is known.")]
@@ -159,45 +185,51 @@ class NeedRow(Row, frozen=True, kw_only=True):
     component: Annotated[str, _is("`driver`, `nvJitLink`, `link options`, `libcudart` ..")]
     arch: Annotated[
         str | None, _is("Of a floor: the GPU architecture, `sm_90`; `next`: the one to come.")
-    ]
-    route: Annotated[str | None, _ROUTE]
+    ] = None
+    route: Annotated[str | None, _ROUTE] = None
     served_by: Annotated[
         str | None,
         _is("Of a floor: what that GPU gets, at best.", "sass", "ptx", "link", "none"),
-    ]
-    least: Annotated[str | None, _is("The least version that works; null where none is known.")]
-    constraint: Annotated[str | None, _is("What a requirement says: `>= 550.54.14`.")]
-    rule: Annotated[str | None, _RULE]
+    ] = None
+    least: Annotated[str | None, _is("The least version that works; null where none is known.")] = (
+        None
+    )
+    constraint: Annotated[str | None, _is("What a requirement says: `>= 550.54.14`.")] = None
+    rule: Annotated[str | None, _RULE] = None
     subject: Annotated[
         str | None, _is("What asks: `PTX 9.2`; of a library, the file name asked for.")
-    ]
-    consequence: Annotated[str | None, _is("What happens otherwise.")]
-    evidence: Annotated[str | None, _is("The bytes that say so.")]
+    ] = None
+    consequence: Annotated[str | None, _is("What happens otherwise.")] = None
+    evidence: Annotated[str | None, _is("The bytes that say so.")] = None
     how: Annotated[
         str | None,
         _is("How host code gets at a library.", "needed", "opened", "static"),
-    ]
-    modules: Annotated[Count, _is("How many modules ask for it; 0 for a library.")]
-    example: Annotated[str | None, _PLACE]
+    ] = None
+    modules: Annotated[Count, _is("How many modules ask for it; 0 for a library.")] = 0
+    example: Annotated[str | None, _PLACE] = None
 
 
 class VerdictRow(Row, frozen=True, kw_only=True):
     """The verdict on a distribution for one target, GPU and route, as `ltocompat check` says it."""
 
-    target: Annotated[str, _TARGET]
+    target: Annotated[str, _TARGET, From("target.name")]
     driver: Annotated[str | None, _is("The target's driver, as it was given.")]
     gpu: Annotated[str | None, _GPU]
     arch: Annotated[str | None, _is("The GPU's architecture: `sm_90`.")]
     route: Annotated[str | None, _ROUTE]
     verdict: Annotated[str, _is("From the best to the worst.", *_VERDICTS)]
     modules_with_verdict: Annotated[
-        Count, _is("Modules that have this verdict; 0: it is that of the whole.")
+        Count,
+        _is("Modules that have this verdict; 0: it is that of the whole."),
+        From("extent.modules"),
     ]
-    modules_judged: Annotated[Count, _is("Modules that are for the GPU and were judged.")]
-    sass: Annotated[Count, _is("Modules served by SASS.")]
-    ptx: Annotated[Count, _is("Modules served by PTX.")]
-    link: Annotated[Count, _is("Modules linked for the GPU.")]
-    none: Annotated[Count, _is("Modules with nothing for the GPU.")]
+    modules_judged: Annotated[
+        Count, _is("Modules that are for the GPU and were judged."), From("extent.judged")
+    ]
+    sass: Annotated[Count, _is("Modules served by SASS."), From("coverage.sass")]
+    ptx: Annotated[Count, _is("Modules served by PTX."), From("coverage.ptx")]
+    link: Annotated[Count, _is("Modules linked for the GPU."), From("coverage.link")]
+    none: Annotated[Count, _is("Modules with nothing for the GPU."), From("coverage.none")]
     not_judged: Annotated[tuple[str, ...], _is("Halves that the target says too little for.")]
     rules: Annotated[tuple[str, ...], _is("Rules that make it worse than `jit`, the worst first.")]
 
@@ -215,7 +247,9 @@ class FindingRow(Row, frozen=True, kw_only=True):
     message: Annotated[str, _is("What is wrong, with the values.")]
     remedy: Annotated[str, _is("What to do; empty where there is nothing to do.")]
     evidence: Annotated[str, _is("The bytes that say so.")]
-    modules: Annotated[Count, _is("How many modules it holds for; 0: it is about the whole.")]
+    modules: Annotated[
+        Count, _is("How many modules it holds for; 0: it is about the whole."), From("module_count")
+    ]
     example: Annotated[str | None, _PLACE]
 
 
@@ -234,10 +268,10 @@ class WeightRow(Row, frozen=True, kw_only=True):
             "saving",
         ),
     ]
-    kind: Annotated[str | None, _is("What sort of device code.", *_KINDS)]
-    arch: Annotated[str | None, _is("Its architecture.")]
-    library: Annotated[str | None, _is("The library: `x.whl::lib/libx.so`.")]
-    machine: Annotated[str | None, _is("The library's CPU: `x86-64`.")]
+    kind: Annotated[str | None, _is("What sort of device code.", *_KINDS)] = None
+    arch: Annotated[str | None, _is("Its architecture.")] = None
+    library: Annotated[str | None, _is("The library: `x.whl::lib/libx.so`.")] = None
+    machine: Annotated[str | None, _is("The library's CPU: `x86-64`.")] = None
     waste: Annotated[
         str | None,
         _is(
@@ -250,15 +284,15 @@ class WeightRow(Row, frozen=True, kw_only=True):
             "compression",
             "host-debug",
         ),
-    ]
-    images: Annotated[Count, _is("How many images.")]
+    ] = None
+    images: Annotated[Count, _is("How many images.")] = 0
     stored: Annotated[Count, _is("Bytes that they take; of a saving, bytes saved.")]
-    saved: Annotated[Count, _is("Of a library or a saving: bytes that could be saved.")]
+    saved: Annotated[Count, _is("Of a library or a saving: bytes that could be saved.")] = 0
     estimated: Annotated[
         bool, _is("A part was not compressed to see, but taken to pack as the rest.")
-    ]
-    text: Annotated[str | None, _is("Of a saving: what it is about.")]
-    fix: Annotated[str | None, _is("Of a saving: what to do.")]
+    ] = False
+    text: Annotated[str | None, _is("Of a saving: what it is about.")] = None
+    fix: Annotated[str | None, _is("Of a saving: what to do.")] = None
 
 
 class ErrorRow(Row, frozen=True, kw_only=True):
@@ -285,8 +319,10 @@ class ErrorRow(Row, frozen=True, kw_only=True):
         bool,
         _is("It may be another time, as with a slow server; the next run over it tries again."),
     ]
-    place: Annotated[str | None, _is("Where inside the distribution; null: it is about all of it.")]
-    limit: Annotated[str | None, _is("Name of the limit that was hit, where one was.")]
+    place: Annotated[
+        str | None, _is("Where inside the distribution; null: it is about all of it.")
+    ] = None
+    limit: Annotated[str | None, _is("Name of the limit that was hit, where one was.")] = None
 
 
 TABLES: dict[str, type[Row]] = {

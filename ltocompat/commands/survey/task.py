@@ -204,7 +204,7 @@ class _Task:
     def _measures(self, looked_at: str | None) -> Measures:
         wall, cpu = self._began
         return Measures(
-            ended=datetime.now(UTC),
+            surveyed=datetime.now(UTC),
             seconds=time.monotonic() - wall,
             cpu_seconds=time.process_time() - cpu,
             peak_memory=_peak_memory(),
