@@ -22,8 +22,8 @@ def selftest(*, options: SelfTestOptions, form: Format = ()) -> int:
 
     Two translation units go through the NVRTC and the nvJitLink at hand, the driver, and every
     GPU; the numbers that come back are compared. Without a GPU it ends after linking. All
-    libraries are loaded in processes of their own. Exit code 1 says that a step failed, 4 that
-    something is missing.
+    libraries are loaded in processes of their own, NVRTC and the driver through cuda-python (pip
+    install 'ltocompat[gpu]'). Exit code 1 says that a step failed, 4 that something is missing.
     """
     from ltocompat.commands import selftest as command
     from ltocompat.report.verbs.selftest import REPORT

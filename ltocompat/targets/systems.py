@@ -7,7 +7,7 @@ import platform
 import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -86,12 +86,21 @@ class MarkerEnvironment(Struct, frozen=True):
             parsed = marker if isinstance(marker, Marker) else _parsed(marker)
             seen: dict[str, str | AbstractSet[str]] = {**self.values}
             seen |= {"extras": self.extras, "dependency_groups": self.groups}
-            return parsed.evaluate(seen, context="lock_file")
+            return _evaluate(parsed, seen)
         except (ValueError, KeyError, RecursionError):
             return True
 
     def __str__(self) -> str:
         return f"{self.system} and Python {self.values['python_version']}"
+
+
+def _evaluate(marker: Marker, seen: dict[str, Any]) -> bool:
+    try:
+        return marker.evaluate(seen, context="lock_file")
+    except TypeError:  # before packaging 25, which has no sets; there, no extra is the empty one
+        if "extra" not in seen and "extra" in str(marker):
+            raise KeyError("extra") from None
+        return marker.evaluate(seen)
 
 
 @functools.lru_cache(maxsize=4096)  # the lines of a package are asked about again and again

@@ -32,7 +32,8 @@ class CompileServer(serving.Server):
             _, major, minor = nvrtc.nvrtcVersion()
         except ImportError as error:
             raise Missing(
-                "cuda.bindings, which drives NVRTC, is not installed; install cuda-python"
+                "cuda.bindings, which drives NVRTC, is not installed; install it with: "
+                "pip install 'ltocompat[gpu]'"
             ) from error
         except RuntimeError as error:
             raise Missing(

@@ -212,7 +212,8 @@ def _bindings() -> Any:  # noqa: ANN401 - a module without types
         from cuda.bindings import driver  # type: ignore[import-untyped, unused-ignore]
     except ImportError as error:
         raise Missing(
-            "cuda.bindings, which asks the driver, is not installed; install cuda-python"
+            "cuda.bindings, which asks the driver, is not installed; install it with: "
+            "pip install 'ltocompat[gpu]'"
         ) from error
     return driver
 
