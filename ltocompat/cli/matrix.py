@@ -7,13 +7,11 @@ from typing import Annotated
 
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format, Sandbox
-from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import MatrixOptions, Option
 from ltocompat.model.errors import UsageError
-from ltocompat.report import Options
-from ltocompat.report.exit_of_verbs import MatrixStatus
+from ltocompat.report.exit_status import ExitStatus, of_matrix
 
 
 @verb
@@ -40,5 +38,5 @@ def matrix(
     from ltocompat.report.verbs.matrix import REPORT
 
     run = command.run if svg is None else functools.partial(run_and_draw, svg=svg)
-    writing = in_format(form, REPORT, Options(width=terminal_width()), options.paths)
-    return run_verb(run, options, writing, MatrixStatus())
+    writing = in_format(form, REPORT, inputs=options.paths)
+    return run_verb(run, options, writing, ExitStatus(of_matrix, required=True))

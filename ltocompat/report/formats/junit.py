@@ -7,24 +7,17 @@ in every CI system. The rest of what was found stands in the output of its case.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
-from ltocompat.report import Failure, Options, Writable
-from ltocompat.report.grouped_findings import FindingReport, sort_out
+from ltocompat.report import Failure, Writable
+from ltocompat.report.grouped_findings import Judgements
 from ltocompat.report.matrix_cells import cell_of
 from ltocompat.report.text import brief, escape, sentence
 
 
-def write(
-    report: FindingReport[Any],
-    records: Iterable[Any],
-    stream: Writable,
-    options: Options,  # noqa: ARG001 - every format is called alike
-) -> None:
+def write(judgements: Judgements, stream: Writable) -> None:
     """Write one document; a failure is a suite of its own."""
-    judgements = sort_out(report.judgements(records))
     suites: dict[str, list[Result]] = {}
     for result in judgements.results:
         suites.setdefault(result.path, []).append(result)
