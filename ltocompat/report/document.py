@@ -7,7 +7,8 @@ format is one new file. Every string may come from a hostile file: formats escap
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Self
 
 from msgspec import Struct
@@ -99,6 +100,14 @@ class Table(Struct, frozen=True):
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+def table_of(
+    columns: Sequence[Column], rows: Iterable[Sequence[str]], shown: Sequence[bool]
+) -> Table:
+    """Return a table of the columns of which ``shown`` says so."""
+    cells = (tuple(compress(row, shown)) for row in rows)
+    return Table(tuple(compress(columns, shown)), tuple(cells))
 
 
 class Listing(Struct, frozen=True):

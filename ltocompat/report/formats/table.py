@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from ltocompat.report import Options, Report, Writable
@@ -63,7 +64,7 @@ def _write_block(block: Block, stream: Writable, options: Options) -> None:
         case Paragraph(parts) | Entry(parts):
             stream.write(filled(parts, width, following="  ", color=color))
         case Table(columns, rows):
-            stream.write(_table(columns, rows, options))
+            stream.write("".join(_table(columns, rows, options)))
         case Listing():
             _write_listing(block, stream, options)
         case Items():
@@ -109,13 +110,13 @@ def _in_lines(groups: Iterable[tuple[str, ...]], width: int | None) -> Iterator[
         yield line
 
 
-def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Options) -> str:
+def _table(
+    columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Options
+) -> Iterator[str]:
     width = options.width
     shown = _shown(columns, width)
     columns = [columns[index] for index in shown]
     chosen = [[row[index] for index in shown] for row in rows]
-    tones: list[list[Tone | None]] = [[None] * len(shown)] * 2  # of the head and the rule
-    tones += [[_tone(cell, options) for cell in row] for row in chosen]
     cells = [[escape(cell) for cell in row] for row in chosen]
     heads = [escape(column.name) for column in columns]
     if width is not None:
@@ -123,31 +124,22 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Op
     widths = _fit(columns, [heads, *cells], width)
     # Nothing stands behind the last column, which may be as long as all of PATH.
     rules = ["-" * size for size in (*widths[:-1], min(widths[-1], _LONGEST_RULE))]
-    if _is_plain([heads, *cells], widths):
-        lines = (heads, rules, *chosen)
-        return "".join(_listed(line, columns, widths, options) for line in lines)
-    from tabulate import tabulate  # late: it costs 20 ms, and cells with one line need none of it
-
-    text = tabulate(
-        # The head is a row like the others: tabulate would make its columns wider than asked.
-        [
-            [_wrap(*cell) for cell in zip(row, widths, columns, painting, strict=True)]
-            for row, painting in zip((heads, rules, *cells), tones, strict=True)
-        ],
-        tablefmt="plain",
-        disable_numparse=True,  # a version such as 13.0 is no number
-        colalign=["right" if column.right else "left" for column in columns],
-    )
-    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    wrapped = [list(map(_wrap, row, widths, columns)) for row in (heads, rules, *cells)]
+    sizes = [
+        max(len(line) for cell in column for line in cell) for column in zip(*wrapped, strict=True)
+    ]
+    for row, toned in zip(wrapped, (heads, rules, *chosen), strict=True):
+        tones = [_tone(cell, options) for cell in toned]
+        for texts in zip_longest(*row, fillvalue=""):
+            yield _row(texts, columns, sizes, tones)
 
 
-def _is_plain(rows: Iterable[Sequence[str]], widths: Sequence[int]) -> bool:
-    """Whether each cell is a line that fits, of letters that take a column each."""
-    return all(
-        len(cell) <= size and cell.isascii() and cell == " ".join(cell.split())
-        for row in rows
-        for cell, size in zip(row, widths, strict=True)
-    )
+def _wrap(text: str, width: int, column: Column) -> list[str]:
+    size = max(width, 1)  # of a column whose cells are all empty
+    cut = not column.place
+    lines = textwrap.wrap(text.strip(), size, break_on_hyphens=False, break_long_words=cut)
+    # A long word that is broken may begin its next line with what CI systems obey.
+    return [escape(line) for line in lines] or [""]
 
 
 def _shown(columns: Sequence[Column], width: int | None) -> list[int]:
@@ -185,13 +177,6 @@ def _tone(cell: str, options: Options) -> Tone | None:
     return cell.tone if options.color and isinstance(cell, Toned) else None
 
 
-def _wrap(text: str, width: int, column: Column, tone: Tone | None) -> str:
-    whole = column.place
-    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=not whole)
-    # A long word that is broken may begin its next line with what CI systems obey.
-    return "\n".join(painted(escape(line), tone) for line in lines)
-
-
 def _write_listing(listing: Listing, stream: Writable, options: Options) -> None:
     columns, width = listing.columns, options.width
     shown = _shown(columns, width)
@@ -219,7 +204,7 @@ def _listed(
     cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int], options: Options
 ) -> str:
     """One row; a place that does not fit behind the other cells has a line of its own."""
-    words, below = [], ""
+    texts, below = [], ""
     for cell, column, size in zip(cells, columns, widths, strict=True):
         text = escape(cell)
         if options.width is not None and len(text) > size:
@@ -227,7 +212,18 @@ def _listed(
                 text, below = "", f"    {text}\n"
             else:
                 text = clip(text, size)
+        texts.append(text)
+    return _row(texts, columns, widths, [_tone(cell, options) for cell in cells]) + below
+
+
+def _row(
+    texts: Sequence[str],
+    columns: Sequence[Column],
+    widths: Sequence[int],
+    tones: Sequence[Tone | None],
+) -> str:
+    words = []
+    for text, column, size, tone in zip(texts, columns, widths, tones, strict=True):
         blanks = " " * (size - len(text))
-        shown = painted(text, _tone(cell, options))
-        words.append(blanks + shown if column.right else shown + blanks)
-    return (" " * _GAP).join(words).rstrip() + "\n" + below
+        words.append(blanks + painted(text, tone) if column.right else painted(text, tone) + blanks)
+    return (" " * _GAP).join(words).rstrip() + "\n"
