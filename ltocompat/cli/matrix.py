@@ -34,8 +34,7 @@ def matrix(
     if svg is not None and not svg.lower().endswith(".svg"):
         raise UsageError(f"--svg {svg!r} doesn't end in .svg; give the picture such a name")
     from ltocompat.commands import matrix as command
-    from ltocompat.report.drawing import run_and_draw
-    from ltocompat.report.verbs.matrix import REPORT
+    from ltocompat.report.verbs.matrix import REPORT, run_and_draw
 
     run = command.run if svg is None else functools.partial(run_and_draw, svg=svg)
     writing = in_format(form, REPORT, inputs=options.paths)

@@ -41,27 +41,11 @@ Key = tuple[str, ...]
 _HOW = {"needed": ("", ""), "opened": ("opens ", ""), "static": ("", " inside")}
 
 
-def _by_kind(image: Image) -> Key:
-    return (kind_label(image), brief(makers_label(image.made_by)), brief(needs_label(image.needs)))
-
-
-def _by_arch(image: Image) -> Key:
-    return (str(image.arch) if image.arch else "-", kind_label(image))
-
-
-def _by_section(image: Image) -> Key:
-    return (brief(image.section or "-"), kind_label(image))
-
-
-def _by_compression(image: Image) -> Key:
-    return (compression_label(image), kind_label(image))
-
-
 _KEYS: dict[str, Callable[[Image], Key]] = {
-    "kind": _by_kind,
-    "arch": _by_arch,
-    "section": _by_section,
-    "compression": _by_compression,
+    "kind": lambda image: (brief(makers_label(image.made_by)), brief(needs_label(image.needs))),
+    "arch": lambda image: (str(image.arch) if image.arch else "-",),
+    "section": lambda image: (brief(image.section or "-"),),
+    "compression": lambda image: (compression_label(image),),
 }
 
 GROUPS = tuple(_KEYS)
@@ -219,7 +203,7 @@ class ImageSummary:
         return row
 
     def _row(self, image: Image) -> SummaryRow:
-        key = self._key(image)
+        key = (*self._key(image), kind_label(image))
         row = self._rows.get(key)
         if row is None:
             if len(self._rows) >= _MOST_ROWS:

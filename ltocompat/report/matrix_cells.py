@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 
 from msgspec import Struct
 
+from ltocompat.model.matrix import Matrix
 from ltocompat.model.target import Target, VersionSet
-from ltocompat.model.verdict import Result
+from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report.text import clip
+
+MEANINGS = {
+    Verdict.OK: "documented to work",
+    Verdict.JIT: "works, the driver compiles PTX at load",
+    Verdict.UNDOCUMENTED: "measured to work, not promised by NVIDIA",
+    Verdict.UNKNOWN: "a fact is missing, which check names",
+    Verdict.FAIL: "will not link or load",
+}
+"""What verdicts mean, for legends."""
 
 _LONGEST_NAME = 16  # of a target's name that is used as it is
 
@@ -146,3 +157,21 @@ def _version(known: VersionSet[object]) -> str:
 def sources_are_plain(target: Target) -> bool:
     """Everything was given inline and is its name."""
     return "=" in target.name and all(source == "given" for _, source in target.sources)
+
+
+def subject(matrix: Matrix) -> str:
+    """What a matrix shows, in words."""
+    what = "linked by each nvJitLink" if matrix.what == "nvJitLink" else "loaded by each driver"
+    tried = ", tried with each linker" if matrix.tried else ""
+    return f"{what} for each architecture{tried}"
+
+
+def runs(values: Sequence[object]) -> list[range]:
+    """Neighbours that are equal, as ranges of their indices."""
+    groups = ([*group] for _, group in groupby(range(len(values)), key=values.__getitem__))
+    return [range(group[0], group[-1] + 1) for group in groups]
+
+
+def row_runs(matrix: Matrix) -> list[range]:
+    """Neighbouring rows with equal verdicts."""
+    return runs([[result.verdict for result in row] for row in matrix.cells])

@@ -111,17 +111,12 @@ def columns_of(
         names: what to call the targets.
         width: columns of the terminal; None for a pipe.
     """
-    cells = list(dict.fromkeys(cell for artifact in artifacts for cell in artifact.cells))
-    by_gpu = [
-        CellColumn(target, gpu, _head(target, gpu, names))
-        for target, gpu in dict.fromkeys((cell.target, cell.gpu) for cell in cells)
-    ]
-    by_target = [
-        CellColumn(target, None, _head(target, "", names))
-        for target in dict.fromkeys(cell.target for cell in cells)
-    ]
+    cells = [cell for artifact in artifacts for cell in artifact.cells]
+    by_gpu = dict.fromkeys((cell.target, cell.gpu) for cell in cells)
+    by_target = dict.fromkeys((cell.target, None) for cell in cells)
     room = (width or PIPED) - _PATH
-    for columns in (by_gpu, by_target):
+    for pairs in (by_gpu, by_target):
+        columns = [CellColumn(name, gpu, _head(name, gpu or "", names)) for name, gpu in pairs]
         if sum(column.width + GAP for column in columns) <= room:
             return tuple(columns)
     return ()

@@ -16,7 +16,8 @@ from urllib.parse import quote
 from ltocompat.model.place import Place
 from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.model.projection import project
-from ltocompat.model.target import ANY_TARGET, Target
+from ltocompat.model.records_v1 import verdict as v1
+from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Result
 from ltocompat.model.version import VERSION, rule_url
 from ltocompat.model.words import count
@@ -60,7 +61,7 @@ def write(judgements: Judgements, stream: Writable) -> None:
         stream.write(rows.element(encode(value)))
     stream.write(f'\n],\n"artifacts": {encode(files.values)},\n')
     stream.write(f'"invocations": [{encode(_invocation(judgements.failures))}],\n')
-    properties: Value = {"targets": [_target(target) for target in judgements.targets]}
+    properties: Value = {"targets": [project(v1.Target, each) for each in judgements.targets]}
     properties["verdicts"] = [_verdict(result) for result in judgements.results]
     stream.write(f'"properties": {encode(properties)}\n')
     stream.write("}]}\n")
@@ -173,7 +174,9 @@ class _Files:
     def _add(self, names: tuple[str, ...]) -> int:
         if names not in self._indices:
             *around, name = names
-            value: Value = {"location": {"uri": _member_uri(name) if around else file_uri(name)}}
+            # A member stands at the root of the file around it (3.24.2).
+            uri = "/" + _quoted(name.lstrip("/")) if around else file_uri(name)
+            value: Value = {"location": {"uri": uri}}
             if around:
                 value["parentIndex"] = self._add(tuple(around))
             self._indices[names] = len(self.values)
@@ -191,11 +194,6 @@ def file_uri(path: str) -> str:
     if re.match(r"[A-Za-z]:/", slashed):
         return f"file:///{slashed[:2]}" + _quoted(slashed[2:])
     return _quoted(slashed.removeprefix("./")) or "."
-
-
-def _member_uri(name: str) -> str:
-    """A member, from the root of the file around it (3.24.2)."""
-    return "/" + _quoted(name.lstrip("/"))
 
 
 def _quoted(path: str) -> str:
@@ -257,7 +255,7 @@ def _foreign(finding: Finding) -> Value:
 
 
 def _invocation(failures: Iterable[Failure]) -> Value:
-    tableses = [
+    notifications = [
         {
             "level": "error",
             "message": {"text": escape(brief(failure.message))},
@@ -265,11 +263,4 @@ def _invocation(failures: Iterable[Failure]) -> Value:
         }
         for failure in failures
     ]
-    return {"executionSuccessful": not tableses, "toolExecutionNotifications": tableses}
-
-
-def _target(target: Target) -> object:
-    # Imported here: only a finding format without JSON needs none.
-    from ltocompat.model.records_v1 import verdict as v1
-
-    return project(v1.Target, target)
+    return {"executionSuccessful": not notifications, "toolExecutionNotifications": notifications}

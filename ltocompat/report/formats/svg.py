@@ -16,8 +16,8 @@ from ltocompat.facts.gpus import sm
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import count
+from ltocompat.report.matrix_cells import MEANINGS, row_runs, subject
 from ltocompat.report.text import clip_middle, escape
-from ltocompat.report.verbs.matrix import MEANINGS, row_runs, subject
 
 _WIDTH = 800
 _MARGIN = 24

@@ -6,10 +6,12 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.commands.audit import AuditScope
 from ltocompat.commands.audit_tally import AuditTally
+from ltocompat.commands.policy.baseline import Baseline
 from ltocompat.commands.policy.extent import ANYTHING
 from ltocompat.commands.policy.gate import FORGIVEN, HELD_UP, Assessed, Audited, Standing
 from ltocompat.commands.policy.lines import policy_lines
@@ -21,7 +23,6 @@ from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Outcome, Result, Verdict
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
-from ltocompat.report.audit_result import Audit, AuditRecord, scope_of
 from ltocompat.report.document import Block, Code, Items, Paragraph
 from ltocompat.report.finding_blocks import first_lines
 from ltocompat.report.grouped_findings import (
@@ -39,6 +40,59 @@ if TYPE_CHECKING:
     from ltocompat.model.records_v1 import audit as v1
 
 _MOST = 20
+
+AuditRecord = AuditScope | Audited | Required | Failure
+"""What the command yields: the first says what the others are held to."""
+
+
+class Audit(Struct, frozen=True):
+    """All that an audit found.
+
+    Attributes:
+        scope: what it was held to.
+        tally: what it comes to.
+        audits: the results.
+    """
+
+    scope: AuditScope
+    tally: AuditTally
+    audits: list[Audited] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, records: Iterable[AuditRecord]) -> Audit:
+        """All records of the command."""
+        stream = iter(records)
+        scope = scope_of(stream)
+        audit = cls(scope, AuditTally(scope))
+        for record in stream:
+            if isinstance(record, AuditScope):
+                continue
+            audit.tally.take(record)
+            if isinstance(record, Audited):
+                audit.audits.append(record)
+        return audit
+
+    @property
+    def policy(self) -> Policy:
+        """What it was held to."""
+        return self.scope.policy
+
+    @property
+    def baseline(self) -> Baseline:
+        """What was known."""
+        return self.scope.baseline
+
+
+def scope_of(stream: Iterable[AuditRecord]) -> AuditScope:
+    """What the audit is held to, which is its first record.
+
+    Raises:
+        TypeError: it is not.
+    """
+    scope = next(iter(stream), None)
+    if not isinstance(scope, AuditScope):
+        raise TypeError("an audit begins with what it is held to")
+    return scope
 
 
 def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:

@@ -36,6 +36,7 @@ from ltocompat.report.document import (
     Table,
     Tone,
     Toned,
+    table_of,
 )
 from ltocompat.report.image_answer import ImageAnswer
 from ltocompat.report.image_summary import UNKNOWN, HostNeeds, ImageSummary, SummaryRow
@@ -284,32 +285,35 @@ def _of(shown: int, found: int, noun: str) -> str:
 
 
 def _table(rows: list[SummaryRow], options: Options) -> Table:
-    grouped = options.by != "kind"
-    # What is registered is known of host files alone.
-    registered = any(row.registered_cell() != UNKNOWN for row in rows)
-    columns = [
-        *([Column(_GROUP_HEADS[options.by], width=10)] if grouped else []),
+    by = options.by
+    grouped = by != "kind"
+    columns = (
+        Column(_GROUP_HEADS.get(by, ""), width=10),
         Column("kind", width=7),
         Column("made by", width=8),
-        *([Column("archs", width=10)] if options.by != "arch" else []),
-        *([_STORED_AS[grouped]] if options.by != "compression" else []),
-        *([Column("registered", width=10)] if registered else []),
-        *([Column("kernels", right=True, width=7)] if options.kernels else []),
+        Column("archs", width=10),
+        _STORED_AS[grouped],
+        Column("registered", width=10),
+        Column("kernels", right=True, width=7),
         Column("images", right=True, width=6),
         Column("stored", right=True, width=9),
-    ]
-    return Table(tuple(columns), tuple(_cells(row, options, registered=registered) for row in rows))
+    )
+    # What is registered is known of host files alone.
+    registered = any(row.registered_cell() != UNKNOWN for row in rows)
+    described = (by != "arch", by != "compression", registered, options.kernels)
+    shown = (grouped, True, True, *described, True, True)
+    return table_of(columns, map(_cells, rows), shown)
 
 
-def _cells(row: SummaryRow, options: Options, *, registered: bool) -> tuple[str, ...]:
+def _cells(row: SummaryRow) -> tuple[str, ...]:
     return (
-        *([row.group] if row.group else []),
+        row.group,
         row.kind,
         row.maker_cell(),
-        *([row.arch_cell()] if options.by != "arch" else []),
-        *([row.compression_cell()] if options.by != "compression" else []),
-        *([row.registered_cell()] if registered else []),
-        *([row.kernels_cell()] if options.kernels else []),
+        row.arch_cell(),
+        row.compression_cell(),
+        row.registered_cell(),
+        row.kernels_cell(),
         f"{row.images:,}",
         row.stored_cell(),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -28,7 +29,6 @@ from ltocompat.report.document import (
     Row,
 )
 from ltocompat.report.grouped_findings import FindingReport, Judgement, rules_by_id
-from ltocompat.report.link_costs import LinkCost, LinkCosts
 from ltocompat.report.text import binary_size, brief
 from ltocompat.rules.emitted import OPTIONS_DIFFER, TRIAL_REFUSED
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ltocompat.commands.link import Linked
     from ltocompat.model.link_options import Disagreement
     from ltocompat.model.records_v1 import link as v1
+    from ltocompat.targets.linkers import Linker
 
 _COLUMNS = (
     Column("linker", width=17),
@@ -51,6 +52,59 @@ _COLUMNS = (
 )
 _MOST = 20
 _ALL_INPUTS = "all inputs"
+
+
+class LinkCost(Struct):
+    """Links that gave an output, with one linker in one way.
+
+    Attributes:
+        linker: who was asked.
+        way: ``lto`` or ``plain``.
+        times: seconds of each.
+        kernels: in all outputs.
+        kernel_time: seconds of the links whose outputs hold kernels.
+    """
+
+    linker: Linker
+    way: str
+    times: list[float] = field(default_factory=list)
+    kernels: int = 0
+    kernel_time: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Seconds of all links."""
+        return sum(self.times)
+
+    def percentile(self, percent: int) -> float:
+        """Seconds that so many of a hundred links did not exceed; by nearest rank."""
+        rank = math.ceil(len(self.times) * percent / 100)
+        return sorted(self.times)[max(rank, 1) - 1]
+
+
+class LinkCosts:
+    """Sums as the links come."""
+
+    def __init__(self) -> None:
+        self._costs: dict[tuple[Linker, str], LinkCost] = {}
+
+    def add(self, linked: Linked) -> None:
+        """Let a link count, if it gave an output."""
+        from ltocompat.commands.link import seconds
+
+        answer = linked.answer
+        if answer.output_size is None:
+            return
+        key = (linked.linker, linked.way)
+        cost = self._costs.setdefault(key, LinkCost(*key))
+        cost.times.append(seconds(answer))
+        if answer.kernels_in_output:
+            cost.kernels += answer.kernels_in_output
+            cost.kernel_time += cost.times[-1]
+
+    def all(self) -> tuple[LinkCost, ...]:
+        """One for each linker and way, in the order of the first link."""
+        return tuple(self._costs.values())
 
 
 class _Group(Struct):

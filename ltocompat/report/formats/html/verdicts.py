@@ -19,8 +19,7 @@ from ltocompat.report.formats.html.elements import (
     shorten,
 )
 from ltocompat.report.grouped_findings import Judgements, finding_key
-from ltocompat.report.matrix_cells import Cell, CellNames, cell_of
-from ltocompat.report.verbs.matrix import MEANINGS
+from ltocompat.report.matrix_cells import MEANINGS, Cell, CellNames, cell_of
 
 _OPEN = 4  # artifacts up to which the cells of each are listed at once
 
