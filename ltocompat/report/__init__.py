@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeGuard, TypeVar
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ltocompat.report.document import Block
     from ltocompat.report.grouped_findings import Judgements
 
-__all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "write", "writer"]
+__all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "answers", "write", "writer"]
 
 FORMATS = ("table", "json", "markdown")
 """The formats; each is the module of that name in ``formats``, whose ``write`` is called."""
@@ -46,6 +46,15 @@ class Writable(Protocol):
 
     def write(self, text: str, /) -> object:
         """Write ``text``."""
+
+
+def answers(records: Iterable[R | Failure]) -> Iterator[R]:
+    """Return the records but the failures, which are said on standard error."""
+
+    def is_answer(record: R | Failure) -> TypeGuard[R]:
+        return not isinstance(record, Failure)
+
+    return filter(is_answer, records)  # no generator: a trace shows the verb and its command
 
 
 class Options(Struct, frozen=True):

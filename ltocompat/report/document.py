@@ -138,6 +138,13 @@ class Items(Struct, frozen=True):
     more: str | None = None
 
 
+def first_lines(title: str, lines: Sequence[tuple[str, ...]], most: int) -> Items:
+    """Up to ``most`` lines, and how many were left out."""
+    left_out = len(lines) - most
+    more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
+    return Items(title, tuple(lines[:most]), more)
+
+
 class Diagnostic(Struct, frozen=True):
     """A finding in three lines: what is wrong, where, and how to mend it.
 

@@ -23,8 +23,7 @@ from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Outcome, Result, Verdict
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
-from ltocompat.report.document import Block, Code, Items, Paragraph
-from ltocompat.report.finding_blocks import first_lines
+from ltocompat.report.document import Block, Code, Items, Paragraph, first_lines
 from ltocompat.report.grouped_findings import (
     FindingReport,
     GroupedFinding,

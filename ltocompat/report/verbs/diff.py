@@ -10,7 +10,7 @@ from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
 from ltocompat.model.words import count, first_of
-from ltocompat.report import Failure, Options
+from ltocompat.report import Failure, Options, answers
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
 from ltocompat.report.finding_blocks import FindingTally
 from ltocompat.report.grouped_findings import FindingReport, Judgement, grouped_findings
@@ -39,10 +39,9 @@ _KERNELS = ("kernels-lost", "kernels-gained")
 def blocks(records: Iterable[Diff | Failure], options: Options) -> Iterator[Block]:
     """Both sides side by side, every change, what is forbidden, and what is not known."""
     found = False
-    for record in records:
-        if not isinstance(record, Failure):
-            found = True
-            yield from _diff(record, options)
+    for record in answers(records):
+        found = True
+        yield from _diff(record, options)
     if not found:
         yield Paragraph(("nothing was compared",))
 

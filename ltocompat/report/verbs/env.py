@@ -12,7 +12,7 @@ from msgspec import Struct
 from ltocompat.model.projection import project
 from ltocompat.model.verdict import LEVELS, Level, Verdict
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options
+from ltocompat.report import Failure, Options, answers
 from ltocompat.report.document import (
     Block,
     Column,
@@ -73,9 +73,7 @@ class _Fact(Struct, frozen=True):
 
 def blocks(records: Iterable[Surroundings | Failure], options: Options) -> Iterator[Block]:
     """What is there and how many problems, in a line; facts with their sources; what is wrong."""
-    for record in records:
-        if isinstance(record, Failure):
-            continue
+    for record in answers(records):
         found = record.environment
         loud = [problem for problem in record.problems if problem.verdict > Verdict.OK]
         if not options.quiet:

@@ -27,7 +27,7 @@ from ltocompat.model.requirement import (
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Coverage, Verdict
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import (
     Block,
     Code,
@@ -39,9 +39,9 @@ from ltocompat.report.document import (
     Table,
     Tone,
     Toned,
+    first_lines,
     table_of,
 )
-from ltocompat.report.finding_blocks import first_lines
 from ltocompat.report.text import brief
 
 _MOST = 20
@@ -53,9 +53,7 @@ def blocks(records: Iterable[Required | Failure], options: Options) -> Iterator[
         yield from _pasted(records, options.paste_for)
         return
     empty = number = 0
-    for record in records:
-        if isinstance(record, Failure):
-            continue
+    for record in answers(records):
         if has_nothing(record):
             empty += 1
             continue
@@ -75,7 +73,7 @@ _BOUNDS = re.compile(r"(.*(?:>=|lower_bound :: ))([\d.]+)((?:,\w*<)?)(.*)")
 
 def _pasted(records: Iterable[Required | Failure], where: str) -> Iterator[Block]:
     """The lines alone, as they go into a file; notes are comments there."""
-    every = (line for record in records if isinstance(record, Required) for line in record.lines)
+    every = (line for record in answers(records) for line in record.lines)
     lines = [line for line in every if line.where == where]
     for line in _together(lines):
         if isinstance(line, str):

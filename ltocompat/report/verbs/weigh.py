@@ -10,7 +10,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.projection import project
 from ltocompat.model.weight import KernelWeight, Saving, Waste, Weight
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import (
     Block,
     Code,
@@ -56,9 +56,8 @@ _KERNEL_COLUMNS = (
 
 def blocks(records: Iterable[Weight | Failure], options: Options) -> Iterator[Block]:
     """Blocks of one path after the other."""
-    for record in records:
-        if not isinstance(record, Failure):
-            yield from _weight(record, options)
+    for record in answers(records):
+        yield from _weight(record, options)
 
 
 def _weight(weight: Weight, options: Options) -> Iterator[Block]:
