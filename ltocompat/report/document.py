@@ -15,6 +15,27 @@ from msgspec import Struct
 
 from ltocompat.model.verdict import Level, Verdict
 
+MEANINGS = {
+    Verdict.OK: "documented to work",
+    Verdict.JIT: "works, the driver compiles PTX at load",
+    Verdict.UNDOCUMENTED: "measured to work, not promised by NVIDIA",
+    Verdict.UNKNOWN: "a fact is missing, which check names",
+    Verdict.FAIL: "will not link or load",
+}
+"""What verdicts mean, for legends."""
+
+# Drawn around the origin, in pictures of matrices too. Colour is never all.
+SHAPES: dict[str, str] = {
+    "ok": "M-5 .5l3.4 3.5L5-4",
+    "jit": "M-3-5H3M1-5v7.2a2.8 2.8 0 0 1-5.4 0",
+    "undocumented": "M-6 1.5c2-4.5 4-4.5 6-1.5s4 3 6-1.5",
+    "unknown": "M-3-2.6a3 3 0 1 1 4.4 2.7Q0 .9 0 2.3M0 5.6v.1",
+    "fail": "M-4-4l8 8M4-4l-8 8",
+    "error": "M-4-4l8 8M4-4l-8 8",
+    "warning": "M0-5v6.4M0 5v.1",
+    "note": "M0-1.4V5M0-5v.1",
+}
+
 
 class Tone(enum.StrEnum):
     """What a colour stands for; no answer is told by colour alone."""

@@ -263,20 +263,11 @@ class HostNeeds:
 
     def _libraries_in_a_line(self) -> list[tuple[str, ...]]:
         """``libnvrtc.so.13; opens libcuda.so.1; libcudart inside``."""
-        files = {
-            how: list(
-                dict.fromkeys(
-                    " ".join(filter(None, (library.file or library.name, library.version)))
-                    for library in self._libraries
-                    if library.how == how
-                )
-            )
-            for how in _HOW
-        }
         parts: list[str] = []
-        for how, names in files.items():
-            if names:
-                opening, end = _HOW[how]
+        for how, (opening, end) in _HOW.items():
+            libraries = (library for library in self._libraries if library.how == how)
+            facts = ((library.file or library.name, library.version) for library in libraries)
+            if names := dict.fromkeys(" ".join(filter(None, pair)) for pair in facts):
                 listed = [part for name in names for part in (", ", Code(name))][1:]
                 parts += ["; " if parts else "", opening, *listed, end]
         parts += ["; and more"] if self._libraries.more else []
@@ -318,13 +309,7 @@ class HostNeeds:
 
 
 def _first_names(names: Few[str]) -> tuple[str, ...]:
-    shown = list(names)[:_SHOWN_NAMES]
-    parts: list[str] = []
-    for name in shown:
-        parts += [", ", Code(name)] if parts else [Code(name)]
-    rest = len(names) - len(shown)
-    if names.more:
-        parts.append(" and more")
-    elif rest:
-        parts.append(f" and {rest:,} more")
-    return tuple(parts)
+    shown = [part for name in names for part in (", ", Code(name))][1 : 2 * _SHOWN_NAMES]
+    rest = len(names) - _SHOWN_NAMES
+    more = " and more" if names.more else f" and {rest:,} more" if rest > 0 else ""
+    return (*shown, more) if more else tuple(shown)

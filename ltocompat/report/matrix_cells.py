@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import count, groupby, product
+from string import ascii_uppercase
 
 from msgspec import Struct
 
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.target import Target, VersionSet
-from ltocompat.model.verdict import Result, Verdict
+from ltocompat.model.verdict import Result
 from ltocompat.report.text import clip
-
-MEANINGS = {
-    Verdict.OK: "documented to work",
-    Verdict.JIT: "works, the driver compiles PTX at load",
-    Verdict.UNDOCUMENTED: "measured to work, not promised by NVIDIA",
-    Verdict.UNKNOWN: "a fact is missing, which check names",
-    Verdict.FAIL: "will not link or load",
-}
-"""What verdicts mean, for legends."""
 
 _LONGEST_NAME = 16  # of a target's name that is used as it is
 
@@ -52,17 +43,9 @@ def labels(names: Sequence[str]) -> dict[str, str]:
     """What to call targets in tables: their names, or letters where one of those is long."""
     if all(len(name) <= _LONGEST_NAME for name in names):
         return {name: name for name in names}
-    return {name: _letters(number) for number, name in enumerate(names)}
-
-
-def _letters(number: int) -> str:
-    """A, B .. Z, AA, AB .. as spreadsheets count."""
-    text = ""
-    number += 1
-    while number:
-        number, rest = divmod(number - 1, 26)
-        text = string.ascii_uppercase[rest] + text
-    return text
+    # A, B .. Z, AA, AB .. as spreadsheets count.
+    letters = ("".join(word) for size in count(1) for word in product(ascii_uppercase, repeat=size))
+    return dict(zip(names, letters, strict=False))
 
 
 class CellNames(Struct, frozen=True):

@@ -7,6 +7,7 @@ in every CI system. The rest of what was found stands in the output of its case.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from xml.sax.saxutils import escape as escape_xml
 from xml.sax.saxutils import quoteattr
 
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
@@ -74,10 +75,11 @@ def _content(result: Result) -> Iterator[str]:
         title = f"{first.rule}: {first.message}" if first else f"the verdict is {result.verdict}"
         rule = first.rule if first else str(result.verdict)
         lines = "\n".join(map(_line, findings))
-        yield f"<{tag} type={_attribute(rule)} message={_attribute(title)}>{_text(lines)}</{tag}>"
+        about = f"type={_attribute(rule)} message={_attribute(title)}"
+        yield f"<{tag} {about}>{escape_xml(lines)}</{tag}>"
     elif findings:
         lines = "\n".join([f"verdict: {result.verdict}", *map(_line, findings)])
-        yield f"<system-out>{_text(lines)}</system-out>"
+        yield f"<system-out>{escape_xml(lines)}</system-out>"
 
 
 def _line(finding: Finding) -> str:
@@ -93,7 +95,3 @@ def _opening(path: str, name: str) -> str:
 
 def _attribute(text: str) -> str:
     return quoteattr(escape(brief(text)))
-
-
-def _text(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from ltocompat.commands.audit import AuditScope
 from ltocompat.commands.audit_tally import AuditTally
-from ltocompat.commands.policy.baseline import Baseline
 from ltocompat.commands.policy.extent import ANYTHING
 from ltocompat.commands.policy.gate import FORGIVEN, HELD_UP, Assessed, Audited, Standing
 from ltocompat.commands.policy.lines import policy_lines
@@ -75,11 +74,6 @@ class Audit(Struct, frozen=True):
     def policy(self) -> Policy:
         """What it was held to."""
         return self.scope.policy
-
-    @property
-    def baseline(self) -> Baseline:
-        """What was known."""
-        return self.scope.baseline
 
 
 def scope_of(stream: Iterable[AuditRecord]) -> AuditScope:
@@ -191,8 +185,9 @@ def _because(
     """The first of some findings, what to do, and how to go on; ``every``: how many there are."""
     first, others = found[0], (every or len(found)) - 1
     yield Paragraph((opening, *_finding(first)))
-    todo = _ask_linkers(policy) if _needs_trial(first) else _remedies(first)
-    if todo:
+    untried = first.finding.verdict is Verdict.UNKNOWN and first.finding.decided_by_trial
+    todo = _ask_linkers(policy) if untried else (brief("; or ".join(first.remedies)),)
+    if any(todo):
         yield Paragraph(("what to do: ", *todo))
     if policy.given:
         yield Paragraph(("see it alone: ", Code(_again(first, policy))))
@@ -203,15 +198,6 @@ def _because(
 
 def _held_to(policy: Policy) -> tuple[str, ...]:
     return ("policy ", Code(policy.source)) if policy.given else ("no policy",)
-
-
-def _remedies(group: GroupedFinding) -> tuple[str, ...]:
-    return (brief("; or ".join(group.remedies)),) if group.remedies else ()
-
-
-def _needs_trial(group: GroupedFinding) -> bool:
-    """Whether a trial link decides, which was not made."""
-    return group.finding.verdict is Verdict.UNKNOWN and group.finding.decided_by_trial
 
 
 def _ask_linkers(policy: Policy) -> tuple[str, ...]:
@@ -305,7 +291,7 @@ def _forgiven(audit: Audit) -> Iterator[Block]:
 
 def _why(audit: Audit, assessed: Assessed) -> str:
     exception = assessed.exception
-    return f"known ({audit.baseline.source})" if exception is None else exception.why
+    return f"known ({audit.scope.baseline.source})" if exception is None else exception.why
 
 
 def _line(why: str, group: GroupedFinding) -> tuple[str, ...]:

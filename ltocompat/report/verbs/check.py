@@ -125,14 +125,11 @@ class _Answer:
                     yield current
                     current = None
                 current = current or JudgedArtifact(record.path)
-                self._add(current, record)
+                current.add(record)
+                self.names.setdefault(record.target.name, record.target.name)
+                self.has_modules |= record.coverage.modules > 0
         if current is not None:
             yield current
-
-    def _add(self, artifact: JudgedArtifact, result: Result) -> None:
-        self.names.setdefault(result.target.name, result.target.name)
-        self.has_modules |= result.coverage.modules > 0
-        artifact.add(result)
 
 
 def _targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:

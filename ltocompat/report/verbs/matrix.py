@@ -13,6 +13,7 @@ from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import (
+    MEANINGS,
     Block,
     Code,
     Column,
@@ -22,7 +23,7 @@ from ltocompat.report.document import (
     Toned,
     tone_of,
 )
-from ltocompat.report.matrix_cells import MEANINGS, runs, subject
+from ltocompat.report.matrix_cells import runs, subject
 from ltocompat.report.text import span
 from ltocompat.rules.emitted import SLIVER_SERVED
 

@@ -20,7 +20,7 @@ from ltocompat.report.grouped_findings import (
     finding_key,
     grouped_findings,
 )
-from ltocompat.report.matrix_cells import cell_of, target_facts
+from ltocompat.report.matrix_cells import CellNames, cell_of
 
 
 def write(judgements: Judgements, stream: Writable) -> None:
@@ -47,20 +47,19 @@ def _pieces(judgements: Judgements) -> Iterable[str]:
 
 def _sections(judgements: Judgements, found: list[GroupedFinding]) -> list[tuple[str, str, str]]:
     """ID, title and HTML of each section that has something to say."""
-    names = judgements.names
     every = list(dict.fromkeys(cell_of(result) for result in judgements.results))
+    cells = CellNames(every, judgements.names)
     ids = {finding_key(group.finding): f"finding-{number}" for number, group in enumerate(found)}
-    facts = {target.name: target_facts(target) for target in judgements.targets}
     parts = []
     if judgements.failures:
         parts.append(("errors", "Errors", _errors(judgements.failures)))
     if judgements.targets:
-        parts.append(("targets", "Deploy targets", targets_section(judgements, facts)))
+        parts.append(("targets", "Deploy targets", targets_section(judgements)))
     if judgements.results:
         matrix, why = verdict_sections(judgements, ids)
         parts.append(("verdicts", "Verdicts", matrix))
         parts.append(("coverage", "Coverage", coverage_section(judgements)))
-        parts.append(("findings", "Findings", findings_section(found, every, names)))
+        parts.append(("findings", "Findings", findings_section(found, cells)))
         parts.append(("why", "Why", why))
     return [part for part in parts if part[2]]
 
