@@ -19,8 +19,7 @@ from verdict_values import EDGE, H100, L4, PROD, finding, result
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.model.version import SITE_URL
-from ltocompat.report import Failure, Options
-from ltocompat.report.formats import html
+from ltocompat.report import Failure, Options, write
 from ltocompat.report.grouped_findings import Judgement
 from ltocompat.report.verbs.check import REPORT
 from ltocompat.rules.catalogue import RULES
@@ -28,7 +27,7 @@ from ltocompat.rules.catalogue import RULES
 
 def page_of(records: Iterable[Judgement]) -> Page:
     stream = io.StringIO()
-    html.write(REPORT, records, stream, Options())
+    write("html", REPORT, records, stream, Options())
     return Page(stream.getvalue())
 
 
@@ -305,6 +304,6 @@ def test_half_a_verdict_is_said_so() -> None:
 )
 def test_a_tab_shows_project_version_and_the_day(path: str, project: str) -> None:
     stream = io.StringIO()
-    html.write(REPORT, [PROD, result(Verdict.OK, PROD, H100, path=path)], stream, Options())
+    write("html", REPORT, [PROD, result(Verdict.OK, PROD, H100, path=path)], stream, Options())
     (title,) = re.findall(r"<title>(.*?)</title>", stream.getvalue())
     assert re.fullmatch(rf"{re.escape(project)}, 20\d\d-\d\d-\d\d: ltocompat", title)

@@ -23,7 +23,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.model.version import SITE_URL
-from ltocompat.report import Failure, Options
+from ltocompat.report import Failure, Options, write
 from ltocompat.report.formats import sarif
 from ltocompat.report.grouped_findings import Judgement
 from ltocompat.report.verbs.check import REPORT
@@ -43,7 +43,7 @@ CASES: dict[str, list[Judgement]] = {
 def run_of(records: Iterable[Judgement]) -> Any:
     """The one run of the log, which is valid."""
     stream = io.StringIO()
-    sarif.write(REPORT, records, stream, Options())
+    write("sarif", REPORT, records, stream, Options())
     return valid_run(stream.getvalue())
 
 

@@ -140,12 +140,10 @@ def main() -> None:
         from ltocompat.report.exit_status import CLOSED_PIPE
 
         code = CLOSED_PIPE
-    except FileNotFoundError as error:  # no stream says so
+    except (AnswerLost, FileNotFoundError) as error:  # no stream says the latter
         code = _exit_code_of(error)
     except OSError as error:  # of what the parser writes itself, such as help
         code = _exit_code_of(lost(error))
-    except AnswerLost as error:
-        code = _exit_code_of(error)
     sys.exit(code)
 
 

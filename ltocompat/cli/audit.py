@@ -10,7 +10,7 @@ from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import AuditOptions
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.report.exit_of_verbs import AuditStatus
+from ltocompat.report.exit_status import AuditStatus
 
 
 @verb

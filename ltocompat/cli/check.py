@@ -12,7 +12,7 @@ from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import CheckOptions, Option
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.report.exit_of_verbs import CheckStatus
+from ltocompat.report.exit_status import CheckStatus
 
 
 @verb

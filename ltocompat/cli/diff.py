@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import FindingFormat
-from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import DiffOptions
-from ltocompat.report import Options
-from ltocompat.report.exit_of_verbs import DiffStatus
+from ltocompat.report.exit_status import ExitStatus, of_diff
 
 
 @verb
@@ -26,6 +24,5 @@ def diff(*, options: DiffOptions, form: FindingFormat = ()) -> int:
     from ltocompat.commands import diff as command
     from ltocompat.report.verbs.diff import REPORT
 
-    inputs = (options.old, options.new)
-    writing = in_format(form, REPORT, Options(width=terminal_width()), inputs)
-    return run_verb(command.run, options, writing, DiffStatus())
+    writing = in_format(form, REPORT, inputs=(options.old, options.new))
+    return run_verb(command.run, options, writing, ExitStatus(of_diff))

@@ -7,7 +7,7 @@ from ltocompat.cli.options import FindingFormat, Shown
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import EnvOptions
-from ltocompat.report.exit_of_verbs import EnvStatus
+from ltocompat.report.exit_status import ExitStatus, of_machine
 
 
 @verb
@@ -23,4 +23,4 @@ def env(*, options: EnvOptions, shown: Shown, form: FindingFormat = ()) -> int:
     from ltocompat.report.verbs.env import REPORT
 
     writing = in_format(form, REPORT, shown.view())
-    return run_verb(command.run, options, writing, EnvStatus())
+    return run_verb(command.run, options, writing, ExitStatus(of_machine))

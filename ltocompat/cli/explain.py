@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format
-from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Argument, ExplainOptions, Option
@@ -60,7 +59,7 @@ def explain(
     text, places = _parted(words)
     options = replace(options, text=_read(text) if text else None, places=places)
     report = INDEX if options.every else REPORT
-    writing = in_format(form, report, Options(width=terminal_width(), why=full), places)
+    writing = in_format(form, report, Options(why=full), places)
     return run_verb(command.run, options, writing, ExitStatus())
 
 

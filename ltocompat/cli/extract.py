@@ -6,12 +6,10 @@ from msgspec.structs import replace
 
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format, ImageChoice
-from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import ExtractOptions
-from ltocompat.report import Options
-from ltocompat.report.exit_of_verbs import ReadingStatus
+from ltocompat.report.exit_status import ReadingStatus
 
 
 @verb
@@ -27,6 +25,5 @@ def extract(*, options: ExtractOptions, images: ImageChoice, form: Format = ()) 
     from ltocompat.report.verbs.extract import REPORT
 
     options = replace(options, where=where)
-    writing = in_format(form, REPORT, Options(width=terminal_width()))
     status = ReadingStatus(filtered=where is not None)
-    return run_verb(command.run, options, writing, status)
+    return run_verb(command.run, options, in_format(form, REPORT), status)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.cli.options import choose
-from ltocompat.cli.output import colors_wanted
+from ltocompat.cli.output import colors_wanted, terminal_width
 from ltocompat.commands.options import StrPath
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.place import Place
@@ -49,7 +49,7 @@ class Writing(Struct, frozen=True):
 def in_format(
     texts: Sequence[str],
     verb_report: Report[Any],
-    options: Options,
+    options: Options = Options(),  # noqa: B008 - frozen
     inputs: Iterable[StrPath] = (),
 ) -> Writing:
     """How a verb's records are written in the formats that were asked for.
@@ -64,7 +64,9 @@ def in_format(
         UsageError: a format is not known, or two go to one place, or one would replace an input.
     """
     requests = read_formats(texts, verb_report.formats)
-    options = replace(options, color=colors_wanted())
+    # A line to paste that is broken can't be pasted.
+    width = None if options.paste_for else terminal_width()
+    options = replace(options, width=width, color=colors_wanted())
     refuse_to_replace(requests, inputs)
     writes: Callable[..., None] = functools.partial(write_all, requests, verb_report, options)
     if len(requests) == 1:

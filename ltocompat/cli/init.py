@@ -9,7 +9,7 @@ from ltocompat.cli.formats import Writing
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import InitOptions, Option
-from ltocompat.report.exit_of_verbs import InitStatus
+from ltocompat.report.exit_status import ExitStatus, of_draft
 
 _CI = ("github", "gitlab", "cibuildwheel", "pre-commit")
 
@@ -32,4 +32,4 @@ def init(
     from ltocompat.report.verbs.init import write
 
     writing = Writing(functools.partial(write, ci=ci), json=False)
-    return run_verb(command.run, options, writing, InitStatus())
+    return run_verb(command.run, options, writing, ExitStatus(of_draft))

@@ -8,13 +8,12 @@ from msgspec.structs import replace
 
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format, ImageChoice, Sandbox
-from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import InspectOptions, Option, WeighOptions
 from ltocompat.model.errors import UsageError
 from ltocompat.report import Options
-from ltocompat.report.exit_of_verbs import ReadingStatus, WeighStatus
+from ltocompat.report.exit_status import ExitStatus, ReadingStatus, of_weight
 from ltocompat.report.image_summary import GROUPS
 
 
@@ -56,11 +55,9 @@ def inspect(
     where = choice.filter()
     options = replace(options, where=where)
     view = Options(
-        width=terminal_width(),
         by=by or "kind",
         images=listed,
         kernels=options.kernels,
-        hashes=options.hashes,
         named=frozenset(map(str, options.paths)),
         quiet=quiet,
         why=verbose,
@@ -76,7 +73,7 @@ def inspect(
 
         weighing = WeighOptions(options.paths, options.kernels, jobs=options.jobs)
         writing = in_format(form, weigh_report.REPORT, view, options.paths)
-        return run_verb(weigh_command.run, weighing, writing, WeighStatus())
+        return run_verb(weigh_command.run, weighing, writing, ExitStatus(of_weight))
     from ltocompat.commands import inspect as command
     from ltocompat.report.verbs.inspect import REPORT
 

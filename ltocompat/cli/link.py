@@ -8,12 +8,10 @@ from msgspec.structs import replace
 
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import KIND, FindingFormat, ImageChoice, Sandbox
-from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import LinkOptions, Option
-from ltocompat.report import Options
-from ltocompat.report.exit_of_verbs import LinkStatus
+from ltocompat.report.exit_status import ExitStatus, of_link
 
 
 @verb
@@ -45,8 +43,7 @@ def link(
     from ltocompat.commands import link as command
     from ltocompat.report.verbs.link import REPORT
 
-    streams = Output()
     linkers = (*options.linkers, *(f"nvjitlink={version}" for version in nvjitlink))
     options = replace(options, linkers=linkers, where=where)
-    writing = in_format(form, REPORT, Options(width=terminal_width()), options.places)
-    return run_verb(command.run, options, writing, LinkStatus(), streams)
+    writing = in_format(form, REPORT, inputs=options.places)
+    return run_verb(command.run, options, writing, ExitStatus(of_link))

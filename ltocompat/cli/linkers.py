@@ -11,11 +11,9 @@ import typer
 
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format, VerbCommand
-from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Argument, InstallOptions, RemoveOptions
-from ltocompat.report import Options
 from ltocompat.report.exit_status import ExitStatus
 
 linkers = typer.Typer(
@@ -72,8 +70,8 @@ def list_(*, form: Format = ()) -> int:
     from ltocompat.commands import linkers as command
     from ltocompat.report.verbs.linkers import LISTING
 
-    writing = in_format(form, LISTING, Options(width=terminal_width()))
-    return run_verb(command.run_list, command.ListOptions(), writing, ExitStatus())
+    options = command.ListOptions()
+    return run_verb(command.run_list, options, in_format(form, LISTING), ExitStatus())
 
 
 @linkers.command(cls=VerbCommand)
@@ -90,8 +88,7 @@ def install(*, options: InstallOptions, form: Format = ()) -> int:
     from ltocompat.commands import linkers as command
     from ltocompat.report.verbs.linkers import CHANGES
 
-    writing = in_format(form, CHANGES, Options(width=terminal_width()))
-    return run_verb(command.run_install, options, writing, ExitStatus())
+    return run_verb(command.run_install, options, in_format(form, CHANGES), ExitStatus())
 
 
 @linkers.command(cls=VerbCommand)
@@ -104,8 +101,7 @@ def remove(*, options: RemoveOptions, form: Format = ()) -> int:
     from ltocompat.commands import linkers as command
     from ltocompat.report.verbs.linkers import CHANGES
 
-    writing = in_format(form, CHANGES, Options(width=terminal_width()))
-    return run_verb(command.run_remove, options, writing, ExitStatus())
+    return run_verb(command.run_remove, options, in_format(form, CHANGES), ExitStatus())
 
 
 @nvjitlink.command("list", cls=VerbCommand)
@@ -116,9 +112,8 @@ def list_nvjitlinks(*, form: Format = ()) -> int:
     from ltocompat.report.verbs.linkers import NVJITLINK_LISTING
     from ltocompat.targets.linkers import Tool
 
-    writing = in_format(form, NVJITLINK_LISTING, Options(width=terminal_width()))
     options = command.ListOptions((Tool.NVJITLINK,))
-    return run_verb(command.run_list, options, writing, ExitStatus())
+    return run_verb(command.run_list, options, in_format(form, NVJITLINK_LISTING), ExitStatus())
 
 
 @nvjitlink.command("install", cls=VerbCommand)
@@ -128,8 +123,7 @@ def install_nvjitlinks(*, options: NvJitLinkInstallation, form: Format = ()) -> 
     from ltocompat.commands import linkers as command
     from ltocompat.report.verbs.linkers import NVJITLINK_CHANGES
 
-    writing = in_format(form, NVJITLINK_CHANGES, Options(width=terminal_width()))
-    return run_verb(command.run_install, options, writing, ExitStatus())
+    return run_verb(command.run_install, options, in_format(form, NVJITLINK_CHANGES), ExitStatus())
 
 
 @nvjitlink.command("remove", cls=VerbCommand)
@@ -139,5 +133,4 @@ def remove_nvjitlinks(*, options: NvJitLinkRemoval, form: Format = ()) -> int:
     from ltocompat.commands import linkers as command
     from ltocompat.report.verbs.linkers import NVJITLINK_CHANGES
 
-    writing = in_format(form, NVJITLINK_CHANGES, Options(width=terminal_width()))
-    return run_verb(command.run_remove, options, writing, ExitStatus())
+    return run_verb(command.run_remove, options, in_format(form, NVJITLINK_CHANGES), ExitStatus())

@@ -7,13 +7,11 @@ from typing import Annotated
 
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format, Sandbox
-from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import MatrixOptions, Option
 from ltocompat.model.errors import UsageError
-from ltocompat.report import Options
-from ltocompat.report.exit_of_verbs import MatrixStatus
+from ltocompat.report.exit_status import ExitStatus, of_matrix
 
 
 @verb
@@ -36,9 +34,8 @@ def matrix(
     if svg is not None and not svg.lower().endswith(".svg"):
         raise UsageError(f"--svg {svg!r} doesn't end in .svg; give the picture such a name")
     from ltocompat.commands import matrix as command
-    from ltocompat.report.drawing import run_and_draw
-    from ltocompat.report.verbs.matrix import REPORT
+    from ltocompat.report.verbs.matrix import REPORT, run_and_draw
 
     run = command.run if svg is None else functools.partial(run_and_draw, svg=svg)
-    writing = in_format(form, REPORT, Options(width=terminal_width()), options.paths)
-    return run_verb(run, options, writing, MatrixStatus())
+    writing = in_format(form, REPORT, inputs=options.paths)
+    return run_verb(run, options, writing, ExitStatus(of_matrix, required=True))

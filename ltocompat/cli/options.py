@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from msgspec import Struct
 from typer.core import TyperCommand
 
-from ltocompat.cli.output import terminal_width
 from ltocompat.commands.options import DEPLOY_TARGET, Option
 from ltocompat.model.address import refuse_address
 from ltocompat.model.errors import UsageError
@@ -135,7 +134,7 @@ class Shown(Struct, frozen=True):
     def view(self) -> Options:
         """What the reader of the report asks for."""
         why, notes = self.why or self.verbose, self.notes or self.verbose
-        return Options(terminal_width(), why=why, notes=notes, quiet=self.quiet)
+        return Options(why=why, notes=notes, quiet=self.quiet)
 
 
 def _fail_on_option(default: str) -> Option:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec.structs import replace
-
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format, Sandbox
-from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Option, RequireOptions
 from ltocompat.model.requirement import DESTINATIONS
 from ltocompat.report import Options
-from ltocompat.report.exit_of_verbs import RequireStatus
+from ltocompat.report.exit_status import ExitStatus, of_required
 
 
 @verb
@@ -47,9 +44,6 @@ def require(
     from ltocompat.commands import require as command
     from ltocompat.report.verbs.require import REPORT
 
-    view = Options(terminal_width(), why=why or verbose, quiet=quiet)
-    if paste_for is not None:
-        # A line that is broken can't be pasted.
-        view = replace(view, width=None, paste_for=paste_for)
+    view = Options(why=why or verbose, quiet=quiet, paste_for=paste_for or "")
     writing = in_format(form, REPORT, view, options.paths)
-    return run_verb(command.run, options, writing, RequireStatus())
+    return run_verb(command.run, options, writing, ExitStatus(of_required, required=True))

@@ -25,19 +25,17 @@ def run_verb(
     options: Opts,
     writing: Writing,
     status: ExitStatus[Any],
-    output: Output | None = None,
 ) -> int:
     """Call the command with its options and write its records; the exit code.
 
     Args:
         command: gives the records; what it raises at once ends the run, what it raises later ends
             the records as a ``Failure``.
-        options: what it is called with; where it tells of its progress, ``output`` hears it.
+        options: what it is called with; where it tells of its progress, the progress line hears it.
         writing: how they are written.
         status: what the records make of the exit code.
-        output: where all goes, with a progress line.
     """
-    output = output or Output()
+    output = Output()
     if hasattr(options, "progress"):
         options = replace(options, progress=output.progress)
     begun = False

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format
-from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import SelfTestOptions
-from ltocompat.report import Options
-from ltocompat.report.exit_of_verbs import SelfTestStatus
+from ltocompat.report.exit_status import SelfTestStatus
 
 
 @verb
@@ -28,5 +26,4 @@ def selftest(*, options: SelfTestOptions, form: Format = ()) -> int:
     from ltocompat.commands import selftest as command
     from ltocompat.report.verbs.selftest import REPORT
 
-    writing = in_format(form, REPORT, Options(width=terminal_width()))
-    return run_verb(command.run, options, writing, SelfTestStatus())
+    return run_verb(command.run, options, in_format(form, REPORT), SelfTestStatus())

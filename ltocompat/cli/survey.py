@@ -18,7 +18,7 @@ from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Option
 from ltocompat.commands.survey.options import Choice, ReportOptions, RunOptions
 from ltocompat.report import Writable
-from ltocompat.report.exit_of_verbs import SurveyStatus
+from ltocompat.report.exit_status import ExitStatus, of_survey
 from ltocompat.report.text import escape
 
 _RUN = "run"
@@ -65,7 +65,7 @@ def run(*, options: RunOptions, choice: Choice) -> int:
     from ltocompat.report.verbs.survey import write
 
     options = replace(options, choice=choice)
-    return run_verb(command.run, options, Writing(write, json=False), SurveyStatus())
+    return run_verb(command.run, options, Writing(write, json=False), ExitStatus(of_survey))
 
 
 @survey.command("report", cls=VerbCommand)
@@ -87,7 +87,6 @@ def report(
     For example: ltocompat survey report survey/ -o survey.html
     """
     from ltocompat.commands.survey import report as command
-    from ltocompat.report.exit_status import ExitStatus
     from ltocompat.report.verbs.survey_report import write
 
     written = write if page is None else functools.partial(_write_page, page)

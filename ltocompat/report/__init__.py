@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeGuard, TypeVar
 
 from msgspec import Struct
 
@@ -12,8 +13,9 @@ from ltocompat.model.failure import Failure
 
 if TYPE_CHECKING:
     from ltocompat.report.document import Block
+    from ltocompat.report.grouped_findings import Judgements
 
-__all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "write", "writer"]
+__all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "answers", "write", "writer"]
 
 FORMATS = ("table", "json", "markdown")
 """The formats; each is the module of that name in ``formats``, whose ``write`` is called."""
@@ -34,6 +36,8 @@ FINDING_FORMATS = (
 # Modules called json and csv would hide the standard library's.
 _MODULES = {"json": "jsonstream", "csv": "csv_rows"}
 
+_OF_RECORDS = (*FORMATS, "github")  # they write more than findings and verdicts
+
 R = TypeVar("R")
 
 
@@ -44,6 +48,15 @@ class Writable(Protocol):
         """Write ``text``."""
 
 
+def answers(records: Iterable[R | Failure]) -> Iterator[R]:
+    """Return the records but the failures, which are said on standard error."""
+
+    def is_answer(record: R | Failure) -> TypeGuard[R]:
+        return not isinstance(record, Failure)
+
+    return filter(is_answer, records)  # no generator: a trace shows the verb and its command
+
+
 class Options(Struct, frozen=True):
     """What the reader of a report asked for.
 
@@ -52,7 +65,6 @@ class Options(Struct, frozen=True):
         by: what the summary is grouped by; one of ``folding.GROUPS``.
         images: one row an image instead of a summary.
         kernels: names of kernels were asked for.
-        hashes: SHA-256 of images was asked for.
         named: paths that the user named, as opposed to those found in folders.
         why: the reasoning of each verdict was asked for.
         together: several paths were judged as one, and are its name.
@@ -67,7 +79,6 @@ class Options(Struct, frozen=True):
     by: str = "kind"
     images: bool = False
     kernels: bool = False
-    hashes: bool = False
     named: frozenset[str] = frozenset()
     why: bool = False
     together: bool = False
@@ -94,18 +105,24 @@ class Report(Struct, Generic[R], frozen=True):
 
 def writer(name: str) -> Callable[[Report[R], Iterable[R | Failure], Writable, Options], None]:
     """What writes records in the format called ``name``, one of ``FORMATS``."""
-    module = importlib.import_module(f"{__name__}.formats.{_MODULES.get(name, name)}")
-    write_records: Callable[[Report[R], Iterable[R | Failure], Writable, Options], None]
-    write_records = module.write
-    return write_records
+    write_in = importlib.import_module(f"{__name__}.formats.{_MODULES.get(name, name)}").write
+    return write_in if name in _OF_RECORDS else partial(_write_findings, write_in)
+
+
+def _write_findings(
+    write_in: Callable[[Judgements, Writable], None],
+    report: Any,  # noqa: ANN401 - a FindingReport, by the list of its formats
+    records: Iterable[R | Failure],
+    stream: Writable,
+    options: Options,  # noqa: ARG001 - every format is called alike
+) -> None:
+    from ltocompat.report.grouped_findings import sort_out
+
+    write_in(sort_out(report.judgements(records)), stream)
 
 
 def write(
-    name: str,
-    report: Report[R],
-    records: Iterable[R | Failure],
-    stream: Writable,
-    options: Options,
+    name: str, report: Report[Any], records: Iterable[Any], stream: Writable, options: Options
 ) -> None:
     """Write ``records`` in the format called ``name``, one of ``FORMATS``."""
     writer(name)(report, records, stream, options)

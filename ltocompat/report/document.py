@@ -7,12 +7,34 @@ format is one new file. Every string may come from a hostile file: formats escap
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Self
 
 from msgspec import Struct
 
 from ltocompat.model.verdict import Level, Verdict
+
+MEANINGS = {
+    Verdict.OK: "documented to work",
+    Verdict.JIT: "works, the driver compiles PTX at load",
+    Verdict.UNDOCUMENTED: "measured to work, not promised by NVIDIA",
+    Verdict.UNKNOWN: "a fact is missing, which check names",
+    Verdict.FAIL: "will not link or load",
+}
+"""What verdicts mean, for legends."""
+
+# Drawn around the origin, in pictures of matrices too. Colour is never all.
+SHAPES: dict[str, str] = {
+    "ok": "M-5 .5l3.4 3.5L5-4",
+    "jit": "M-3-5H3M1-5v7.2a2.8 2.8 0 0 1-5.4 0",
+    "undocumented": "M-6 1.5c2-4.5 4-4.5 6-1.5s4 3 6-1.5",
+    "unknown": "M-3-2.6a3 3 0 1 1 4.4 2.7Q0 .9 0 2.3M0 5.6v.1",
+    "fail": "M-4-4l8 8M4-4l-8 8",
+    "error": "M-4-4l8 8M4-4l-8 8",
+    "warning": "M0-5v6.4M0 5v.1",
+    "note": "M0-1.4V5M0-5v.1",
+}
 
 
 class Tone(enum.StrEnum):
@@ -101,6 +123,14 @@ class Table(Struct, frozen=True):
     rows: tuple[tuple[str, ...], ...]
 
 
+def table_of(
+    columns: Sequence[Column], rows: Iterable[Sequence[str]], shown: Sequence[bool]
+) -> Table:
+    """Return a table of the columns of which ``shown`` says so."""
+    cells = (tuple(compress(row, shown)) for row in rows)
+    return Table(tuple(compress(columns, shown)), tuple(cells))
+
+
 class Listing(Struct, frozen=True):
     """Any number of rows, printed as they come; they must be used up before the next block.
 
@@ -127,6 +157,13 @@ class Items(Struct, frozen=True):
     title: str
     lines: tuple[tuple[str, ...], ...]
     more: str | None = None
+
+
+def first_lines(title: str, lines: Sequence[tuple[str, ...]], most: int) -> Items:
+    """Up to ``most`` lines, and how many were left out."""
+    left_out = len(lines) - most
+    more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
+    return Items(title, tuple(lines[:most]), more)
 
 
 class Diagnostic(Struct, frozen=True):

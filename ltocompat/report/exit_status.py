@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ltocompat.model.failure import Failure, Note
+from ltocompat.model.image import Artifact, Host, Skipped
+from ltocompat.model.verdict import OTHER_VARIANT, Outcome, Result, Verdict, outcome, worst
 from ltocompat.report import Writable
 from ltocompat.report.text import escape
+
+if TYPE_CHECKING:
+    from ltocompat.commands.audit import AuditScope
+    from ltocompat.commands.audit_tally import AuditTally
+    from ltocompat.commands.env import Surroundings
+    from ltocompat.commands.extract import Extracted
+    from ltocompat.commands.init import PolicyDraft
+    from ltocompat.commands.link import Linked
+    from ltocompat.commands.policy.gate import Audited
+    from ltocompat.commands.selftest import SelfTestStep
+    from ltocompat.commands.survey.run import Tally
+    from ltocompat.model.diff import Diff
+    from ltocompat.model.image import Record
+    from ltocompat.model.link_options import Disagreement
+    from ltocompat.model.matrix import Matrix
+    from ltocompat.model.requirement import Required
+    from ltocompat.model.target import Target
+    from ltocompat.model.weight import Weight
 
 OK = 0
 FINDINGS = 1
@@ -23,19 +43,37 @@ _ORDER = (INTERNAL, USAGE, MISSING, FINDINGS, NOTHING_JUDGED, OK)
 """Where several codes apply, the first of these is the exit code."""
 
 _OF_FAILURE = {"internal": INTERNAL, "usage": USAGE, "missing": MISSING}
+_OF_OUTCOME = {
+    Outcome.PASSED: OK,
+    Outcome.FAILED: FINDINGS,
+    Outcome.UNDECIDED: NOTHING_JUDGED,
+}
 
 R = TypeVar("R")
 
 
 class ExitStatus(Generic[R]):
-    """Watches the records of a command pass; a verb whose answer counts says how in a subclass.
+    """Watches the records of a command pass.
+
+    A verb whose records count one by one has a function below; one that counts them together has
+    a subclass.
+
+    Args:
+        code_of: the exit code that a record asks for; None: it is no answer.
+        required: that there is no answer at all counts.
 
     Attributes:
         code: the exit code so far.
+        failures: number of failures so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, code_of: Callable[[R], int | None] = lambda _: OK, *, required: bool = False
+    ) -> None:
         self.code = OK
+        self.failures = 0
+        self._code_of = code_of
+        self._unanswered = required
 
     def worsen(self, code: int) -> None:
         """Let ``code`` count, unless a more important one does."""
@@ -43,13 +81,20 @@ class ExitStatus(Generic[R]):
 
     def take(self, record: R) -> None:
         """Let a record of the answer count."""
+        code = self._code_of(record)
+        if code is not None:
+            self._unanswered = False
+            self.worsen(code)
 
     def end(self) -> Iterator[Note]:
         """Let count that there are no more records; yields what the user should know of that."""
+        if self._unanswered:
+            self.worsen(NOTHING_JUDGED)
         return iter(())
 
     def fail(self, failure: Failure, messages: Writable) -> None:
         """Let a failure count, and write its sentence to ``messages``."""
+        self.failures += 1
         self.worsen(_OF_FAILURE.get(failure.kind, NOTHING_JUDGED))
         tell(failure.message, messages)
 
@@ -93,3 +138,169 @@ class ExitStatus(Generic[R]):
 def tell(message: str, messages: Writable) -> None:
     """Write one line for the user."""
     messages.write(f"ltocompat: {escape(message)}\n")
+
+
+def of_weight(record: Weight) -> int:
+    """Return the exit code: advice never counts, a place that could not be read does."""
+    return NOTHING_JUDGED if record.skipped else OK
+
+
+def of_required(record: Required) -> int | None:
+    """Return the exit code: a file without device code is no answer."""
+    if record.skipped:
+        return NOTHING_JUDGED
+    return OK if record.modules else None
+
+
+def of_matrix(_: Matrix) -> int:
+    """Return the exit code: any matrix is an answer."""
+    return OK
+
+
+def of_draft(record: PolicyDraft) -> int:
+    """Return the exit code: a policy that ignores unread bytes was written without knowing all."""
+    from ltocompat.rules.emitted import BYTES_UNREAD
+
+    unread = any(finding.rule == BYTES_UNREAD for finding in record.ignored)
+    return NOTHING_JUDGED if unread else OK
+
+
+def of_diff(record: Diff) -> int:
+    """Return the exit code: forbidden changes are findings.
+
+    Releases without device code count too, and one half read: what was not seen need not be gone.
+    """
+    if record.broken:
+        return FINDINGS
+    releases = (record.old, record.new)
+    unread = any(release.skipped or not release.complete for release in releases)
+    return NOTHING_JUDGED if unread or not any(release.modules for release in releases) else OK
+
+
+def of_link(record: Linked | Disagreement | Skipped) -> int:
+    """Return the exit code: a link that did not succeed is a finding."""
+    from ltocompat.commands.link import Linked
+
+    if isinstance(record, Skipped):
+        return NOTHING_JUDGED
+    return FINDINGS if isinstance(record, Linked) and record.reason else OK
+
+
+def of_machine(record: Surroundings) -> int:
+    """Return the exit code: what will fail on a machine is a finding."""
+    fails = any(problem.verdict is Verdict.FAIL for problem in record.problems)
+    return FINDINGS if fails else OK
+
+
+def of_survey(record: Tally) -> int:
+    """Return the exit code: findings are rows, a package that could not be read counts."""
+    return NOTHING_JUDGED if record.statuses["failed"] or record.unlisted else OK
+
+
+class CheckStatus(ExitStatus["Target | Result"]):
+    """Verdicts from a threshold on are findings; what could not be judged counts too.
+
+    Who asks for more than that nothing fails asks for both halves of the way onto a GPU.
+
+    Args:
+        fail_on: the best verdict that is a finding.
+        allow_empty: no device code at all passes.
+    """
+
+    def __init__(self, fail_on: Verdict, *, allow_empty: bool) -> None:
+        super().__init__()
+        self._fail_on = fail_on
+        self._allow_empty = allow_empty
+        self._worst = Verdict.NOT_FOR_GPU
+
+    def take(self, record: Target | Result) -> None:
+        """Let a result count."""
+        if not isinstance(record, Result) or record.forgiven == OTHER_VARIANT:
+            return
+        self._worst = worst((self._worst, record.counted))
+        conditions = (finding for finding in record.findings if finding.is_condition)
+        if any(condition.counts_from(self._fail_on) for condition in conditions):
+            self.worsen(FINDINGS)
+        if record.not_judged and self._fail_on < Verdict.FAIL:
+            self.worsen(NOTHING_JUDGED)
+
+    def end(self) -> Iterator[Note]:
+        """Let count what all verdicts come to; what can't be read may hold device code."""
+        self.worsen(_OF_OUTCOME[outcome(self._worst, self._fail_on, allow_empty=self._allow_empty)])
+        if self._worst is Verdict.NOT_FOR_GPU and not self.failures and not self._allow_empty:
+            yield Note(
+                "nothing was judged: there is no device code; where that is right, add "
+                "--allow-empty"
+            )
+
+
+class AuditStatus(ExitStatus["AuditScope | Audited | Required"]):
+    """What counts is a finding; having decided nothing counts too."""
+
+    _tally: AuditTally | None = None
+
+    def take(self, record: AuditScope | Audited | Required) -> None:
+        """Let a result count."""
+        from ltocompat.commands.audit import AuditScope
+        from ltocompat.commands.audit_tally import AuditTally
+
+        if isinstance(record, AuditScope):
+            self._tally = AuditTally(record)
+        elif self._tally is not None:
+            self._tally.take(record)
+
+    def end(self) -> Iterator[Note]:
+        """Let count what the results came to."""
+        if self._tally is not None:  # else there was an error before anything was read
+            self.worsen(_OF_OUTCOME[self._tally.outcome])
+        return iter(())
+
+
+class ReadingStatus(ExitStatus["Record | Extracted"]):
+    """A place that could not be read counts; that nothing was found is said.
+
+    Args:
+        filtered: only some images were asked for.
+    """
+
+    def __init__(self, *, filtered: bool) -> None:
+        super().__init__()
+        self._filtered = filtered
+        self._found = False
+        self._files = False
+
+    def take(self, record: Record | Extracted) -> None:
+        """Let an unread place count, and note what there is."""
+        if isinstance(record, Skipped):
+            self.worsen(NOTHING_JUDGED)
+        self._files |= isinstance(record, Artifact)
+        self._found |= not isinstance(record, Artifact | Host | Skipped)
+
+    def end(self) -> Iterator[Note]:
+        """Say that nothing was found, where no other line does: what is unread says it itself."""
+        if self._found or self.code != OK:
+            return
+        if self._filtered:
+            yield Note("no image matches; list all without --kind, --arch and --made-by")
+        elif not self._files:
+            yield Note("there is no file with device code")
+
+
+class SelfTestStatus(ExitStatus["SelfTestStep"]):
+    """A step that failed is the news, also where something else is missing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._results: set[str] = set()
+
+    def take(self, record: SelfTestStep) -> None:
+        """Let a step count."""
+        self._results.add(str(record.result))
+
+    def end(self) -> Iterator[Note]:
+        """Let the worst step count."""
+        if "failed" in self._results:
+            self.worsen(FINDINGS)
+        elif "missing" in self._results:
+            self.worsen(MISSING)
+        return iter(())

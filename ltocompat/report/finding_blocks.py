@@ -15,7 +15,6 @@ from ltocompat.report.document import (
     Block,
     Code,
     Diagnostic,
-    Items,
     Paragraph,
     Tone,
     Toned,
@@ -142,13 +141,6 @@ def _reasons(group: GroupedFinding) -> Iterator[tuple[str, str]]:
             yield "why", brief(text)
     if group.finding.evidence and group.finding.example is not None:  # else it is the place
         yield "evidence", brief(group.finding.evidence)
-
-
-def first_lines(title: str, lines: Sequence[tuple[str, ...]], most: int) -> Items:
-    """Up to ``most`` lines, and how many were left out."""
-    left_out = len(lines) - most
-    more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
-    return Items(title, tuple(lines[:most]), more)
 
 
 def _where(group: GroupedFinding, cells: str, *, packages: bool) -> Iterator[tuple[str, ...]]:

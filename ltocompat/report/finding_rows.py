@@ -37,6 +37,7 @@ class FindingRow(Struct, frozen=True):
         kernel_modules: in how many of its modules kernels were read.
         fingerprint: the same in every build.
         number: of the findings with this fingerprint, from 1.
+        group: the finding itself, whose texts are not safe to print.
     """
 
     artifact: str
@@ -58,33 +59,29 @@ class FindingRow(Struct, frozen=True):
     kernel_modules: int
     fingerprint: str
     number: int
+    group: GroupedFinding
 
 
 def finding_rows(results: Iterable[Result]) -> Iterator[FindingRow]:
     """The findings of results, the loudest first."""
     seen: Counter[str] = Counter()
-    for group in grouped_findings(results, apart_by_key):
-        yield _row(group, seen)
+    for group in grouped_findings(results, _key):
+        digest = str(group.apart).partition("\0")[0]
+        seen[digest] += 1
+        yield _row(group, digest, seen[digest])
 
 
-def apart_by_key(result: Result, finding: Finding) -> str:
+def _key(result: Result, finding: Finding) -> str:
     """What keeps equal findings apart: their place and target, and the key of baselines."""
     members = finding.example.members if finding.example else ()
     place = "\0".join((result.path, *members, result.target.name))
     return f"{fingerprint(result, finding)}\0{place}"
 
 
-def digest_of(group: GroupedFinding) -> str:
-    """The fingerprint of findings that were grouped by ``apart_by_key``."""
-    return str(group.apart).partition("\0")[0]
-
-
-def _row(group: GroupedFinding, seen: Counter[str]) -> FindingRow:
+def _row(group: GroupedFinding, digest: str, number: int) -> FindingRow:
     finding = group.finding
     (path,) = group.modules
     target = next(iter(group.cells)).target
-    digest = digest_of(group)
-    seen[digest] += 1
     return FindingRow(
         artifact=escape(path),
         path=path,
@@ -104,5 +101,6 @@ def _row(group: GroupedFinding, seen: Counter[str]) -> FindingRow:
         kernel_count=len(group.kernels),
         kernel_modules=group.kernel_modules,
         fingerprint=digest,
-        number=seen[digest],
+        number=number,
+        group=group,
     )

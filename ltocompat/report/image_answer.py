@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.image import Host, Image, ImageKind, Maker, Module
+from ltocompat.model.image import Host, Image, ImageKind, Module
 from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.report.text import Few, fold_archs
 from ltocompat.scan.summarize import SummaryBuilder
@@ -60,26 +60,20 @@ class ImageAnswer:
         if image.arch is not None:
             self._archs.setdefault(image.kind, Few(_MOST_ARCHS)).add(image.arch)
         for maker in image.made_by:
-            self._add_maker(maker)
-
-    def _add_maker(self, maker: Maker) -> None:
-        if maker.releases and len(self._releases) < _MOST_MAKERS:
-            self._releases.add(maker.releases)
-        elif not maker.releases:
-            self._makers.add(str(maker))
+            if not maker.releases:
+                self._makers.add(str(maker))
+            elif len(self._releases) < _MOST_MAKERS:
+                self._releases.add(maker.releases)
 
     def text(self) -> str:
         """``made by CUDA 12.4, 13.0 · runs on sm_80, 90 · kernels need driver >= 580.65.06``."""
-        return " · ".join(filter(None, (self._made_by(), self._runs_on(), self._needs())))
+        return " · ".join(filter(None, (self._made_by(), "; ".join(self._ways()), self._needs())))
 
     def _made_by(self) -> str:
         known = [_one_of(releases) for releases in sorted(self._releases)]
         others = list(self._makers)
         words = [f"CUDA {', '.join(known)}"] if known else []
         return f"made by {', '.join([*words, *others])}" if words or others else ""
-
-    def _runs_on(self) -> str:
-        return "; ".join(self._ways())
 
     def _ways(self) -> Iterator[str]:
         sass, ptx, ltoir = (

@@ -41,27 +41,11 @@ Key = tuple[str, ...]
 _HOW = {"needed": ("", ""), "opened": ("opens ", ""), "static": ("", " inside")}
 
 
-def _by_kind(image: Image) -> Key:
-    return (kind_label(image), brief(makers_label(image.made_by)), brief(needs_label(image.needs)))
-
-
-def _by_arch(image: Image) -> Key:
-    return (str(image.arch) if image.arch else "-", kind_label(image))
-
-
-def _by_section(image: Image) -> Key:
-    return (brief(image.section or "-"), kind_label(image))
-
-
-def _by_compression(image: Image) -> Key:
-    return (compression_label(image), kind_label(image))
-
-
 _KEYS: dict[str, Callable[[Image], Key]] = {
-    "kind": _by_kind,
-    "arch": _by_arch,
-    "section": _by_section,
-    "compression": _by_compression,
+    "kind": lambda image: (brief(makers_label(image.made_by)), brief(needs_label(image.needs))),
+    "arch": lambda image: (str(image.arch) if image.arch else "-",),
+    "section": lambda image: (brief(image.section or "-"),),
+    "compression": lambda image: (compression_label(image),),
 }
 
 GROUPS = tuple(_KEYS)
@@ -219,7 +203,7 @@ class ImageSummary:
         return row
 
     def _row(self, image: Image) -> SummaryRow:
-        key = self._key(image)
+        key = (*self._key(image), kind_label(image))
         row = self._rows.get(key)
         if row is None:
             if len(self._rows) >= _MOST_ROWS:
@@ -279,20 +263,11 @@ class HostNeeds:
 
     def _libraries_in_a_line(self) -> list[tuple[str, ...]]:
         """``libnvrtc.so.13; opens libcuda.so.1; libcudart inside``."""
-        files = {
-            how: list(
-                dict.fromkeys(
-                    " ".join(filter(None, (library.file or library.name, library.version)))
-                    for library in self._libraries
-                    if library.how == how
-                )
-            )
-            for how in _HOW
-        }
         parts: list[str] = []
-        for how, names in files.items():
-            if names:
-                opening, end = _HOW[how]
+        for how, (opening, end) in _HOW.items():
+            libraries = (library for library in self._libraries if library.how == how)
+            facts = ((library.file or library.name, library.version) for library in libraries)
+            if names := dict.fromkeys(" ".join(filter(None, pair)) for pair in facts):
                 listed = [part for name in names for part in (", ", Code(name))][1:]
                 parts += ["; " if parts else "", opening, *listed, end]
         parts += ["; and more"] if self._libraries.more else []
@@ -334,13 +309,7 @@ class HostNeeds:
 
 
 def _first_names(names: Few[str]) -> tuple[str, ...]:
-    shown = list(names)[:_SHOWN_NAMES]
-    parts: list[str] = []
-    for name in shown:
-        parts += [", ", Code(name)] if parts else [Code(name)]
-    rest = len(names) - len(shown)
-    if names.more:
-        parts.append(" and more")
-    elif rest:
-        parts.append(f" and {rest:,} more")
-    return tuple(parts)
+    shown = [part for name in names for part in (", ", Code(name))][1 : 2 * _SHOWN_NAMES]
+    rest = len(names) - _SHOWN_NAMES
+    more = " and more" if names.more else f" and {rest:,} more" if rest > 0 else ""
+    return (*shown, more) if more else tuple(shown)

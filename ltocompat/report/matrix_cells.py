@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count, groupby, product
+from string import ascii_uppercase
 
 from msgspec import Struct
 
+from ltocompat.model.matrix import Matrix
 from ltocompat.model.target import Target, VersionSet
 from ltocompat.model.verdict import Result
 from ltocompat.report.text import clip
@@ -41,17 +43,9 @@ def labels(names: Sequence[str]) -> dict[str, str]:
     """What to call targets in tables: their names, or letters where one of those is long."""
     if all(len(name) <= _LONGEST_NAME for name in names):
         return {name: name for name in names}
-    return {name: _letters(number) for number, name in enumerate(names)}
-
-
-def _letters(number: int) -> str:
-    """A, B .. Z, AA, AB .. as spreadsheets count."""
-    text = ""
-    number += 1
-    while number:
-        number, rest = divmod(number - 1, 26)
-        text = string.ascii_uppercase[rest] + text
-    return text
+    # A, B .. Z, AA, AB .. as spreadsheets count.
+    letters = ("".join(word) for size in count(1) for word in product(ascii_uppercase, repeat=size))
+    return dict(zip(names, letters, strict=False))
 
 
 class CellNames(Struct, frozen=True):
@@ -146,3 +140,21 @@ def _version(known: VersionSet[object]) -> str:
 def sources_are_plain(target: Target) -> bool:
     """Everything was given inline and is its name."""
     return "=" in target.name and all(source == "given" for _, source in target.sources)
+
+
+def subject(matrix: Matrix) -> str:
+    """What a matrix shows, in words."""
+    what = "linked by each nvJitLink" if matrix.what == "nvJitLink" else "loaded by each driver"
+    tried = ", tried with each linker" if matrix.tried else ""
+    return f"{what} for each architecture{tried}"
+
+
+def runs(values: Sequence[object]) -> list[range]:
+    """Neighbours that are equal, as ranges of their indices."""
+    groups = ([*group] for _, group in groupby(range(len(values)), key=values.__getitem__))
+    return [range(group[0], group[-1] + 1) for group in groups]
+
+
+def row_runs(matrix: Matrix) -> list[range]:
+    """Neighbouring rows with equal verdicts."""
+    return runs([[result.verdict for result in row] for row in matrix.cells])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.image import Compression, Image, ImageKind, Maker, Needs
@@ -23,32 +23,24 @@ _OBEYED = re.compile(r"#(?=#)|(?:^|(?<=\s)):(?=:\S)")
 T = TypeVar("T")
 
 
-class Few(Generic[T]):
+class Few(dict[T, None]):
     """Distinct values in the order they came, up to a bound, so that no file can fill memory.
 
     Attributes:
         more: whether further distinct values were left out.
     """
 
-    __slots__ = ("_limit", "_values", "more")
+    __slots__ = ("_limit", "more")
 
     def __init__(self, limit: int) -> None:
+        super().__init__()
         self._limit = limit
-        self._values: dict[T, None] = {}
         self.more = False
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
 
     def add(self, value: T) -> None:
         """Keep ``value`` when it is new and there is room."""
-        if value in self._values:
-            return
-        if len(self._values) < self._limit:
-            self._values[value] = None
+        if value in self or len(self) < self._limit:
+            self[value] = None
         else:
             self.more = True
 

@@ -7,14 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 
 from ltocompat.model.place import Place
-from ltocompat.model.verdict import (
-    OTHER_VARIANT,
-    Coverage,
-    Extent,
-    Result,
-    Verdict,
-    worst,
-)
+from ltocompat.model.verdict import OTHER_VARIANT, Result, Verdict, worst
 from ltocompat.model.words import count
 from ltocompat.report import Options
 from ltocompat.report.document import Code, Row, Toned, tone_of
@@ -30,41 +23,31 @@ GAP = 2
 """Blanks between columns."""
 
 
-class CellVerdict(Struct, frozen=True):
-    """What a table shows of a result."""
-
-    verdict: Verdict
-    coverage: Coverage
-    not_judged: tuple[str, ...]
-    extent: Extent
-    forgiven: str = ""
-    variant: str = ""
-
-    @property
-    def counts(self) -> bool:
-        """Whether it has a say in what becomes of its package."""
-        return self.forgiven != OTHER_VARIANT
-
-    @property
-    def verdict_word(self) -> str:
-        """``ok``, ``fail 1 of 794 modules``, ``fail (known)``."""
-        word = f"{self.verdict} {self.extent}" if self._in_part else str(self.verdict)
-        return f"{word} ({self.forgiven})" if self.forgiven else word
-
-    @property
-    def _in_part(self) -> bool:
-        """Whether to tell how many modules have it: what works is told by who is served."""
-        return self.verdict > Verdict.JIT and self.extent.partial
-
-    def word(self) -> str:
-        """``ok 1,617/2,638``, ``fail 1 of 794 modules``, ``fail``, ``ok, not judged: load``."""
-        word = self.verdict_word
-        if self.verdict < Verdict.UNKNOWN and self.coverage.modules > 1 and not self._in_part:
-            word += f" {self.coverage.served:,}/{self.coverage.modules:,}"
-        return word + (f", not judged: {', '.join(self.not_judged)}" if self.not_judged else "")
+def counts(result: Result) -> bool:
+    """Return whether it has a say in what becomes of its package."""
+    return result.forgiven != OTHER_VARIANT
 
 
-def _deciding(result: Result) -> str:
+def _in_part(result: Result) -> bool:
+    """Return whether to tell how many modules have it: what works is told by who is served."""
+    return result.verdict > Verdict.JIT and result.extent.partial
+
+
+def verdict_word(result: Result) -> str:
+    """``ok``, ``fail 1 of 794 modules``, ``fail (known)``."""
+    word = f"{result.verdict} {result.extent}" if _in_part(result) else str(result.verdict)
+    return f"{word} ({result.forgiven})" if result.forgiven else word
+
+
+def whole_word(result: Result) -> str:
+    """``ok 1,617/2,638``, ``fail 1 of 794 modules``, ``fail``, ``ok, not judged: load``."""
+    word, coverage = verdict_word(result), result.coverage
+    if result.verdict < Verdict.UNKNOWN and coverage.modules > 1 and not _in_part(result):
+        word += f" {coverage.served:,}/{coverage.modules:,}"
+    return word + (f", not judged: {', '.join(result.not_judged)}" if result.not_judged else "")
+
+
+def deciding_variant(result: Result) -> str:
     """``cu13 (of 2)``: the variant that decides; empty where there is no choice."""
     names = (each.name.rsplit("/", 1)[-1] for each in result.variants if each.decides)
     return next((f"{name} (of {len(result.variants)})" for name in names), "")
@@ -74,22 +57,12 @@ class JudgedArtifact(Struct):
     """What is kept of one artifact."""
 
     path: str
-    modules: int = 0
-    cells: dict[Cell, CellVerdict] = field(default_factory=dict)
+    cells: dict[Cell, Result] = field(default_factory=dict)
     results: list[Result] = field(default_factory=list)
 
     def add(self, result: Result) -> None:
         """Take the result of one more cell."""
-        self.modules = max(self.modules, result.coverage.modules)
-        cell = CellVerdict(
-            result.verdict,
-            result.coverage,
-            result.not_judged,
-            result.extent,
-            result.forgiven,
-            _deciding(result),
-        )
-        self.cells[cell_of(result)] = cell
+        self.cells[cell_of(result)] = result
         self.results.append(result)
 
     @property
@@ -100,12 +73,12 @@ class JudgedArtifact(Struct):
     @property
     def worst(self) -> Verdict:
         """The worst of its verdicts."""
-        counted = (cell.verdict for cell in self.cells.values() if cell.counts)
-        return worst((Verdict.OK, *counted))
+        return worst((Verdict.OK, *(cell.verdict for cell in self.cells.values() if counts(cell))))
 
     def title(self, options: Options) -> tuple[str, ...]:
         """Its name, and how many modules it has."""
-        text = count(self.modules, "module") if self.modules else "no module was read"
+        modules = max(result.coverage.modules for result in self.results)
+        text = count(modules, "module") if modules else "no module was read"
         name = brief(self.path) if options.together else Place(self.path)
         elsewhere = dict.fromkeys(filter(None, (where_files_go(r.target) for r in self.results)))
         return (Code(name), f": {text}", *(f"; {words}" for words in elsewhere))
@@ -138,17 +111,12 @@ def columns_of(
         names: what to call the targets.
         width: columns of the terminal; None for a pipe.
     """
-    cells = list(dict.fromkeys(cell for artifact in artifacts for cell in artifact.cells))
-    by_gpu = [
-        CellColumn(target, gpu, _head(target, gpu, names))
-        for target, gpu in dict.fromkeys((cell.target, cell.gpu) for cell in cells)
-    ]
-    by_target = [
-        CellColumn(target, None, _head(target, "", names))
-        for target in dict.fromkeys(cell.target for cell in cells)
-    ]
+    cells = [cell for artifact in artifacts for cell in artifact.cells]
+    by_gpu = dict.fromkeys((cell.target, cell.gpu) for cell in cells)
+    by_target = dict.fromkeys((cell.target, None) for cell in cells)
     room = (width or PIPED) - _PATH
-    for columns in (by_gpu, by_target):
+    for pairs in (by_gpu, by_target):
+        columns = [CellColumn(name, gpu, _head(name, gpu or "", names)) for name, gpu in pairs]
         if sum(column.width + GAP for column in columns) <= room:
             return tuple(columns)
     return ()
@@ -203,7 +171,7 @@ def _verdicts(artifacts: Iterable[JudgedArtifact]) -> list[Verdict]:
     """The worst verdict on each GPU of each target, the worst first."""
     of_cell: dict[Cell, Verdict] = {}
     for cell, judged in (pair for artifact in artifacts for pair in artifact.cells.items()):
-        if judged.counts:
+        if counts(judged):
             of_cell[cell] = max(judged.verdict, of_cell.get(cell, judged.verdict))
     return sorted(of_cell.values(), reverse=True)
 
@@ -218,12 +186,12 @@ def _rows_of(artifact: JudgedArtifact, columns: Sequence[CellColumn], name: str)
         yield Row((*words, Code(name + _more_of(route, of_route, columns))))
 
 
-def _worst_word(several: Iterable[CellVerdict]) -> str:
-    verdicts = [judged.verdict for judged in several if judged.counts]
+def _worst_word(several: Iterable[Result]) -> str:
+    verdicts = [judged.verdict for judged in several if counts(judged)]
     return Toned(str(max(verdicts)), tone_of(max(verdicts))) if verdicts else ""
 
 
-def _more_of(route: str, cells: Mapping[Cell, CellVerdict], columns: Sequence[CellColumn]) -> str:
+def _more_of(route: str, cells: Mapping[Cell, Result], columns: Sequence[CellColumn]) -> str:
     """What a row has no column for: ``  by load  (not judged: link)``."""
     by = f"  by {route}" if route else ""
     halves = dict.fromkeys(half for verdict in cells.values() for half in verdict.not_judged)
@@ -237,7 +205,7 @@ def _more_of(route: str, cells: Mapping[Cell, CellVerdict], columns: Sequence[Ce
     return f"{by}  ({'; '.join(more)})" if more else by
 
 
-def _toned(several: list[CellVerdict]) -> str:
+def _toned(several: list[Result]) -> str:
     """The worst verdict of several GPUs, and how many fare so."""
     if not several:
         return ""

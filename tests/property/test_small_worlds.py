@@ -36,8 +36,7 @@ from ltocompat.commands.policy.gate import audited
 from ltocompat.commands.policy.values import Policy
 from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Coverage, Result, Route, Verdict
-from ltocompat.report.exit_of_verbs import AuditStatus, CheckStatus
-from ltocompat.report.exit_status import ExitStatus
+from ltocompat.report.exit_status import AuditStatus, CheckStatus, ExitStatus
 from ltocompat.rules.engine.fold_versions import over_versions
 
 PAIRS = list(combinations(VERSIONS, 2))

@@ -46,8 +46,15 @@ from ltocompat.model.matrix import Matrix
 from ltocompat.model.requirement import Required, RouteFloor, Service
 from ltocompat.model.target import ANY_TARGET, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict
-from ltocompat.report import exit_of_verbs as of_verbs
-from ltocompat.report.exit_status import ExitStatus
+from ltocompat.report.exit_status import (
+    AuditStatus,
+    CheckStatus,
+    ExitStatus,
+    of_diff,
+    of_draft,
+    of_matrix,
+    of_required,
+)
 from ltocompat.targets import parse
 
 PACKAGES = 50
@@ -136,19 +143,17 @@ class Law:
             assert rows == _rows(each for each in results if _target(each) == goal)
             held = [each for each in audited if each.checked.target in (goal, ANY_TARGET)]
             assert rows == _rows(each.checked for each in held if each.checked.target == goal)
-            assert code_of(
-                of_verbs.CheckStatus(fail_on, allow_empty=allow_empty), results
-            ) == exit_code(
+            assert code_of(CheckStatus(fail_on, allow_empty=allow_empty), results) == exit_code(
                 lines, fail_on, allow_empty=allow_empty, halves_count=fail_on < Verdict.FAIL
             )
-            assert code_of(of_verbs.AuditStatus(), [scope, *held]) == exit_code(
+            assert code_of(AuditStatus(), [scope, *held]) == exit_code(
                 lines, fail_on, allow_empty=allow_empty, halves_count=True
             )
 
     def matrix(self) -> None:
         """A cell is a verdict on an exact target, by the route of its matrix."""
         records = list(matrix.run(options.MatrixOptions((self.path,))))
-        assert code_of(of_verbs.MatrixStatus(), records) == self.silent
+        assert code_of(ExitStatus(of_matrix, required=True), records) == self.silent
         for grid in records:
             if isinstance(grid, Matrix):
                 for cell in self.draw.sample([each for row in grid.cells for each in row], CELLS):
@@ -163,7 +168,7 @@ class Law:
     def require(self) -> None:
         """With what it asks for, a GPU has the verdict that it tells."""
         records = list(require.run(options.RequireOptions((self.path,))))
-        assert code_of(of_verbs.RequireStatus(), records) == self.silent
+        assert code_of(ExitStatus(of_required, required=True), records) == self.silent
         (needs,) = records
         assert isinstance(needs, Required)
         for service, floor in product_of(needs):
@@ -180,14 +185,14 @@ class Law:
         """The policy that it writes is passed by an audit, and by a check on its targets."""
         written = f"{self.path}.toml"
         records = list(init.run(options.InitOptions((self.path,), written)))
-        code = code_of(of_verbs.InitStatus(), records)
+        code = code_of(ExitStatus(of_draft), records)
         (draft,) = records
         if isinstance(draft, Failure):  # nothing of it could be read
             assert (code, self.silent) == (3, 3)
             return
         assert code == (3 if self.unread else 0)
         audited = audit.run(options.AuditOptions((self.path,), written))
-        assert code_of(of_verbs.AuditStatus(), audited) == 0
+        assert code_of(AuditStatus(), audited) == 0
         policy = read_policy(written)
         lines = [each for goal in policy.targets for each in expected(self.made, goal)[1]]
         plain = exit_code(lines, Verdict.FAIL, allow_empty=policy.allow_empty, halves_count=True)
@@ -198,14 +203,14 @@ class Law:
         kinds = ("lost-arch", "lost-ptx")
         same = list(diff.run(options.DiffOptions(self.path, self.path, forbid=BREAKING)))
         assert not same[0].changes
-        assert code_of(of_verbs.DiffStatus(), same) == self.silent
+        assert code_of(ExitStatus(of_diff), same) == self.silent
         fewer = wheel(folder, {"libx/saxpy.txt": b"no code"})
         (lost,) = diff.run(options.DiffOptions(self.path, fewer, forbid=kinds))
         images = [image for group in self.made.summary.groups for image in group.signature.images]
         code = any(image.arch is not None for image in images)
-        assert code_of(of_verbs.DiffStatus(), [lost]) == (1 if code else 3)
+        assert code_of(ExitStatus(of_diff), [lost]) == (1 if code else 3)
         (gained,) = diff.run(options.DiffOptions(fewer, self.path, forbid=kinds))
-        assert code_of(of_verbs.DiffStatus(), [gained]) == self.silent
+        assert code_of(ExitStatus(of_diff), [gained]) == self.silent
 
     def hold(self, folder: Path) -> None:
         self.check_and_audit()

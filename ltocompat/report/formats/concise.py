@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 from ltocompat.model.words import count
-from ltocompat.report import Options, Writable
+from ltocompat.report import Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
-from ltocompat.report.grouped_findings import FindingReport, sort_out
+from ltocompat.report.grouped_findings import Judgements
 from ltocompat.report.text import brief, escape, sentence
 
 
-def write(
-    report: FindingReport[Any],
-    records: Iterable[Any],
-    stream: Writable,
-    options: Options,  # noqa: ARG001 - every format is called alike
-) -> None:
+def write(judgements: Judgements, stream: Writable) -> None:
     """Write a line for each failure and each finding, and one that counts them."""
-    judgements = sort_out(report.judgements(records))
     for failure in judgements.failures:
         stream.write(f"error {failure.kind}: {escape(brief(failure.message))}\n")
     rows = list(finding_rows(judgements.results))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from ltocompat.report import Options, Writable
+from ltocompat.report import Writable
 from ltocompat.report.finding_rows import finding_rows
-from ltocompat.report.grouped_findings import FindingReport, sort_out, title_of
+from ltocompat.report.grouped_findings import Judgements, title_of
 from ltocompat.report.text import brief, escape
 
 HEAD = (
@@ -34,14 +33,8 @@ HEAD = (
 _FORMULA = ("=", "+", "-", "@")
 
 
-def write(
-    report: FindingReport[Any],
-    records: Iterable[Any],
-    stream: Writable,
-    options: Options,  # noqa: ARG001 - every format is called alike
-) -> None:
+def write(judgements: Judgements, stream: Writable) -> None:
     """Write the head, a row for each failure, whose rule is its kind, and one for each finding."""
-    judgements = sort_out(report.judgements(records))
     stream.write(_line(HEAD))
     for failure in judgements.failures:
         cells = {"level": "error", "rule": failure.kind, "message": escape(brief(failure.message))}

@@ -8,26 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
-from typing import Any
 
-from ltocompat.report import Failure, Options, Writable
+from ltocompat.report import Failure, Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
 from ltocompat.report.formats.jsonstream import Array, encode
-from ltocompat.report.grouped_findings import FindingReport, sort_out
+from ltocompat.report.grouped_findings import Judgements
 from ltocompat.report.text import brief, escape, sentence
 
 _SEVERITIES = {"error": "critical", "warning": "minor", "note": "info"}
 
 
-def write(
-    report: FindingReport[Any],
-    records: Iterable[Any],
-    stream: Writable,
-    options: Options,  # noqa: ARG001 - every format is called alike
-) -> None:
+def write(judgements: Judgements, stream: Writable) -> None:
     """Write the array; a failure is an issue, too."""
-    judgements = sort_out(report.judgements(records))
     rows = Array()
     stream.write("[")
     for number, failure in enumerate(judgements.failures):

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 from msgspec.structs import asdict
 
-from ltocompat.report import Options, Writable
+from ltocompat.report import Writable
 from ltocompat.report.finding_rows import finding_rows
 from ltocompat.report.formats.jsonstream import encode
-from ltocompat.report.grouped_findings import FindingReport, sort_out
+from ltocompat.report.grouped_findings import Judgements
 
-_OURS = ("path", "number")  # what other formats need, and no reader
+_OURS = ("path", "number", "group")  # what other formats need, and no reader
 
 
-def write(
-    report: FindingReport[Any],
-    records: Iterable[Any],
-    stream: Writable,
-    options: Options,  # noqa: ARG001 - every format is called alike
-) -> None:
+def write(judgements: Judgements, stream: Writable) -> None:
     """Write ``{"error": ...}`` for each failure, then an object for each finding."""
-    judgements = sort_out(report.judgements(records))
     for failure in judgements.failures:
         stream.write(encode({"error": {"kind": failure.kind, "message": failure.message}}) + "\n")
     for row in finding_rows(judgements.results):

@@ -111,7 +111,7 @@ class Rows:
                 self.failures.append(record)
             return not isinstance(record, Failure)
 
-        return filter(is_answer, records)  # no generator: a trace shows the verb and its command
+        return filter(is_answer, records)  # as in ``answers`` of all reports
 
     @property
     def errors(self) -> tuple[base.Failure, ...]:

@@ -7,24 +7,18 @@ in every CI system. The rest of what was found stands in the output of its case.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from xml.sax.saxutils import escape as escape_xml
 from xml.sax.saxutils import quoteattr
 
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
-from ltocompat.report import Failure, Options, Writable
-from ltocompat.report.grouped_findings import FindingReport, sort_out
+from ltocompat.report import Failure, Writable
+from ltocompat.report.grouped_findings import Judgements
 from ltocompat.report.matrix_cells import cell_of
 from ltocompat.report.text import brief, escape, sentence
 
 
-def write(
-    report: FindingReport[Any],
-    records: Iterable[Any],
-    stream: Writable,
-    options: Options,  # noqa: ARG001 - every format is called alike
-) -> None:
+def write(judgements: Judgements, stream: Writable) -> None:
     """Write one document; a failure is a suite of its own."""
-    judgements = sort_out(report.judgements(records))
     suites: dict[str, list[Result]] = {}
     for result in judgements.results:
         suites.setdefault(result.path, []).append(result)
@@ -81,10 +75,11 @@ def _content(result: Result) -> Iterator[str]:
         title = f"{first.rule}: {first.message}" if first else f"the verdict is {result.verdict}"
         rule = first.rule if first else str(result.verdict)
         lines = "\n".join(map(_line, findings))
-        yield f"<{tag} type={_attribute(rule)} message={_attribute(title)}>{_text(lines)}</{tag}>"
+        about = f"type={_attribute(rule)} message={_attribute(title)}"
+        yield f"<{tag} {about}>{escape_xml(lines)}</{tag}>"
     elif findings:
         lines = "\n".join([f"verdict: {result.verdict}", *map(_line, findings)])
-        yield f"<system-out>{_text(lines)}</system-out>"
+        yield f"<system-out>{escape_xml(lines)}</system-out>"
 
 
 def _line(finding: Finding) -> str:
@@ -100,7 +95,3 @@ def _opening(path: str, name: str) -> str:
 
 def _attribute(text: str) -> str:
     return quoteattr(escape(brief(text)))
-
-
-def _text(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

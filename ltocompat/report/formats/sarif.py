@@ -9,27 +9,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
 from ltocompat.model.place import Place
 from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.model.projection import project
-from ltocompat.model.target import ANY_TARGET, Target
+from ltocompat.model.records_v1 import verdict as v1
+from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Result
 from ltocompat.model.version import VERSION, rule_url
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, Writable
-from ltocompat.report.finding_rows import apart_by_key, digest_of
+from ltocompat.report import Failure, Writable
+from ltocompat.report.finding_rows import FindingRow, finding_rows
 from ltocompat.report.formats.jsonstream import Array, encode
 from ltocompat.report.grouped_findings import (
-    FindingReport,
     GroupedFinding,
     Judgements,
-    grouped_findings,
-    sort_out,
 )
 from ltocompat.report.text import brief, escape, sentence
 from ltocompat.rules.catalogue import RULES
@@ -47,37 +44,24 @@ _LONGEST = 1024  # characters of a description that GitHub takes
 Value = dict[str, Any]
 
 
-def write(
-    report: FindingReport[Any],
-    records: Iterable[Any],
-    stream: Writable,
-    options: Options,  # noqa: ARG001 - every format is called alike
-) -> None:
-    """Write one SARIF log with one run, a result a line.
-
-    Args:
-        report: what makes records findings; a failure becomes a notification.
-        records: the answer of a verb.
-        stream: where it goes.
-        options: make no difference.
-    """
-    judgements = sort_out(report.judgements(records))
-    found = grouped_findings(judgements.results, apart_by_key)
-    rules = _Rules(found)
+def write(judgements: Judgements, stream: Writable) -> None:
+    """Write one SARIF log with one run, a result a line; a failure becomes a notification."""
+    found = [*finding_rows(judgements.results)]
+    rules = _rules(found)
+    indices = {rule["id"]: index for index, rule in enumerate(rules)}
     files = _Files()
     stream.write(f'{{"$schema": {encode(SCHEMA)}, "version": "2.1.0", "runs": [{{\n')
-    stream.write(f'"tool": {{"driver": {encode(rules.tool())}}},\n')
+    stream.write(f'"tool": {{"driver": {encode(_tool(rules))}}},\n')
     stream.write(f'"automationDetails": {encode(_automation(judgements))},\n"results": [')
     rows = Array()
-    seen: Counter[str] = Counter()
-    for group in found:
-        value = _result(group, rules, files, seen)
+    for row in found:
+        value = _result(row, indices[row.group.finding.rule], files)
         if judgements.policy is not None:
             value |= _in_policy(value, judgements.policy, files)
         stream.write(rows.element(encode(value)))
     stream.write(f'\n],\n"artifacts": {encode(files.values)},\n')
     stream.write(f'"invocations": [{encode(_invocation(judgements.failures))}],\n')
-    properties: Value = {"targets": [_target(target) for target in judgements.targets]}
+    properties: Value = {"targets": [project(v1.Target, each) for each in judgements.targets]}
     properties["verdicts"] = [_verdict(result) for result in judgements.results]
     stream.write(f'"properties": {encode(properties)}\n')
     stream.write("}]}\n")
@@ -95,23 +79,21 @@ def _verdict(result: Result) -> Value:
     }
 
 
-def _result(group: GroupedFinding, rules: _Rules, files: _Files, seen: Counter[str]) -> Value:
-    finding = group.finding
-    (path,) = group.modules
+def _result(row: FindingRow, rule_index: int, files: _Files) -> Value:
+    group, finding = row.group, row.group.finding
     target = next(iter(group.cells)).target
-    place = finding.example or Place(path)
-    digest = digest_of(group)
-    seen[digest] += 1
+    place = finding.example or Place(row.path)
+    keys = {FINGERPRINT: row.fingerprint, _GITHUB: f"{row.fingerprint}:{row.number}"}
     return {
         "ruleId": finding.rule,
-        "ruleIndex": rules.index(finding.rule),
+        "ruleIndex": rule_index,
         "level": str(finding.level),
         "message": {"text": _message(group, target)},
         "locations": [_location(place, files)],
-        "partialFingerprints": {FINGERPRINT: digest, _GITHUB: f"{digest}:{seen[digest]}"},
+        "partialFingerprints": keys,
         "properties": {
             "verdict": str(finding.verdict),
-            "artifact": path,
+            "artifact": row.path,
             "place": str(place),
             "module_count": finding.module_count,
             "kernels": [*group.kernels][:MOST_KERNELS],
@@ -192,7 +174,9 @@ class _Files:
     def _add(self, names: tuple[str, ...]) -> int:
         if names not in self._indices:
             *around, name = names
-            value: Value = {"location": {"uri": _member_uri(name) if around else file_uri(name)}}
+            # A member stands at the root of the file around it (3.24.2).
+            uri = "/" + _quoted(name.lstrip("/")) if around else file_uri(name)
+            value: Value = {"location": {"uri": uri}}
             if around:
                 value["parentIndex"] = self._add(tuple(around))
             self._indices[names] = len(self.values)
@@ -212,54 +196,36 @@ def file_uri(path: str) -> str:
     return _quoted(slashed.removeprefix("./")) or "."
 
 
-def _member_uri(name: str) -> str:
-    """A member, from the root of the file around it (3.24.2)."""
-    return "/" + _quoted(name.lstrip("/"))
-
-
 def _quoted(path: str) -> str:
     return quote(path, safe="/+,=@~", errors="surrogateescape")
 
 
-class _Rules:
+def _rules(found: Iterable[FindingRow]) -> list[Value]:
     """The rules of a run: all of the catalogue, so that runs differ in their results alone.
 
     Args:
         found: findings, which may name rules outside of the catalogue.
     """
+    known = {rule.id for rule in RULES}
+    findings = (row.group.finding for row in found)
+    others = {finding.rule: finding for finding in findings if finding.rule not in known}
+    return [*map(_descriptor, RULES), *map(_foreign, others.values())]
 
-    def __init__(self, found: Sequence[GroupedFinding]) -> None:
-        self._values = [_descriptor(rule) for rule in RULES]
-        known = {rule.id for rule in RULES}
-        others = {
-            group.finding.rule: group.finding for group in found if group.finding.rule not in known
-        }
-        self._values += [_foreign(other) for other in others.values()]
-        self._indices = {value["id"]: index for index, value in enumerate(self._values)}
 
-    def index(self, rule_id: str) -> int:
-        """Where a rule stands."""
-        return self._indices[rule_id]
-
-    def tool(self) -> Value:
-        """The driver component of the tool."""
-        return {
-            "name": "ltocompat",
-            "version": VERSION,
-            "semanticVersion": VERSION,
-            "rules": self._values,
-        }
+def _tool(rules: list[Value]) -> Value:
+    """The driver component of the tool."""
+    return {"name": "ltocompat", "version": VERSION, "semanticVersion": VERSION, "rules": rules}
 
 
 def _descriptor(rule: Rule) -> Value:
-    sections = (
-        ("When", rule.condition),
-        ("Evidence", rule.evidence),
-        ("Remedy", rule.prose.remedy),
-    )
-    textses = [(word, text) for word, text in (*sections, ("Source", rule.source)) if text]
-    plain = [rule.statement, *(f"{word}: {text}" for word, text in textses)]
-    marked = [rule.statement, *(f"**{word}:** {text}" for word, text in textses)]
+    sections = {
+        "When": rule.condition,
+        "Evidence": rule.evidence,
+        "Remedy": rule.prose.remedy,
+        "Source": rule.source,
+    }
+    plain = [rule.statement, *(f"{word}: {text}" for word, text in sections.items() if text)]
+    marked = [rule.statement, *(f"**{word}:** {text}" for word, text in sections.items() if text)]
     if rule.messages:
         plain.append("Messages: " + "; ".join(rule.messages))
         marked.append("**Messages:**\n" + "\n".join(f"- `{text}`" for text in rule.messages))
@@ -289,7 +255,7 @@ def _foreign(finding: Finding) -> Value:
 
 
 def _invocation(failures: Iterable[Failure]) -> Value:
-    tableses = [
+    notifications = [
         {
             "level": "error",
             "message": {"text": escape(brief(failure.message))},
@@ -297,11 +263,4 @@ def _invocation(failures: Iterable[Failure]) -> Value:
         }
         for failure in failures
     ]
-    return {"executionSuccessful": not tableses, "toolExecutionNotifications": tableses}
-
-
-def _target(target: Target) -> object:
-    # Imported here: only a finding format without JSON needs none.
-    from ltocompat.model.records_v1 import verdict as v1
-
-    return project(v1.Target, target)
+    return {"executionSuccessful": not notifications, "toolExecutionNotifications": notifications}

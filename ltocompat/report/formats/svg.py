@@ -16,8 +16,9 @@ from ltocompat.facts.gpus import sm
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import count
+from ltocompat.report.document import MEANINGS, SHAPES
+from ltocompat.report.matrix_cells import row_runs, subject
 from ltocompat.report.text import clip_middle, escape
-from ltocompat.report.verbs.matrix import MEANINGS, row_runs, subject
 
 _WIDTH = 800
 _MARGIN = 24
@@ -208,24 +209,19 @@ def _description(matrices: Sequence[Matrix]) -> str:
 
 
 class _Look(Struct, frozen=True):
-    """How a verdict looks: ground, edge, ink, and a shape around the origin."""
+    """How a verdict looks beside its shape: ground, edge, ink."""
 
     ground: str
     edge: str
     ink: str
-    shape: str
 
 
 _LOOKS = {
-    Verdict.OK: _Look("#1a7f37", "#1a7f37", "#ffffff", "M-5 .5l3.4 3.5L5-4"),
-    Verdict.JIT: _Look("#8cc4ff", "#4a90d9", "#0a3069", "M-3-5H3M1-5v7.2a2.8 2.8 0 0 1-5.4 0"),
-    Verdict.UNDOCUMENTED: _Look(
-        "#ffd866", "#c99700", "#4d3800", "M-6 1.5c2-4.5 4-4.5 6-1.5s4 3 6-1.5"
-    ),
-    Verdict.UNKNOWN: _Look(
-        "#eceef1", "#8b949e", "#24292f", "M-3-2.6a3 3 0 1 1 4.4 2.7Q0 .9 0 2.3M0 5.6v.1"
-    ),
-    Verdict.FAIL: _Look("#fff1ef", "#e5a59d", "#a40e26", "M-4-4l8 8M4-4l-8 8"),
+    Verdict.OK: _Look("#1a7f37", "#1a7f37", "#ffffff"),
+    Verdict.JIT: _Look("#8cc4ff", "#4a90d9", "#0a3069"),
+    Verdict.UNDOCUMENTED: _Look("#ffd866", "#c99700", "#4d3800"),
+    Verdict.UNKNOWN: _Look("#eceef1", "#8b949e", "#24292f"),
+    Verdict.FAIL: _Look("#fff1ef", "#e5a59d", "#a40e26"),
 }
 
 
@@ -276,7 +272,7 @@ def _swatch(  # noqa: PLR0917 - a verdict and a rectangle
     verdict: Verdict, x: float, y: float, wide: float, high: float, tooltip: str = ""
 ) -> str:
     """A block with its shape, and its word where there is room."""
-    look = _LOOKS[verdict]
+    look, shape = _LOOKS[verdict], SHAPES[str(verdict)]
     size = f'width="{wide:.1f}" height="{high:.1f}" rx="3"'
     hatch = f'<rect {size} fill="url(#lc-hatch)"/>' if verdict is Verdict.UNKNOWN else ""
     word = ""
@@ -292,7 +288,7 @@ def _swatch(  # noqa: PLR0917 - a verdict and a rectangle
     return (
         f'<g transform="translate({x:.1f} {y:.1f})">{title}'
         f'<rect {size} fill="{look.ground}" stroke="{look.edge}"/>{hatch}'
-        f'<path transform="translate({center:.1f} {high / 2:.1f})" d="{look.shape}" fill="none" '
+        f'<path transform="translate({center:.1f} {high / 2:.1f})" d="{shape}" fill="none" '
         f'stroke="{look.ink}" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/>'
         f"{word}</g>"
     )

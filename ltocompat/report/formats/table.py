@@ -21,9 +21,21 @@ from ltocompat.report.document import (
     Tone,
     Toned,
 )
-from ltocompat.report.terminal_text import filled, painted
 from ltocompat.report.text import clip, escape
 
+_NARROWEST = 40
+
+# Select Graphic Rendition (ECMA-48): 1 bold, 2 faint, 31 to 36 colours that every theme has.
+_CODES = {
+    Tone.OK: "32",
+    Tone.JIT: "36",
+    Tone.UNDOCUMENTED: "33",
+    Tone.UNKNOWN: "1;35",
+    Tone.FAIL: "1;31",
+    Tone.NOTE: "1;36",
+    Tone.STRONG: "1",
+    Tone.FAINT: "2",
+}
 _NARROW = 100
 _GAP = 2  # blanks between columns
 _LONGEST = 400  # characters of one wrapped cell
@@ -59,9 +71,9 @@ def _write_block(block: Block, stream: Writable, options: Options) -> None:
     match block:
         case Heading(parts):
             strong = [Toned(part, Tone.STRONG) if type(part) is Code else part for part in parts]
-            stream.write(filled(strong, width, following="  ", color=color))
+            stream.write(_filled(strong, width, following="  ", color=color))
         case Paragraph(parts) | Entry(parts):
-            stream.write(filled(parts, width, following="  ", color=color))
+            stream.write(_filled(parts, width, following="  ", color=color))
         case Table(columns, rows):
             stream.write(_table(columns, rows, options))
         case Listing():
@@ -75,7 +87,7 @@ def _write_block(block: Block, stream: Writable, options: Options) -> None:
 def _write_items(items: Items, stream: Writable, options: Options) -> None:
     stream.write(f"{items.title}:\n")
     for parts in items.lines:
-        stream.write(filled(parts, options.width, "  ", "    ", color=options.color))
+        stream.write(_filled(parts, options.width, "  ", "    ", color=options.color))
     if items.more:
         stream.write(f"  {items.more}\n")
 
@@ -84,16 +96,16 @@ def _write_diagnostic(found: Diagnostic, stream: Writable, options: Options) -> 
     """As compilers do: ``fail[PTX-01] what``, ``  --> where``, ``  fix: how``."""
     width, color = options.width, options.color
     opening = Toned(f"{found.word}[{found.rule}]", found.tone)
-    stream.write(filled((opening, " ", found.headline), width, following="  ", color=color))
-    indent = f"  {painted('-->', Tone.FAINT if color else None)} "
+    stream.write(_filled((opening, " ", found.headline), width, following="  ", color=color))
+    indent = f"  {_painted('-->', Tone.FAINT if color else None)} "
     for line in _in_lines(found.where, width):
-        text = filled(line, width, " " * len(_ARROW), " " * len(_ARROW), color=color)
+        text = _filled(line, width, " " * len(_ARROW), " " * len(_ARROW), color=color)
         stream.write(indent + text[len(_ARROW) :])
         indent = " " * len(_ARROW)
     for label, text in (*found.reasons, ("fix", found.fix)):
         if text:
             parts = (Toned(f"{label}:", Tone.STRONG), f" {text}")
-            stream.write(filled(parts, width, "  ", "       ", color=color))
+            stream.write(_filled(parts, width, "  ", "       ", color=color))
 
 
 def _in_lines(groups: Iterable[tuple[str, ...]], width: int | None) -> Iterator[tuple[str, ...]]:
@@ -114,8 +126,6 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Op
     shown = _shown(columns, width)
     columns = [columns[index] for index in shown]
     chosen = [[row[index] for index in shown] for row in rows]
-    tones: list[list[Tone | None]] = [[None] * len(shown)] * 2  # of the head and the rule
-    tones += [[_tone(cell, options) for cell in row] for row in chosen]
     cells = [[escape(cell) for cell in row] for row in chosen]
     heads = [escape(column.name) for column in columns]
     if width is not None:
@@ -128,6 +138,8 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Op
         return "".join(_listed(line, columns, widths, options) for line in lines)
     from tabulate import tabulate  # late: it costs 20 ms, and cells with one line need none of it
 
+    tones: list[list[Tone | None]] = [[None] * len(shown)] * 2  # of the head and the rule
+    tones += [[_tone(cell, options) for cell in row] for row in chosen]
     text = tabulate(
         # The head is a row like the others: tabulate would make its columns wider than asked.
         [
@@ -148,6 +160,13 @@ def _is_plain(rows: Iterable[Sequence[str]], widths: Sequence[int]) -> bool:
         for row in rows
         for cell, size in zip(row, widths, strict=True)
     )
+
+
+def _wrap(text: str, width: int, column: Column, tone: Tone | None) -> str:
+    whole = column.place
+    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=not whole)
+    # A long word that is broken may begin its next line with what CI systems obey.
+    return "\n".join(_painted(escape(line), tone) for line in lines)
 
 
 def _shown(columns: Sequence[Column], width: int | None) -> list[int]:
@@ -183,13 +202,6 @@ def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | 
 
 def _tone(cell: str, options: Options) -> Tone | None:
     return cell.tone if options.color and isinstance(cell, Toned) else None
-
-
-def _wrap(text: str, width: int, column: Column, tone: Tone | None) -> str:
-    whole = column.place
-    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=not whole)
-    # A long word that is broken may begin its next line with what CI systems obey.
-    return "\n".join(painted(escape(line), tone) for line in lines)
 
 
 def _write_listing(listing: Listing, stream: Writable, options: Options) -> None:
@@ -228,6 +240,73 @@ def _listed(
             else:
                 text = clip(text, size)
         blanks = " " * (size - len(text))
-        shown = painted(text, _tone(cell, options))
+        shown = _painted(text, _tone(cell, options))
         words.append(blanks + shown if column.right else shown + blanks)
     return (" " * _GAP).join(words).rstrip() + "\n" + below
+
+
+def _filled(
+    parts: Iterable[str],
+    width: int | None,
+    first: str = "",
+    following: str = "",
+    *,
+    color: bool = False,
+) -> str:
+    """A paragraph, broken between words only, so that a place can still be copied.
+
+    Args:
+        parts: its words; those with a tone are coloured.
+        width: columns; None: it stays one line.
+        first: what the first line begins with.
+        following: what the others begin with.
+        color: whether tones are shown.
+    """
+    texts = [(escape(str(part)), part.tone if isinstance(part, Toned) else None) for part in parts]
+    line = "".join(text for text, _ in texts)
+    lines = [line] if width is None else _broken(line, width, first, following)
+    if color:
+        lines = list(_coloured(lines, line, texts))
+    indents = [first] + [following] * (len(lines) - 1)
+    return "".join(
+        f"{indent}{text}".rstrip() + "\n" for indent, text in zip(indents, lines, strict=True)
+    )
+
+
+def _painted(text: str, tone: Tone | None) -> str:
+    """``text`` in the colour of a tone."""
+    return text if tone is None or not text else f"\x1b[{_CODES[tone]}m{text}\x1b[0m"
+
+
+def _broken(line: str, width: int, first: str, following: str) -> list[str]:
+    wrapper = textwrap.TextWrapper(
+        max(width, _NARROWEST),
+        # Blanks in place of the indents, whose own colours have no width.
+        initial_indent=" " * len(first),
+        subsequent_indent=" " * len(following),
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    wrapped = wrapper.wrap(line) or [""]
+    return [text[len(following if number else first) :] for number, text in enumerate(wrapped)]
+
+
+def _coloured(
+    lines: Iterable[str], whole: str, texts: Iterable[tuple[str, Tone | None]]
+) -> Iterator[str]:
+    """The lines, each of which stands in the whole, with the colours of the parts."""
+    tones = [tone for text, tone in texts for _ in text]
+    position = 0
+    for line in lines:
+        position = whole.index(line, position)
+        yield "".join(_runs(line, tones[position : position + len(line)]))
+        position += len(line)
+
+
+def _runs(line: str, tones: list[Tone | None]) -> Iterator[str]:
+    start = 0
+    for end in range(1, len(line) + 1):
+        if end == len(line) or tones[end] is not tones[start]:
+            yield _painted(line[start:end], tones[start])
+            start = end

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.commands.audit import AuditScope
@@ -21,9 +22,7 @@ from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Outcome, Result, Verdict
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
-from ltocompat.report.audit_result import Audit, AuditRecord, scope_of
-from ltocompat.report.document import Block, Code, Items, Paragraph
-from ltocompat.report.finding_blocks import first_lines
+from ltocompat.report.document import Block, Code, Items, Paragraph, first_lines
 from ltocompat.report.grouped_findings import (
     FindingReport,
     GroupedFinding,
@@ -39,6 +38,54 @@ if TYPE_CHECKING:
     from ltocompat.model.records_v1 import audit as v1
 
 _MOST = 20
+
+AuditRecord = AuditScope | Audited | Required | Failure
+"""What the command yields: the first says what the others are held to."""
+
+
+class Audit(Struct, frozen=True):
+    """All that an audit found.
+
+    Attributes:
+        scope: what it was held to.
+        tally: what it comes to.
+        audits: the results.
+    """
+
+    scope: AuditScope
+    tally: AuditTally
+    audits: list[Audited] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, records: Iterable[AuditRecord]) -> Audit:
+        """All records of the command."""
+        stream = iter(records)
+        scope = scope_of(stream)
+        audit = cls(scope, AuditTally(scope))
+        for record in stream:
+            if isinstance(record, AuditScope):
+                continue
+            audit.tally.take(record)
+            if isinstance(record, Audited):
+                audit.audits.append(record)
+        return audit
+
+    @property
+    def policy(self) -> Policy:
+        """What it was held to."""
+        return self.scope.policy
+
+
+def scope_of(stream: Iterable[AuditRecord]) -> AuditScope:
+    """What the audit is held to, which is its first record.
+
+    Raises:
+        TypeError: it is not.
+    """
+    scope = next(iter(stream), None)
+    if not isinstance(scope, AuditScope):
+        raise TypeError("an audit begins with what it is held to")
+    return scope
 
 
 def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
@@ -138,8 +185,9 @@ def _because(
     """The first of some findings, what to do, and how to go on; ``every``: how many there are."""
     first, others = found[0], (every or len(found)) - 1
     yield Paragraph((opening, *_finding(first)))
-    todo = _ask_linkers(policy) if _needs_trial(first) else _remedies(first)
-    if todo:
+    untried = first.finding.verdict is Verdict.UNKNOWN and first.finding.decided_by_trial
+    todo = _ask_linkers(policy) if untried else (brief("; or ".join(first.remedies)),)
+    if any(todo):
         yield Paragraph(("what to do: ", *todo))
     if policy.given:
         yield Paragraph(("see it alone: ", Code(_again(first, policy))))
@@ -150,15 +198,6 @@ def _because(
 
 def _held_to(policy: Policy) -> tuple[str, ...]:
     return ("policy ", Code(policy.source)) if policy.given else ("no policy",)
-
-
-def _remedies(group: GroupedFinding) -> tuple[str, ...]:
-    return (brief("; or ".join(group.remedies)),) if group.remedies else ()
-
-
-def _needs_trial(group: GroupedFinding) -> bool:
-    """Whether a trial link decides, which was not made."""
-    return group.finding.verdict is Verdict.UNKNOWN and group.finding.decided_by_trial
 
 
 def _ask_linkers(policy: Policy) -> tuple[str, ...]:
@@ -252,7 +291,7 @@ def _forgiven(audit: Audit) -> Iterator[Block]:
 
 def _why(audit: Audit, assessed: Assessed) -> str:
     exception = assessed.exception
-    return f"known ({audit.baseline.source})" if exception is None else exception.why
+    return f"known ({audit.scope.baseline.source})" if exception is None else exception.why
 
 
 def _line(why: str, group: GroupedFinding) -> tuple[str, ...]:

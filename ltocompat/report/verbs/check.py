@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from ltocompat.model.place import Place
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
-from ltocompat.model.verdict import Coverage, Result, Verdict
+from ltocompat.model.verdict import Result, Verdict
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import (
@@ -24,6 +24,7 @@ from ltocompat.report.document import (
     Row,
     Table,
     Toned,
+    table_of,
     tone_of,
 )
 from ltocompat.report.finding_blocks import FindingTally
@@ -45,12 +46,14 @@ from ltocompat.report.verdict_rows import (
     GAP,
     PIPED,
     CellColumn,
-    CellVerdict,
     JudgedArtifact,
     by_package,
     columns_of,
+    deciding_variant,
     rows_as_they_come,
     rows_by_package,
+    verdict_word,
+    whole_word,
 )
 
 _LONG_ROOT = 16  # characters of a folder that is worth to be told once
@@ -122,14 +125,11 @@ class _Answer:
                     yield current
                     current = None
                 current = current or JudgedArtifact(record.path)
-                self._add(current, record)
+                current.add(record)
+                self.names.setdefault(record.target.name, record.target.name)
+                self.has_modules |= record.coverage.modules > 0
         if current is not None:
             yield current
-
-    def _add(self, artifact: JudgedArtifact, result: Result) -> None:
-        self.names.setdefault(result.target.name, result.target.name)
-        self.has_modules |= result.coverage.modules > 0
-        artifact.add(result)
 
 
 def _targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:
@@ -281,50 +281,51 @@ def _own_table(artifact: JudgedArtifact, names: dict[str, str], options: Options
     return _rows(artifact, names, routed=any(routes))
 
 
-def _word(cell: CellVerdict) -> Toned:
-    return Toned(cell.word(), tone_of(cell.verdict))
+def _word(result: Result) -> Toned:
+    return Toned(whole_word(result), tone_of(result.verdict))
+
+
+_ROW_COLUMNS = (
+    Column("target"),
+    Column("GPU", width=10),
+    Column("route"),
+    Column("verdict"),
+    Column("modules"),
+    Column("picked", width=8),
+    Column("variant", width=8),
+    Column("not judged"),
+)
 
 
 def _rows(artifact: JudgedArtifact, names: dict[str, str], *, routed: bool) -> Table:
     """A row a verdict; GPUs of a target that fare alike share it."""
-    alike: dict[tuple[str, str, CellVerdict], list[str]] = {}
-    for cell, judged in artifact.cells.items():
-        alike.setdefault((cell.target, cell.route, judged), []).append(cell.gpu)
-    partly = any(judged.not_judged for judged in artifact.cells.values())
-    chosen = any(judged.variant for judged in artifact.cells.values())
-    unnamed = ("none named", "")  # what is no module goes to no GPU
+    alike: dict[tuple[object, ...], list[tuple[Cell, Result]]] = {}
+    for cell, result in artifact.cells.items():
+        same = (result.verdict, result.extent, result.forgiven, result.coverage, result.not_judged)
+        key = (cell.target, cell.route, deciding_variant(result), *same)
+        alike.setdefault(key, []).append((cell, result))
+    rows = [_row(several, names) for several in alike.values()]
     named = any(cell.gpu for cell in artifact.cells)
-    columns = (
-        *([Column("target")] if len(names) > 1 else []),
-        *([Column("GPU", width=10)] if named else []),
-        *([Column("route")] if routed else []),
-        Column("verdict"),
-        *([Column("modules"), Column("picked", width=8)] if named else []),
-        *([Column("variant", width=8)] if chosen else []),
-        *([Column("not judged")] if partly else []),
-    )
-    rows = tuple(
-        (
-            *([names[target]] if len(names) > 1 else []),
-            *([", ".join(gpus) or unnamed[not judged.coverage.modules]] if named else []),
-            *([route] if routed else []),
-            Toned(judged.verdict_word, tone_of(judged.verdict)),
-            *(_picked(judged.coverage) if named else []),
-            *([judged.variant] if chosen else []),
-            *([", ".join(judged.not_judged)] if partly else []),
-        )
-        for (target, route, judged), gpus in alike.items()
-    )
-    return Table(columns, rows)
+    chosen, partly = (any(column) for column in list(zip(*rows, strict=True))[-2:])
+    shown = (len(names) > 1, named, routed, True, named, named, chosen, partly)
+    return table_of(_ROW_COLUMNS, rows, shown)
 
 
-def _picked(coverage: Coverage) -> tuple[str, str]:
-    if not coverage.modules:
-        return "", ""
+def _row(several: Sequence[tuple[Cell, Result]], names: dict[str, str]) -> tuple[str, ...]:
+    (cell, result), coverage = several[0], several[0][1].coverage
     ways = (("SASS", coverage.sass), ("PTX", coverage.ptx), ("link", coverage.link))
     used = [(word, number) for word, number in ways if number]
-    text = used[0][0] if len(used) == 1 else ", ".join(f"{word} {n:,}" for word, n in used)
-    return f"{coverage.served:,} of {coverage.modules:,}", text
+    unnamed = "" if coverage.modules else "none named"  # what is no module goes to no GPU
+    return (
+        names[cell.target],
+        ", ".join(cell.gpu for cell, _ in several) or unnamed,
+        cell.route,
+        Toned(verdict_word(result), tone_of(result.verdict)),
+        f"{coverage.served:,} of {coverage.modules:,}" if coverage.modules else "",
+        used[0][0] if len(used) == 1 else ", ".join(f"{word} {n:,}" for word, n in used),
+        deciding_variant(result),
+        ", ".join(result.not_judged),
+    )
 
 
 class Tally(Struct):

@@ -10,7 +10,7 @@ from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
 from ltocompat.model.words import count, first_of
-from ltocompat.report import Failure, Options
+from ltocompat.report import Failure, Options, answers
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
 from ltocompat.report.finding_blocks import FindingTally
 from ltocompat.report.grouped_findings import FindingReport, Judgement, grouped_findings
@@ -39,10 +39,9 @@ _KERNELS = ("kernels-lost", "kernels-gained")
 def blocks(records: Iterable[Diff | Failure], options: Options) -> Iterator[Block]:
     """Both sides side by side, every change, what is forbidden, and what is not known."""
     found = False
-    for record in records:
-        if not isinstance(record, Failure):
-            found = True
-            yield from _diff(record, options)
+    for record in answers(records):
+        found = True
+        yield from _diff(record, options)
     if not found:
         yield Paragraph(("nothing was compared",))
 
@@ -53,7 +52,7 @@ def _diff(diff: Diff, options: Options) -> Iterator[Block]:
         text += ", and neither has device code"
     if diff.forbidden:
         text += f", {len(diff.broken):,} forbidden"
-    yield Heading((_path(diff.old), " to ", _path(diff.new), f": {text}"))
+    yield Heading((Code(diff.old.path), " to ", Code(diff.new.path), f": {text}"))
     yield Table(_SIDES, tuple(_sides(diff.old, diff.new)))
     if diff.changes:
         yield Table(_CHANGES, tuple(_row(change) for change in diff.changes[:_MOST_ROWS]))
@@ -69,29 +68,21 @@ def _diff(diff: Diff, options: Options) -> Iterator[Block]:
         yield Items("not known", tuple((brief(line),) for line in diff.unknown))
 
 
-def _path(side: DiffSummary) -> Code:
-    return Code(side.path)
-
-
-def _sides(old: DiffSummary, new: DiffSummary) -> Iterator[tuple[str, str, str]]:
+def _sides(old: DiffSummary, new: DiffSummary) -> Iterator[tuple[str, ...]]:
     sides = (old, new)
     if old.metadata or new.metadata:
-        yield _line("package", *(_package(side) for side in sides))
-    yield _line("size", *("unknown" if s.size is None else binary_size(s.size) for s in sides))
-    yield _line("files", *(f"{side.files:,}" for side in sides))
-    yield _line("modules", *(f"{side.modules:,}" for side in sides))
-    yield _line("images", *(f"{side.images:,} ({binary_size(side.stored)})" for side in sides))
+        yield ("package", *(_package(side) for side in sides))
+    yield ("size", *("unknown" if s.size is None else binary_size(s.size) for s in sides))
+    yield ("files", *(f"{side.files:,}" for side in sides))
+    yield ("modules", *(f"{side.modules:,}" for side in sides))
+    yield ("images", *(f"{side.images:,} ({binary_size(side.stored)})" for side in sides))
     if old.kernels is not None:
-        yield _line("kernels compared", *(f"{side.kernels or 0:,}" for side in sides))
-    yield _line("nvJitLink from", *(_linker(side) for side in sides))
+        yield ("kernels compared", *(f"{side.kernels or 0:,}" for side in sides))
+    yield ("nvJitLink from", *(_linker(side) for side in sides))
     if old.imports or new.imports:
-        yield _line("nvJitLink for imports", *(str(side.imports or "-") for side in sides))
-    yield _line("driver for SASS", *(str(side.driver_sass or "-") for side in sides))
-    yield _line("driver for PTX", *(_driver_ptx(side) for side in sides))
-
-
-def _line(name: str, old: str, new: str) -> tuple[str, str, str]:
-    return name, old, new
+        yield ("nvJitLink for imports", *(str(side.imports or "-") for side in sides))
+    yield ("driver for SASS", *(str(side.driver_sass or "-") for side in sides))
+    yield ("driver for PTX", *(_driver_ptx(side) for side in sides))
 
 
 def _package(side: DiffSummary) -> str:
@@ -151,15 +142,12 @@ def _names(changes: Iterable[Change]) -> Iterator[Items]:
     for (kind, subject, shown), several in alike.items():
         of = ", ".join(f"{change.about} {change.count:,}" for change in several)
         left_out = any(change.count > len(shown) for change in several)
+        inside = (" in ", Code(subject)) if subject else ()
         yield Items(
             f"{KINDS[kind]} ({of})",
-            tuple((Code(clip(name, _LONGEST_NAME)), *_in(subject)) for name in shown),
+            tuple((Code(clip(name, _LONGEST_NAME)), *inside) for name in shown),
             "and more; --format json lists all" if left_out else None,
         )
-
-
-def _in(subject: str) -> tuple[str, ...]:
-    return (" in ", Code(subject)) if subject else ()
 
 
 def _moved(change: Change) -> str:
@@ -194,8 +182,7 @@ def judgements(records: Iterable[Diff | Failure]) -> Iterator[Judgement]:
     for record in records:
         if isinstance(record, Failure):
             yield record
-            continue
-        if record.broken:
+        elif record.broken:
             yield _result(record)
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from ltocompat.model.projection import project
 from ltocompat.model.verdict import LEVELS, Level, Verdict
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options
+from ltocompat.report import Failure, Options, answers
 from ltocompat.report.document import (
     Block,
     Column,
@@ -20,6 +20,7 @@ from ltocompat.report.document import (
     Paragraph,
     Table,
     Toned,
+    table_of,
     tone_of,
 )
 from ltocompat.report.finding_blocks import FindingTally
@@ -73,14 +74,16 @@ class _Fact(Struct, frozen=True):
 
 def blocks(records: Iterable[Surroundings | Failure], options: Options) -> Iterator[Block]:
     """What is there and how many problems, in a line; facts with their sources; what is wrong."""
-    for record in records:
-        if isinstance(record, Failure):
-            continue
+    for record in answers(records):
         found = record.environment
         loud = [problem for problem in record.problems if problem.verdict > Verdict.OK]
         if not options.quiet:
             yield Paragraph((_in_a_line(found), ": ", *_how_many(record.problems, options)))
-            yield _table([*_facts(found), *_sandbox(record.sandbox)], record.problems)
+            facts = [*_facts(found)]
+            if record.sandbox is not None:
+                held = ", ".join(record.sandbox) or "none"
+                facts.append(_Fact("trial sandbox", held, "confines trial links and loads"))
+            yield _table(facts, record.problems)
         tally = FindingTally(options)
         yield from tally.blocks(_findings(record), CellNames())
         if loud:
@@ -116,9 +119,7 @@ def _table(facts: Sequence[_Fact], problems: Sequence[Problem]) -> Table:
         (_mark(marks.get(number)), fact.what, fact.found, fact.where)
         for number, fact in enumerate(facts)
     ]
-    if marks:
-        return Table(_COLUMNS, tuple(rows))
-    return Table(_COLUMNS[1:], tuple(row[1:] for row in rows))
+    return table_of(_COLUMNS, rows, (bool(marks), True, True, True))
 
 
 def _rows_of(problem: Problem, facts: Sequence[_Fact]) -> set[int]:
@@ -167,12 +168,6 @@ def _facts(found: Environment) -> Iterator[_Fact]:
         yield _Fact("variable", name, clip(value, _LONGEST_VARIABLE), (name,))
 
 
-def _sandbox(mechanisms: Sequence[str] | None) -> Iterator[_Fact]:
-    if mechanisms is not None:
-        held = ", ".join(mechanisms) or "none"
-        yield _Fact("trial sandbox", held, "confines trial links and loads")
-
-
 def _gpus(found: Environment) -> Iterator[tuple[str, str]]:
     """Each kind of GPU with how many there are, and who said so."""
     alike = Counter((gpu.name, gpu.arch, gpu.source) for gpu in found.gpus)
@@ -219,40 +214,30 @@ def _kernel(driver: KernelDriver | None) -> str:
 def _user(driver: UserDriver | None) -> _Fact:
     if driver is None:
         return _Fact("libcuda", "none")
-    parts = [str(driver.version) if driver.version else "version unknown"]
-    if driver.cuda:
-        parts.append(f"CUDA {driver.cuda}")
-    if driver.stub:
-        parts.append("a stub")
-    if driver.is_compat:
-        parts.append(f"cuda-compat ({'; '.join(driver.compat)})")
-    if driver.missing:
-        parts.append(f"without {', '.join(driver.missing)}")
+    parts = (
+        str(driver.version) if driver.version else "version unknown",
+        f"CUDA {driver.cuda}" if driver.cuda else "",
+        "a stub" if driver.stub else "",
+        f"cuda-compat ({'; '.join(driver.compat)})" if driver.is_compat else "",
+        f"without {', '.join(driver.missing)}" if driver.missing else "",
+    )
     where = f"{driver.real} ({driver.found_by})"
-    return _Fact("libcuda", ", ".join(parts), where, (driver.real, driver.path))
+    return _Fact("libcuda", ", ".join(filter(None, parts)), where, (driver.real, driver.path))
 
 
 def _libraries(found: Environment) -> Iterator[_Fact]:
     """Every copy, and which ways of loading pick it; a way that finds nothing is no row."""
-    for linker in found.nvjitlinks:
-        yield _library("nvJitLink", linker.version, linker.path, found.picks)
-    for compiler in found.compilers:
-        yield _library(compiler.library, _version(compiler), compiler.path, found.picks)
-
-
-def _library(library: str, version: str, path: str, picks: tuple[LibraryPick, ...]) -> _Fact:
-    where = f"{path} (picked by {_ways(picks, library, path)})"
-    return _Fact(_NAMES[library], version, where, (path,))
+    linkers = (("nvJitLink", linker.version, linker.path) for linker in found.nvjitlinks)
+    compilers = ((each.library, _version(each), each.path) for each in found.compilers)
+    for library, version, path in (*linkers, *compilers):
+        where = f"{path} (picked by {_ways(found.picks, library, path)})"
+        yield _Fact(_NAMES[library], version, where, (path,))
 
 
 def _version(compiler: Compiler) -> str:
     builtins = [str(release) for release in compiler.builtins]
     other = builtins and compiler.release is not None and str(compiler.release) not in builtins
-    return (
-        f"{compiler.version or '?'}, builtins {', '.join(builtins)}"
-        if other
-        else compiler.version or "?"
-    )
+    return (compiler.version or "?") + (f", builtins {', '.join(builtins)}" if other else "")
 
 
 def _ways(picks: tuple[LibraryPick, ...], library: str, path: str) -> str:
@@ -275,11 +260,11 @@ def _document(records: Iterable[Surroundings | Failure], _: Options) -> Iterator
 
     found = list(records)
     failures = [record for record in found if isinstance(record, Failure)]
-    machines = [record for record in found if not isinstance(record, Failure)]
-    if not machines:
+    machines = [*answers(found)]
+    if machines:
+        yield encode(project(v1.Env, machines[-1], errors=failure_values(failures))) + "\n"
+    else:
         yield error_document(failures)
-        return
-    yield encode(project(v1.Env, machines[-1], errors=failure_values(failures))) + "\n"
 
 
 def judgements(records: Iterable[Surroundings | Failure]) -> Iterator[Judgement]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.projection import project
 from ltocompat.model.version import rule_url
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _ALSO = 4  # further rules that are named
 
 def blocks(records: Iterable[Explained | Failure], options: Options) -> Iterator[Block]:
     """What causes a text in a few lines; a rule that was named, or all with ``--full``, in full."""
-    entries = [record for record in records if not isinstance(record, Failure)]
+    entries = [*answers(records)]
     causes = [entry for entry in entries if entry.cause is not None]
     if causes:
         yield from _cause(causes[0], causes[1:])
@@ -81,8 +81,7 @@ def index(records: Iterable[Explained | Failure], _: Options) -> Iterator[Block]
     """A row a rule."""
     rows = tuple(
         (record.id, record.title, record.verdict if record.built else "not built")
-        for record in records
-        if not isinstance(record, Failure)
+        for record in answers(records)
     )
     if rows:
         yield Table(_INDEX, rows)

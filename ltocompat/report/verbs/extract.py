@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ltocompat.model.image import Skipped
 from ltocompat.model.projection import project
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import Block, Code, Entry, Paragraph
 from ltocompat.report.text import brief
 
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 def blocks(records: Iterable[Extracted | Skipped | Failure], _: Options) -> Iterator[Block]:
     """A line for each file, as it is written, and how many there were."""
     written = skipped = 0
-    for record in records:
-        if isinstance(record, Failure):
-            continue
+    entries: Iterator[Extracted | Skipped] = answers(records)
+    for record in entries:
         if isinstance(record, Skipped):
             skipped += 1
             yield Entry((Code(record.place), ": skipped, ", brief(record.reason)))

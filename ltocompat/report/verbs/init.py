@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Writable
+from ltocompat.report import Failure, Writable, answers
 from ltocompat.report.text import escape
 
 if TYPE_CHECKING:
@@ -24,9 +24,8 @@ CI = {
 
 def write(records: Iterable[PolicyDraft | Failure], stream: Writable, ci: str | None) -> None:
     """Write what became of the policy, and the lines of ``ci``, one of ``CI``."""
-    for record in records:
-        if not isinstance(record, Failure):
-            stream.write("".join(f"{escape(line)}\n" for line in _lines(record)))
+    for record in answers(records):
+        stream.write("".join(f"{escape(line)}\n" for line in _lines(record)))
     if ci is not None:
         snippet = files("ltocompat.report.verbs") / "init_lines" / f"{ci}.txt"
         stream.write(f"\n# {CI[ci]}\n{snippet.read_text('utf-8')}")

@@ -36,6 +36,7 @@ from ltocompat.report.document import (
     Table,
     Tone,
     Toned,
+    table_of,
 )
 from ltocompat.report.image_answer import ImageAnswer
 from ltocompat.report.image_summary import UNKNOWN, HostNeeds, ImageSummary, SummaryRow
@@ -84,6 +85,7 @@ class _Fold(Struct):
     skipped_count: int = 0
     problems: list[tuple[Place, str]] = field(default_factory=list)
     problem_count: int = 0
+    closing: Artifact | None = None
 
     def add(self, record: Module | Skipped | Host) -> None:
         """Fold one record."""
@@ -92,8 +94,7 @@ class _Fold(Struct):
             self.summary.add(record)
             self.answer.add(record)
             for image in record.images:
-                if image.problems:
-                    self._note_problems(image)
+                self._note_problems(image)
         elif isinstance(record, Host):
             self.hosts += 1
             self.needs.add(record)
@@ -146,14 +147,13 @@ def blocks(records: Iterable[Record | Failure], options: Options) -> Iterator[Bl
     """The answer, artifact by artifact; failures are said on standard error, not here."""
     stream = iter(records)
     unmentioned = _Unmentioned()
-    fold = _new_fold(options)
+    fold = _Fold(ImageSummary(options.by))
     for record in stream:
         closing: Artifact | None = None
         if isinstance(record, Module) and options.images:
-            listing = _Listing(fold, record, stream)
             yield Heading((Code(record.place.path),))
-            yield Listing(_LISTED, listing.rows())
-            closing = listing.closing
+            yield Listing(_LISTED, _listed(fold, record, stream))
+            closing = fold.closing
         elif isinstance(record, Artifact):
             closing = record
         elif not isinstance(record, Failure):
@@ -164,37 +164,24 @@ def blocks(records: Iterable[Record | Failure], options: Options) -> Iterator[Bl
         elif closing is not None or not fold.silent:
             unmentioned.in_brief |= _in_brief(fold, options)
             yield from _artifact(closing, fold, options)
-        fold = _new_fold(options)
+        fold = _Fold(ImageSummary(options.by))
     if not fold.silent:  # the stream broke off
         yield from _artifact(None, fold, options)
     yield from unmentioned.blocks()
 
 
-def _new_fold(options: Options) -> _Fold:
-    return _Fold(ImageSummary(options.by))
-
-
-class _Listing:
-    """Rows of one artifact, taken from the stream that the other records come from."""
-
-    def __init__(self, fold: _Fold, first: Module, rest: Iterator[Record | Failure]) -> None:
-        self._fold = fold
-        self._first = first
-        self._rest = rest
-        self.closing: Artifact | None = None
-
-    def rows(self) -> Iterator[Row]:
-        """One row an image, until the artifact closes."""
-        record: Record | Failure | None = self._first
-        while record is not None and not isinstance(record, Failure):
-            if isinstance(record, Artifact):
-                self.closing = record
-                return
-            self._fold.add(record)
-            if isinstance(record, Module):
-                for image in record.images:
-                    yield _image_row(image, record.registered)
-            record = next(self._rest, None)
+def _listed(fold: _Fold, first: Module, rest: Iterator[Record | Failure]) -> Iterator[Row]:
+    """One row an image, taken from the stream of all records, until the artifact closes."""
+    record: Record | Failure | None = first
+    while record is not None and not isinstance(record, Failure):
+        if isinstance(record, Artifact):
+            fold.closing = record
+            return
+        fold.add(record)
+        if isinstance(record, Module):
+            for image in record.images:
+                yield _image_row(image, record.registered)
+        record = next(rest, None)
 
 
 def _image_row(image: Image, registered: bool | None) -> Row:  # noqa: FBT001 - a fact
@@ -235,17 +222,12 @@ def _artifact(closing: Artifact | None, fold: _Fold, options: Options) -> Iterat
     brief_ = _in_brief(fold, options)
     if not options.images and summary.images and not brief_:
         yield _table(summary.rows(), options)
-    yield from _problems(fold)
+    if fold.problems:
+        lines = tuple((Code(place), ": ", brief(text)) for place, text in fold.problems)
+        yield Items("problems", lines, _more(fold.problem_count - len(fold.problems)))
     if fold.skipped:
-        left_out = fold.skipped_count - len(fold.skipped)
-        yield Items(
-            "skipped",
-            tuple(
-                (Code(skipped.place), ": ", brief(skipped.reason), _extent(skipped))
-                for skipped in fold.skipped
-            ),
-            _more(left_out),
-        )
+        skipped = tuple((Code(s.place), ": ", brief(s.reason), _extent(s)) for s in fold.skipped)
+        yield Items("skipped", skipped, _more(fold.skipped_count - len(fold.skipped)))
     if not brief_ and (needs := fold.needs.items(evidence=options.why)):
         yield needs
 
@@ -284,41 +266,38 @@ def _of(shown: int, found: int, noun: str) -> str:
 
 
 def _table(rows: list[SummaryRow], options: Options) -> Table:
-    grouped = options.by != "kind"
-    # What is registered is known of host files alone.
-    registered = any(row.registered_cell() != UNKNOWN for row in rows)
-    columns = [
-        *([Column(_GROUP_HEADS[options.by], width=10)] if grouped else []),
+    by = options.by
+    grouped = by != "kind"
+    columns = (
+        Column(_GROUP_HEADS.get(by, ""), width=10),
         Column("kind", width=7),
         Column("made by", width=8),
-        *([Column("archs", width=10)] if options.by != "arch" else []),
-        *([_STORED_AS[grouped]] if options.by != "compression" else []),
-        *([Column("registered", width=10)] if registered else []),
-        *([Column("kernels", right=True, width=7)] if options.kernels else []),
+        Column("archs", width=10),
+        _STORED_AS[grouped],
+        Column("registered", width=10),
+        Column("kernels", right=True, width=7),
         Column("images", right=True, width=6),
         Column("stored", right=True, width=9),
-    ]
-    return Table(tuple(columns), tuple(_cells(row, options, registered=registered) for row in rows))
+    )
+    # What is registered is known of host files alone.
+    registered = any(row.registered_cell() != UNKNOWN for row in rows)
+    described = (by != "arch", by != "compression", registered, options.kernels)
+    shown = (grouped, True, True, *described, True, True)
+    return table_of(columns, map(_cells, rows), shown)
 
 
-def _cells(row: SummaryRow, options: Options, *, registered: bool) -> tuple[str, ...]:
+def _cells(row: SummaryRow) -> tuple[str, ...]:
     return (
-        *([row.group] if row.group else []),
+        row.group,
         row.kind,
         row.maker_cell(),
-        *([row.arch_cell()] if options.by != "arch" else []),
-        *([row.compression_cell()] if options.by != "compression" else []),
-        *([row.registered_cell()] if registered else []),
-        *([row.kernels_cell()] if options.kernels else []),
+        row.arch_cell(),
+        row.compression_cell(),
+        row.registered_cell(),
+        row.kernels_cell(),
         f"{row.images:,}",
         row.stored_cell(),
     )
-
-
-def _problems(fold: _Fold) -> Iterator[Block]:
-    if fold.problems:
-        lines = tuple((Code(place), ": ", brief(text)) for place, text in fold.problems)
-        yield Items("problems", lines, _more(fold.problem_count - len(fold.problems)))
 
 
 def _extent(skipped: Skipped) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -16,7 +17,7 @@ from ltocompat.model.row import text_or_none
 from ltocompat.model.target import ANY_TARGET, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict, worst
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options
+from ltocompat.report import Failure, Options, answers
 from ltocompat.report.document import (
     Block,
     Code,
@@ -28,7 +29,6 @@ from ltocompat.report.document import (
     Row,
 )
 from ltocompat.report.grouped_findings import FindingReport, Judgement, rules_by_id
-from ltocompat.report.link_costs import LinkCost, LinkCosts
 from ltocompat.report.text import binary_size, brief
 from ltocompat.rules.emitted import OPTIONS_DIFFER, TRIAL_REFUSED
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ltocompat.commands.link import Linked
     from ltocompat.model.link_options import Disagreement
     from ltocompat.model.records_v1 import link as v1
+    from ltocompat.targets.linkers import Linker
 
 _COLUMNS = (
     Column("linker", width=17),
@@ -51,6 +52,52 @@ _COLUMNS = (
 )
 _MOST = 20
 _ALL_INPUTS = "all inputs"
+
+
+class LinkCost(Struct):
+    """Links that gave an output, with one linker in one way.
+
+    Attributes:
+        linker: who was asked.
+        way: ``lto`` or ``plain``.
+        times: seconds of each.
+        kernels: in all outputs.
+        kernel_time: seconds of the links whose outputs hold kernels.
+    """
+
+    linker: Linker
+    way: str
+    times: list[float] = field(default_factory=list)
+    kernels: int = 0
+    kernel_time: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Seconds of all links."""
+        return sum(self.times)
+
+    def percentile(self, percent: int) -> float:
+        """Seconds that so many of a hundred links did not exceed; by nearest rank."""
+        rank = math.ceil(len(self.times) * percent / 100)
+        return sorted(self.times)[max(rank, 1) - 1]
+
+
+class LinkCosts(dict[tuple["Linker", str], LinkCost]):
+    """One for each linker and way, in the order of the first link; sums as the links come."""
+
+    def add(self, linked: Linked) -> None:
+        """Let a link count, if it gave an output."""
+        from ltocompat.commands.link import seconds
+
+        answer = linked.answer
+        if answer.output_size is None:
+            return
+        key = (linked.linker, linked.way)
+        cost = self.setdefault(key, LinkCost(*key))
+        cost.times.append(seconds(answer))
+        if answer.kernels_in_output:
+            cost.kernels += answer.kernels_in_output
+            cost.kernel_time += cost.times[-1]
 
 
 class _Group(Struct):
@@ -80,8 +127,7 @@ class _Fold(Struct):
     groups: dict[tuple[str, ...], _Group] = field(default_factory=dict)
     costs: LinkCosts = field(default_factory=LinkCosts)
     disagreements: list[Disagreement] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
-    skipped_count: int = 0
+    skipped: list[tuple[str, ...]] = field(default_factory=list)
     links: int = 0
 
     def add(self, record: Linked | Disagreement | Skipped) -> Iterator[Row]:
@@ -89,9 +135,7 @@ class _Fold(Struct):
         from ltocompat.model.link_options import Disagreement
 
         if isinstance(record, Skipped):
-            self.skipped_count += 1
-            if len(self.skipped) < _MOST:
-                self.skipped.append(record)
+            self.skipped.append((Code(record.place), ": ", brief(record.reason)))
         elif isinstance(record, Disagreement):
             self.disagreements.append(record)
         else:
@@ -102,12 +146,10 @@ class _Fold(Struct):
                 yield from self.groups_so_far()
             if record.place is None:
                 yield _row(record)
-            else:
-                self._group(record)
-
-    def _group(self, linked: Linked) -> None:
-        key = (linked.way, str(linked.arch), str(linked.answer.outcome), linked.reason or "")
-        self.groups.setdefault(key, _Group(linked)).add(linked)
+                return
+            outcome = (str(record.answer.outcome), record.reason or "")
+            key = (record.way, str(record.arch), *outcome)
+            self.groups.setdefault(key, _Group(record)).add(record)
 
     def groups_so_far(self) -> Iterator[Row]:
         """The rows of the groups so far, which are forgotten."""
@@ -121,46 +163,35 @@ def blocks(
 ) -> Iterator[Block]:
     """A row a link as it comes, what all of them cost, then what the linker does not say."""
     fold = _Fold()
-    stream = iter(records)
+    stream: Iterator[Linked | Disagreement | Skipped] = answers(records)
     for record in stream:
-        if not isinstance(record, Failure):
-            rows = tuple(fold.add(record))
-            if fold.links:
-                yield Listing(_COLUMNS, chain(rows, _rows(stream, fold)))
-    for cost in fold.costs.all():
+        rows = tuple(fold.add(record))
+        if fold.links:
+            yield Listing(_COLUMNS, chain(rows, _rows(stream, fold)))
+    for cost in fold.costs.values():
         yield Entry((_cost(cost),))
     if fold.disagreements:
         lines = tuple(_differ(disagreement) for disagreement in fold.disagreements)
         yield Items("compile options that differ (nvJitLink links them without a word)", lines)
     if fold.skipped:
-        more = fold.skipped_count - len(fold.skipped)
-        lines = tuple(
-            (Code(skipped.place), ": ", brief(skipped.reason)) for skipped in fold.skipped
-        )
-        yield Items("skipped", lines, f"and {more} more" if more else None)
+        more = len(fold.skipped) - _MOST
+        lines = tuple(fold.skipped[:_MOST])
+        yield Items("skipped", lines, f"and {more} more" if more > 0 else None)
     if not fold.links:
         yield Paragraph(("nothing was linked",))
 
 
-def _rows(
-    records: Iterable[Linked | Disagreement | Skipped | Failure], fold: _Fold
-) -> Iterator[Row]:
+def _rows(records: Iterable[Linked | Disagreement | Skipped], fold: _Fold) -> Iterator[Row]:
     for record in records:
-        if not isinstance(record, Failure):
-            yield from fold.add(record)
+        yield from fold.add(record)
     yield from fold.groups_so_far()
 
 
 def _row(linked: Linked) -> Row:
     from ltocompat.commands.link import seconds
 
-    answer = linked.answer
-    size = answer.output_size
-    cells = (
-        str(linked.linker),
-        linked.way,
-        str(linked.arch),
-        str(answer.outcome),
+    answer, size = linked.answer, linked.answer.output_size
+    numbers = (
         "",
         _milliseconds(None if size is None else seconds(answer)),
         _milliseconds(linked.again_seconds),
@@ -168,17 +199,11 @@ def _row(linked: Linked) -> Row:
         "" if answer.kernels_in_output is None else str(answer.kernels_in_output),
         str(answer.registers or ""),
     )
-    at = f" at {answer.input_name}" if answer.input_name else ""
-    return Row(cells, (("why:", f"{linked.reason}{at}"),) if linked.reason else ())
+    return _row_of(linked, numbers, f" at {answer.input_name}" if answer.input_name else "")
 
 
 def _group_row(group: _Group) -> Row:
-    linked = group.first
-    cells = (
-        str(linked.linker),
-        linked.way,
-        str(linked.arch),
-        str(linked.answer.outcome),
+    numbers = (
         f"{group.images:,}",
         _milliseconds(group.time),
         "",
@@ -186,8 +211,13 @@ def _group_row(group: _Group) -> Row:
         f"{group.kernels:,}" if group.kernels else "",
         str(group.registers or ""),
     )
-    below = (("why:", f"{linked.reason}; e.g. {linked.place}"),) if linked.reason else ()
-    return Row(cells, below)
+    return _row_of(group.first, numbers, f"; e.g. {group.first.place}")
+
+
+def _row_of(linked: Linked, numbers: tuple[str, ...], where: str) -> Row:
+    names = (str(linked.linker), linked.way, str(linked.arch), str(linked.answer.outcome))
+    below = (("why:", f"{linked.reason}{where}"),) if linked.reason else ()
+    return Row((*names, *numbers), below)
 
 
 def _milliseconds(time: float | None) -> str:
@@ -240,17 +270,15 @@ def _document(
         elif isinstance(record, Skipped):
             skipped.append(project(base.Skipped, record))
         elif isinstance(record, Disagreement):
-            values = tuple(
-                v1.OptionValue(value, tuple(map(str, places))) for value, places in record.values
-            )
+            told = ((value, tuple(map(str, places))) for value, places in record.values)
+            values = tuple(v1.OptionValue(*each) for each in told)
             differing.append(v1.Disagreement(record.option, values))
         else:
             outcomes[str(record.answer.outcome)] += 1
             costs.add(record)
             yield from rows.row(_value(record))
-    summary = v1.Summary(
-        dict(outcomes), len(skipped), rows.errors, tuple(map(_cost_value, costs.all()))
-    )
+    sums = tuple(map(_cost_value, costs.values()))
+    summary = v1.Summary(dict(outcomes), len(skipped), rows.errors, sums)
     yield from rows.end(v1.Link((), tuple(differing), tuple(skipped), summary))
 
 
@@ -339,9 +367,8 @@ def _refusal(linked: Linked) -> Finding:
     answer = linked.answer
     verdict = Verdict.FAIL if answer.outcome == "refused" else Verdict.UNKNOWN
     place = Place.parse(answer.input_name) if answer.input_name else None
-    evidence = (
-        f"{answer.outcome} at {answer.step}, {answer.code_name or answer.signal or 'no code'}"
-    )
+    code = answer.code_name or answer.signal or "no code"
+    evidence = f"{answer.outcome} at {answer.step}, {code}"
     return _finding(TRIAL_REFUSED, verdict, str(linked.reason), evidence, linked.place or place)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ltocompat.model.image import Skipped
 from ltocompat.model.projection import project
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import Block, Code, Column, Entry, Items, Paragraph, Table
 from ltocompat.report.text import binary_size
 
@@ -31,10 +31,11 @@ _NONE = "no linker is at hand; get one for trials with: ltocompat linkers instal
 def list_blocks(records: Iterable[Linker | Skipped | Failure], _: Options) -> Iterator[Block]:
     """One row a linker, and what was skipped."""
     rows, skipped = [], []
-    for record in records:
+    found: Iterator[Linker | Skipped] = answers(records)
+    for record in found:
         if isinstance(record, Skipped):
             skipped.append((Code(record.place), ": ", record.reason))
-        elif not isinstance(record, Failure):
+        else:
             use = "trials only" if record.for_trials else f"programs on {record.machine}"
             names = (record.tool.label, record.version, record.evidence, record.found_via)
             rows.append((*names, use, record.path))
@@ -50,21 +51,15 @@ def change_blocks(records: Iterable[Plan | InstallChange | Failure], _: Options)
     """The size of what is downloaded, and a line for each version."""
     from ltocompat.commands.linkers import Plan
 
-    for record in records:
-        if isinstance(record, Failure):
-            continue
-        if isinstance(record, Plan):
-            if record.downloads:
-                yield Entry((_announced(record),))
-            continue
-        action = {"kept": "already there"}.get(record.action, record.action)
-        linker = record.linker
-        yield Entry((f"{linker}: {action}, {binary_size(record.size)}, ", Code(linker.path)))
-
-
-def _announced(plan: Plan) -> str:
-    size = binary_size(plan.size) if plan.size else "of unknown size"
-    return f"{count(plan.downloads, 'wheel')} to download, {size}"
+    changes: Iterator[Plan | InstallChange] = answers(records)
+    for record in changes:
+        if not isinstance(record, Plan):
+            action = {"kept": "already there"}.get(record.action, record.action)
+            linker = record.linker
+            yield Entry((f"{linker}: {action}, {binary_size(record.size)}, ", Code(linker.path)))
+        elif record.downloads:
+            size = binary_size(record.size) if record.size else "of unknown size"
+            yield Entry((f"{count(record.downloads, 'wheel')} to download, {size}",))
 
 
 def _document(

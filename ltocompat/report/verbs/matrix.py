@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from ltocompat.commands.options import MatrixOptions
+from ltocompat.model.errors import LtocompatError
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.place import Place
 from ltocompat.model.projection import project
@@ -11,6 +13,7 @@ from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import (
+    MEANINGS,
     Block,
     Code,
     Column,
@@ -20,6 +23,7 @@ from ltocompat.report.document import (
     Toned,
     tone_of,
 )
+from ltocompat.report.matrix_cells import runs, subject
 from ltocompat.report.text import span
 from ltocompat.rules.emitted import SLIVER_SERVED
 
@@ -30,15 +34,6 @@ WORDS = {
     Verdict.UNKNOWN: "unknown",
     Verdict.FAIL: "fail",
 }
-MEANINGS = {
-    Verdict.OK: "documented to work",
-    Verdict.JIT: "works, the driver compiles PTX at load",
-    Verdict.UNDOCUMENTED: "measured to work, not promised by NVIDIA",
-    Verdict.UNKNOWN: "a fact is missing, which check names",
-    Verdict.FAIL: "will not link or load",
-}
-"""What verdicts mean, for legends."""
-
 _PIPED = 120  # columns of a table where no terminal limits it
 _GAP = 2
 _FEW = 100  # of so many modules, one is few
@@ -86,33 +81,9 @@ def _hardly_served(matrix: Matrix) -> str:
         any(finding.rule == SLIVER_SERVED for row in matrix.cells for finding in row[n].findings)
         for n in range(len(matrix.columns))
     ]
-    alike = runs(len(found), lambda number, other: found[number] == found[other])
+    alike = runs(found)
     hardly = (matrix.columns[run.start : run.stop] for run in alike if found[run.start])
     return ", ".join(map(span, hardly))
-
-
-def subject(matrix: Matrix) -> str:
-    """What a matrix shows, in words."""
-    what = "linked by each nvJitLink" if matrix.what == "nvJitLink" else "loaded by each driver"
-    tried = ", tried with each linker" if matrix.tried else ""
-    return f"{what} for each architecture{tried}"
-
-
-def runs(number: int, equal: Callable[[int, int], bool]) -> list[range]:
-    """Neighbours among ``number`` things that are equal."""
-    found: list[range] = []
-    for index in range(number):
-        if found and equal(found[-1].start, index):
-            found[-1] = range(found[-1].start, index + 1)
-        else:
-            found.append(range(index, index + 1))
-    return found
-
-
-def row_runs(matrix: Matrix) -> list[range]:
-    """Neighbouring rows with equal verdicts."""
-    rows = [[result.verdict for result in row] for row in matrix.cells]
-    return runs(len(rows), lambda number, other: rows[number] == rows[other])
 
 
 def _word(result: Result) -> Toned:
@@ -125,12 +96,9 @@ def _word(result: Result) -> Toned:
 
 def _tables(matrix: Matrix, width: int | None) -> Iterator[Table]:
     every = [[_word(cell) for cell in row] for row in matrix.cells]
-    rows = runs(len(every), lambda number, other: every[number] == every[other])
+    rows = runs(every)
     words = [every[run.start] for run in rows]
-    columns = runs(
-        len(matrix.columns),
-        lambda number, other: all(row[number] == row[other] for row in words),
-    )
+    columns = runs([*zip(*words, strict=True)])
     names = [span(matrix.rows[run.start : run.stop]) for run in rows]
     heads = [span(matrix.columns[run.start : run.stop]) for run in columns]
     sizes = [
@@ -185,6 +153,28 @@ def _document(records: Iterable[Matrix | Failure], _: Options) -> Iterator[str]:
     summary = project(v1.Summary, tally, errors=rows.errors)
     values = tuple(project(verdict.Target, target) for target in targets)
     yield from rows.end(v1.Matrix((), values, tuple(grids), summary))
+
+
+def run_and_draw(options: MatrixOptions, *, svg: str) -> Iterator[Matrix | Failure]:
+    """The matrices; when they end they are drawn into the file ``svg``."""
+    from ltocompat.commands import matrix
+
+    matrices: list[Matrix] = []
+    for record in matrix.run(options):
+        if isinstance(record, Matrix):
+            matrices.append(record)
+        yield record
+    if not matrices:
+        return
+    from ltocompat.report.formats.svg import picture
+
+    try:
+        with open(svg, "w", encoding="utf-8") as file:
+            file.write(picture(matrices))
+    except OSError as error:
+        yield Failure.of(
+            LtocompatError(f"{svg!r} can't be written ({error.strerror}); check the path")
+        )
 
 
 REPORT: Report[Matrix] = Report(blocks, _document)

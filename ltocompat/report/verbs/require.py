@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.facts import nvjitlink_minors
@@ -27,7 +27,7 @@ from ltocompat.model.requirement import (
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Coverage, Verdict
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import (
     Block,
     Code,
@@ -39,6 +39,8 @@ from ltocompat.report.document import (
     Table,
     Tone,
     Toned,
+    first_lines,
+    table_of,
 )
 from ltocompat.report.text import brief
 
@@ -51,9 +53,7 @@ def blocks(records: Iterable[Required | Failure], options: Options) -> Iterator[
         yield from _pasted(records, options.paste_for)
         return
     empty = number = 0
-    for record in records:
-        if isinstance(record, Failure):
-            continue
+    for record in answers(records):
         if has_nothing(record):
             empty += 1
             continue
@@ -73,13 +73,8 @@ _BOUNDS = re.compile(r"(.*(?:>=|lower_bound :: ))([\d.]+)((?:,\w*<)?)(.*)")
 
 def _pasted(records: Iterable[Required | Failure], where: str) -> Iterator[Block]:
     """The lines alone, as they go into a file; notes are comments there."""
-    lines = [
-        line
-        for record in records
-        if isinstance(record, Required)
-        for line in record.lines
-        if line.where == where
-    ]
+    every = (line for record in answers(records) for line in record.lines)
+    lines = [line for line in every if line.where == where]
     for line in _together(lines):
         if isinstance(line, str):
             yield Entry((Code(f"# {line}"),))
@@ -144,19 +139,15 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
     if lines:
         yield Items("to paste", tuple(map(_line, lines)))
     if required.variants:
-        variants = (_variant(variant) for variant in required.variants)
-        yield Items(
-            "of these variants one is opened; above are the least versions", tuple(variants)
-        )
+        title = "of these variants one is opened; above are the least versions"
+        yield Items(title, tuple(map(_variant, required.variants)))
     if required.services:
         yield _gpu_table(required.services, why=options.why)
     yield from _hardly(required.services)
     if options.why:
         yield Table((Column("needs"), Column("at least", width=24)), tuple(_floors(required)))
         if required.asked:
-            left_out = len(required.asked) - _MOST
-            more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
-            yield Items("because", tuple(map(_reason, required.asked[:_MOST])), more)
+            yield first_lines("because", [*map(_reason, required.asked)], _MOST)
 
 
 def _variant(variant: VariantFloors) -> tuple[str, ...]:
@@ -186,8 +177,8 @@ def _runs_with(required: Required) -> str:
     except_ = f" ({'; '.join(others)})" if others else ""
     sure = all(_verdict(service) < Verdict.UNKNOWN for service in alike[most])
     runs = "Runs" if sure or most == _BEYOND else "May run"
-    text = f"{runs} with {_worded(most)} on {archs_range(alike[most], known)}{except_}"
-    return text + _links(required)
+    driver = most if most == _BEYOND else f"driver {most}"
+    return f"{runs} with {driver} on {archs_range(alike[most], known)}{except_}{_links(required)}"
 
 
 def _hardly(services: Sequence[Service]) -> Iterator[Paragraph]:
@@ -212,10 +203,6 @@ def _modules_of(service: Service) -> int:
 
 
 _BEYOND = "no known driver"
-
-
-def _worded(driver: str) -> str:
-    return driver if driver == _BEYOND else f"driver {driver}"
 
 
 def _verdict(service: Service) -> Verdict:
@@ -266,17 +253,8 @@ def archs_range(some: Iterable[Service], known: Sequence[Service]) -> str:
     """``sm_75-121``, ``sm_80-90, 120``: what is side by side among the known is a range."""
     numbers = [service.number for service in known]
     held = {service.number for service in some}
-    runs: list[list[int]] = []
-    for number in numbers:
-        if number not in held:
-            runs.append([])
-        elif runs:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    words = [
-        f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs if run
-    ]
+    runs = ([*run] for there, run in groupby(numbers, held.__contains__) if there)
+    words = [f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
     return f"sm_{', '.join(words)}"
 
 
@@ -309,18 +287,9 @@ def _driver(floor: DriverVersion | None, required: Required, how: str) -> str:
     return "no floor is known" if used else f"no {how.upper()} is loaded"
 
 
-class _Way(Struct, frozen=True):
-    """How an architecture is served by one route: those alike share a row."""
-
-    by: str
-    driver: str
-    nvjitlink: str
-    set_by: str
-
-
 def _gpu_table(services: Sequence[Service], *, why: bool) -> Table:
     """A row for architectures that fare alike; columns that say nothing are left out."""
-    alike: dict[_Way, list[tuple[Service, Coverage]]] = {}
+    alike: dict[tuple[str, ...], list[tuple[Service, Coverage]]] = {}
     for service in services:
         for route in service.routes:
             if route.coverage.served:
@@ -330,23 +299,14 @@ def _gpu_table(services: Sequence[Service], *, why: bool) -> Table:
     rows = [
         (
             _archs([service for service, _ in several], known),
-            way.by,
+            by,
             _served(coverage for _, coverage in several),
-            way.driver,
-            way.nvjitlink,
-            way.set_by,
+            *versions,
         )
-        for way, several in alike.items()
-    ]
-    if not rows:
-        rows = [("all", "nothing", "", "", "", "")]
-    kept = [
-        index
-        for index in range(len(_GPU_COLUMNS))
-        if any(row[index] not in ("", "1 of 1") for row in rows)
-    ]
-    columns = tuple(_GPU_COLUMNS[index] for index in kept)
-    return Table(columns, tuple(tuple(row[index] for index in kept) for row in rows))
+        for (by, *versions), several in alike.items()
+    ] or [("all", "nothing", "", "", "", "")]
+    shown = [not set(column) <= {"", "1 of 1"} for column in zip(*rows, strict=True)]
+    return table_of(_GPU_COLUMNS, rows, shown)
 
 
 _GPU_COLUMNS = (
@@ -377,8 +337,8 @@ def _between(numbers: Sequence[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,}-{high:,}"
 
 
-def _way(floor: RouteFloor, *, why: bool, hardly: bool) -> _Way:
-    """By what, from which versions on, and which rules say so."""
+def _way(floor: RouteFloor, *, why: bool, hardly: bool) -> tuple[str, str, str, str]:
+    """By what, from which driver and nvJitLink on, and which rules say so."""
     counts = floor.coverage
     ways = (("SASS", counts.sass), ("PTX", counts.ptx), ("link", counts.link))
     by = ", ".join(way for way, number in ways if number)
@@ -386,14 +346,10 @@ def _way(floor: RouteFloor, *, why: bool, hardly: bool) -> _Way:
         by += f" ({floor.verdict}: {', '.join(floor.doubts)})"
     if hardly:
         by += ", few modules"
-    return _Way(
-        by,
-        "none known"
-        if floor.beyond
-        else _span(floor.driver, floor.last_driver, or_older=floor.or_older),
-        _span(floor.nvjitlink, floor.last_nvjitlink),
-        ", ".join(floor.set_by) if why else "",
-    )
+    driver = _span(floor.driver, floor.last_driver, or_older=floor.or_older)
+    linker = _span(floor.nvjitlink, floor.last_nvjitlink)
+    set_by = ", ".join(floor.set_by) if why else ""
+    return by, "none known" if floor.beyond else driver, linker, set_by
 
 
 def _span(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.model.projection import project
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import Block, Column, Paragraph, Table
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _COLUMNS = (
 
 def blocks(records: Iterable[SelfTestStep | Failure], _: Options) -> Iterator[Block]:
     """A row a step, then where it stopped."""
-    steps = [record for record in records if not isinstance(record, Failure)]
+    steps = [*answers(records)]
     if not steps:
         yield Paragraph(("nothing was tested",))
         return

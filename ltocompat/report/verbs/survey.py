@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Writable
+from ltocompat.report import Failure, Writable, answers
 from ltocompat.report.text import binary_size, escape
 
 if TYPE_CHECKING:
@@ -17,9 +17,8 @@ _VERDICTS = ("fail", "unknown", "undocumented", "jit", "ok")
 
 def write(records: Iterable[Tally | Failure], stream: Writable) -> None:
     """Write what a run did."""
-    for record in records:
-        if not isinstance(record, Failure):
-            stream.write("".join(f"{line}\n" for line in _lines(record)))
+    for record in answers(records):
+        stream.write("".join(f"{line}\n" for line in _lines(record)))
 
 
 def _lines(tally: Tally) -> Iterator[str]:

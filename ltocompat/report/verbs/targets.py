@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.model.projection import project
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import Block, Code, Column, Table
 
 if TYPE_CHECKING:
@@ -17,11 +17,7 @@ _COLUMNS = (Column("key"), Column("value"), Column("meaning", width=24))
 
 def blocks(records: Iterable[TargetWord | Failure], _: Options) -> Iterator[Block]:
     """A row a word."""
-    rows = [
-        (record.key, Code(record.value), record.meaning)
-        for record in records
-        if not isinstance(record, Failure)
-    ]
+    rows = [(record.key, Code(record.value), record.meaning) for record in answers(records)]
     if rows:
         yield Table(_COLUMNS, tuple(rows))
 

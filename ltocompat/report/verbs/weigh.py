@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.projection import project
-from ltocompat.model.weight import KernelWeight, Saving, Waste, Weight
+from ltocompat.model.weight import ArchWeight, KernelWeight, LibraryWeight, Saving, Waste, Weight
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import (
     Block,
     Code,
@@ -56,9 +56,8 @@ _KERNEL_COLUMNS = (
 
 def blocks(records: Iterable[Weight | Failure], options: Options) -> Iterator[Block]:
     """Blocks of one path after the other."""
-    for record in records:
-        if not isinstance(record, Failure):
-            yield from _weight(record, options)
+    for record in answers(records):
+        yield from _weight(record, options)
 
 
 def _weight(weight: Weight, options: Options) -> Iterator[Block]:
@@ -74,10 +73,9 @@ def _weight(weight: Weight, options: Options) -> Iterator[Block]:
     if len(weight.libraries) > 1:
         yield from _libraries(weight)
     yield from _kernels(weight, options)
-    if unsized := weight.unsized:
-        yield Paragraph(
-            (f"{count(unsized, 'image')} of which nothing records the end not counted",)
-        )
+    if weight.unsized:
+        images = count(weight.unsized, "image")
+        yield Paragraph((f"{images} of which nothing records the end not counted",))
 
 
 def _heading(weight: Weight) -> tuple[str, ...]:
@@ -138,46 +136,30 @@ def _rest(weight: Weight, worth: list[Saving]) -> str | None:
 
 
 def _archs(weight: Weight) -> Table:
-    shown = weight.archs[:_MOST_ARCHS]
     rows = [
-        (
-            str(row.kind),
-            str(row.arch) if row.arch else "-",
-            f"{row.images:,}",
-            binary_size(row.stored),
-            _share(row.stored, weight.stored),
-        )
-        for row in shown
+        (str(row.kind), str(row.arch) if row.arch else "-", *_sums([row], weight))
+        for row in weight.archs[:_MOST_ARCHS]
     ]
-    rest = weight.archs[_MOST_ARCHS:]
-    if rest:
-        stored = sum(row.stored for row in rest)
-        images = sum(row.images for row in rest)
-        share = _share(stored, weight.stored)
-        rows.append(("others", "", f"{images:,}", binary_size(stored), share))
+    if rest := weight.archs[_MOST_ARCHS:]:
+        rows.append(("others", "", *_sums(rest, weight)))
     return Table(_ARCH_COLUMNS, tuple(rows))
+
+
+def _sums(rows: Sequence[ArchWeight | LibraryWeight], weight: Weight) -> tuple[str, str, str]:
+    """How many images, the bytes that they take, and their share."""
+    stored, images = sum(row.stored for row in rows), sum(row.images for row in rows)
+    return f"{images:,}", binary_size(stored), _share(stored, weight.stored)
 
 
 def _libraries(weight: Weight) -> Iterator[Block]:
     libraries = [library for library in weight.libraries if library.modules]
-    rows: list[tuple[str, ...]] = [
-        (
-            binary_size(row.stored),
-            _share(row.stored, weight.stored),
-            binary_size(row.saved + row.host_debug),
-            f"{row.images:,}",
-            Code(_inside(row.place, weight)),
-        )
-        for row in libraries[:_MOST_LIBRARIES]
-    ]
-    rest = libraries[_MOST_LIBRARIES:]
-    if rest:
-        stored = sum(row.stored for row in rest)
-        saved = sum(row.saved + row.host_debug for row in rest)
-        images = sum(row.images for row in rest)
-        share = _share(stored, weight.stored)
-        more = f"{len(rest):,} others"
-        rows.append((binary_size(stored), share, binary_size(saved), f"{images:,}", more))
+    shown, rest = libraries[:_MOST_LIBRARIES], libraries[_MOST_LIBRARIES:]
+    named = [([row], Code(_inside(row.place, weight))) for row in shown]
+    rows = []
+    for several, name in [*named, *([(rest, f"{len(rest):,} others")] if rest else [])]:
+        images, stored, share = _sums(several, weight)
+        saved = sum(row.saved + row.host_debug for row in several)
+        rows.append((stored, share, binary_size(saved), images, name))
     yield Table(_LIBRARY_COLUMNS, tuple(rows))
     others = [library.host_debug for library in weight.libraries if not library.modules]
     if others:

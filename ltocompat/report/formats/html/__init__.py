@@ -4,44 +4,31 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
-from typing import Any
 
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, Writable
+from ltocompat.report import Failure, Writable
 from ltocompat.report.formats.html.coverage import coverage_section
 from ltocompat.report.formats.html.elements import badge, escaped, section
 from ltocompat.report.formats.html.findings import findings_section
 from ltocompat.report.formats.html.page import Page
 from ltocompat.report.formats.html.verdicts import targets_section, verdict_sections
 from ltocompat.report.grouped_findings import (
-    FindingReport,
     GroupedFinding,
     Judgements,
     finding_key,
     grouped_findings,
-    sort_out,
 )
-from ltocompat.report.matrix_cells import cell_of, target_facts
+from ltocompat.report.matrix_cells import CellNames, cell_of
 
 
-def write(
-    report: FindingReport[Any],
-    records: Iterable[Any],
-    stream: Writable,
-    options: Options,  # noqa: ARG001 - every format is called alike
-) -> None:
-    """Write the page.
+def write(judgements: Judgements, stream: Writable) -> None:
+    """Write the page, which folds what would be too much.
 
-    Args:
-        report: what makes records findings; with what artifacts require, the page shows all
-            architectures, else those of the targets' GPUs.
-        records: the answer of a verb.
-        stream: where it goes.
-        options: make no difference: the page folds what would be too much.
+    With what artifacts require, it shows all architectures, else those of the targets' GPUs.
     """
-    for piece in _pieces(sort_out(report.judgements(records))):
+    for piece in _pieces(judgements):
         stream.write(piece + "\n")
 
 
@@ -60,20 +47,19 @@ def _pieces(judgements: Judgements) -> Iterable[str]:
 
 def _sections(judgements: Judgements, found: list[GroupedFinding]) -> list[tuple[str, str, str]]:
     """ID, title and HTML of each section that has something to say."""
-    names = judgements.names
     every = list(dict.fromkeys(cell_of(result) for result in judgements.results))
+    cells = CellNames(every, judgements.names)
     ids = {finding_key(group.finding): f"finding-{number}" for number, group in enumerate(found)}
-    facts = {target.name: target_facts(target) for target in judgements.targets}
     parts = []
     if judgements.failures:
         parts.append(("errors", "Errors", _errors(judgements.failures)))
     if judgements.targets:
-        parts.append(("targets", "Deploy targets", targets_section(judgements, facts)))
+        parts.append(("targets", "Deploy targets", targets_section(judgements)))
     if judgements.results:
         matrix, why = verdict_sections(judgements, ids)
         parts.append(("verdicts", "Verdicts", matrix))
         parts.append(("coverage", "Coverage", coverage_section(judgements)))
-        parts.append(("findings", "Findings", findings_section(found, every, names)))
+        parts.append(("findings", "Findings", findings_section(found, cells)))
         parts.append(("why", "Why", why))
     return [part for part in parts if part[2]]
 

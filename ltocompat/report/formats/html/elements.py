@@ -7,20 +7,8 @@ from collections.abc import Iterable
 
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Level, Verdict
+from ltocompat.report.document import SHAPES
 from ltocompat.report.text import brief, escape
-
-# Drawn around the origin; those of verdicts are the same in pictures of matrices. Colour is never
-# all.
-_SHAPES = {
-    "ok": "M-5 .5l3.4 3.5L5-4",
-    "jit": "M-3-5H3M1-5v7.2a2.8 2.8 0 0 1-5.4 0",
-    "undocumented": "M-6 1.5c2-4.5 4-4.5 6-1.5s4 3 6-1.5",
-    "unknown": "M-3-2.6a3 3 0 1 1 4.4 2.7Q0 .9 0 2.3M0 5.6v.1",
-    "fail": "M-4-4l8 8M4-4l-8 8",
-    "error": "M-4-4l8 8M4-4l-8 8",
-    "warning": "M0-5v6.4M0 5v.1",
-    "note": "M0-1.4V5M0-5v.1",
-}
 
 
 def escaped(text: object) -> str:
@@ -57,7 +45,7 @@ def icon(word: Verdict | Level) -> str:
 
 def sprite() -> str:
     """All shapes, for ``icon`` to refer to."""
-    symbols = "".join(f'<path id="s-{name}" d="{path}"/>' for name, path in _SHAPES.items())
+    symbols = "".join(f'<path id="s-{name}" d="{path}"/>' for name, path in SHAPES.items())
     return f'<svg class="sprite" aria-hidden="true"><defs>{symbols}</defs></svg>'
 
 

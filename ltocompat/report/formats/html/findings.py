@@ -10,28 +10,25 @@ from ltocompat.model.version import rule_url
 from ltocompat.model.words import count
 from ltocompat.report.formats.html.elements import badge, code, escaped, forgiven, inside, section
 from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, rules_by_id
-from ltocompat.report.matrix_cells import Cell, CellNames
+from ltocompat.report.matrix_cells import CellNames
 
 _OPEN = 25  # findings of a rule up to which they are shown at once
 _MOST_PLACES = 20  # places of a finding that are listed
 
 
-def findings_section(
-    found: Sequence[GroupedFinding], every: Sequence[Cell], names: dict[str, str]
-) -> str:
+def findings_section(found: Sequence[GroupedFinding], cells: CellNames) -> str:
     """The section; the ID of a finding is its number in ``found``.
 
     Args:
         found: worst first.
-        every: all cells that were judged.
-        names: what to call each target.
+        cells: what to call the cells that were judged.
     """
     if not found:
         return section("findings", "Findings", ['<p class="intro">There is none.</p>'])
     by_rule: dict[str, list[tuple[int, GroupedFinding]]] = {}
     for number, group in enumerate(found):
         by_rule.setdefault(group.finding.rule, []).append((number, group))
-    groups = [_group(rule, held, every, names) for rule, held in by_rule.items()]
+    groups = [_group(rule, held, cells) for rule, held in by_rule.items()]
     return section("findings", "Findings", [_filter(found), *groups])
 
 
@@ -55,18 +52,13 @@ def _filter(found: Sequence[GroupedFinding]) -> str:
     )
 
 
-def _group(
-    rule_id: str,
-    held: list[tuple[int, GroupedFinding]],
-    every: Sequence[Cell],
-    names: dict[str, str],
-) -> str:
+def _group(rule_id: str, held: list[tuple[int, GroupedFinding]], cells: CellNames) -> str:
     rule = rules_by_id().get(rule_id)
     title = f": {escaped(rule.title)}" if rule else ""
     page = f'<a href="{rule_url(rule_id)}">All about {escaped(rule_id)}</a>' if rule else ""
     about = f"<p>{escaped(rule.statement)} {page}</p>" if rule else ""
     unfolded = " open" if len(held) <= _OPEN else ""
-    inner = "".join(_finding(number, group, every, names) for number, group in held)
+    inner = "".join(_finding(number, group, cells) for number, group in held)
     return (
         f'<details class="card rule"{unfolded}><summary><h3>{escaped(rule_id)}{title}</h3> '
         f'<span class="number">{count(len(held), "finding")}</span></summary>'
@@ -74,11 +66,9 @@ def _group(
     )
 
 
-def _finding(
-    number: int, group: GroupedFinding, every: Sequence[Cell], names: dict[str, str]
-) -> str:
+def _finding(number: int, group: GroupedFinding, cells: CellNames) -> str:
     finding = group.finding
-    rows = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in _facts(group, every, names))
+    rows = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in _facts(group, cells))
     mark = badge(finding.level, forgiven(finding.forgiven))
     return (
         f'<details class="finding" id="finding-{number}" data-level="{finding.level}"><summary>'
@@ -87,16 +77,13 @@ def _finding(
     )
 
 
-def _facts(
-    group: GroupedFinding, every: Sequence[Cell], names: dict[str, str]
-) -> Iterator[tuple[str, str]]:
+def _facts(group: GroupedFinding, cells: CellNames) -> Iterator[tuple[str, str]]:
     finding = group.finding
     if group.remedies:
         yield "Remedy", "<br>".join(escaped(remedy) for remedy in group.remedies)
     yield "Verdict", badge(finding.verdict, forgiven(finding.forgiven))
-    cells = CellNames(every, names).words(group.cells)
-    if cells:
-        yield "On", "all targets" if cells == "all" else escaped(cells)
+    if where := cells.words(group.cells):
+        yield "On", "all targets" if where == "all" else escaped(where)
     yield "In", "<br>".join(_artifacts(group))
     places = [inside(place, place.path) for place in group.places.values()]
     listed = "<br>".join(code(place) for place in places[:_MOST_PLACES])

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.model.words import count
+from ltocompat.report.document import MEANINGS
 from ltocompat.report.formats.html.elements import (
     badge,
     code,
@@ -19,8 +20,7 @@ from ltocompat.report.formats.html.elements import (
     shorten,
 )
 from ltocompat.report.grouped_findings import Judgements, finding_key
-from ltocompat.report.matrix_cells import Cell, CellNames, cell_of
-from ltocompat.report.verbs.matrix import MEANINGS
+from ltocompat.report.matrix_cells import Cell, CellNames, cell_of, target_facts
 
 _OPEN = 4  # artifacts up to which the cells of each are listed at once
 
@@ -56,9 +56,10 @@ def verdict_sections(judgements: Judgements, ids: FindingIds) -> tuple[str, str]
         _matrix(judgements, alike, names),
         f'<ul class="legend" aria-label="Verdicts">{legend}</ul>',
     ]
-    unfolded = len(alike) <= _OPEN
+    unfolded = " open" if len(alike) <= _OPEN else ""
     reasons = [
-        _reasons(path, groups, names, ids, unfolded=unfolded) for path, groups in alike.items()
+        f'<details class="card"{unfolded}>{_reasons(path, groups, names, ids)}</details>'
+        for path, groups in alike.items()
     ]
     return section("verdicts", "Verdicts", parts), section("why", "Why", reasons)
 
@@ -154,29 +155,17 @@ def _cell(result: Result | None, why: str) -> str:
     return f'<td><a href="#{why}">{badge(result.verdict, more)}</a></td>'
 
 
-def _reasons(
-    path: str,
-    groups: list[_Alike],
-    names: dict[str, str],
-    ids: FindingIds,
-    *,
-    unfolded: bool,
-) -> str:
-    every = [cell for group in groups for cell in group.cells]
-    text = "".join(_cells_alike(path, group, every, names, ids) for group in groups)
+def _reasons(path: str, groups: list[_Alike], names: dict[str, str], ids: FindingIds) -> str:
+    cells = CellNames([cell for group in groups for cell in group.cells], names)
+    text = "".join(_cells_alike(path, group, cells, ids) for group in groups)
     worst = max(group.result.verdict for group in groups)
-    return (
-        f'<details class="card"{" open" if unfolded else ""}><summary>{badge(worst)} '
-        f"<h3>{escaped(path)}</h3></summary>{text}</details>"
-    )
+    return f"<summary>{badge(worst)} <h3>{escaped(path)}</h3></summary>{text}"
 
 
-def _cells_alike(
-    path: str, group: _Alike, every: list[Cell], names: dict[str, str], ids: FindingIds
-) -> str:
+def _cells_alike(path: str, group: _Alike, cells: CellNames, ids: FindingIds) -> str:
     result = group.result
-    cells = CellNames(every, names).words(group.cells) or result.target.name
-    where = "all targets" if cells == "all" else cells
+    words = cells.words(group.cells) or result.target.name
+    where = "all targets" if words == "all" else words
     halves = f"; not judged: {', '.join(result.not_judged)}" if result.not_judged else ""
     return (
         f'<details id="{group.id}"><summary>{badge(result.verdict, forgiven(result.forgiven))} '
@@ -207,17 +196,12 @@ def _link(finding: Finding, element_id: str) -> str:
     return f"<li>{badge(finding.level, forgiven(finding.forgiven))} {text}</li>"
 
 
-def targets_section(judgements: Judgements, facts: Mapping[str, str]) -> str:
-    """The section that says what each target is.
-
-    Args:
-        judgements: what was judged.
-        facts: what to say of each target by name.
-    """
+def targets_section(judgements: Judgements) -> str:
+    """The section that says what each target is."""
     names = judgements.names
     rows = []
     for target in judgements.targets:
         label = names[target.name]
         letter = f"<b>{escaped(label)}</b> " if label != target.name else ""
-        rows.append(f"<dt>{letter}{code(target.name)}</dt><dd>{escaped(facts[target.name])}</dd>")
+        rows.append(f"<dt>{letter}{code(target.name)}</dt><dd>{escaped(target_facts(target))}</dd>")
     return section("targets", "Deploy targets", [f'<dl class="targets">{"".join(rows)}</dl>'])
