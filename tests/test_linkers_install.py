@@ -50,7 +50,7 @@ def known(library: bytes = LIBRARY, packed: bytes = WHEEL) -> VersionRequest:
     whole, inside = (hashlib.sha256(data).hexdigest() for data in (packed, library))
     (row,) = version_request.wheels
     return replace(
-        version_request, wheels=(row._replace(wheel_sha256=whole, member_sha256=inside),)
+        version_request, wheels=(replace(row, wheel_sha256=whole, member_sha256=inside),)
     )
 
 
@@ -270,7 +270,7 @@ def test_a_library_of_another_version_does_not_answer_in_its_name(
     ours = hashlib.sha256(LIBRARY).hexdigest()
     for version, trusted in (("12.4.99", False), ("12.4.127", True)):
         row = next(row for row in rows if row.version == version)
-        table = (row._replace(member_sha256=ours),)
+        table = (replace(row, member_sha256=ours),)
         monkeypatch.setattr("ltocompat.facts.linker_wheels", lambda _, table=table: table)
         assert bool(installed(cache)) == trusted
 
