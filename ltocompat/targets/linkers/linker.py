@@ -33,8 +33,8 @@ class Linker(Struct, frozen=True):
         found_via: how it is reached: ``trial cache``, ``wheel in site-packages``, ``conda``,
             ``ld.so cache`` ...; several ways are joined by commas.
         evidence: what proves the version: ``file banner``, ``exported symbols`` ...
-        for_trials: it lies in our own cache, and is never the one of the deploy target.
         machine: processor that it runs on: ``x86-64``, ``AArch64``.
+        for_trials: it lies in our own cache, and is never the one of the deploy target.
         tool: which of the two it is.
     """
 
@@ -43,8 +43,8 @@ class Linker(Struct, frozen=True):
     path: str
     found_via: str
     evidence: str
-    for_trials: bool
     machine: str
+    for_trials: bool = False
     tool: Tool = Tool.NVJITLINK
 
     def __str__(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from typing import Any
@@ -13,7 +12,7 @@ from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Gpu
-from ltocompat.targets.linkers.machine import Machine
+from ltocompat.targets.linkers.machine import Machine, json_object
 from ltocompat.targets.machine import driver_probe_child
 from ltocompat.targets.machine.environment import Jetson, LocalGpu
 from ltocompat.targets.versions.drivers import driver_version
@@ -58,12 +57,8 @@ def ask(machine: Machine) -> Answers:
 
 def _child(machine: Machine) -> dict[str, Any]:
     # Isolated (-I): neither this folder nor PYTHONPATH counts; the loader's variables do.
-    text = machine.run([machine.python or sys.executable, "-I", driver_probe_child.__file__])
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
+    program = [machine.python or sys.executable, "-I", driver_probe_child.__file__]
+    return json_object(machine.run(program))
 
 
 def _release(code: object) -> Release | None:
