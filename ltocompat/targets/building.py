@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ltocompat.facts import drivers
 from ltocompat.facts.horizon import position
@@ -59,19 +60,16 @@ def build(name: str, keys: Mapping[str, str], origin: ValueOrigin) -> Target:
     sources = {key: origin.source for key in ("os", "gpu") if key in keys}
     sources |= {"driver": driver.source} if driver else {}
     sources |= {key: known.source for key, known in libraries.items()}
-    return Target(
+    target = Target(
         name=keys.get("name", name),
         system=system,
         driver=driver,
         gpus=gpus,
         sources=tuple(sorted(sources.items())),
-        compat=libraries.get("compat"),
-        nvjitlink=libraries.get("nvjitlink"),
-        nvrtc=libraries.get("nvrtc"),
-        nvlink=libraries.get("nvlink"),
         by_files=by_files,
         windows_driver=_stock_on_windows(keys["stock"]) if by_files else None,
     )
+    return replace(target, **libraries)
 
 
 def _stock_on_windows(text: str) -> VersionSet[DriverVersion] | None:

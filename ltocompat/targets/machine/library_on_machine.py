@@ -186,13 +186,10 @@ def _nvjitlink(loader: Loader, resolved: tuple[Resolved, ...], host: Host) -> Re
     ]
     if own is None:
         return None
-    answers = [loader.resolve(name, by=own) for name in _newest_first(names)]
+    newest_first = sorted(names, key=lambda name: (len(name), name), reverse=True)
+    answers = [loader.resolve(name, by=own) for name in newest_first]
     found = next((answer for answer in answers if answer.loaded), None)
     return _first_answer(loader, found) if found else next(iter(answers), None)
-
-
-def _newest_first(names: list[str]) -> list[str]:
-    return sorted(names, key=lambda name: (len(name), name), reverse=True)
 
 
 def _first_answer(loader: Loader, resolved: Resolved) -> Resolved:
