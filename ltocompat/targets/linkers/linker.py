@@ -10,12 +10,14 @@ from ltocompat.model.arch import Release
 
 
 class Tool(enum.StrEnum):
-    """The two linkers of device code, by the keys of a deploy target."""
+    """The two linkers of device code, by the keys of a deploy target.
+
+    nvJitLink is a library, which programs link with while they run; nvlink is a program, which
+    links when they are built.
+    """
 
     NVJITLINK = "nvjitlink"
-    """A library, which programs link with while they run."""
     NVLINK = "nvlink"
-    """A program, which links when they are built."""
 
     @property
     def label(self) -> str:
