@@ -75,7 +75,7 @@ def build(name: str, keys: Mapping[str, str], origin: ValueOrigin) -> Target:
 def _stock_on_windows(text: str) -> VersionSet[DriverVersion] | None:
     """The driver that comes with a toolkit on Windows; since 13.0 there is none."""
     try:
-        return stock_driver(_stock_release(text), System("windows"))
+        return stock_driver(exact_release("toolkit", text), System("windows"))
     except UsageError:
         return None
 
@@ -92,7 +92,7 @@ def _driver(
 
         return read_container(keys["container"], origin.source)
     if "stock" in keys:
-        return stock_driver(_stock_release(keys["stock"]), system)
+        return stock_driver(exact_release("toolkit", keys["stock"]), system)
     return None
 
 
@@ -101,7 +101,7 @@ def _libraries(
 ) -> dict[str, VersionSet[Release]]:
     found: dict[str, VersionSet[Release]] = {}
     if "stock" in keys:
-        found |= stock_libraries(_stock_release(keys["stock"]))
+        found |= stock_libraries(exact_release("toolkit", keys["stock"]))
     if "lock" in keys:
         from ltocompat.targets.lockfiles import locked_libraries
 
@@ -119,15 +119,6 @@ def _gpus(text: str, system: System, driver: VersionSet[DriverVersion] | None) -
     if not all(names):
         raise UsageError(f"gpu={text} has an empty name; write several like gpu=h100+sm_80")
     return tuple(dict.fromkeys(gpu for name in names for gpu in gpus_named(name, system, driver)))
-
-
-def _stock_release(text: str) -> Release:
-    """The toolkit of ``stock=``.
-
-    Raises:
-        UsageError: it is no release, or there is none such.
-    """
-    return exact_release("toolkit", text)
 
 
 def stock_libraries(release: Release) -> dict[str, VersionSet[Release]]:

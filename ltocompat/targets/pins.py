@@ -89,15 +89,12 @@ def libraries(pins: Iterable[Pin], source: str, budget: Budget) -> dict[str, Ver
     for part in ("nvjitlink", "nvrtc"):
         own = by_part.get(part) or by_part.get("toolkit", [])
         meanings = {pin: _meaning(pin, source) for pin in budget.timed(own, every=1)}
-        meanings = {pin: meaning for pin, meaning in meanings.items() if _has(part, meaning)}
+        if part == "nvjitlink":  # toolkits before 12.0 have none
+            first = known_releases(part)[0]
+            meanings = {pin: known for pin, known in meanings.items() if known.values[-1] >= first}
         if meanings:
             found[part] = _known(meanings, source)
     return found
-
-
-def _has(part: str, meaning: VersionSet[Release]) -> bool:
-    """Return whether a toolkit has a part: those before 12.0 have no nvJitLink."""
-    return part != "nvjitlink" or meaning.values[-1] >= known_releases(part)[0]
 
 
 def _known(meanings: dict[Pin, VersionSet[Release]], source: str) -> VersionSet[Release]:

@@ -21,7 +21,7 @@ from ltocompat.targets.linkers.identify import identify
 from ltocompat.targets.linkers.installed_files import LARGEST
 from ltocompat.targets.linkers.linker import Linker, Tool
 from ltocompat.targets.linkers.machine import Machine, program_folders, program_path
-from ltocompat.targets.linkers.version_request import ALL, VersionRequest, choose, matches
+from ltocompat.targets.linkers.version_request import ALL, VersionRequest, matches
 
 _PIP = ("download", "--quiet", "--no-deps", "--no-input", "--disable-pip-version-check")
 _UNREACHABLE = (
@@ -187,48 +187,22 @@ _KEPT = {
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
 
 
-def install(
-    wanted: str,
-    *,
-    cache: Cache | None = None,
-    allow_unknown: bool = False,
-    tool: Tool = Tool.NVJITLINK,
-) -> tuple[Linker, ...]:
-    """Install ``12.4`` (its newest known patch level), ``12.4.127``, or ``all``, for trials.
-
-    Args:
-        wanted: the version.
-        cache: where to; None for the user's own.
-        allow_unknown: install a version too that our tables have no sum of.
-        tool: of which linker.
-
-    Raises:
-        UsageError: it is no version, or one that our tables don't know.
-        Missing: it can't be downloaded, or NVIDIA publishes none.
-        LtocompatError: what came is not what it should be, or the cache can't be written.
-    """
-    chosen = choose(wanted, allow_unknown=allow_unknown, tool=tool)
-    where = cache or Cache.of(tool=tool)
-    return tuple(install_one(version_request, where) for version_request in chosen)
-
-
-def remove(wanted: str, *, cache: Cache | None = None) -> tuple[Linker, ...]:
-    """Remove what ``install`` brought: ``12.4`` (every patch level), ``12.4.127``, or ``all``.
+def remove(wanted: str, cache: Cache) -> tuple[Linker, ...]:
+    """Remove what was installed there: ``12.4`` (every patch level), ``12.4.127``, or ``all``.
 
     Raises:
         Missing: none of them is installed for trials.
         LtocompatError: it can't be removed.
     """
-    where = cache or Cache.of()
     found = [
-        linker for linker in where.installed() if wanted == ALL or matches(wanted, linker.version)
+        linker for linker in cache.installed() if wanted == ALL or matches(wanted, linker.version)
     ]
     if not found:
         raise Missing(
-            f"no {where.tool.label} {wanted!r} is installed for trials; see: ltocompat linkers list"
+            f"no {cache.tool.label} {wanted!r} is installed for trials; see: ltocompat linkers list"
         )
     for linker in found:
-        where.remove(linker)
+        cache.remove(linker)
     return tuple(found)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
 
 from msgspec import Struct
 
@@ -41,7 +40,9 @@ class Answers(Struct, frozen=True):
 
 def ask(machine: Machine) -> Answers:
     """Ask a child process that loads libcuda and NVML, and nvidia-smi."""
-    child = _child(machine)
+    # Isolated (-I): neither this folder nor PYTHONPATH counts; the loader's variables do.
+    program = [machine.python or sys.executable, "-I", driver_probe_child.__file__]
+    child = json_object(machine.run(program))
     gpus, driver = _smi(machine)
     by_nvml = child.get("driver")
     libcuda = child.get("libcuda")
@@ -53,12 +54,6 @@ def ask(machine: Machine) -> Answers:
         driver_source="nvidia-smi" if driver else "NVML",
         gpus=gpus or _gpus(child.get("gpus")),
     )
-
-
-def _child(machine: Machine) -> dict[str, Any]:
-    # Isolated (-I): neither this folder nor PYTHONPATH counts; the loader's variables do.
-    program = [machine.python or sys.executable, "-I", driver_probe_child.__file__]
-    return json_object(machine.run(program))
 
 
 def _release(code: object) -> Release | None:
