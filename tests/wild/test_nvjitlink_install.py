@@ -27,7 +27,8 @@ def output(*command: str) -> str:
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Cache:
     where = Cache(str(tmp_path_factory.mktemp("cache")))
     for version in ("13.5", "12.0"):
-        install_one(*choose(version, allow_unknown=False), where)
+        (request,) = choose(version, allow_unknown=False)
+        install_one(request, where)
     return where
 
 
