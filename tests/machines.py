@@ -26,6 +26,11 @@ from elf_writer import (
 )
 from linker_trees import AARCH64, IN_WHEEL, X86_64, banner, library, put
 
+from ltocompat.files.objects import read_host
+from ltocompat.model.errors import UnreadableInput
+from ltocompat.model.image import Host
+from ltocompat.model.limits import Budget
+from ltocompat.model.place import Place
 from ltocompat.targets.linkers import Machine
 
 __all__ = ["AARCH64", "IN_WHEEL", "X86_64", "Recorded", "banner", "library", "put"]
@@ -43,6 +48,15 @@ OPEN = """\
 NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (dvs-builder)
 GCC version:  gcc version 13.3.0 (Ubuntu 13.3.0-6ubuntu2~24.04)
 """
+
+
+def host_at(machine: Machine, path: str) -> Host:
+    """What the headers of a library or program ask for."""
+    with machine.viewed(path) as view:
+        file = read_host(view, Budget())
+        if file is None:
+            raise UnreadableInput(f"{path!r} is no library or program")
+        return file.describe(Place(path))
 
 
 def shared(

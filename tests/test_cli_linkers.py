@@ -186,7 +186,7 @@ def test_nothing_at_hand_names_the_command(
     )
 
 
-LINKER = Linker(Release(12, 4), "12.4", HOSTILE, HOSTILE, HOSTILE, False, HOSTILE)
+LINKER = Linker(Release(12, 4), "12.4", HOSTILE, HOSTILE, HOSTILE, HOSTILE)
 
 
 @pytest.mark.parametrize("form", FORMATS)

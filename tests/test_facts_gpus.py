@@ -217,7 +217,6 @@ def test_the_drivers_of_an_architecture(number: int, first: int | None, last: in
     sm = gpus.sm(number)
     assert sm is not None
     assert (sm.first_branch, sm.last_branch) == (first, last)
-    assert sm.first_branch_derived == (first is not None)
 
 
 def test_an_unknown_architecture_is_none() -> None:

@@ -11,15 +11,15 @@ from linker_trees import AARCH64, library, program, put
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Malformed, UnreadableInput
 from ltocompat.model.limits import Budget
-from ltocompat.targets.linkers import Machine, Tool
-from ltocompat.targets.linkers.identify import LinkerIdentity, identify
+from ltocompat.targets.linkers import Linker, Machine, Tool
+from ltocompat.targets.linkers.identify import identify
 
 CLAIM = [("12.4.99", "dist-info")]
 
 
 def identified(
     path: Path, claims: Iterable[tuple[str, str]] = (), tool: Tool = Tool.NVJITLINK
-) -> LinkerIdentity:
+) -> Linker:
     with Machine().viewed(str(path)) as view:
         return identify(view, Budget(), claims, tool)
 

@@ -50,7 +50,7 @@ def known(library: bytes = LIBRARY, packed: bytes = WHEEL) -> VersionRequest:
     whole, inside = (hashlib.sha256(data).hexdigest() for data in (packed, library))
     (row,) = version_request.wheels
     return replace(
-        version_request, wheels=(row._replace(wheel_sha256=whole, member_sha256=inside),)
+        version_request, wheels=(replace(row, wheel_sha256=whole, member_sha256=inside),)
     )
 
 
@@ -179,7 +179,7 @@ def test_a_broken_wheel_without_a_sum_is_an_error_or_whole(cache: Cache) -> None
             assert left(cache) == []
         else:
             assert Path(linker.path).read_bytes() == LIBRARY
-            remove("all", cache=cache)
+            remove("all", cache)
     assert errors > 50
 
 
@@ -270,7 +270,7 @@ def test_a_library_of_another_version_does_not_answer_in_its_name(
     ours = hashlib.sha256(LIBRARY).hexdigest()
     for version, trusted in (("12.4.99", False), ("12.4.127", True)):
         row = next(row for row in rows if row.version == version)
-        table = (row._replace(member_sha256=ours),)
+        table = (replace(row, member_sha256=ours),)
         monkeypatch.setattr("ltocompat.facts.linker_wheels", lambda _, table=table: table)
         assert bool(installed(cache)) == trusted
 
@@ -307,7 +307,7 @@ def test_a_folder_without_a_good_origin_is_ignored(origin: str, cache: Cache) ->
     put(Path(cache.folder), "12.4.127/libnvJitLink.so.12", LIBRARY)
     assert installed(cache) == ()
     with pytest.raises(Missing, match="is installed for trials"):
-        remove("12.4.127", cache=cache)
+        remove("12.4.127", cache)
 
 
 def unknown(version: str, cache: Cache) -> None:
@@ -319,11 +319,11 @@ def test_remove_takes_what_was_asked_for_and_nothing_else(cache: Cache) -> None:
     for version in ("12.4.126", "12.4.127", "12.40.1", "12.5.1"):
         unknown(version, cache)
     put(Path(cache.folder), "12.4.9/mine", b"")
-    assert [linker.version for linker in remove("12.4", cache=cache)] == ["12.4.126", "12.4.127"]
+    assert [linker.version for linker in remove("12.4", cache)] == ["12.4.126", "12.4.127"]
     assert [each_linker.version for each_linker in installed(cache)] == ["12.5.1", "12.40.1"]
     with pytest.raises(Missing, match=r"no nvJitLink '\.\.' is installed"):
-        remove("..", cache=cache)
-    remove("all", cache=cache)
+        remove("..", cache)
+    remove("all", cache)
     assert left(cache) == ["12.4.9", "12.4.9/mine"]
 
 

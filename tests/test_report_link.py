@@ -19,7 +19,7 @@ from ltocompat.trial.values import Answer, LinkOutcome, Seconds, Step
 def library(version: str) -> Linker:
     release = Release.parse(version)
     path = f"/cache/{version}/libnvJitLink.so"
-    return Linker(release, version, path, "trial cache", "file banner", True, "x86-64")
+    return Linker(release, version, path, "trial cache", "file banner", "x86-64", for_trials=True)
 
 
 def tried(

@@ -5,8 +5,8 @@ from io import StringIO
 import pytest
 from report_values import NVLINK, PTXAS, STRADDLING, ltoir, sass
 
-from ltocompat.model.arch import SmArch
-from ltocompat.model.image import Compression, Maker, Needs, Release, Role
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.image import Compression, Maker, Needs, Role
 from ltocompat.model.place import Place
 from ltocompat.model.words import count
 from ltocompat.report import Options, Report, write

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from libraries_made import build, needs_gcc
+from machines import host_at
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
@@ -107,7 +108,8 @@ def looked(
     path: Path, environ: Mapping[str, str] | None = None, environment: Environment | None = None
 ) -> Library:
     machine = Machine(environ=environ or {}, folder=str(path.parent))
-    return look_at(machine, environment or Environment(python=sys.executable), str(path))
+    found = environment or Environment(python=sys.executable)
+    return look_at(machine, found, str(path), host_at(machine, str(path)))
 
 
 def problems(library: Library) -> list[Problem]:
@@ -369,7 +371,8 @@ def test_a_library_of_a_wheel_without_runpath_is_meant_to_get_its_wheel(tmp_path
         where = conf / "home" / path.relative_to(tmp_path)
         where.parent.mkdir(parents=True, exist_ok=True)
         where.write_bytes(path.read_bytes())
-    found = look_at(Machine(str(conf)), Environment(), "/home/site-packages/pkg/libuser.so")
+    machine, user_path = Machine(str(conf)), "/home/site-packages/pkg/libuser.so"
+    found = look_at(machine, Environment(), user_path, host_at(machine, user_path))
     assert found.nvjitlink is not None
     assert found.nvjitlink.found_via == Found.CONF
     assert found.declared is not None
@@ -466,7 +469,8 @@ def test_a_broken_library_ends_in_a_value_or_a_sentence(tmp_path: Path, count: i
                 data[dice.randrange(len(data))] = dice.randrange(256)
         (tmp_path / "libbroken.so").write_bytes(data)
         try:
-            problems(look_at(machine, Environment(), "/libbroken.so"))
+            host = host_at(machine, "/libbroken.so")
+            problems(look_at(machine, Environment(), "/libbroken.so", host))
         except LtocompatError as error:
             assert "\n" not in str(error)  # noqa: PT017 - both ends are fine
 

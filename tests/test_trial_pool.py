@@ -343,7 +343,7 @@ def test_what_is_not_used_is_given_back() -> None:
 
 def asked(cache: TrialCache, cpu_seconds: float, word: str) -> tuple[TrialOutcome, float]:
     """What a linker with a cache answers in a new run, and the CPU time that it took."""
-    linker = Linker(Release(13, 0), "13.0.88", "fake", "path", "a test", True, "x86-64")
+    linker = Linker(Release(13, 0), "13.0.88", "fake", "path", "a test", "x86-64", for_trials=True)
     before = cpu_of_children()
     with ExitStack() as stack:
         (answer,) = CachedLinker(linker, cache, stack, TrialRun(cpu_seconds)).ask([request(word)])

@@ -120,7 +120,7 @@ def remove_linkers(wanted: str) -> Iterator[InstallChange]:
     tool, version = split(wanted)
     cache = Cache.of(tool=tool)
     sizes = {linker: cache.size_of(linker) for linker in cache.installed()}
-    for linker in drop(version, cache=cache):
+    for linker in drop(version, cache):
         yield InstallChange("removed", linker, sizes[linker])
 
 

@@ -6,11 +6,14 @@ import functools
 import pkgutil
 import tomllib
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Struct
 
 from ltocompat.model.arch import Release
+from ltocompat.model.projection import From, from_row
+
+S = TypeVar("S", bound=Struct)
 
 
 @functools.cache
@@ -21,7 +24,13 @@ def table(name: str) -> dict[str, Any]:
     return tomllib.loads((data or b"").decode("utf-8"))
 
 
-class LinkerWheel(NamedTuple):
+@functools.cache
+def rows(kind: type[S], name: str, array: str) -> tuple[S, ...]:
+    """The rows of an array in the file ``name.toml``, each as a struct."""
+    return tuple(from_row(kind, row) for row in table(name)[array])
+
+
+class LinkerWheel(Struct, frozen=True):
     """A wheel of nvJitLink, or one of the two that an nvlink is in, as published.
 
     Attributes:
@@ -36,7 +45,7 @@ class LinkerWheel(NamedTuple):
         member_sha256: of that file.
     """
 
-    release: Release
+    release: Annotated[Release, From("cuda")]
     version: str
     package: str
     platform: str
@@ -94,14 +103,9 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-@functools.cache
 def linker_wheels(tool: str) -> tuple[LinkerWheel, ...]:
     """Every wheel of ``nvjitlink`` or ``nvlink`` that is known, by platform, oldest first."""
-    kept = LinkerWheel._fields[1:]
-    return tuple(
-        LinkerWheel(Release.parse(row["cuda"]), *(row[name] for name in kept))
-        for row in table(tool)["release"]
-    )
+    return rows(LinkerWheel, tool, "release")
 
 
 @functools.cache
@@ -141,10 +145,7 @@ class Floor(Struct, frozen=True):
 
 @functools.cache
 def _floors() -> dict[str, Floor]:
-    return {
-        row["name"]: Floor(row["name"], row["value"], row["source"], row["measured"])
-        for row in table("floors")["floor"]
-    }
+    return {row.name: row for row in rows(Floor, "floors", "floor")}
 
 
 def floor(name: str) -> Floor:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ltocompat.facts import table
+from ltocompat.facts import rows, table
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 
@@ -37,15 +37,11 @@ class MajorFloor(Struct, frozen=True):
     Attributes:
         major: 12.
         branch: the driver branch, 525: what today's guide names.
-        linux_patch: the patch level on Linux that older texts name, ``525.60.13``.
-        windows_patch: likewise on Windows; None where only the branch is known.
         source: where the row is from.
     """
 
     major: int
     branch: int
-    linux_patch: str | None
-    windows_patch: str | None
     source: str
 
 
@@ -53,19 +49,9 @@ def _version(text: str) -> DriverVersion:
     return DriverVersion(tuple(map(int, text.split("."))))
 
 
-@functools.cache
 def toolkit_drivers() -> tuple[ToolkitDriver, ...]:
     """The driver of every toolkit release from 11.0 on, oldest first."""
-    return tuple(
-        ToolkitDriver(
-            Release.parse(row["cuda"]),
-            row["update"],
-            row.get("linux"),
-            row.get("windows"),
-            row["source"],
-        )
-        for row in table("drivers")["toolkit"]
-    )
+    return rows(ToolkitDriver, "drivers", "toolkit")
 
 
 def stock_driver(cuda: Release, system: str) -> DriverVersion | None:
@@ -88,8 +74,7 @@ def stock_driver(cuda: Release, system: str) -> DriverVersion | None:
 
 @functools.cache
 def _branches() -> dict[int, Release]:
-    rows = table("drivers")["branch"]
-    return {row["branch"]: Release.parse(row["cuda"]) for row in rows}
+    return {row["branch"]: Release.parse(row["cuda"]) for row in table("drivers")["branch"]}
 
 
 def driver_branches() -> tuple[int, ...]:
@@ -139,18 +124,16 @@ def first_production(branch: int) -> DriverVersion:
 
 def major_floor(major: int) -> MajorFloor | None:
     """The driver where minor version compatibility of a CUDA major starts; None if unknown."""
-    for row in table("drivers")["major"]:
-        if row["major"] == major:
-            return MajorFloor(
-                major, row["branch"], row.get("linux"), row.get("windows"), row["source"]
-            )
-    return None
+    return next((floor for floor in _major_floors() if floor.major == major), None)
 
 
 def oldest_major_floor() -> MajorFloor:
     """The ``major_floor`` of the oldest CUDA major in the tables."""
-    found = (major_floor(row["major"]) for row in table("drivers")["major"])
-    return min((floor for floor in found if floor is not None), key=lambda floor: floor.major)
+    return min(_major_floors(), key=lambda floor: floor.major)
+
+
+def _major_floors() -> tuple[MajorFloor, ...]:
+    return rows(MajorFloor, "drivers", "major")
 
 
 _USES = ("usable", "native", "none")
@@ -158,8 +141,8 @@ _USES = ("usable", "native", "none")
 
 @functools.cache
 def _packages() -> dict[Release, dict[str, Any]]:
-    rows = table("compat")["package"]
-    return dict(sorted((Release.parse(row["package"]), row) for row in rows))
+    packages = table("compat")["package"]
+    return dict(sorted((Release.parse(row["package"]), row) for row in packages))
 
 
 def compat_use(package: Release, branch: int) -> str | None:
@@ -190,8 +173,8 @@ def compat_branch(package: Release) -> int | None:
 @functools.cache
 def compat_bases() -> tuple[int, ...]:
     """The driver branches that the table has as bases, oldest first."""
-    rows = _packages().values()
-    return tuple(sorted({branch for row in rows for use in _USES for branch in row[use]}))
+    packages = _packages().values()
+    return tuple(sorted({branch for row in packages for use in _USES for branch in row[use]}))
 
 
 class CudaError(Struct, frozen=True):
@@ -210,22 +193,14 @@ class CudaError(Struct, frozen=True):
     source: str
 
 
-@functools.cache
-def _errors(name: str = "errors") -> dict[int, CudaError]:
-    return {
-        row["number"]: CudaError(row["number"], row["name"], row["text"], row["source"])
-        for row in table(name)["error"]
-    }
-
-
 def cuda_error(number: int) -> CudaError | None:
     """The error of a number; None where cuda.h has none. 35 is of the CUDA runtime alone."""
-    return _errors().get(number)
+    return next((row for row in rows(CudaError, "errors", "error") if row.number == number), None)
 
 
 def errors_called(word: str) -> tuple[CudaError, ...]:
     """The errors of a number, or of a name in any case: the driver's, then the runtime's."""
-    rows = [*_errors().values(), *_errors("runtime_errors").values()]
+    known = (*rows(CudaError, "errors", "error"), *rows(CudaError, "runtime_errors", "error"))
     if word.isascii() and word.isdecimal():
-        return tuple(error for error in rows if error.number == int(word))
-    return tuple(error for error in rows if error.name.lower() == word.lower())
+        return tuple(error for error in known if error.number == int(word))
+    return tuple(error for error in known if error.name.lower() == word.lower())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import functools
 import re
+from collections import defaultdict
 from collections.abc import Iterable
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -13,6 +15,7 @@ from ltocompat.facts import floor, horizon, table
 from ltocompat.facts.drivers import branch_of
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError
+from ltocompat.model.projection import From, from_row
 from ltocompat.model.target import DriverVersion, Gpu
 
 # Words that nvidia-smi and the kernel driver write around a name, and others that tell no GPU.
@@ -105,8 +108,8 @@ class Sm(Struct, frozen=True):
         family: the numbers that its ``f`` code is shared with, itself included, ascending.
         tegra: an integrated GPU (Jetson, DRIVE).
         name: NVIDIA's name of the architecture, ``Hopper``.
-        first_branch: the first driver branch that runs it; None where nothing tells.
-        first_branch_derived: that branch is only the one of its first toolkit.
+        first_branch: the first driver branch that runs it, that of its first toolkit; None where
+            nothing tells.
         last_branch: the last driver branch that runs it; None while the newest does.
         source: where the row is from.
     """
@@ -119,7 +122,6 @@ class Sm(Struct, frozen=True):
     tegra: bool
     name: str
     first_branch: int | None
-    first_branch_derived: bool
     last_branch: int | None
     source: str
 
@@ -133,40 +135,32 @@ class GpuModel(Struct, frozen=True):
         data_center: cuda-compat is made for it (data centre, Jetson); None for workstation GPUs,
             of which some can use it.
         tegra: an integrated GPU (Jetson).
-        arm: sold with Arm cores alone, in one package.
+        cpu: ``arm`` where it is sold with such cores in one package.
         source: where the row is from.
     """
 
     name: str
-    number: int
+    number: Annotated[int, From("sm")]
     data_center: bool | None
     tegra: bool
-    arm: bool
+    cpu: str | None
     source: str
+
+    @property
+    def arm(self) -> bool:
+        """Return whether it is sold with Arm cores alone, in one package."""
+        return self.tegra or self.cpu == "arm"
 
 
 @functools.cache
 def _sms() -> dict[int, Sm]:
-    rows = sorted(table("sm")["sm"], key=lambda row: row["number"])
-    families: dict[str, tuple[int, ...]] = {}
-    for row in rows:
-        if "family" in row:
-            families[row["family"]] = (*families.get(row["family"], ()), row["number"])
+    ascending = sorted(table("sm")["sm"], key=lambda row: row["number"])
+    families: dict[str, list[int]] = defaultdict(list)
+    for row in ascending:
+        families[row.get("family", row["number"])].append(row["number"])
     return {
-        row["number"]: Sm(
-            number=row["number"],
-            first_toolkit=Release.parse(row["first_toolkit"]),
-            last_toolkit=Release.parse(row["last_toolkit"]) if "last_toolkit" in row else None,
-            first_ptx=row["first_ptx"],
-            family=families.get(row.get("family"), (row["number"],)),
-            tegra=row["tegra"],
-            name=row["name"],
-            first_branch=row.get("first_branch"),
-            first_branch_derived="first_branch" in row,  # no row has a documented one
-            last_branch=row.get("last_branch"),
-            source=row["source"],
-        )
-        for row in rows
+        row["number"]: from_row(Sm, {**row, "family": families[row.get("family", row["number"])]})
+        for row in ascending
     }
 
 
@@ -242,14 +236,7 @@ def linker_targets(release: Release) -> frozenset[int]:
 def gpu_models() -> tuple[GpuModel, ...]:
     """Every GPU that is known by name, newest architectures first."""
     return tuple(
-        GpuModel(
-            name,
-            row["sm"],
-            row.get("data_center"),
-            _sms()[row["sm"]].tegra,
-            row.get("cpu") == "arm" or _sms()[row["sm"]].tegra,
-            row["source"],
-        )
+        from_row(GpuModel, {**row, "name": name, "tegra": is_tegra(row["sm"])})
         for row in table("gpus")["gpu"]
         for name in row["names"]
     )

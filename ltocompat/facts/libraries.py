@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import posixpath
 import re
 from collections import defaultdict
+from typing import Annotated
 
 from msgspec import Struct
 
-from ltocompat.facts import table
+from ltocompat.facts import rows, table
+from ltocompat.model.projection import From
 
 
 class LibraryPackage(Struct, frozen=True):
@@ -25,7 +28,7 @@ class LibraryPackage(Struct, frozen=True):
         requires: what it always depends on, as PEP 508 without versions: ``cuda-toolkit[nvrtc]``.
     """
 
-    name: str
+    name: Annotated[str, From("package")]
     platforms: tuple[str, ...]
     first: str
     last: str
@@ -42,18 +45,9 @@ class LibraryPackage(Struct, frozen=True):
 def library_packages() -> dict[str, tuple[LibraryPackage, ...]]:
     """Name -> the rows of a package, oldest major first; those without files bring no library."""
     found: dict[str, list[LibraryPackage]] = defaultdict(list)
-    for row in table("cuda_libraries")["package"]:
-        found[row["package"]].append(
-            LibraryPackage(
-                row["package"],
-                tuple(row["platforms"]),
-                row["first"],
-                row["last"],
-                tuple(row["files"]),
-                tuple(row["requires"]),
-            )
-        )
-    return {name: tuple(rows) for name, rows in found.items()}
+    for row in rows(LibraryPackage, "cuda_libraries", "package"):
+        found[row.name].append(row)
+    return {name: tuple(majors) for name, majors in found.items()}
 
 
 _SUFFIX = re.compile(r"-cu\d\d$")
@@ -117,17 +111,16 @@ def toolkit_majors() -> tuple[int, ...]:
 @functools.cache
 def _by_file() -> dict[str, tuple[LibraryPackage, ...]]:
     found: dict[str, dict[LibraryPackage, None]] = defaultdict(dict)
-    for rows in library_packages().values():
-        for row in rows:
-            for path in row.files:
-                found[_as_compared(posixpath.basename(path))][row] = None
-    return {file: tuple(rows) for file, rows in found.items()}
+    for row in itertools.chain.from_iterable(library_packages().values()):
+        for path in row.files:
+            found[_as_compared(posixpath.basename(path))][row] = None
+    return {file: tuple(packages) for file, packages in found.items()}
 
 
 @functools.cache
 def _by_extra() -> dict[tuple[int, str], tuple[str, ...]]:
-    rows = table("cuda_libraries")["toolkit_extra"]
-    return {(row["toolkit"], row["extra"]): tuple(row["packages"]) for row in rows}
+    extras = table("cuda_libraries")["toolkit_extra"]
+    return {(row["toolkit"], row["extra"]): tuple(row["packages"]) for row in extras}
 
 
 def _as_compared(file: str) -> str:

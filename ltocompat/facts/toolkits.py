@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import functools
+from typing import Annotated
 
 from msgspec import Struct
 
-from ltocompat.facts import table
+from ltocompat.facts import rows, table
 from ltocompat.model.arch import Release
+from ltocompat.model.projection import From
 
 
 @functools.cache
 def _cuda() -> dict[str, Release]:
-    rows = [(row["isa"], Release.parse(row["cuda"])) for row in table("ptx")["isa"]]
-    return dict(sorted(rows, key=lambda row: row[1]))
+    isas = [(row["isa"], Release.parse(row["cuda"])) for row in table("ptx")["isa"]]
+    return dict(sorted(isas, key=lambda row: row[1]))
 
 
 @functools.cache
@@ -54,15 +56,9 @@ class ToolkitPin(Struct, frozen=True):
     part: str
     package: str
     specifier: str
-    extras: frozenset[str]
+    extras: Annotated[frozenset[str], From(through=frozenset)]
 
 
-@functools.cache
 def toolkit_pins() -> tuple[ToolkitPin, ...]:
     """Return all pins, oldest toolkit first."""
-    return tuple(
-        ToolkitPin(
-            row["toolkit"], row["part"], row["package"], row["specifier"], frozenset(row["extras"])
-        )
-        for row in table("toolkit_pins")["pin"]
-    )
+    return rows(ToolkitPin, "toolkit_pins", "pin")

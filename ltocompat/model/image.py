@@ -13,25 +13,6 @@ from ltocompat.model.place import Place
 from ltocompat.model.row import WHERE, Tabular
 from ltocompat.model.symbols import DeviceSymbols
 
-__all__ = [
-    "Artifact",
-    "Compression",
-    "CubinFacts",
-    "CudaLibrary",
-    "Host",
-    "Image",
-    "ImageKind",
-    "LtoIrVersions",
-    "Maker",
-    "Module",
-    "Needs",
-    "Record",
-    "Release",
-    "Role",
-    "Skipped",
-    "SmArch",
-]
-
 # A linked file keeps the regions of its relocatable objects here; PE images cut the name to 8
 # characters.
 PRELINKED_SECTIONS = frozenset({"__nv_relfatbin", "__nv_rel"})

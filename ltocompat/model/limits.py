@@ -29,63 +29,63 @@ class Limits(Struct, frozen=True):
 
     The largest legitimate expansion known is 12.6x over a whole section (libcublasLt 13.10); single
     PTX frames reach a few hundred.
+
+    Attributes:
+        image_bytes: size of one image, stored and decoded, bytes.
+        image_ratio: decoded bytes for each stored byte of one image; not applied below 1 MiB
+            decoded.
+        total_bytes: decoded bytes over one input file.
+        spool_bytes: bytes taken from standard input.
+        unpacked_bytes: bytes that the compressed members of one input file unpack to, nested ones
+            counted again; and those of the files that a thin archive names.
+        unpacked_ratio: unpacked bytes for each stored byte of a member or a stream; not applied
+            below 16 MiB. Deflate can't exceed 1032; real wheels stay below 10.
+        window_bytes: what a decompressor has to keep in memory for a member or an image, bytes. The
+            strongest preset of xz needs 64 MiB, that of zstd 128 MiB. An image of LZ4 is decoded as
+            a whole and takes twice its size; the largest known, a cubin of gpu4pyscf-libxc-cuda12x
+            0.9.0, has 134 MiB.
+        depth: containers inside containers.
+        members: members of one container, or files of one folder tree.
+        entries: entries of one fatbin region or concatenated entry.
+        sections: sections of one ELF file.
+        symbols: symbols read from one host file.
+        text_bytes: one string kept from a file: options, identifier, symbol name, note.
+        names_bytes: all names kept from one table; hostile ones share the same bytes a million
+            times.
+        line_bytes: one line that is parsed as a whole: a requirement with its marker, or a target;
+            real ones stay below 1 KiB.
+        comparisons: comparisons of one requirement, such as ``>=12.4``; real ones have five.
+        dependencies: dependencies of one package; real ones have hundreds.
+        tables_bytes: a file of TOML, JSON or YAML that is parsed as a whole; real lock files stay
+            below 10 MB.
+        skipped: skipped places reported one by one for one input file; later ones are counted in
+            one row.
+        seconds: wall-clock time for one input file.
+        trial_cpu_seconds: CPU time of the processes of all trials of one run; one link or load gets
+            a quarter of it. The 6,573 fragments of libcufft 12.5 take 7 s for three GPUs.
     """
 
     image_bytes: int = GIB
-    """Size of one image, stored and decoded, bytes."""
     image_ratio: int = 1000
-    """Decoded bytes for each stored byte of one image; not applied below 1 MiB decoded."""
     total_bytes: int = 16 * GIB
-    """Decoded bytes over one input file."""
     spool_bytes: int = 16 * GIB
-    """Bytes taken from standard input."""
     unpacked_bytes: int = 16 * GIB
-    """Bytes that the compressed members of one input file unpack to, nested ones counted again; and
-    those of the files that a thin archive names."""
     unpacked_ratio: int = 1000
-    """Unpacked bytes for each stored byte of a member or a stream; not applied below 16 MiB.
-
-    Deflate can't exceed 1032; real wheels stay below 10.
-    """
     window_bytes: int = 512 * MIB
-    """What a decompressor has to keep in memory for a member or an image, bytes.
-
-    The strongest preset of xz needs 64 MiB, that of zstd 128 MiB. An image of LZ4 is decoded as a
-    whole and takes twice its size; the largest known, a cubin of gpu4pyscf-libxc-cuda12x 0.9.0, has
-    134 MiB.
-    """
     depth: int = 4
-    """Containers inside containers."""
     members: int = 200_000
-    """Members of one container, or files of one folder tree."""
     entries: int = 1_000_000
-    """Entries of one fatbin region or concatenated entry."""
     sections: int = 1_000_000
-    """Sections of one ELF file."""
     symbols: int = 20_000_000
-    """Symbols read from one host file."""
     text_bytes: int = 64 * KIB
-    """One string kept from a file: options, identifier, symbol name, note."""
     names_bytes: int = 256 * MIB
-    """All names kept from one table; hostile ones share the same bytes a million times."""
     line_bytes: int = 8 * KIB
-    """One line that is parsed as a whole: a requirement with its marker, or a target; real ones
-    stay below 1 KiB."""
     comparisons: int = 100
-    """Comparisons of one requirement, such as ``>=12.4``; real ones have five."""
     dependencies: int = 10_000
-    """Dependencies of one package; real ones have hundreds."""
     tables_bytes: int = 16 * MIB
-    """A file of TOML, JSON or YAML that is parsed as a whole; real lock files stay below 10 MB."""
     skipped: int = 10_000
-    """Skipped places reported one by one for one input file; later ones are counted in one row."""
     seconds: float = 600.0
-    """Wall-clock time for one input file."""
     trial_cpu_seconds: float = 60.0
-    """CPU time of the processes of all trials of one run; one link or load gets a quarter of it.
-
-    The 6,573 fragments of libcufft 12.5 take 7 s for three GPUs.
-    """
 
 
 DEFAULT_LIMITS = Limits()

@@ -7,7 +7,7 @@ of its name, and its type says how. Only differences are written down, by ``From
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -42,6 +42,24 @@ def project(made: type[S], value: Any, **given: object) -> S:  # noqa: ANN401 - 
     """
     make: Callable[..., S] = _projection(made, value.__class__, *given)
     return make(value, **given)
+
+
+def from_row(made: type[S], row: Mapping[str, Any]) -> S:
+    """Make a struct of a row of a table, whose keys are its fields or the paths of ``From``.
+
+    What the row lacks is None.
+    """
+    make: Callable[..., S] = made
+    found = [(row.get(come.path), come.through) for come in _sources_in_row(made)]
+    return make(
+        *[through(part) if through and part is not None else part for part, through in found]
+    )
+
+
+@functools.cache
+def _sources_in_row(made: type[Struct]) -> tuple[From, ...]:
+    hints = _hints(made)
+    return tuple(_source(name, hints[name], {}) for name in made.__struct_fields__)
 
 
 @functools.cache

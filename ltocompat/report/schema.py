@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterator
+from typing import Any, get_args, get_type_hints
 
-if TYPE_CHECKING:
-    from ltocompat.model.records_v1.base import Document
+from ltocompat.model.records_v1.base import Document, Record
 
 DOCUMENTS = (
     "check",
@@ -37,6 +39,8 @@ _TITLES = {
     "error": "An error that stands alone",
     "weigh": "ltocompat inspect --weigh --format json",
 }
+_ATTRIBUTES = "\n\nAttributes:\n"
+_MEMBER = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -50,8 +54,15 @@ def schema(name: str) -> dict[str, Any]:
 
     document = _document(name)
     _, parts = schema_components([document], ref_template="#/$defs/{name}")
-    for part in parts.values():
-        del part["title"]  # the name of the part
+    for record in _records(document):
+        part = parts[record.__name__]
+        part.pop("title", None)  # the name of the part
+        part["description"], members = _described(record)
+        for key, member in part["properties"].items():
+            if key in members:
+                words = {"enum": member["enum"]} if "enum" in member else {}
+                told = {"description": members[key]}
+                part["properties"][key] = words | told | member | told
     title = _TITLES.get(name, f"ltocompat {name} --format json")
     return {
         "$schema": _DRAFT,
@@ -65,6 +76,26 @@ def schema(name: str) -> dict[str, Any]:
 def schema_text(name: str) -> str:
     """The JSON Schema of a document as text, as ``schemas/`` holds it."""
     return json.dumps(schema(name), indent=2) + "\n"
+
+
+def _records(kind: Any) -> Iterator[type[Record]]:  # noqa: ANN401 - a type hint
+    """The records that a type hint leads to; one that it leads to twice comes twice."""
+    if isinstance(kind, type) and issubclass(kind, Record):
+        yield kind
+        for hint in get_type_hints(kind).values():
+            yield from _records(hint)
+    for part in get_args(kind):
+        yield from _records(part)
+
+
+def _described(record: type[Record]) -> tuple[str, dict[str, str]]:
+    """The sentence about a record, and those about its members and inherited ones, by name."""
+    members: dict[str, str] = {}
+    title = ""
+    for kind in reversed(record.__mro__[: record.__mro__.index(Record)]):
+        title, _, attributes = inspect.cleandoc(kind.__doc__ or "").partition(_ATTRIBUTES)
+        members |= {name: " ".join(text.split()) for name, text in _MEMBER.findall(attributes)}
+    return title, members
 
 
 def _document(name: str) -> type[Document]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ltocompat.facts import drivers
 from ltocompat.facts.horizon import position
@@ -59,25 +60,22 @@ def build(name: str, keys: Mapping[str, str], origin: ValueOrigin) -> Target:
     sources = {key: origin.source for key in ("os", "gpu") if key in keys}
     sources |= {"driver": driver.source} if driver else {}
     sources |= {key: known.source for key, known in libraries.items()}
-    return Target(
+    target = Target(
         name=keys.get("name", name),
         system=system,
         driver=driver,
         gpus=gpus,
         sources=tuple(sorted(sources.items())),
-        compat=libraries.get("compat"),
-        nvjitlink=libraries.get("nvjitlink"),
-        nvrtc=libraries.get("nvrtc"),
-        nvlink=libraries.get("nvlink"),
         by_files=by_files,
         windows_driver=_stock_on_windows(keys["stock"]) if by_files else None,
     )
+    return replace(target, **libraries)
 
 
 def _stock_on_windows(text: str) -> VersionSet[DriverVersion] | None:
     """The driver that comes with a toolkit on Windows; since 13.0 there is none."""
     try:
-        return stock_driver(_stock_release(text), System("windows"))
+        return stock_driver(exact_release("toolkit", text), System("windows"))
     except UsageError:
         return None
 
@@ -94,7 +92,7 @@ def _driver(
 
         return read_container(keys["container"], origin.source)
     if "stock" in keys:
-        return stock_driver(_stock_release(keys["stock"]), system)
+        return stock_driver(exact_release("toolkit", keys["stock"]), system)
     return None
 
 
@@ -103,7 +101,7 @@ def _libraries(
 ) -> dict[str, VersionSet[Release]]:
     found: dict[str, VersionSet[Release]] = {}
     if "stock" in keys:
-        found |= stock_libraries(_stock_release(keys["stock"]))
+        found |= stock_libraries(exact_release("toolkit", keys["stock"]))
     if "lock" in keys:
         from ltocompat.targets.lockfiles import locked_libraries
 
@@ -121,15 +119,6 @@ def _gpus(text: str, system: System, driver: VersionSet[DriverVersion] | None) -
     if not all(names):
         raise UsageError(f"gpu={text} has an empty name; write several like gpu=h100+sm_80")
     return tuple(dict.fromkeys(gpu for name in names for gpu in gpus_named(name, system, driver)))
-
-
-def _stock_release(text: str) -> Release:
-    """The toolkit of ``stock=``.
-
-    Raises:
-        UsageError: it is no release, or there is none such.
-    """
-    return exact_release("toolkit", text)
 
 
 def stock_libraries(release: Release) -> dict[str, VersionSet[Release]]:

@@ -57,14 +57,6 @@ class Pin(Struct, frozen=True):
         return _PARTS[match[1]] if match else ""
 
 
-class _Meaning(Struct, frozen=True):
-    """The releases of one pin, and whether pip may choose any of them."""
-
-    releases: tuple[Release, ...]
-    quantifier: Quantifier
-    text: str
-
-
 def is_wanted(package: str) -> bool:
     """Return whether a package, by its normalized name, is one of those that are looked for."""
     return _PACKAGE.fullmatch(package) is not None
@@ -97,31 +89,24 @@ def libraries(pins: Iterable[Pin], source: str, budget: Budget) -> dict[str, Ver
     for part in ("nvjitlink", "nvrtc"):
         own = by_part.get(part) or by_part.get("toolkit", [])
         meanings = {pin: _meaning(pin, source) for pin in budget.timed(own, every=1)}
-        meanings = {pin: meaning for pin, meaning in meanings.items() if _has(part, meaning)}
+        if part == "nvjitlink":  # toolkits before 12.0 have none
+            first = known_releases(part)[0]
+            meanings = {pin: known for pin, known in meanings.items() if known.values[-1] >= first}
         if meanings:
             found[part] = _known(meanings, source)
     return found
 
 
-def _has(part: str, meaning: _Meaning) -> bool:
-    """Return whether a toolkit has a part: those before 12.0 have no nvJitLink."""
-    return part != "nvjitlink" or meaning.releases[-1] >= known_releases(part)[0]
+def _known(meanings: dict[Pin, VersionSet[Release]], source: str) -> VersionSet[Release]:
+    if len(meanings) == 1:
+        return next(iter(meanings.values()))
+    # Two candidates, such as one package of each major: which one is loaded, nothing here says.
+    text = " or ".join(f"{pin.package} {meaning.text}" for pin, meaning in meanings.items())
+    releases = {release for meaning in meanings.values() for release in meaning.values}
+    return VersionSet(text, tuple(sorted(releases)), Quantifier.ONE_OF, source)
 
 
-def _known(meanings: dict[Pin, _Meaning], source: str) -> VersionSet[Release]:
-    releases = tuple(
-        sorted({release for meaning in meanings.values() for release in meaning.releases})
-    )
-    if len(meanings) > 1:
-        # Two candidates, such as one package of each major: which one is loaded, nothing here says.
-        text = " or ".join(f"{pin.package} {meaning.text}" for pin, meaning in meanings.items())
-        return VersionSet(text, releases, Quantifier.ONE_OF, source)
-    (meaning,) = meanings.values()
-    origin = f"{source}: {meaning.text}" if meaning.quantifier is Quantifier.ALL else source
-    return VersionSet(meaning.text, releases, meaning.quantifier, origin)
-
-
-def _meaning(pin: Pin, source: str) -> _Meaning:
+def _meaning(pin: Pin, source: str) -> VersionSet[Release]:
     from packaging.specifiers import SpecifierSet
 
     try:
@@ -133,16 +118,16 @@ def _meaning(pin: Pin, source: str) -> _Meaning:
             f"{pin.package}==12.4.127"
         ) from error
     if exact is None:
-        return _Meaning(
-            _in_range(pin, specifiers, source), quantifier=Quantifier.ALL, text=_spelled(specifiers)
-        )
+        text = _spelled(specifiers)
+        releases = _in_range(pin, specifiers, source)
+        return VersionSet(text, releases, Quantifier.ALL, f"{source}: {text}")
     if not specifiers.contains(exact, prereleases=True):
         raise UsageError(f"{source}: no version of {pin.package} is {pin.specifiers}; pin one")
     try:
         release = existing(pin.part, release_of(exact))
     except UsageError as error:
         raise UsageError(f"{source}: {pin.package} {exact}: {error}") from error
-    return _Meaning((release,), quantifier=Quantifier.ONE_OF, text=str(exact))
+    return VersionSet(str(exact), (release,), Quantifier.ONE_OF, source)
 
 
 def _exact(specifiers: SpecifierSet) -> Version | None:

@@ -45,17 +45,6 @@ def targets_of_file(
     return (_target(path, name, tables[name], budget),)
 
 
-def _target_of_project(name: str, where: str) -> Target | None:
-    """The target of this name that the nearest project defines; None where none does.
-
-    Raises:
-        UsageError: a file on the way can't be read, or its target means nothing.
-    """
-    budget = Budget()
-    path, tables = _project(where, budget)
-    return _target(path, name, tables[name], budget) if name in tables else None
-
-
 def names_of_project(where: str) -> tuple[str, tuple[str, ...]]:
     """The file that named targets are looked for in, by its base name, and the targets in it."""
     path, tables = _project(where, Budget())
@@ -173,9 +162,10 @@ def _parse(text: str, where: str) -> tuple[Target, ...]:
     if file is not None:
         return targets_of_file(os.path.join(where, file), file, name)
     if _may_be_name(text, where):
-        target = _target_of_project(text, where)
-        if target is not None:
-            return (target,)
+        budget = Budget()
+        path, tables = _project(where, budget)
+        if text in tables:
+            return (_target(path, text, tables[text], budget),)
         if "," in text or is_word(text):
             keys = split(text)
             # "cuda=12.4 has 12.4" reads better than "12.4 has 12.4".

@@ -41,7 +41,8 @@ class Seal:
         if given := known.get(KEY_VARIABLE):
             return cls(hashlib.sha256(os.fsencode(given)).digest())
         with contextlib.suppress(OSError):
-            path = os.path.join(_folder(known), _FILE)
+            folder = user_folder(known, "XDG_STATE_HOME", os.path.join(".local", "state"))
+            path = os.path.join(folder, _FILE)
             secret = _read(path) or _make(path)
             return None if secret is None else cls(secret)
         return None
@@ -58,10 +59,17 @@ class Seal:
         return hmac.compare_digest(seal, self.seal(*parts))
 
 
-def _folder(environ: Mapping[str, str]) -> str:
-    base = environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_STATE_HOME", "")
+def user_folder(environ: Mapping[str, str], variable: str, default: str) -> str:
+    """This program's folder below the one of a variable; LOCALAPPDATA on Windows.
+
+    Args:
+        environ: environment variables.
+        variable: of the XDG specification.
+        default: where that lies in the user's home unless the variable says so.
+    """
+    base = environ.get("LOCALAPPDATA" if sys.platform == "win32" else variable, "")
     if not os.path.isabs(base):  # the XDG specification: others are to be ignored
-        base = os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".local", "state")
+        base = os.path.join(environ.get("HOME") or os.path.expanduser("~"), default)
     return os.path.join(base, "ltocompat")
 
 

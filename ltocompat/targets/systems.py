@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import System
@@ -69,12 +70,11 @@ class MarkerEnvironment(Struct, frozen=True):
 
     def with_extra(self, extra: str) -> MarkerEnvironment:
         """This environment, where a marker asks for ``extra``."""
-        values = {**self.values, "extra": extra}
-        return MarkerEnvironment(self.system, values, self.extras, self.groups)
+        return replace(self, values={**self.values, "extra": extra})
 
     def with_choice(self, extras: Iterable[str], groups: Iterable[str]) -> MarkerEnvironment:
         """This environment with these extras and dependency groups installed."""
-        return MarkerEnvironment(self.system, self.values, frozenset(extras), frozenset(groups))
+        return replace(self, extras=frozenset(extras), groups=frozenset(groups))
 
     def holds(self, marker: Marker | str | None) -> bool:
         """Return whether a marker is true; one that can't be judged counts as true."""

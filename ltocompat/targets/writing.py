@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ltocompat.facts.gpus import find_gpu
-from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
 from ltocompat.targets.versions.drivers import read_driver
@@ -25,12 +24,12 @@ def as_toml(target: Target) -> str:
     lines = [f"[targets.{target.name if bare else _quoted(target.name)}]"]
     lines.append(f"os = {_quoted(str(target.system))}")
     if target.driver is not None:
-        text = _spelled(target.driver, _driver_text, lambda text: read_driver(text, ""))
+        text = _spelled(target.driver, _driver_text, functools.partial(read_driver, source=""))
         lines.append(f"driver = {_quoted(text)}")
     for part in ("compat", "nvjitlink", "nvrtc", "nvlink"):
         known = getattr(target, part)
         if known is not None:
-            text = _spelled(known, str, functools.partial(_read_releases, part))
+            text = _spelled(known, str, functools.partial(read_releases, part, source=""))
             lines.append(f"{part} = {_quoted(text)}")
     if target.gpus:
         lines.append(f"gpu = [{', '.join(_quoted(_gpu_text(gpu)) for gpu in target.gpus)}]")
@@ -48,10 +47,6 @@ def _spelled(
     except UsageError:
         pass  # such as "nvidia-nvjitlink-cu12 12.4.127 or nvidia-nvjitlink 13.0.88"
     return ("+" if known.every else "|").join(written(value) for value in known.values)
-
-
-def _read_releases(part: str, text: str) -> VersionSet[Release]:
-    return read_releases(part, text, "")
 
 
 def _driver_text(driver: DriverVersion) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from machines import AARCH64, banner, ld_so_cache, library, shared
+from machines import AARCH64, banner, host_at, ld_so_cache, library, shared
 from msgspec.structs import replace
 from samples import FOLDER
 
@@ -212,7 +212,7 @@ def reader(limits: Limits) -> Callable[[bytes], object]:
         with suppress(LtocompatError):
             find(machine, Tool.NVLINK)
         with suppress(LtocompatError):
-            look_at(machine, found, _APP)
+            look_at(machine, found, _APP, host_at(machine, _APP))
         return problems_of(found)
 
     return read

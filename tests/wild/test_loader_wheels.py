@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import wheels
+from machines import host_at
 
 from ltocompat.rules.catalogue import RULES
 from ltocompat.targets.linkers import Machine
@@ -60,7 +61,8 @@ def opened(path: Path, environ: dict[str, str]) -> str:
 
 
 def told(path: Path, environ: dict[str, str]) -> dict[str, str]:
-    found = look_at(Machine(environ=environ), Environment(python=sys.executable), str(path))
+    machine, file = Machine(environ=environ), str(path)
+    found = look_at(machine, Environment(python=sys.executable), file, host_at(machine, file))
     problems = [problem for each in RULES if each.of_library for problem in each.of_library(found)]
     return {each_problem.rule: each_problem.message for each_problem in problems}
 

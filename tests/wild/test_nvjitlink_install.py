@@ -11,8 +11,10 @@ import pytest
 
 from ltocompat.facts import linker_wheels
 from ltocompat.model.limits import Budget
-from ltocompat.targets.linkers import Cache, Machine, find, install, installed
+from ltocompat.targets.linkers import Cache, Machine, find, installed
 from ltocompat.targets.linkers.identify import identify
+from ltocompat.targets.linkers.installing import install_one
+from ltocompat.targets.linkers.version_request import choose
 
 pytestmark = pytest.mark.wild
 
@@ -24,8 +26,9 @@ def output(*command: str) -> str:
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Cache:
     where = Cache(str(tmp_path_factory.mktemp("cache")))
-    install("13.5", cache=where)
-    install("12.0", cache=where)
+    for version in ("13.5", "12.0"):
+        (request,) = choose(version, allow_unknown=False)
+        install_one(request, where)
     return where
 
 

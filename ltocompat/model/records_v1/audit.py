@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from ltocompat.model.records_v1 import check, verdict
-from ltocompat.model.records_v1.base import Count, Document, Record, described, one_of
+from ltocompat.model.records_v1.base import Count, Document, Record, one_of
 from ltocompat.model.records_v1.verdict import Target, VerdictWord
 
 
@@ -22,94 +22,100 @@ class Promise(Record):
 
 
 class Allow(Record, kw_only=True):
-    """A finding that the policy puts up with, for good."""
+    """A finding that the policy puts up with, for good.
 
-    key: Annotated[str, described("Where it stands in the policy: audit.allow[0].")]
+    Attributes:
+        key: Where it stands in the policy: audit.allow[0].
+        path: A pattern.
+        target: A pattern.
+        kernel: A pattern of names; * for any, and for none.
+        about: A pattern of what findings are about.
+        route: Null for any; empty where modules have one way only.
+        gpus: Null for any; of them any: findings that name no GPU.
+        verdict: The worst that it forgives.
+        modules: The most that it forgives; null for any number.
+        asks: The newest versions that it forgives: driver 525.60.13; null for any.
+    """
+
+    key: str
     rule: str
-    path: Annotated[str, described("A pattern.")]
-    target: Annotated[str, described("A pattern.")]
-    kernel: Annotated[str, described("A pattern of names; * for any, and for none.")]
+    path: str
+    target: str
+    kernel: str
     reason: str
-    about: Annotated[str, described("A pattern of what findings are about.")]
-    route: Annotated[
-        Annotated[str, one_of("load", "link", "")] | None,
-        described("Null for any; empty where modules have one way only."),
-    ]
-    gpus: Annotated[
-        tuple[str, ...] | None,
-        described("Null for any; of them any: findings that name no GPU."),
-    ]
-    verdict: Annotated[VerdictWord, described("The worst that it forgives.")]
-    modules: Annotated[int | None, described("The most that it forgives; null for any number.")]
-    asks: Annotated[
-        tuple[str, ...] | None,
-        described("The newest versions that it forgives: driver 525.60.13; null for any."),
-    ]
+    about: str
+    route: Annotated[str, one_of("load", "link", "")] | None
+    gpus: tuple[str, ...] | None
+    verdict: VerdictWord
+    modules: int | None
+    asks: tuple[str, ...] | None
 
 
 class Ignore(Allow, kw_only=True):
-    """A finding that the policy puts up with, for a while."""
+    """A finding that the policy puts up with, for a while.
 
-    expires: Annotated[date, described("The last day on which it holds.")]
+    Attributes:
+        expires: The last day on which it holds.
+    """
+
+    expires: date
 
 
 class Policy(Record):
-    """What the artifacts were held to."""
+    """What the artifacts were held to.
 
-    source: Annotated[
-        str,
-        described(
-            "The file that says so; empty where there is no policy: then what holds on "
-            "any target is judged."
-        ),
-    ]
+    Attributes:
+        source: The file that says so; empty where there is no policy: then what holds on any target
+            is judged.
+        allow_empty: What has no device code passes, and so does no file at all.
+        trial_load: This machine is one more target, and loads it all.
+        variants: Patterns of files of which one is loaded.
+        provided_by: Patterns of libraries that a dependency brings.
+    """
+
+    source: str
     fail_on: VerdictWord
     require_gpus: tuple[str, ...]
     require_archs: tuple[str, ...]
     least_driver: str | None
-    allow_empty: Annotated[
-        bool, described("What has no device code passes, and so does no file at all.")
-    ]
+    allow_empty: bool
     trial_links: bool
     trial_releases: tuple[str, ...]
-    trial_load: Annotated[bool, described("This machine is one more target, and loads it all.")]
+    trial_load: bool
     promise: Promise | None
     ignores: tuple[Ignore, ...]
     allows: tuple[Allow, ...]
-    variants: Annotated[tuple[str, ...], described("Patterns of files of which one is loaded.")]
-    provided_by: Annotated[
-        dict[str, tuple[str, ...]], described("Patterns of libraries that a dependency brings.")
-    ]
+    variants: tuple[str, ...]
+    provided_by: dict[str, tuple[str, ...]]
 
 
 class Finding(verdict.Finding):
-    """What a rule says of modules of the artifact, and what becomes of it."""
+    """What a rule says of modules of the artifact, and what becomes of it.
 
-    standing: Annotated[
-        str,
-        one_of("counts", "undecided", "passes", "known", "ignored", "allowed"),
-        described(
-            "counts: fails the audit; undecided: nobody knows whether it would; passes: better "
-            "than what the policy fails on; "
-            "known: stands in the baseline; ignored: by the policy, for a while; allowed: by the "
-            "policy, for good."
-        ),
-    ]
-    fingerprint: Annotated[
-        str, Meta(pattern=r"^[0-9a-f]{32}$"), described("The same in every build.")
-    ]
+    Attributes:
+        standing: counts: fails the audit; undecided: nobody knows whether it would; passes: better
+            than what the policy fails on; known: stands in the baseline; ignored: by the policy,
+            for a while; allowed: by the policy, for good.
+        fingerprint: The same in every build.
+    """
+
+    standing: Annotated[str, one_of("counts", "undecided", "passes", "known", "ignored", "allowed")]
+    fingerprint: Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
     ignore: Ignore | None
     allow: Allow | None
 
 
 class Result(verdict.Result):
-    """The verdict on one artifact, target and GPU."""
+    """The verdict on one artifact, target and GPU.
+
+    Attributes:
+        failed: Something of it counts.
+        undecided: Nothing of it counts, and something that was asked for is not known.
+    """
 
     findings: tuple[Finding, ...]
-    failed: Annotated[bool, described("Something of it counts.")]
-    undecided: Annotated[
-        bool, described("Nothing of it counts, and something that was asked for is not known.")
-    ]
+    failed: bool
+    undecided: bool
 
 
 class Findings(Record):
@@ -124,11 +130,13 @@ class Findings(Record):
 
 
 class Summary(check.Summary):
-    """All results by verdict, the worst, and whether the audit passes."""
+    """All results by verdict, the worst, and whether the audit passes.
 
-    passed: Annotated[
-        bool, described("Nothing counts, and everything that was asked for is known.")
-    ]
+    Attributes:
+        passed: Nothing counts, and everything that was asked for is known.
+    """
+
+    passed: bool
     outcome: Annotated[str, one_of("passed", "failed", "undecided")]
     findings: Findings
     baseline: str | None

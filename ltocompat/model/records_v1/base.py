@@ -8,16 +8,14 @@ from msgspec import Meta, Struct
 
 
 class Record(Struct, gc=False):
-    """A JSON object of which every member is always written; it lives for one line of output."""
+    """A JSON object of which every member is always written; it lives for one line of output.
+
+    The docstrings of its subclasses are published: they are the descriptions in the JSON Schemas.
+    """
 
 
 class Document(Record, tag_field="schema"):
     """A whole answer; its tag is its schema's name."""
-
-
-def described(text: str) -> Meta:
-    """A sentence about a member, for its schema."""
-    return Meta(description=text)
 
 
 def one_of(*words: str) -> Meta:
@@ -33,7 +31,7 @@ def or_none(text: str) -> str | None:
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(ge=0)]
-PlaceText = Annotated[str, described("Shell-safe: libx.a::m.o@0x1f40.3")]
+PlaceText = Annotated[str, Meta(description="Shell-safe: libx.a::m.o@0x1f40.3")]
 ArchText = Annotated[str, Meta(pattern="^(sm|compute|lto)_[0-9]+[af]?$")]
 ReleaseText = Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+$")]
 
@@ -48,12 +46,16 @@ class Failure(Record):
 
 
 class Skipped(Record):
-    """A place that was not read."""
+    """A place that was not read.
+
+    Attributes:
+        limit: Name of the limit that was hit.
+    """
 
     place: PlaceText
     reason: str
     size: Count | None
-    limit: Annotated[str | None, described("Name of the limit that was hit.")]
+    limit: str | None
 
 
 class Error(Document, tag="ltocompat/error/v1"):

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Annotated
 
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import Count, Document, Failure, Positive, Record, described
+from ltocompat.model.records_v1.base import Count, Document, Failure, Positive, Record
 from ltocompat.model.records_v1.verdict import Result, Target, VerdictWord
 
 
 class Summary(Record):
-    """All results by verdict, and the worst."""
+    """All results by verdict, and the worst.
+
+    Attributes:
+        without_device_code: Files that are not among the results.
+    """
 
     artifacts: Annotated[Count, From("artifacts", len)]
-    without_device_code: Annotated[
-        Count, From("empty", len), described("Files that are not among the results.")
-    ]
+    without_device_code: Annotated[Count, From("empty", len)]
     verdict: Annotated[VerdictWord | None, From("worst")]
     verdicts: dict[str, Positive]
     errors: tuple[Failure, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ltocompat.model.diff import BREAKING, KINDS
 from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Count,
@@ -11,9 +12,10 @@ from ltocompat.model.records_v1.base import (
     Failure,
     PlaceText,
     Record,
-    described,
     one_of,
 )
+
+BreakingWord = Annotated[str, one_of(*BREAKING)]
 
 
 class LinkerFloor(Record):
@@ -35,29 +37,31 @@ class Metadata(Record):
 
 
 class Side(Record):
-    """One of the two."""
+    """One of the two.
+
+    Attributes:
+        saved: It was read from the JSON of an earlier inspection.
+        size: Bytes of all files; null when not known.
+        skipped: Places that were not read.
+        complete: Every file was read to its end.
+        kernels: Distinct kernels that were compared; null when they were not.
+        nvjitlink_beyond: Something is linked that no known nvJitLink takes.
+        nvjitlink_imports: The least nvJitLink that has all names imported of it.
+    """
 
     path: str
-    saved: Annotated[bool, described("It was read from the JSON of an earlier inspection.")]
-    size: Annotated[Count | None, described("Bytes of all files; null when not known.")]
+    saved: bool
+    size: Count | None
     files: Count
     modules: Count
     images: Count
     stored_size: Annotated[Count, From("stored")]
-    skipped: Annotated[Count, described("Places that were not read.")]
-    complete: Annotated[bool, described("Every file was read to its end.")]
-    kernels: Annotated[
-        Count | None, described("Distinct kernels that were compared; null when they were not.")
-    ]
+    skipped: Count
+    complete: bool
+    kernels: Count | None
     nvjitlink: LinkerFloor | None
-    nvjitlink_beyond: Annotated[
-        bool, described("Something is linked that no known nvJitLink takes.")
-    ]
-    nvjitlink_imports: Annotated[
-        str | None,
-        From("imports"),
-        described("The least nvJitLink that has all names imported of it."),
-    ]
+    nvjitlink_beyond: bool
+    nvjitlink_imports: Annotated[str | None, From("imports")]
     driver_sass: str | None
     driver_ptx: str | None
     ptx_beyond: bool
@@ -65,51 +69,22 @@ class Side(Record):
 
 
 class Change(Record):
-    """One thing that is not as it was."""
+    """One thing that is not as it was.
 
-    kind: Annotated[
-        str,
-        one_of(
-            "file-lost",
-            "file-gained",
-            "arch-lost",
-            "arch-gained",
-            "gpu",
-            "nvjitlink",
-            "nvjitlink-imports",
-            "driver",
-            "makers",
-            "ltoir",
-            "isa",
-            "compression",
-            "imports",
-            "libraries",
-            "size",
-            "stored",
-            "kernels-lost",
-            "kernels-gained",
-            "version",
-            "name",
-            "tags",
-            "requires",
-        ),
-    ]
-    subject: Annotated[str, described("The file; empty for the whole.")]
-    about: Annotated[str, described("The kind of image, the GPUs, or the package required.")]
-    old: Annotated[
-        tuple[str, ...] | Count | None,
-        described("What only the old one has, or how it was; numbers are bytes."),
-    ]
+    Attributes:
+        subject: The file; empty for the whole.
+        about: The kind of image, the GPUs, or the package required.
+        old: What only the old one has, or how it was; numbers are bytes.
+        count: How many values differ; more than are listed where names of kernels take over 64 MiB.
+    """
+
+    kind: Annotated[str, one_of(*KINDS)]
+    subject: str
+    about: str
+    old: tuple[str, ...] | Count | None
     new: tuple[str, ...] | Count | None
-    count: Annotated[
-        Count,
-        described(
-            "How many values differ; more than are listed where names of kernels take over 64 MiB."
-        ),
-    ]
-    breaking: (
-        Annotated[str, one_of("lost-arch", "driver-rose", "nvjitlink-rose", "lost-ptx")] | None
-    )
+    count: Count
+    breaking: BreakingWord | None
     forbidden: bool
     places: tuple[PlaceText, ...]
 
@@ -123,16 +98,16 @@ class Summary(Record):
 
 
 class Diff(Document, tag="ltocompat/diff/v1"):
-    """What moved between two releases of an artifact. Members may be added before 1.0."""
+    """What moved between two releases of an artifact. Members may be added before 1.0.
+
+    Attributes:
+        unknown: Sentences about what could not be compared.
+        forbidden: The words that were given to --forbid.
+    """
 
     old: Side
     new: Side
     changes: tuple[Change, ...]
-    unknown: Annotated[tuple[str, ...], described("Sentences about what could not be compared.")]
-    forbidden: Annotated[
-        tuple[
-            Annotated[str, one_of("lost-arch", "driver-rose", "nvjitlink-rose", "lost-ptx")], ...
-        ],
-        described("The words that were given to --forbid."),
-    ]
+    unknown: tuple[str, ...]
+    forbidden: tuple[BreakingWord, ...]
     summary: Summary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import Document, Failure, Record, described
+from ltocompat.model.records_v1.base import Document, Failure, Record
 from ltocompat.model.records_v1.verdict import Target, VerdictWord
 from ltocompat.model.version import rule_url
 
@@ -157,24 +157,29 @@ class Environment(Record):
 
 
 class Problem(Record):
-    """Something that is wrong there."""
+    """Something that is wrong there.
+
+    Attributes:
+        url: The page of the rule.
+    """
 
     rule: str
     verdict: VerdictWord
     message: str
     remedy: str
     evidence: str
-    url: Annotated[str, From("rule", rule_url), described("The page of the rule.")]
+    url: Annotated[str, From("rule", rule_url)]
 
 
 class Env(Document, tag="ltocompat/env/v1"):
-    """What device code meets on a machine, the deploy target that it is, and what is wrong."""
+    """What device code meets on a machine, the deploy target that it is, and what is wrong.
+
+    Attributes:
+        sandbox: What confines trials on this machine: Landlock, seccomp; null elsewhere.
+    """
 
     environment: Environment
     target: Target
     findings: Annotated[tuple[Problem, ...], From("problems")]
     errors: tuple[Failure, ...]
-    sandbox: Annotated[
-        tuple[str, ...] | None,
-        described("What confines trials on this machine: Landlock, seccomp; null elsewhere."),
-    ]
+    sandbox: tuple[str, ...] | None

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import Document, Failure, Record, described
+from ltocompat.model.records_v1.base import Document, Failure, Record
 from ltocompat.model.version import rule_url
 
 
@@ -19,42 +19,44 @@ class AtFault(Record):
 
 
 class Rule(Record):
-    """One rule of the catalogue."""
+    """One rule of the catalogue.
+
+    Attributes:
+        statement: What holds; of a rule that is not built, why it isn't.
+        messages: The texts that users see.
+        url: Its page.
+        built: Verdicts go by it; else only id, title and statement are given.
+        matched: The part of the text that is its message; null where the rule was named.
+        score: How much of the text speaks for it.
+        line: The line of the text that the message begins on, as it is there.
+        cause: Why it happens; null where the rule was named, or shares another's message.
+        fix: What to do about that cause.
+        check: A command that shows it.
+        values: What the text says, and what the tables make of it.
+        also: Further rules with the same message.
+        at_fault: Files at the given places that the rule speaks of.
+    """
 
     id: str
     title: str
-    statement: Annotated[str, described("What holds; of a rule that is not built, why it isn't.")]
+    statement: str
     condition: str
     evidence: str
     verdict: str
-    messages: Annotated[tuple[str, ...], described("The texts that users see.")]
+    messages: tuple[str, ...]
     remedy: str
     source: str
-    url: Annotated[str, From("id", rule_url), described("Its page.")]
-    built: Annotated[
-        bool, described("Verdicts go by it; else only id, title and statement are given.")
-    ]
-    matched: Annotated[
-        str | None,
-        described("The part of the text that is its message; null where the rule was named."),
-    ]
-    score: Annotated[float, Meta(ge=0, le=1), described("How much of the text speaks for it.")]
-    line: Annotated[
-        str | None, described("The line of the text that the message begins on, as it is there.")
-    ]
-    cause: Annotated[
-        str | None,
-        described("Why it happens; null where the rule was named, or shares another's message."),
-    ]
-    fix: Annotated[str | None, described("What to do about that cause.")]
-    check: Annotated[str | None, described("A command that shows it.")]
-    values: Annotated[
-        dict[str, str], described("What the text says, and what the tables make of it.")
-    ]
-    also: Annotated[tuple[str, ...], described("Further rules with the same message.")]
-    at_fault: Annotated[
-        tuple[AtFault, ...], described("Files at the given places that the rule speaks of.")
-    ]
+    url: Annotated[str, From("id", rule_url)]
+    built: bool
+    matched: str | None
+    score: Annotated[float, Meta(ge=0, le=1)]
+    line: str | None
+    cause: str | None
+    fix: str | None
+    check: str | None
+    values: dict[str, str]
+    also: tuple[str, ...]
+    at_fault: tuple[AtFault, ...]
 
 
 class Summary(Record):

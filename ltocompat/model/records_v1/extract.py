@@ -12,17 +12,18 @@ from ltocompat.model.records_v1.base import (
     Failure,
     PlaceText,
     Record,
-    described,
     one_of,
 )
 
 
 class Entry(Record):
-    """A file that was written, or a place that was skipped."""
+    """A file that was written, or a place that was skipped.
 
-    written: Annotated[
-        bool, described("True: path, what and note follow; false: reason, size and limit.")
-    ]
+    Attributes:
+        written: True: path, what and note follow; false: reason, size and limit.
+    """
+
+    written: bool
     place: PlaceText
     path: str | UnsetType = UNSET
     what: Annotated[str, one_of("cubin", "ptx", "ltoir", "fatbin", "tileir", "bin")] | UnsetType = (

@@ -15,7 +15,6 @@ from ltocompat.model.records_v1.base import (
     Record,
     ReleaseText,
     Skipped,
-    described,
     one_of,
 )
 
@@ -53,7 +52,14 @@ class Cubin(Record):
 
 
 class Image(Record):
-    """One piece of device code; null means that a fact is absent or not known."""
+    """One piece of device code; null means that a fact is absent or not known.
+
+    Attributes:
+        stored_size: Bytes in the file, without padding; null where nothing records the end.
+        size: Bytes once decoded.
+        kernels: Null unless asked for, or where they can't be read.
+        entry_arch: The fatbin entry's, where SASS is for another; else null.
+    """
 
     kind: Annotated[str, one_of("ltoir", "ptx", "sass", "tileir", "unknown")]
     kind_number: Count | None
@@ -67,32 +73,29 @@ class Image(Record):
     cubin: Cubin | None
     compression: Annotated[str, one_of("none", "lz4", "zstd")]
     scrambled: bool
-    stored_size: Annotated[
-        Count | None,
-        described("Bytes in the file, without padding; null where nothing records the end."),
-    ]
-    size: Annotated[Count | None, described("Bytes once decoded.")]
+    stored_size: Count | None
+    size: Count | None
     relocatable: bool | None
     debug: bool | None
     host_os: str | None
     options: str | None
     identifier: str | None
-    kernels: Annotated[
-        tuple[str, ...] | None, described("Null unless asked for, or where they can't be read.")
-    ]
+    kernels: tuple[str, ...] | None
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")] | None
     problems: tuple[str, ...]
-    entry_arch: Annotated[
-        ArchText | None, described("The fatbin entry's, where SASS is for another; else null.")
-    ] = None  # older inspections that were saved have none
+    entry_arch: ArchText | None = None  # older inspections that were saved have none
 
 
 class Module(Record):
-    """Images of which a driver or a linker picks one for a GPU."""
+    """Images of which a driver or a linker picks one for a GPU.
+
+    Attributes:
+        registered: The CUDA runtime loads it; null when not known.
+    """
 
     place: PlaceText
     section: str | None
-    registered: Annotated[bool | None, described("The CUDA runtime loads it; null when not known.")]
+    registered: bool | None
     images: tuple[Image, ...]
 
 
@@ -124,19 +127,24 @@ class Member(Host):
 
 
 class Artifact(Record):
-    """A file that holds device code or was named."""
+    """A file that holds device code or was named.
+
+    Attributes:
+        host: The file itself; null when it is no host file.
+        members: Members of an archive whose linker needs something.
+        size: Bytes; null when reading broke off.
+        complete: Whether it was read to its end.
+    """
 
     path: str
     modules: tuple[Module, ...]
     skipped: tuple[Skipped, ...]
     skipped_left_out: Count
-    host: Annotated[Host | None, described("The file itself; null when it is no host file.")]
-    members: Annotated[
-        tuple[Member, ...], described("Members of an archive whose linker needs something.")
-    ]
+    host: Host | None
+    members: tuple[Member, ...]
     members_left_out: Count
-    size: Annotated[Count | None, described("Bytes; null when reading broke off.")]
-    complete: Annotated[bool, described("Whether it was read to its end.")]
+    size: Count | None
+    complete: bool
 
 
 class Kinds(Record):
@@ -150,7 +158,11 @@ class Kinds(Record):
 
 
 class Summary(Record):
-    """Counts over all files."""
+    """Counts over all files.
+
+    Attributes:
+        stored_size: Bytes of all images, as far as known.
+    """
 
     artifacts: Count
     files_without_device_code: Count
@@ -159,7 +171,7 @@ class Summary(Record):
     images: Count
     skipped: Count
     kinds: Kinds
-    stored_size: Annotated[Count, described("Bytes of all images, as far as known.")]
+    stored_size: Count
     errors: tuple[Failure, ...]
 
 

@@ -14,7 +14,6 @@ from ltocompat.model.records_v1.base import (
     Record,
     Seconds,
     Skipped,
-    described,
     one_of,
 )
 
@@ -35,25 +34,32 @@ class Linker(Record):
 
 
 class LinkTimes(Record):
-    """Time in the library, in seconds."""
+    """Time in the library, in seconds.
+
+    Attributes:
+        again: The whole link in a process that has linked before.
+    """
 
     create: Seconds | None
     add: Seconds | None
     complete: Seconds | None
-    again: Annotated[
-        Seconds | None, described("The whole link in a process that has linked before.")
-    ]
+    again: Seconds | None
 
 
 class Result(Record):
-    """One link."""
+    """One link.
 
-    nvjitlink: Annotated[NvJitLink | None, described("The linker; null for an nvlink.")]
+    Attributes:
+        nvjitlink: The linker; null for an nvlink.
+        place: The image that was tried alone; null for all inputs together.
+        registers: The most that a thread of one of the output's kernels takes.
+        sandbox: What confined the linker's process: Landlock, seccomp.
+    """
+
+    nvjitlink: NvJitLink | None
     way: Annotated[str, one_of("lto", "plain")]
     arch: str
-    place: Annotated[
-        str | None, described("The image that was tried alone; null for all inputs together.")
-    ]
+    place: str | None
     outcome: Annotated[
         str,
         one_of("accepted", "compiled", "linked", "unresolved", "refused", "crashed", "timed out"),
@@ -71,12 +77,8 @@ class Result(Record):
     kernels: Annotated[int | None, From("kernels_in_output")]
     confirmed: bool
     linker: Linker
-    registers: Annotated[
-        Count | None, described("The most that a thread of one of the output's kernels takes.")
-    ]
-    sandbox: Annotated[
-        tuple[str, ...], described("What confined the linker's process: Landlock, seccomp.")
-    ]
+    registers: Count | None
+    sandbox: tuple[str, ...]
 
 
 class OptionValue(Record):
@@ -94,15 +96,20 @@ class Disagreement(Record):
 
 
 class Cost(Record):
-    """What the links that gave an output cost, with one linker in one way."""
+    """What the links that gave an output cost, with one linker in one way.
+
+    Attributes:
+        seconds: Of all links, each as the first of its process.
+        ninetieth: Nine of ten took no longer.
+    """
 
     linker: Linker
     way: str
     links: Count
     kernels: Count
-    seconds: Annotated[Seconds, described("Of all links, each as the first of its process.")]
+    seconds: Seconds
     median: Seconds
-    ninetieth: Annotated[Seconds, described("Nine of ten took no longer.")]
+    ninetieth: Seconds
     slowest: Seconds
 
 

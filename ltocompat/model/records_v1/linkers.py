@@ -14,37 +14,36 @@ from ltocompat.model.records_v1.base import (
     Record,
     ReleaseText,
     Skipped,
-    described,
     one_of,
 )
 
 
 class Copy(Record):
-    """One copy of a linker."""
+    """One copy of a linker.
 
-    release: Annotated[ReleaseText, described("Minor release.")]
-    version: Annotated[
-        str,
-        Meta(pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$"),
-        described("The most exact version that is proved."),
-    ]
-    path: Annotated[str, described("The file itself, behind all links.")]
-    found_via: Annotated[
-        tuple[str, ...],
-        From(through=lambda ways: tuple(ways.split(", "))),
-        described("Every way in which it is reached."),
-    ]
-    evidence: Annotated[str, described("What proves the version.")]
-    for_trials: Annotated[
-        bool, described("It lies in the cache for trials, and is never the one of a deploy target.")
-    ]
-    machine: Annotated[str, described("Processor that it runs on.")]
-    action: Annotated[
-        Annotated[str, one_of("installed", "kept", "removed")] | None,
-        described("What was done with it; null in a list."),
-    ]
-    size: Annotated[Count | None, described("Bytes of its files; null in a list.")]
-    tool: Annotated[str, one_of("nvjitlink", "nvlink"), described("Which linker it is.")]
+    Attributes:
+        release: Minor release.
+        version: The most exact version that is proved.
+        path: The file itself, behind all links.
+        found_via: Every way in which it is reached.
+        evidence: What proves the version.
+        for_trials: It lies in the cache for trials, and is never the one of a deploy target.
+        machine: Processor that it runs on.
+        action: What was done with it; null in a list.
+        size: Bytes of its files; null in a list.
+        tool: Which linker it is.
+    """
+
+    release: ReleaseText
+    version: Annotated[str, Meta(pattern="^[0-9]+\\.[0-9]+(\\.[0-9]+)?$")]
+    path: str
+    found_via: Annotated[tuple[str, ...], From(through=lambda ways: tuple(ways.split(", ")))]
+    evidence: str
+    for_trials: bool
+    machine: str
+    action: Annotated[str, one_of("installed", "kept", "removed")] | None
+    size: Count | None
+    tool: Annotated[str, one_of("nvjitlink", "nvlink")]
 
 
 class Summary(Record):

@@ -11,21 +11,27 @@ from ltocompat.model.records_v1.base import (
     Failure,
     Positive,
     Record,
-    described,
     one_of,
 )
 from ltocompat.model.records_v1.verdict import Result, Target
 
 
 class Grid(Record):
-    """One artifact by nvJitLinks or by drivers."""
+    """One artifact by nvJitLinks or by drivers.
+
+    Attributes:
+        rows: nvJitLinks or driver branches, oldest first.
+        columns: Architectures.
+        tried: Trial links were asked.
+        cells: Indices of results, a row each.
+    """
 
     path: str
     what: Annotated[str, one_of("nvJitLink", "driver")]
-    rows: Annotated[tuple[str, ...], described("nvJitLinks or driver branches, oldest first.")]
-    columns: Annotated[tuple[str, ...], described("Architectures.")]
-    tried: Annotated[bool, described("Trial links were asked.")]
-    cells: Annotated[tuple[tuple[Count, ...], ...], described("Indices of results, a row each.")]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    tried: bool
+    cells: tuple[tuple[Count, ...], ...]
 
 
 class Summary(Record):
@@ -37,12 +43,14 @@ class Summary(Record):
 
 
 class Matrix(Document, tag="ltocompat/matrix/v1"):
-    """Artifacts against every nvJitLink, every driver branch and every architecture."""
+    """Artifacts against every nvJitLink, every driver branch and every architecture.
 
-    results: Annotated[tuple[Result, ...], described("As in ltocompat/check/v1.")]
-    targets: Annotated[
-        tuple[Target, ...],
-        described("The generated targets; a driver and an nvJitLink are never in one of them."),
-    ]
+    Attributes:
+        results: As in ltocompat/check/v1.
+        targets: The generated targets; a driver and an nvJitLink are never in one of them.
+    """
+
+    results: tuple[Result, ...]
+    targets: tuple[Target, ...]
     grids: tuple[Grid, ...]
     summary: Summary

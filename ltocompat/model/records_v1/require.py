@@ -11,80 +11,86 @@ from ltocompat.model.records_v1.base import (
     Failure,
     PlaceText,
     Record,
-    described,
     one_of,
 )
 from ltocompat.model.records_v1.verdict import Coverage, VerdictWord
 
 
 class LinkerFloor(Record):
-    """The least nvJitLink that links all of it."""
+    """The least nvJitLink that links all of it.
 
-    possible: Annotated[str, described("No older one can link it all.")]
-    sure: Annotated[
-        str | None, described("This one surely can; null where a maker is newer than all tables.")
-    ]
+    Attributes:
+        possible: No older one can link it all.
+        sure: This one surely can; null where a maker is newer than all tables.
+        ceiling: The major from which on it is no longer documented.
+        tried: Trial links settled it.
+        rules: The rules that set it.
+    """
+
+    possible: str
+    sure: str | None
     exact: bool
-    ceiling: Annotated[int, described("The major from which on it is no longer documented.")]
-    tried: Annotated[bool, described("Trial links settled it.")]
-    rules: Annotated[tuple[str, ...], described("The rules that set it.")]
-
-
-_OR_OLDER = "The tables begin with this driver, and an older one is not known to fail."
+    ceiling: int
+    tried: bool
+    rules: tuple[str, ...]
 
 
 class RouteFloor(Record):
-    """One line of check for a GPU, and the least versions with which it passes."""
+    """One line of check for a GPU, and the least versions with which it passes.
+
+    Attributes:
+        driver: The least driver; null where no known one does.
+        last_driver: The newest branch of drivers that does, as R580.
+        nvjitlink: The least nvJitLink; null where none is asked for or known.
+        last_nvjitlink: The newest nvJitLink that does as well.
+        verdict: What check says with these.
+        set_by: The rules that object one step below; where no version does, those that object.
+        doubts: The rules by which the verdict is no better than undocumented.
+        or_older: The tables begin with this driver, and an older one is not known to fail.
+    """
 
     route: Annotated[str, one_of("load", "link")] | None
     coverage: Coverage
-    driver: Annotated[str | None, described("The least driver; null where no known one does.")]
-    last_driver: Annotated[
-        str | None, described("The newest branch of drivers that does, as R580.")
-    ]
-    nvjitlink: Annotated[
-        str | None,
-        described("The least nvJitLink; null where none is asked for or known."),
-    ]
-    last_nvjitlink: Annotated[str | None, described("The newest nvJitLink that does as well.")]
-    verdict: Annotated[VerdictWord, described("What check says with these.")]
-    set_by: Annotated[
-        tuple[str, ...],
-        described(
-            "The rules that object one step below; where no version does, those that object."
-        ),
-    ]
-    doubts: Annotated[
-        tuple[str, ...], described("The rules by which the verdict is no better than undocumented.")
-    ]
-    or_older: Annotated[bool, described(_OR_OLDER)] = False
+    driver: str | None
+    last_driver: str | None
+    nvjitlink: str | None
+    last_nvjitlink: str | None
+    verdict: VerdictWord
+    set_by: tuple[str, ...]
+    doubts: tuple[str, ...]
+    or_older: bool = False
 
 
 class Service(Record):
-    """How one GPU architecture is served."""
+    """How one GPU architecture is served.
+
+    Attributes:
+        name: The generation; next: after all that are known.
+        driver: The least driver there that meets all routes.
+        beyond: No known driver is new enough there.
+        nvjitlink: The least nvJitLink with it.
+        routes: The floors by each route; driver and nvjitlink meet all that can be met.
+        hardly: Few modules serve it, beside those that serve another one (IMG-04).
+        last_driver: The newest branch of drivers that does, as R580.
+        last_nvjitlink: The newest nvJitLink that does.
+        or_older: The tables begin with this driver, and an older one is not known to fail.
+    """
 
     arch: Annotated[str, From("number", "sm_{}".format)]
-    name: Annotated[str, described("The generation; next: after all that are known.")]
+    name: str
     how: Annotated[str, one_of("sass", "ptx", "link", "none")]
     sass: Count
     ptx: Count
     link: Count
     none: Count
-    driver: Annotated[str | None, described("The least driver there that meets all routes.")]
-    beyond: Annotated[bool, described("No known driver is new enough there.")]
-    nvjitlink: Annotated[str | None, described("The least nvJitLink with it.")]
-    routes: Annotated[
-        tuple[RouteFloor, ...],
-        described("The floors by each route; driver and nvjitlink meet all that can be met."),
-    ]
-    hardly: Annotated[
-        bool, described("Few modules serve it, beside those that serve another one (IMG-04).")
-    ] = False
-    last_driver: Annotated[
-        str | None, described("The newest branch of drivers that does, as R580.")
-    ] = None
-    last_nvjitlink: Annotated[str | None, described("The newest nvJitLink that does.")] = None
-    or_older: Annotated[bool, described(_OR_OLDER)] = False
+    driver: str | None
+    beyond: bool
+    nvjitlink: str | None
+    routes: tuple[RouteFloor, ...]
+    hardly: bool = False
+    last_driver: str | None = None
+    last_nvjitlink: str | None = None
+    or_older: bool = False
 
 
 class Requirement(Record):
@@ -109,60 +115,62 @@ class Line(Record):
 
 
 class Variant(Record):
-    """What one of several variants asks, with all that is in no variant."""
+    """What one of several variants asks, with all that is in no variant.
 
-    name: Annotated[str, described("Its file or folder in the artifact.")]
+    Attributes:
+        name: Its file or folder in the artifact.
+        nvjitlink: The least nvJitLink; null: nothing is linked.
+    """
+
+    name: str
     modules: Count
     driver_sass: str | None
     driver_ptx: str | None
     ptx_beyond: bool
-    nvjitlink: Annotated[str | None, described("The least nvJitLink; null: nothing is linked.")]
+    nvjitlink: str | None
 
 
 class Artifact(Record):
-    """All that one artifact asks."""
+    """All that one artifact asks.
+
+    Attributes:
+        nvjitlink: The least nvJitLink; null where nothing is linked.
+        no_nvjitlink: Why no nvJitLink is named for what is linked; empty where one is.
+        driver_sass: The least driver for its SASS; null where it has none or no floor is known.
+        driver_ptx: The least driver that compiles all of its PTX with kernels; likewise.
+        ptx_beyond: Some PTX is newer than every known driver compiles.
+        skipped: Places that could not be read and are missing from all this.
+        variants: Of these its loader opens one; the drivers above are those of the one that asks
+            least.
+        driver_or_older: Those of sass and ptx whose driver the tables begin with; an older one may
+            do.
+    """
 
     path: str
     modules: Count
-    nvjitlink: Annotated[
-        LinkerFloor | None, described("The least nvJitLink; null where nothing is linked.")
-    ]
-    no_nvjitlink: Annotated[
-        str, described("Why no nvJitLink is named for what is linked; empty where one is.")
-    ]
-    driver_sass: Annotated[
-        str | None,
-        described("The least driver for its SASS; null where it has none or no floor is known."),
-    ]
-    driver_ptx: Annotated[
-        str | None,
-        described("The least driver that compiles all of its PTX with kernels; likewise."),
-    ]
-    ptx_beyond: Annotated[bool, described("Some PTX is newer than every known driver compiles.")]
+    nvjitlink: LinkerFloor | None
+    no_nvjitlink: str
+    driver_sass: str | None
+    driver_ptx: str | None
+    ptx_beyond: bool
     services: tuple[Service, ...]
     link_options: tuple[str, ...]
     requirements: Annotated[tuple[Requirement, ...], From("asked")]
     lines: tuple[Line, ...]
-    skipped: Annotated[
-        Count, described("Places that could not be read and are missing from all this.")
-    ]
-    variants: Annotated[
-        tuple[Variant, ...],
-        described(
-            "Of these its loader opens one; the drivers above are those of the one that asks least."
-        ),
-    ]
-    driver_or_older: Annotated[
-        tuple[str, ...],
-        described("Those of sass and ptx whose driver the tables begin with; an older one may do."),
-    ] = ()
+    skipped: Count
+    variants: tuple[Variant, ...]
+    driver_or_older: tuple[str, ...] = ()
 
 
 class Summary(Record):
-    """How it went."""
+    """How it went.
+
+    Attributes:
+        without_device_code: Files that are not among the artifacts.
+    """
 
     artifacts: Count
-    without_device_code: Annotated[Count, described("Files that are not among the artifacts.")]
+    without_device_code: Count
     errors: tuple[Failure, ...]
 
 

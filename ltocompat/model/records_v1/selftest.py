@@ -13,42 +13,45 @@ from ltocompat.model.records_v1.base import (
     Failure,
     Record,
     Seconds,
-    described,
     one_of,
 )
 
 
 class Step(Record):
-    """One step, as it was done."""
+    """One step, as it was done.
+
+    Attributes:
+        way: What is linked, and to what; null where it makes no difference.
+        target: Architecture; null where it makes no difference.
+        gpu: Index of the GPU; null where none is used.
+        detail: What was found or done, or why not.
+        seconds: Time in the library; null where it was not measured.
+    """
 
     step: Annotated[
         str,
         From("name"),
         one_of("driver", "NVRTC", "nvJitLink", "compile", "link", "load", "run"),
     ]
-    way: Annotated[
-        Annotated[str, one_of("PTX", "LTO", "LTO to PTX")] | None,
-        described("What is linked, and to what; null where it makes no difference."),
-    ]
-    target: Annotated[
-        Annotated[str, Meta(pattern=r"^sm_[0-9]+[af]?$")] | None,
-        described("Architecture; null where it makes no difference."),
-    ]
-    gpu: Annotated[Count | None, described("Index of the GPU; null where none is used.")]
+    way: Annotated[str, one_of("PTX", "LTO", "LTO to PTX")] | None
+    target: Annotated[str, Meta(pattern="^sm_[0-9]+[af]?$")] | None
+    gpu: Count | None
     result: Annotated[str, one_of("passed", "failed", "missing")]
-    detail: Annotated[str, described("What was found or done, or why not.")]
-    seconds: Annotated[
-        Seconds | None, described("Time in the library; null where it was not measured.")
-    ]
+    detail: str
+    seconds: Seconds | None
 
 
 class Summary(Record):
-    """Counts of results, and the first step that did not pass."""
+    """Counts of results, and the first step that did not pass.
+
+    Attributes:
+        stopped_at: Name of that step; null when all passed.
+    """
 
     passed: Count
     failed: Count
     missing: Count
-    stopped_at: Annotated[str | None, described("Name of that step; null when all passed.")]
+    stopped_at: str | None
     errors: tuple[Failure, ...]
 
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ltocompat.model.records_v1.base import Document, Failure, Record, described, one_of
+from ltocompat.model.records_v1.base import Document, Failure, Record, one_of
 
 
 class Word(Record):
-    """Something that --deploy-target takes."""
+    """Something that --deploy-target takes.
 
-    key: Annotated[str, one_of("cuda", "driver", "gpu"), described("What it is a value of.")]
-    value: Annotated[str, described("12.4, R550, hopper, sm_90")]
-    meaning: Annotated[str, described("What is judged for it.")]
+    Attributes:
+        key: What it is a value of.
+        value: 12.4, R550, hopper, sm_90
+        meaning: What is judged for it.
+    """
+
+    key: Annotated[str, one_of("cuda", "driver", "gpu")]
+    value: str
+    meaning: str
 
 
 class Summary(Record):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Annotated
 
+from msgspec import Meta
+
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import Count, Record, described, one_of, or_none
+from ltocompat.model.records_v1.base import Count, Record, one_of, or_none
 from ltocompat.model.verdict import MOST_KERNELS
 from ltocompat.model.version import rule_url
 
@@ -19,14 +21,19 @@ class System(Record):
 
 
 class VersionSet(Record):
-    """What a target says of one of its parts."""
+    """What a target says of one of its parts.
 
-    text: Annotated[str, described("As it was written.")]
-    values: Annotated[tuple[str, ...], described("What that can be, oldest first.")]
-    every: Annotated[
-        bool, described("Each of the values must work (a range); else it is one of them.")
-    ]
-    source: Annotated[str, described("Who said so: given, a file, stock 12.4.")]
+    Attributes:
+        text: As it was written.
+        values: What that can be, oldest first.
+        every: Each of the values must work (a range); else it is one of them.
+        source: Who said so: given, a file, stock 12.4.
+    """
+
+    text: str
+    values: tuple[str, ...]
+    every: bool
+    source: str
 
 
 class Gpu(Record):
@@ -55,98 +62,118 @@ class Target(Record):
 VerdictWord = Annotated[
     str,
     one_of("ok", "jit", "undocumented", "unknown", "fail"),
-    described(
-        "From the best to the worst. ok: documented to work; jit: the driver compiles PTX at load; "
-        "undocumented: measured to work, not promised; unknown: a fact is missing, and named; "
-        "fail: will not link or load."
+    Meta(
+        description=(
+            "From the best to the worst. ok: documented to work; jit: the driver compiles PTX at "
+            "load; undocumented: measured to work, not promised; unknown: a fact is missing, and "
+            "named; fail: will not link or load."
+        )
     ),
 ]
 
 
 class Coverage(Record):
-    """How many modules serve the GPU, have no kernels, or have nothing for it."""
+    """How many modules serve the GPU, have no kernels, or have nothing for it.
+
+    Attributes:
+        sass: Served by SASS.
+        ptx: Served by PTX.
+        link: Linked for it.
+    """
 
     modules: Count
     served: Count
-    sass: Annotated[Count, described("Served by SASS.")]
-    ptx: Annotated[Count, described("Served by PTX.")]
-    link: Annotated[Count, described("Linked for it.")]
+    sass: Count
+    ptx: Count
+    link: Count
     without_kernels: Count
     none: Count
 
 
 class Extent(Record):
-    """How many of the modules have the verdict of the result."""
+    """How many of the modules have the verdict of the result.
 
-    modules: Annotated[Count, described("0: it is the artifact's as a whole.")]
-    judged: Annotated[Count, described("Modules that are for the GPU and were judged.")]
+    Attributes:
+        modules: 0: it is the artifact's as a whole.
+        judged: Modules that are for the GPU and were judged.
+    """
+
+    modules: Count
+    judged: Count
 
 
 class Finding(Record):
-    """What a rule says of modules of the artifact."""
+    """What a rule says of modules of the artifact.
+
+    Attributes:
+        remedy: Empty when there is nothing to do.
+        evidence: The bytes that say so.
+        source: Where the rule comes from.
+        url: The page of the rule.
+        module_count: 0: it is about the target.
+        example: Place of the first of them: libx.a::m.o@0x1f40.3
+        kernels: The first kernels of its modules, mangled; empty where they were not read.
+        kernel_count: How many there are in kernel_modules; 0 where they were not read.
+        kernel_modules: In how many of its modules kernels were read.
+    """
 
     rule: str
     verdict: VerdictWord
     level: Annotated[str, one_of("error", "warning", "note")]
     message: str
-    remedy: Annotated[str, described("Empty when there is nothing to do.")]
-    evidence: Annotated[str, described("The bytes that say so.")]
-    source: Annotated[str, described("Where the rule comes from.")]
-    url: Annotated[str, From("rule", rule_url), described("The page of the rule.")]
-    module_count: Annotated[Count, described("0: it is about the target.")]
-    example: Annotated[str | None, described("Place of the first of them: libx.a::m.o@0x1f40.3")]
-    kernels: Annotated[
-        tuple[str, ...],
-        From(through=itemgetter(slice(MOST_KERNELS))),
-        described("The first kernels of its modules, mangled; empty where they were not read."),
-    ]
-    kernel_count: Annotated[
-        Count,
-        From("kernels", len),
-        described("How many there are in kernel_modules; 0 where they were not read."),
-    ]
-    kernel_modules: Annotated[Count, described("In how many of its modules kernels were read.")]
+    remedy: str
+    evidence: str
+    source: str
+    url: Annotated[str, From("rule", rule_url)]
+    module_count: Count
+    example: str | None
+    kernels: Annotated[tuple[str, ...], From(through=itemgetter(slice(MOST_KERNELS)))]
+    kernel_count: Annotated[Count, From("kernels", len)]
+    kernel_modules: Count
 
 
 class Variant(Record):
-    """What became of one of several variants, of which the artifact's loader opens one."""
+    """What became of one of several variants, of which the artifact's loader opens one.
 
-    name: Annotated[str, described("Its file or folder in the artifact.")]
-    version: Annotated[str, described("What tells it from the others: 11.8, 13.")]
+    Attributes:
+        name: Its file or folder in the artifact.
+        version: What tells it from the others: 11.8, 13.
+        rules: Those that make it worse than jit.
+        serves: It has something for the GPU itself, or none has.
+        decides: It fits best, and its verdict is the artifact's.
+    """
+
+    name: str
+    version: str
     verdict: VerdictWord
-    rules: Annotated[tuple[str, ...], described("Those that make it worse than jit.")]
-    serves: Annotated[bool, described("It has something for the GPU itself, or none has.")]
-    decides: Annotated[bool, described("It fits best, and its verdict is the artifact's.")]
+    rules: tuple[str, ...]
+    serves: bool
+    decides: bool
 
 
 class Result(Record):
-    """The verdict on one artifact, target and GPU."""
+    """The verdict on one artifact, target and GPU.
+
+    Attributes:
+        target: Name of one of the targets.
+        gpu: Name of the GPU; null where the target names none.
+        route: How its modules get there; null where each has only one way.
+        not_judged: Halves that the target says too little for; symbols: names that LTO-IR calls and
+            defines, in one link that no linker was asked about.
+        why: The reasoning, a sentence each.
+        distribution: The package that it is, or is a file of: cupy-cuda12x 14.2.0; null: not known.
+        variants: Variants of which its loader opens one, oldest first; the best decides.
+    """
 
     path: str
-    target: Annotated[str, From("target.name"), described("Name of one of the targets.")]
-    gpu: Annotated[str | None, described("Name of the GPU; null where the target names none.")]
-    route: Annotated[
-        Annotated[str, one_of("load", "link")] | None,
-        described("How its modules get there; null where each has only one way."),
-    ]
+    target: Annotated[str, From("target.name")]
+    gpu: str | None
+    route: Annotated[str, one_of("load", "link")] | None
     verdict: VerdictWord
     coverage: Coverage
-    not_judged: Annotated[
-        tuple[Annotated[str, one_of("load", "link", "symbols")], ...],
-        described(
-            "Halves that the target says too little for; symbols: names that LTO-IR calls and "
-            "defines, in one link that no linker was asked about."
-        ),
-    ]
+    not_judged: tuple[Annotated[str, one_of("load", "link", "symbols")], ...]
     findings: tuple[Finding, ...]
-    why: Annotated[tuple[str, ...], described("The reasoning, a sentence each.")]
+    why: tuple[str, ...]
     extent: Extent
-    distribution: Annotated[
-        str | None,
-        From(through=or_none),
-        described("The package that it is, or is a file of: cupy-cuda12x 14.2.0; null: not known."),
-    ]
-    variants: Annotated[
-        tuple[Variant, ...],
-        described("Variants of which its loader opens one, oldest first; the best decides."),
-    ]
+    distribution: Annotated[str | None, From(through=or_none)]
+    variants: tuple[Variant, ...]

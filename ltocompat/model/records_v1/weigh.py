@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ltocompat.model.image import ImageKind
 from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     ArchText,
@@ -12,99 +13,98 @@ from ltocompat.model.records_v1.base import (
     Failure,
     PlaceText,
     Record,
-    described,
     one_of,
 )
+from ltocompat.model.weight import Waste
 
 
 class Arch(Record):
-    """The images of one kind for one architecture."""
+    """The images of one kind for one architecture.
 
-    kind: Annotated[str, one_of("ltoir", "ptx", "sass", "tileir", "unknown")]
+    Attributes:
+        stored_size: Bytes in the files, without headers and padding.
+    """
+
+    kind: Annotated[str, one_of(*ImageKind)]
     arch: ArchText | None
     images: Count
-    stored_size: Annotated[
-        Count, From("stored"), described("Bytes in the files, without headers and padding.")
-    ]
+    stored_size: Annotated[Count, From("stored")]
 
 
 class Library(Record):
-    """The device code of one library, or of all objects of an archive."""
+    """The device code of one library, or of all objects of an archive.
+
+    Attributes:
+        stored_size: Bytes in the file, headers and padding included.
+        saved: Bytes of these that could be saved.
+        host_debug_size: Bytes of debug sections of its host code.
+    """
 
     place: PlaceText
     machine: str | None
     modules: Count
     images: Count
-    stored_size: Annotated[
-        Count, From("stored"), described("Bytes in the file, headers and padding included.")
-    ]
-    saved: Annotated[Count, described("Bytes of these that could be saved.")]
-    host_debug_size: Annotated[
-        Count, From("host_debug"), described("Bytes of debug sections of its host code.")
-    ]
+    stored_size: Annotated[Count, From("stored")]
+    saved: Count
+    host_debug_size: Annotated[Count, From("host_debug")]
 
 
 class Saving(Record):
-    """Bytes that could be saved for one reason; no byte is in two of them."""
+    """Bytes that could be saved for one reason; no byte is in two of them.
 
-    waste: Annotated[
-        str,
-        one_of(
-            "copy-in-another-library",
-            "copy-in-the-library",
-            "other-cpu",
-            "never-taken",
-            "prelinked",
-            "compression",
-            "host-debug",
-        ),
-    ]
+    Attributes:
+        estimated: A part of it was not compressed to see; else it is measured.
+    """
+
+    waste: Annotated[str, one_of(*Waste)]
     saved: Count
     images: Count
-    estimated: Annotated[
-        bool, described("A part of it was not compressed to see; else it is measured.")
-    ]
+    estimated: bool
     what: str
     fix: str
 
 
 class Kernel(Record):
-    """The kernels of one name."""
+    """The kernels of one name.
+
+    Attributes:
+        demangled: Null without ltocompat[demangle].
+        code_size: Bytes of SASS, once unpacked, in all cubins.
+        count: Cubins that have it.
+    """
 
     name: str
-    demangled: Annotated[str | None, described("Null without ltocompat[demangle].")]
-    code_size: Annotated[
-        Count, From("code"), described("Bytes of SASS, once unpacked, in all cubins.")
-    ]
-    count: Annotated[Count, described("Cubins that have it.")]
+    demangled: str | None
+    code_size: Annotated[Count, From("code")]
+    count: Count
 
 
 class Artifact(Record):
-    """What the device code of one path weighs."""
+    """What the device code of one path weighs.
+
+    Attributes:
+        size: Bytes of the file, or of all files of a folder.
+        stored_size: Bytes of all device code: those of archs, and overhead_size.
+        overhead_size: Bytes of fatbin headers and padding.
+        saved: Bytes that all savings together are.
+        kernels: Empty unless asked for.
+        unsized_images: Images that nothing records the end of; they count for no bytes.
+        skipped: Places that could not be read.
+    """
 
     path: str
-    size: Annotated[Count, described("Bytes of the file, or of all files of a folder.")]
+    size: Count
     files: Count
-    stored_size: Annotated[
-        Count,
-        From("stored"),
-        described("Bytes of all device code: those of archs, and overhead_size."),
-    ]
-    overhead_size: Annotated[
-        Count, From("overhead"), described("Bytes of fatbin headers and padding.")
-    ]
+    stored_size: Annotated[Count, From("stored")]
+    overhead_size: Annotated[Count, From("overhead")]
     archs: tuple[Arch, ...]
     libraries: tuple[Library, ...]
-    saved: Annotated[Count, described("Bytes that all savings together are.")]
+    saved: Count
     savings: tuple[Saving, ...]
-    kernels: Annotated[tuple[Kernel, ...], described("Empty unless asked for.")]
+    kernels: tuple[Kernel, ...]
     kernels_left_out: Count
-    unsized_images: Annotated[
-        Count,
-        From("unsized"),
-        described("Images that nothing records the end of; they count for no bytes."),
-    ]
-    skipped: Annotated[Count, described("Places that could not be read.")]
+    unsized_images: Annotated[Count, From("unsized")]
+    skipped: Count
 
 
 class Summary(Record):

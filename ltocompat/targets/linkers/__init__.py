@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from ltocompat.model.errors import Missing
 from ltocompat.targets.linkers.cache import Cache
-from ltocompat.targets.linkers.installing import install, remove
+from ltocompat.targets.linkers.installing import install_one, remove
 from ltocompat.targets.linkers.linker import Linker, Tool
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.searching import find, resolve
+from ltocompat.targets.linkers.version_request import choose
 
 __all__ = [
     "Cache",
@@ -18,7 +19,6 @@ __all__ = [
     "Machine",
     "Tool",
     "find",
-    "install",
     "installed",
     "obtain",
     "remove",
@@ -43,5 +43,6 @@ def obtain(wanted: str, *, install_missing: bool, tool: Tool = Tool.NVJITLINK) -
     except Missing:
         if not install_missing:
             raise
-    install(wanted, tool=tool)
+    for request in choose(wanted, allow_unknown=False, tool=tool):
+        install_one(request, Cache.of(tool=tool))
     return resolve(wanted, tool=tool)

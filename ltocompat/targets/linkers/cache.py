@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import stat
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -25,6 +24,7 @@ from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import KIB
 from ltocompat.targets.linkers.installed_files import SEALED, are_sound, keep_seal
 from ltocompat.targets.linkers.linker import Linker, Tool, version_numbers
+from ltocompat.targets.seal import user_folder
 
 _ORIGIN = "origin.json"
 _LONGEST_ORIGIN = 64 * KIB
@@ -74,10 +74,7 @@ class Cache(Struct, frozen=True):
     def of(cls, environ: Mapping[str, str] | None = None, tool: Tool = Tool.NVJITLINK) -> Cache:
         """This user's cache: ``$XDG_CACHE_HOME/ltocompat/nvjitlink``, LOCALAPPDATA on Windows."""
         known = os.environ if environ is None else environ
-        base = known.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "")
-        if not os.path.isabs(base):  # the XDG specification: others are to be ignored
-            base = os.path.join(known.get("HOME") or os.path.expanduser("~"), ".cache")
-        return cls(os.path.join(base, "ltocompat", tool), tool)
+        return cls(os.path.join(user_folder(known, "XDG_CACHE_HOME", ".cache"), tool), tool)
 
     def installed(self) -> tuple[Linker, ...]:
         """Every version that is complete, oldest first."""

@@ -15,13 +15,11 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget
-from ltocompat.targets.linkers.linker import Tool
+from ltocompat.targets.linkers.linker import Linker, Tool
 
 if TYPE_CHECKING:
     from ltocompat.files.objects.structure import ObjectReader
@@ -33,94 +31,71 @@ _LONGEST_BANNER = 80
 _CREATE = re.compile(r"__nvJitLinkCreate_([0-9]{1,9})_([0-9]{1,9})")
 
 
-class LinkerIdentity(Struct, frozen=True):
-    """The identity of a linker, as its bytes prove it.
-
-    Attributes:
-        release: its minor.
-        version: 12.4.127, or 12.4 where nothing proves more.
-        evidence: where that was read.
-        machine: the processor it runs on.
-        tool: which linker it is.
-    """
-
-    release: Release
-    version: str
-    evidence: str
-    machine: str
-    tool: Tool = Tool.NVJITLINK
-
-
 def identify(
     view: ByteView,
     budget: Budget,
     claims: Iterable[tuple[str, str]] = (),
     tool: Tool = Tool.NVJITLINK,
-) -> LinkerIdentity:
-    """Read the version of a linker.
+) -> Linker:
+    """Read the version of a linker, as its bytes prove it; its path is left empty.
 
     Args:
         view: its bytes.
         budget: what reading them may cost.
-        claims: (version, evidence) that packages give for it, asked only where it has no banner.
+        claims: (version, evidence) that packages give for an nvJitLink, asked only where it has no
+            banner.
         tool: which linker it is to be.
 
     Raises:
         Malformed: it is not that linker, or nothing in it tells its version.
         LimitExceeded: the budget is used up.
     """
-    if tool is Tool.NVLINK:
-        return _identify_nvlink(view, budget)
-    return _identify(view, budget, claims)
+    host = _host(view, budget, tool)
+    versions = banners(view, budget, host.data_spans())
+    if len(versions) == 1:
+        version, evidence = versions.pop(), "file banner"
+    else:
+        version, evidence = _without_banner(host, claims, tool)
+    return Linker(Release.parse(version), version, "", "", evidence, host.machine, tool=tool)
 
 
-def _host(view: ByteView, budget: Budget) -> ObjectReader | None:
+def _host(view: ByteView, budget: Budget, tool: Tool) -> ObjectReader:
     # Imported here: most callers find their library in the trial cache, where all is known.
     from ltocompat.files.objects.elf_host import read_elf
     from ltocompat.files.objects.pe import read_pe
-
-    magic = view.peek(0, 4)
-    if magic == b"\x7fELF":
-        return read_elf(view, budget)
-    return read_pe(view, budget) if magic[:2] == b"MZ" else None
-
-
-def _identify(view: ByteView, budget: Budget, claims: Iterable[tuple[str, str]]) -> LinkerIdentity:
+    from ltocompat.files.objects.structure import occurrences
     from ltocompat.model.library_name import library_name
 
-    host = _host(view, budget)
+    magic = view.peek(0, 4)
+    host: ObjectReader | None = None
+    if magic == b"\x7fELF":
+        host = read_elf(view, budget)
+    elif magic[:2] == b"MZ":
+        host = read_pe(view, budget)
+    nvlink = tool is Tool.NVLINK
     if host is None:
-        raise Malformed("it is no library of Linux or Windows")
-    if library_name(host.own_name or "") != "libnvJitLink":
+        raise Malformed(f"it is no {'program' if nvlink else 'library'} of Linux or Windows")
+    if not nvlink and library_name(host.own_name or "") != "libnvJitLink":
         raise Malformed(f"it is no nvJitLink: it calls itself {host.own_name or 'nothing'!r}")
-    versions = banners(view, budget, host.data_spans())
-    if len(versions) == 1:
-        version = versions.pop()
-        return LinkerIdentity(Release.parse(version), version, "file banner", host.machine)
-    minor = _exported(host.symbols().nvjitlink_defined)
-    for version, evidence in claims:
-        if minor is None or Release.parse(version) == minor:
-            return LinkerIdentity(Release.parse(version), version, evidence, host.machine)
-    if minor is None:
-        raise Malformed("nothing in it tells the version of this nvJitLink")
-    return LinkerIdentity(minor, str(minor), "exported symbols", host.machine)
-
-
-def _identify_nvlink(view: ByteView, budget: Budget) -> LinkerIdentity:
-    from ltocompat.files.objects.structure import occurrences
-
-    host = _host(view, budget)
-    if host is None:
-        raise Malformed("it is no program of Linux or Windows")
-    spans = host.data_spans()
+    spans = host.data_spans() if nvlink else ()
     titles = (at for span in spans for at in occurrences(view, budget, *span, _NVLINK))
-    if next(titles, None) is None:
+    if nvlink and next(titles, None) is None:
         raise Malformed("it is no nvlink: it lacks the title 'Cuda linker'")
-    versions = banners(view, budget, spans)
-    if len(versions) != 1:
-        raise Malformed("nothing in it tells the version of this nvlink")
-    version = versions.pop()
-    return LinkerIdentity(Release.parse(version), version, "file banner", host.machine, Tool.NVLINK)
+    return host
+
+
+def _without_banner(
+    host: ObjectReader, claims: Iterable[tuple[str, str]], tool: Tool
+) -> tuple[str, str]:
+    """The version and its evidence: what packages claim of nvJitLink, where its names agree."""
+    if tool is Tool.NVJITLINK:
+        minor = _exported(host.symbols().nvjitlink_defined)
+        for version, evidence in claims:
+            if minor is None or Release.parse(version) == minor:
+                return version, evidence
+        if minor is not None:
+            return str(minor), "exported symbols"
+    raise Malformed(f"nothing in it tells the version of this {tool.label}")
 
 
 def banners(view: ByteView, budget: Budget, spans: Iterable[tuple[int, int]]) -> set[str]:

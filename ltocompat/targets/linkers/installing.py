@@ -9,7 +9,7 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import IO
 
 from msgspec import Struct
@@ -21,7 +21,7 @@ from ltocompat.targets.linkers.identify import identify
 from ltocompat.targets.linkers.installed_files import LARGEST
 from ltocompat.targets.linkers.linker import Linker, Tool
 from ltocompat.targets.linkers.machine import Machine, program_folders, program_path
-from ltocompat.targets.linkers.version_request import ALL, VersionRequest, choose, matches
+from ltocompat.targets.linkers.version_request import ALL, VersionRequest, matches
 
 _PIP = ("download", "--quiet", "--no-deps", "--no-input", "--disable-pip-version-check")
 _UNREACHABLE = (
@@ -187,48 +187,22 @@ _KEPT = {
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
 
 
-def install(
-    wanted: str,
-    *,
-    cache: Cache | None = None,
-    allow_unknown: bool = False,
-    tool: Tool = Tool.NVJITLINK,
-) -> tuple[Linker, ...]:
-    """Install ``12.4`` (its newest known patch level), ``12.4.127``, or ``all``, for trials.
-
-    Args:
-        wanted: the version.
-        cache: where to; None for the user's own.
-        allow_unknown: install a version too that our tables have no sum of.
-        tool: of which linker.
-
-    Raises:
-        UsageError: it is no version, or one that our tables don't know.
-        Missing: it can't be downloaded, or NVIDIA publishes none.
-        LtocompatError: what came is not what it should be, or the cache can't be written.
-    """
-    chosen = choose(wanted, allow_unknown=allow_unknown, tool=tool)
-    where = cache or Cache.of(tool=tool)
-    return tuple(install_one(version_request, where) for version_request in chosen)
-
-
-def remove(wanted: str, *, cache: Cache | None = None) -> tuple[Linker, ...]:
-    """Remove what ``install`` brought: ``12.4`` (every patch level), ``12.4.127``, or ``all``.
+def remove(wanted: str, cache: Cache) -> tuple[Linker, ...]:
+    """Remove what was installed there: ``12.4`` (every patch level), ``12.4.127``, or ``all``.
 
     Raises:
         Missing: none of them is installed for trials.
         LtocompatError: it can't be removed.
     """
-    where = cache or Cache.of()
     found = [
-        linker for linker in where.installed() if wanted == ALL or matches(wanted, linker.version)
+        linker for linker in cache.installed() if wanted == ALL or matches(wanted, linker.version)
     ]
     if not found:
         raise Missing(
-            f"no {where.tool.label} {wanted!r} is installed for trials; see: ltocompat linkers list"
+            f"no {cache.tool.label} {wanted!r} is installed for trials; see: ltocompat linkers list"
         )
     for linker in found:
-        where.remove(linker)
+        cache.remove(linker)
     return tuple(found)
 
 
@@ -301,25 +275,24 @@ def _origin(wanted: VersionRequest, files: list[_File], kept: str) -> InstallOri
     path = os.path.join(kept, file.name)
     try:
         with Machine().viewed(path) as view:
-            identity = identify(view, Budget(), tool=wanted.tool)
+            linker = identify(view, Budget(), tool=wanted.tool)
     except Malformed as error:
         raise LtocompatError(f"{requirement} is of no use: {error}; report it") from error
-    if not wanted.is_met_by(identity.version):
+    if not wanted.is_met_by(linker.version):
         raise LtocompatError(
-            f"{requirement} holds {wanted.tool.label} {identity.version}; report it to the package "
-            "index that it came from"
+            f"{requirement} holds {linker}; report it to the package index that it came from"
         )
     if wanted.tool is Tool.NVLINK:
         os.chmod(path, 0o755)  # noqa: S103 - a program that anyone may run
-    evidence = "SHA-256 of the release" if wanted.wheels else identity.evidence
+    evidence = "SHA-256 of the release" if wanted.wheels else linker.evidence
     return InstallOrigin(
-        identity.version,
+        linker.version,
         file.name,
         file.size,
         file.sha256,
         file.wheel,
         evidence,
-        identity.machine,
+        linker.machine,
         {other.name: other.size for other in others},
         {other.name: other.sha256 for other in others},
     )
@@ -328,47 +301,44 @@ def _origin(wanted: VersionRequest, files: list[_File], kept: str) -> InstallOri
 def _from_wheel(path: str, pattern: re.Pattern[str], kept: str) -> tuple[str, int, str]:
     """Name, size and sum of the file, streamed out of the wheel; nothing else is unpacked."""
     with zipfile.ZipFile(path) as archive:
-        members = [m for m in archive.infolist() if pattern.fullmatch(os.path.basename(m.filename))]
-        if len(members) != 1:
-            raise _not_one(os.path.basename(path), len(members), pattern)
-        name = os.path.basename(members[0].filename)
-        with archive.open(members[0]) as source, open(os.path.join(kept, name), "xb") as target:
-            return name, *_copied(source, target)
+        member = _only(os.path.basename(path), archive.namelist(), pattern)
+        with archive.open(member) as source:
+            return _copied(source, member, kept)
 
 
 def _from_files(
     requirement: str, pattern: re.Pattern[str], arrived: str, kept: str
 ) -> tuple[str, int, str]:
     """Copy the file out of a wheel that the tool unpacked which fetched it; name, size and sum."""
-    found = [
-        os.path.join(folder, name)
-        for folder, _, names in os.walk(arrived)
-        for name in names
-        if pattern.fullmatch(name)
-    ]
+    paths = (os.path.join(folder, name) for folder, _, names in os.walk(arrived) for name in names)
+    path = _only(requirement, paths, pattern)
+    with open(path, "rb") as source:
+        return _copied(source, path, kept)
+
+
+def _only(what: str, paths: Iterable[str], pattern: re.Pattern[str]) -> str:
+    """The one path whose file has a name like this."""
+    found = [path for path in paths if pattern.fullmatch(os.path.basename(path))]
     if len(found) != 1:
-        raise _not_one(requirement, len(found), pattern)
-    name = os.path.basename(found[0])
-    with open(found[0], "rb") as source, open(os.path.join(kept, name), "xb") as target:
-        return name, *_copied(source, target)
+        raise LtocompatError(
+            f"{what} holds {len(found)} files like {pattern.pattern}, not 1; report it to the "
+            "package index that it came from"
+        )
+    return found[0]
 
 
-def _not_one(what: str, count: int, pattern: re.Pattern[str]) -> LtocompatError:
-    return LtocompatError(
-        f"{what} holds {count} files like {pattern.pattern}, not 1; report it to the package index "
-        "that it came from"
-    )
-
-
-def _copied(source: IO[bytes], target: IO[bytes]) -> tuple[int, str]:
-    digest, size = hashlib.sha256(), 0
-    while piece := source.read(MIB):
-        size += len(piece)
-        if size > LARGEST:
-            raise LtocompatError(f"{target.name!r} is over the limit of {LARGEST} bytes; report it")
-        digest.update(piece)
-        target.write(piece)
-    return size, digest.hexdigest()
+def _copied(source: IO[bytes], path: str, kept: str) -> tuple[str, int, str]:
+    digest, size, name = hashlib.sha256(), 0, os.path.basename(path)
+    with open(os.path.join(kept, name), "xb") as target:
+        while piece := source.read(MIB):
+            size += len(piece)
+            if size > LARGEST:
+                raise LtocompatError(
+                    f"{target.name!r} is over the limit of {LARGEST} bytes; report it"
+                )
+            digest.update(piece)
+            target.write(piece)
+    return name, size, digest.hexdigest()
 
 
 def _check(requirement: str, what: str, found: str, expected: str) -> None:

@@ -10,12 +10,14 @@ from ltocompat.model.arch import Release
 
 
 class Tool(enum.StrEnum):
-    """The two linkers of device code, by the keys of a deploy target."""
+    """The two linkers of device code, by the keys of a deploy target.
+
+    nvJitLink is a library, which programs link with while they run; nvlink is a program, which
+    links when they are built.
+    """
 
     NVJITLINK = "nvjitlink"
-    """A library, which programs link with while they run."""
     NVLINK = "nvlink"
-    """A program, which links when they are built."""
 
     @property
     def label(self) -> str:
@@ -33,8 +35,8 @@ class Linker(Struct, frozen=True):
         found_via: how it is reached: ``trial cache``, ``wheel in site-packages``, ``conda``,
             ``ld.so cache`` ...; several ways are joined by commas.
         evidence: what proves the version: ``file banner``, ``exported symbols`` ...
-        for_trials: it lies in our own cache, and is never the one of the deploy target.
         machine: processor that it runs on: ``x86-64``, ``AArch64``.
+        for_trials: it lies in our own cache, and is never the one of the deploy target.
         tool: which of the two it is.
     """
 
@@ -43,8 +45,8 @@ class Linker(Struct, frozen=True):
     path: str
     found_via: str
     evidence: str
-    for_trials: bool
     machine: str
+    for_trials: bool = False
     tool: Tool = Tool.NVJITLINK
 
     def __str__(self) -> str:

@@ -7,13 +7,14 @@ import fnmatch
 import functools
 import glob
 import itertools
+import json
 import os
 import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -99,16 +100,20 @@ class Machine(Struct, frozen=True):
         where = self._by_path(path)
         return open_inside(self.root, path, flags) if where is None else os.open(where, flags)
 
-    def _status(self, path: str) -> os.stat_result | None:
-        """Return the status of a path, behind all links; None where there is nothing."""
+    def _looked(self, path: str, flags: int, look: Callable[[str | int], T]) -> T | None:
+        """Look at a path, or at a descriptor of what lies there; None where there is nothing."""
         try:
             where = self._by_path(path)
             if where is not None:
-                return os.stat(where)
-            with _closing(self._open(path, _LOOK)) as fd:
-                return os.fstat(fd)
+                return look(where)
+            with _closing(self._open(path, flags)) as fd:
+                return look(fd)
         except (OSError, ValueError):
             return None
+
+    def _status(self, path: str) -> os.stat_result | None:
+        """Return the status of a path, behind all links; None where there is nothing."""
+        return self._looked(path, _LOOK, os.stat)
 
     def is_file(self, path: str) -> bool:
         """Return whether a file, behind all links, is there."""
@@ -201,14 +206,7 @@ class Machine(Struct, frozen=True):
 
     def _names(self, folder: str) -> list[str]:
         """Names in a folder, up to a bound; none where there is no folder."""
-        try:
-            where = self._by_path(folder)
-            if where is not None:
-                return _listed(where)
-            with _closing(self._open(folder, _LIST)) as fd:
-                return _listed(fd)
-        except (OSError, ValueError):
-            return []
+        return self._looked(folder, _LIST, _listed) or []
 
     def real(self, path: str) -> str:
         """The path behind all symbolic links, whose absolute targets are below ``root`` too.
@@ -241,6 +239,15 @@ def _current_folder() -> str:
         return os.getcwd()
     except OSError:  # it was removed
         return "/"
+
+
+def json_object(text: str | None) -> dict[str, Any]:
+    """The object that a text is in JSON; an empty one where it is none."""
+    try:
+        value = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def program_folders() -> list[str]:

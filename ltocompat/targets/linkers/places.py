@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
 
 from ltocompat.targets.linkers.linker import Tool
 from ltocompat.targets.linkers.machine import Machine
 
-_IN_PACKAGES = "wheel in site-packages"
 _LIBRARY = ("libnvJitLink.so*", "nvJitLink_*.dll")
-_IN_WHEELS = tuple(
-    f"nvidia/*/{folder}/{name}" for folder in ("lib", "bin", "bin/x86_64") for name in _LIBRARY
-)
 _PACKAGES = (
     "lib/python3*/site-packages",
     "lib/python3*/dist-packages",
@@ -26,58 +24,70 @@ _PACKAGES = (
     "lib64/python3*/site-packages",
     "Lib/site-packages",
 )
-_TOOLKIT_FOLDERS = ("lib64", "lib", "targets/*/lib", "bin", "bin/x64", "bin/x86_64")
-_CONDA_FOLDERS = ("lib", "targets/*/lib", "Library/bin", "Library/bin/x64")
 _TOOLKIT_VARIABLE = re.compile(r"CUDA_HOME|CUDA_PATH(_V[0-9]{1,9}_[0-9]{1,9})?")
 _PROGRAM = ("nvlink", "nvlink.exe")
 _CACHE_LINE = re.compile(r"\s*libnvJitLink\.so\S* .*=> (/.*)")
 
 
+class _Layout(Struct, frozen=True):
+    """Folders in which a linker lies.
+
+    Attributes:
+        names: of its file.
+        in_wheels: below a folder of ``nvidia`` in site-packages.
+        in_conda: below conda's prefix.
+        conda: how it is said to be reached there.
+        in_toolkits: below the root of a toolkit.
+    """
+
+    names: tuple[str, ...]
+    in_wheels: tuple[str, ...] = ("bin",)
+    in_conda: tuple[str, ...] = ("bin",)
+    conda: str = "CONDA_PREFIX"
+    in_toolkits: tuple[str, ...] = ("bin",)
+
+
+_LAYOUTS = {
+    Tool.NVLINK: _Layout(_PROGRAM),
+    Tool.NVJITLINK: _Layout(
+        _LIBRARY,
+        ("lib", "bin", "bin/x86_64"),
+        ("lib", "targets/*/lib", "Library/bin", "Library/bin/x64"),
+        "conda",
+        ("lib64", "lib", "targets/*/lib", "bin", "bin/x64", "bin/x86_64"),
+    ),
+}
+
+
 def places(machine: Machine, tool: Tool = Tool.NVJITLINK) -> Iterator[tuple[str, str]]:
     """Paths that look like this linker, and how each is reached; the same file may come again."""
-    return _libraries(machine) if tool is Tool.NVJITLINK else _programs(machine)
-
-
-def _programs(machine: Machine) -> Iterator[tuple[str, str]]:
-    """Copies of nvlink, which lie in ``bin`` wherever a toolkit lies."""
-    for folder in package_folders(machine):
-        patterns = [f"nvidia/*/bin/{name}" for name in _PROGRAM]
-        yield from ((path, _IN_PACKAGES) for path in machine.files(folder, *patterns))
-    for name in sorted(machine.environ):
-        if name == "CONDA_PREFIX" or _TOOLKIT_VARIABLE.fullmatch(name):
-            yield from _below(machine, machine.environ[name], ("bin",), name, _PROGRAM)
-    for root in machine.files("/usr/local", "cuda", "cuda-*"):
-        yield from _below(machine, root, ("bin",), root, _PROGRAM)
-    for folder in _folders(machine, "PATH"):
-        yield from ((path, "PATH") for path in machine.files(folder, *_PROGRAM))
-
-
-def _libraries(machine: Machine) -> Iterator[tuple[str, str]]:
-    yield from _wheels(machine)
-    if "CONDA_PREFIX" in machine.environ:
-        yield from _below(machine, machine.environ["CONDA_PREFIX"], _CONDA_FOLDERS, "conda")
-    for name in sorted(filter(_TOOLKIT_VARIABLE.fullmatch, machine.environ)):
-        yield from _below(machine, machine.environ[name], _TOOLKIT_FOLDERS, name)
-    for root in machine.files("/usr/local", "cuda", "cuda-*"):
-        yield from _below(machine, root, _TOOLKIT_FOLDERS, root)
-    for path in _CACHE_LINE.findall(_loader_cache(machine)):
+    for root, folders, via in _roots(machine, _LAYOUTS[tool]):
+        patterns = [f"{folder}/{name}" for folder in folders for name in _LAYOUTS[tool].names]
+        yield from ((path, via) for path in machine.files(root, *patterns))
+    library = tool is Tool.NVJITLINK
+    for path in _CACHE_LINE.findall(_loader_cache(machine)) if library else ():
         yield path, "ld.so cache"
-    for name in ("LD_LIBRARY_PATH", "PATH"):
-        # Windows looks for libraries in PATH, where Linux has none.
-        patterns = _LIBRARY[1:] if name == "PATH" else _LIBRARY[:1]
-        for folder in _folders(machine, name):
-            yield from ((path, name) for path in machine.files(folder, *patterns))
+    # Windows looks for libraries in PATH, where Linux has none.
+    listing = (
+        {"LD_LIBRARY_PATH": _LIBRARY[:1], "PATH": _LIBRARY[1:]} if library else {"PATH": _PROGRAM}
+    )
+    for variable, names in listing.items():
+        for folder in _folders(machine, variable):
+            yield from ((path, variable) for path in machine.files(folder, *names))
 
 
-def _below(
-    machine: Machine,
-    root: str,
-    folders: tuple[str, ...],
-    via: str,
-    names: tuple[str, ...] = _LIBRARY,
-) -> Iterator[tuple[str, str]]:
-    patterns = [f"{folder}/{name}" for folder in folders for name in names]
-    return ((path, via) for path in machine.files(root, *patterns)) if root else iter(())
+def _roots(machine: Machine, layout: _Layout) -> Iterator[tuple[str, Iterable[str], str]]:
+    """Roots of what brings linkers, the folders in each, and how it is reached."""
+    in_wheels = [f"nvidia/*/{folder}" for folder in layout.in_wheels]
+    for folder in package_folders(machine):
+        yield folder, in_wheels, "wheel in site-packages"
+    if prefix := machine.environ.get("CONDA_PREFIX"):
+        yield prefix, layout.in_conda, layout.conda
+    for name in sorted(filter(_TOOLKIT_VARIABLE.fullmatch, machine.environ)):
+        if root := machine.environ[name]:
+            yield root, layout.in_toolkits, name
+    for root in machine.files("/usr/local", "cuda", "cuda-*"):
+        yield root, layout.in_toolkits, root
 
 
 def package_folders(machine: Machine) -> list[str]:
@@ -94,12 +104,6 @@ def package_folders(machine: Machine) -> list[str]:
     for prefix in filter(None, prefixes):
         folders += machine.files(prefix, *_PACKAGES)
     return list(dict.fromkeys(folders))
-
-
-def _wheels(machine: Machine) -> Iterator[tuple[str, str]]:
-    for folder in package_folders(machine):
-        for path in machine.files(folder, *_IN_WHEELS):
-            yield path, _IN_PACKAGES
 
 
 def _folders(machine: Machine, variable: str) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import re
 from collections.abc import Iterator
-from typing import Any
+
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError, Malformed, Missing, UsageError
@@ -17,7 +17,7 @@ from ltocompat.model.place import Place
 from ltocompat.targets.linkers.cache import Cache
 from ltocompat.targets.linkers.identify import identify
 from ltocompat.targets.linkers.linker import Linker, Tool
-from ltocompat.targets.linkers.machine import Machine
+from ltocompat.targets.linkers.machine import Machine, json_object
 from ltocompat.targets.linkers.places import places
 from ltocompat.targets.linkers.version_request import (
     FIRST_ON_INDEX,
@@ -36,12 +36,9 @@ def _claims(machine: Machine, path: str) -> Iterator[tuple[str, str]]:
     folder = os.path.dirname(path)
     for _ in range(_DEEPEST):
         inside = os.path.relpath(path, folder).replace(os.sep, "/")
-        for version in _of_wheel(machine, folder, inside):
-            yield version, "dist-info"
-        for version in _of_conda(machine, folder, inside):
-            yield version, "conda-meta"
-        for version in _of_toolkit(machine, folder):
-            yield version, "version.json"
+        yield from ((version, "dist-info") for version in _of_wheel(machine, folder, inside))
+        yield from ((version, "conda-meta") for version in _of_conda(machine, folder, inside))
+        yield from ((version, "version.json") for version in _of_toolkit(machine, folder))
         folder = os.path.dirname(folder)
 
 
@@ -57,7 +54,7 @@ def _of_wheel(machine: Machine, folder: str, inside: str) -> Iterator[str]:
 
 def _of_conda(machine: Machine, folder: str, inside: str) -> Iterator[str]:
     for path in machine.files(os.path.join(folder, "conda-meta"), "libnvjitlink*.json"):
-        value = _parsed(machine, path)
+        value = json_object(machine.text(path))
         files = value.get("files")
         named = isinstance(files, list) and inside in files
         if named and _is_version(value.get("version")):
@@ -65,17 +62,10 @@ def _of_conda(machine: Machine, folder: str, inside: str) -> Iterator[str]:
 
 
 def _of_toolkit(machine: Machine, folder: str) -> Iterator[str]:
-    value = _parsed(machine, os.path.join(folder, "version.json")).get("libnvjitlink")
+    path = os.path.join(folder, "version.json")
+    value = json_object(machine.text(path)).get("libnvjitlink")
     if isinstance(value, dict) and _is_version(value.get("version")):
         yield value["version"]
-
-
-def _parsed(machine: Machine, path: str) -> dict[str, Any]:
-    try:
-        value = json.loads(machine.text(path) or "")
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _is_version(value: object) -> bool:
@@ -180,14 +170,5 @@ def read_linker(machine: Machine, path: str, via: str, tool: Tool = Tool.NVJITLI
         UnreadableInput: it can't be opened.
     """
     with machine.viewed(path) as view:
-        identity = identify(view, machine.budget or Budget(), _claims(machine, path), tool)
-    return Linker(
-        release=identity.release,
-        version=identity.version,
-        path=path,
-        found_via=via,
-        evidence=identity.evidence,
-        for_trials=False,
-        machine=identity.machine,
-        tool=identity.tool,
-    )
+        linker = identify(view, machine.budget or Budget(), _claims(machine, path), tool)
+    return replace(linker, path=path, found_via=via)

@@ -8,22 +8,15 @@ NVIDIA/libnvidia-container (``src/cli/dsl.c``) and NVIDIA/nvidia-container-toolk
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 
+from ltocompat.targets.versions.comparisons import COMPARE
+
 _CONDITION = re.compile(r"([A-Za-z_]+)(!=|<=|>=|=|<|>)([^<>=!]+)")
 _NUMBERS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})*")
-_COMPARE: Mapping[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+_FROM_WORST = (False, None, True)
 
 
 class ContainerHost(Struct, frozen=True):
@@ -48,24 +41,13 @@ def satisfied(requirement: str, host: ContainerHost) -> bool | None:
     Raises:
         ValueError: a condition can't be read; the text is that condition.
     """
-    alternatives = [part for part in requirement.split(" ") if part]
-    return _any(
-        _all(_condition(text, host) for text in part.split(",") if text) for part in alternatives
-    )
-
-
-def _all(found: Iterable[bool | None]) -> bool | None:
-    values = list(found)
-    if False in values:
-        return False
-    return None if None in values else True
-
-
-def _any(found: Iterable[bool | None]) -> bool | None:
-    values = list(found)
-    if True in values or not values:
-        return True
-    return None if None in values else False
+    alternatives = [
+        [_condition(text, host) for text in part.split(",") if text]
+        for part in requirement.split(" ")
+        if part
+    ]
+    found = [min(together, key=_FROM_WORST.index, default=True) for together in alternatives]
+    return max(found, key=_FROM_WORST.index, default=True)
 
 
 def _condition(text: str, host: ContainerHost) -> bool | None:
@@ -95,7 +77,7 @@ def _compared(name: str, sign: str, value: str, known: str) -> bool:
         return (value.lower() == known.lower()) is (sign == "=")
     if _NUMBERS.fullmatch(value) is None:
         raise ValueError(f"{name}{sign}{value}")
-    return _COMPARE[sign](_numbers(known), _numbers(value))
+    return COMPARE[sign](_numbers(known), _numbers(value))
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -223,13 +223,13 @@ def compat_folders(
         path = next(iter(machine.files(folder, LIBCUDA, "libcuda.so.*")), None)
         if path is None:
             continue
-        in_front = bool(front and front.real == machine.real(path))
-        copy = front if in_front and front else None
-        if copy is None:
+        if front and front.real == machine.real(path):
+            copy = front
+        else:
             copy = describe(
                 machine, path, "not in front", kernel=kernel, cuda=None, problems=problems
             )
-        found.append(CompatFolder(copy, tuple(listed.get(folder, ())), in_front))
+        found.append(CompatFolder(copy, tuple(listed.get(folder, ())), copy is front))
     return tuple(found)
 
 
@@ -287,8 +287,5 @@ def _cuda_of_note(value: object) -> Release | None:
 
 
 def _numbers(value: object) -> tuple[int, ...]:
-    return (
-        tuple(number for number in value if isinstance(number, int))
-        if isinstance(value, list)
-        else ()
-    )
+    listed = value if isinstance(value, list) else ()
+    return tuple(number for number in listed if isinstance(number, int))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
-from typing import Any
 
 from msgspec import Struct
 
@@ -13,7 +11,7 @@ from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Gpu
-from ltocompat.targets.linkers.machine import Machine
+from ltocompat.targets.linkers.machine import Machine, json_object
 from ltocompat.targets.machine import driver_probe_child
 from ltocompat.targets.machine.environment import Jetson, LocalGpu
 from ltocompat.targets.versions.drivers import driver_version
@@ -42,7 +40,9 @@ class Answers(Struct, frozen=True):
 
 def ask(machine: Machine) -> Answers:
     """Ask a child process that loads libcuda and NVML, and nvidia-smi."""
-    child = _child(machine)
+    # Isolated (-I): neither this folder nor PYTHONPATH counts; the loader's variables do.
+    program = [machine.python or sys.executable, "-I", driver_probe_child.__file__]
+    child = json_object(machine.run(program))
     gpus, driver = _smi(machine)
     by_nvml = child.get("driver")
     libcuda = child.get("libcuda")
@@ -54,16 +54,6 @@ def ask(machine: Machine) -> Answers:
         driver_source="nvidia-smi" if driver else "NVML",
         gpus=gpus or _gpus(child.get("gpus")),
     )
-
-
-def _child(machine: Machine) -> dict[str, Any]:
-    # Isolated (-I): neither this folder nor PYTHONPATH counts; the loader's variables do.
-    text = machine.run([machine.python or sys.executable, "-I", driver_probe_child.__file__])
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _release(code: object) -> Release | None:

@@ -16,19 +16,17 @@ from msgspec.structs import replace
 from ltocompat.facts import SITES
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.elf_layout import Tag
-from ltocompat.files.objects import elf, read_host
+from ltocompat.files.objects import elf
 from ltocompat.files.objects.elf import ElfTables
 from ltocompat.files.objects.elf_symbols import (
     SymbolTable,
     dynamic_symbols,
     symbol_tables,
-    symbols_named,
 )
 from ltocompat.files.objects.structure import TABLE_WINDOW, short_text, windows
-from ltocompat.model.errors import LtocompatError, UnreadableInput
+from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import Host
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
 from ltocompat.targets.linkers.linker import Linker
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.searching import read_linker
@@ -59,12 +57,9 @@ def _in_order_of_binding(machine: Machine, path: str, names: Collection[str]) ->
     with machine.viewed(path) as view:
         budget = Budget()
         tables = elf.read_tables(view, budget)
-        symbols = None
         if tables is not None and tables.bits == 64:
             symbols = dynamic_symbols(tables, symbol_tables(view, tables))
-        if tables is not None and symbols is not None:
-            prefixes = sorted({name.encode() for name in names})
-            if any(True for _ in symbols_named(view, budget, symbols, prefixes)):
+            if symbols is not None:
                 found = [*_bound(view, budget, tables, symbols, set(names))]
     return tuple(dict.fromkeys([*found, *sorted(names)]))
 
@@ -104,23 +99,16 @@ _IN_WHEELS = ("nvidia/nvjitlink/lib", "nvidia/cu13/lib")
 _BY_CHANCE = (BindRule.CACHE, BindRule.CONF, BindRule.DEFAULT)
 
 
-def look_at(
-    machine: Machine, environment: Environment, path: str, host: Host | None = None
-) -> Library:
+def look_at(machine: Machine, environment: Environment, path: str, host: Host) -> Library:
     """Resolve the libraries of a program, or of a library that a program opens by its path.
 
     Args:
         machine: where the file is.
         environment: the machine, as ``probe`` found it.
         path: the file, absolute.
-        host: what its headers ask for, where that was read already.
-
-    Raises:
-        UnreadableInput: it can't be opened, or is no library or program.
-        LimitExceeded: reading it takes too long.
+        host: what its headers ask for.
     """
-    asking = host or _read(machine, path)
-    asking = replace(asking, nvjitlink_imports=_ordered(machine, path, asking))
+    asking = replace(host, nvjitlink_imports=_ordered(machine, path, host))
     loader, resolved = _load(machine, environment, path)
     found = _nvjitlink(loader, resolved, asking)
     linker = _identified(machine, environment, found)
@@ -132,14 +120,6 @@ def look_at(
         declared=_declared(machine, environment, path, asking, found) if linker else None,
         environment=environment,
     )
-
-
-def _read(machine: Machine, path: str) -> Host:
-    with machine.viewed(path) as view:
-        file = read_host(view, Budget())
-        if file is None:
-            raise UnreadableInput(f"{path!r} is no library or program; name one")
-        return file.describe(Place(path))
 
 
 def _ordered(machine: Machine, path: str, host: Host) -> tuple[str, ...]:
@@ -186,13 +166,10 @@ def _nvjitlink(loader: Loader, resolved: tuple[Resolved, ...], host: Host) -> Re
     ]
     if own is None:
         return None
-    answers = [loader.resolve(name, by=own) for name in _newest_first(names)]
+    newest_first = sorted(names, key=lambda name: (len(name), name), reverse=True)
+    answers = [loader.resolve(name, by=own) for name in newest_first]
     found = next((answer for answer in answers if answer.loaded), None)
     return _first_answer(loader, found) if found else next(iter(answers), None)
-
-
-def _newest_first(names: list[str]) -> list[str]:
-    return sorted(names, key=lambda name: (len(name), name), reverse=True)
 
 
 def _first_answer(loader: Loader, resolved: Resolved) -> Resolved:
@@ -248,12 +225,12 @@ def _declared(
     if meant is not None and meant.loaded is not None and meant.rule not in _BY_CHANCE:
         other = _identified(machine, environment, meant)
     else:
-        beside = next(_in_packages(machine, path, found.loaded.name), None)
+        beside = _in_packages(machine, path, found.loaded.name)
         other = _copy(machine, environment, beside, "its own packages") if beside else None
     return None if other is None or other.path == found.real else other
 
 
-def _in_packages(machine: Machine, path: str, soname: str) -> Iterator[str]:
+def _in_packages(machine: Machine, path: str, soname: str) -> str | None:
     """The nvJitLink of the site-packages that the file lies in."""
     parts = path.split("/")
     for index in range(len(parts) - 1, 0, -1):
@@ -262,5 +239,6 @@ def _in_packages(machine: Machine, path: str, soname: str) -> Iterator[str]:
             for folder in _IN_WHEELS:
                 there = os.path.join(site, folder, soname)
                 if machine.is_file(there):
-                    yield machine.real(there)
-            return
+                    return machine.real(there)
+            break
+    return None

@@ -47,17 +47,7 @@ def read_object(machine: Machine, path: str) -> SharedObject:
         UnreadableInput: it can't be opened.
         Malformed: it is no ELF file; the text is what ld.so says of such files.
     """
-    found = machine.once(path, _read)
-    if isinstance(found, Malformed):
-        raise found.with_traceback(None)
-    return found
-
-
-def _read(view: ByteView) -> SharedObject | Malformed:
-    try:
-        return _parsed(view)
-    except Malformed as error:
-        return error
+    return machine.once(path, _parsed)
 
 
 def _parsed(view: ByteView) -> SharedObject:

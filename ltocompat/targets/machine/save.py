@@ -23,32 +23,19 @@ def target_of(environment: Environment, name: str = _HERE) -> Target:
     A compiler or linker that several ways of loading pick differently is one of those versions,
     not known which.
     """
-    driver = _driver(environment)
-    compat = _compat(environment)
-    nvjitlink = _picked(environment, "nvJitLink")
-    nvrtc = _picked(environment, "nvrtc")
-    nvlink = _nvlink(environment)
-    gpus = _gpus(environment)
     parts = {
-        "os": f"{_HERE}: its files",
-        "driver": driver and driver.source,
-        "compat": compat and compat.source,
-        "nvjitlink": nvjitlink and nvjitlink.source,
-        "nvrtc": nvrtc and nvrtc.source,
-        "nvlink": nvlink and nvlink.source,
-        "gpu": f"{_HERE}: {environment.gpus[0].source}" if gpus else None,
+        "driver": _driver(environment),
+        "compat": _compat(environment),
+        "nvjitlink": _picked(environment, "nvJitLink"),
+        "nvrtc": _picked(environment, "nvrtc"),
+        "nvlink": _nvlink(environment),
     }
-    return Target(
-        name=name,
-        system=environment.system,
-        driver=driver,
-        compat=compat,
-        nvjitlink=nvjitlink,
-        nvrtc=nvrtc,
-        nvlink=nvlink,
-        gpus=gpus,
-        sources=tuple((key, source) for key, source in parts.items() if source),
-    )
+    gpus = _gpus(environment)
+    sources = {"os": f"{_HERE}: its files"}
+    sources |= {key: part.source for key, part in parts.items() if part}
+    sources |= {"gpu": f"{_HERE}: {environment.gpus[0].source}"} if gpus else {}
+    whole = Target(name=name, system=environment.system, gpus=gpus, sources=tuple(sources.items()))
+    return replace(whole, **parts)
 
 
 def _driver(environment: Environment) -> VersionSet[DriverVersion] | None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 
-from ltocompat.targets.linkers.machine import Machine
+from ltocompat.targets.linkers.machine import Machine, json_object
 from ltocompat.targets.linkers.places import package_folders
 from ltocompat.targets.machine.environment import Conda, InstalledPackage, Toolkit
 
@@ -67,7 +66,7 @@ def _version(machine: Machine, root: str) -> tuple[str | None, str | None]:
     nvcc = os.path.join(root, "bin/nvcc")
     if machine.is_file(nvcc) and (match := _NVCC.search(machine.run([nvcc, "--version"]))):
         return match[1], "nvcc --version"
-    if version := _by_json(machine.text(os.path.join(root, "version.json")) or ""):
+    if version := _by_json(machine.text(os.path.join(root, "version.json"))):
         return version, "version.json"
     if match := _TEXT.search(machine.text(os.path.join(root, "version.txt")) or ""):
         return match[1], "version.txt"
@@ -78,12 +77,8 @@ def _version(machine: Machine, root: str) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _by_json(text: str) -> str | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    parts = value if isinstance(value, dict) else {}
+def _by_json(text: str | None) -> str | None:
+    parts = json_object(text)
     for name in ("cuda_nvcc", "cuda"):
         part = parts.get(name)
         version = part.get("version") if isinstance(part, dict) else None
@@ -125,11 +120,7 @@ def conda(machine: Machine) -> Conda | None:
         return None
     found = set()
     for path in machine.files(os.path.join(prefix, "conda-meta"), *_CONDA):
-        try:
-            value = json.loads(machine.text(path) or "")
-        except (ValueError, RecursionError):
-            continue
-        match value:
+        match json_object(machine.text(path)):
             case {"name": str(name), "version": str(version)}:
                 found.add(InstalledPackage(name, version, prefix))
             case {"version": str(version)}:

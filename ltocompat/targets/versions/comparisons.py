@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
@@ -18,10 +18,11 @@ Numbers = tuple[int, ...]
 
 _NUMBERS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6}){0,3}")
 _CLAUSE = re.compile(rf"(>=|<=|==|~=|!=|>|<)\s*({_NUMBERS.pattern})(\.\*)?")
-_COMPARE: dict[str, Callable[[Numbers, Numbers], bool]] = {
+COMPARE: Mapping[str, Callable[[Numbers, Numbers], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
     "==": operator.eq,
+    "=": operator.eq,
     "!=": operator.ne,
     ">": operator.gt,
     "<": operator.lt,
@@ -62,7 +63,7 @@ class Clause(Struct, frozen=True):
         if self.comparison == "~=":
             return numbers >= self.numbers and numbers[: len(self.numbers) - 1] == self.numbers[:-1]
         padded = (numbers + (0,) * len(self.numbers))[: len(self.numbers)]
-        return _COMPARE[self.comparison](padded, self.numbers)
+        return COMPARE[self.comparison](padded, self.numbers)
 
 
 def read_clauses(text: str) -> tuple[Clause, ...]:

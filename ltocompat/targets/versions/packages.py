@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from ltocompat.facts import linker_wheels
-from ltocompat.facts.toolkits import ToolkitPin, toolkit_pins
+from ltocompat.facts.toolkits import toolkit_pins
 from ltocompat.model.arch import Release
 
 if TYPE_CHECKING:
@@ -64,20 +64,11 @@ def allowed(part: str, package: str, alternatives: Iterable[str]) -> Allowed:
         package: the package that has it.
         alternatives: specifiers of PEP 440, of which one has to hold.
     """
-    from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
     known = [Version(version) for _, version in published(part)]
-    found: set[Release] = set()
-    later, pins = False, set[str | None]()
-    beyond = Version(f"{max(known).major + 1}.0")
-    for text in alternatives:
-        specifiers = SpecifierSet(text)
-        found |= admitted(package, specifiers, known)
-        bounded = suffix_major(package) is not None
-        later = later or (not bounded and specifiers.contains(beyond, prereleases=True))
-        pins.add(_pin(text))
-    return Allowed(frozenset(found), later, pins.pop() if len(pins) == 1 else None)
+    beyond = None if suffix_major(package) is not None else _beyond(known)
+    return _folded(alternatives, lambda specifiers: admitted(package, specifiers, known), beyond)
 
 
 def allowed_by_toolkit(
@@ -94,13 +85,14 @@ def allowed_by_toolkit(
     from packaging.version import Version
 
     found: dict[str, Allowed] = {}
-    newest = max(Release.parse(pin.toolkit).major for pin in toolkit_pins())
+    beyond = _beyond(Version(pin.toolkit) for pin in toolkit_pins())
     for text in alternatives:
         specifiers = SpecifierSet(text)
-        later = specifiers.contains(Version(f"{newest + 1}.0"), prereleases=True)
-        pinned = _pin(text) is not None
-        for pin in _leading(part, extras):
-            if not specifiers.contains(Version(pin.toolkit), prereleases=True):
+        later = specifiers.contains(beyond, prereleases=True)
+        pinned = _pin(specifiers) is not None
+        for pin in toolkit_pins():
+            leads = pin.part == part and pin.extras & extras
+            if not leads or not specifiers.contains(pin.toolkit, prereleases=True):
                 continue
             exact = allowed(part, pin.package, (pin.specifier,))
             by_pin = Allowed(exact.releases, later, exact.pinned if pinned else None)
@@ -109,32 +101,50 @@ def allowed_by_toolkit(
     return found
 
 
-def _leading(part: str, extras: frozenset[str]) -> list[ToolkitPin]:
-    return [pin for pin in toolkit_pins() if pin.part == part and pin.extras & extras]
-
-
 def allowed_by_metapackage(part: str, alternatives: Iterable[str]) -> Allowed:
     """Return the releases that specifiers on a metapackage of conda admit.
 
     It pins each library exactly (recipe of cuda-libraries 13.2.2 on conda-forge).
     """
-    from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
-    found: set[Release] = set()
-    later, pins = False, set[str | None]()
+    # conda-forge writes 13.0.3 where PyPI has 13.0.3.0.
     toolkits = [Version(pin.toolkit) for pin in toolkit_pins() if pin.part == part]
-    for text in alternatives:
-        specifiers = SpecifierSet(text)
-        # conda-forge writes 13.0.3 where PyPI has 13.0.3.0.
-        fitting = [
-            toolkit for toolkit in toolkits if specifiers.contains(toolkit, prereleases=True)
-        ]
-        found |= {Release(version.major, version.minor) for version in fitting}
-        beyond = Version(f"{max(toolkits).major + 1}.0")
-        later = later or specifiers.contains(beyond, prereleases=True)
-        pins.add(_pin(text))
-    return Allowed(frozenset(found), later, pins.pop() if len(pins) == 1 else None)
+    return _folded(
+        alternatives,
+        lambda specifiers: map(release_of, specifiers.filter(toolkits, prereleases=True)),
+        _beyond(toolkits),
+    )
+
+
+def _beyond(known: Iterable[Version]) -> Version:
+    """The first version of the major after all that are known."""
+    from packaging.version import Version
+
+    return Version(f"{max(known).major + 1}.0")
+
+
+def _folded(
+    alternatives: Iterable[str],
+    releases: Callable[[SpecifierSet], Iterable[Release]],
+    beyond: Version | None,
+) -> Allowed:
+    """Fold specifiers of which one has to hold.
+
+    Args:
+        alternatives: the specifiers.
+        releases: what one of them admits of what was published.
+        beyond: a version of a later major; None where the package has none.
+    """
+    from packaging.specifiers import SpecifierSet
+
+    read = [SpecifierSet(text) for text in alternatives]
+    pins = {_pin(specifiers) for specifiers in read}
+    return Allowed(
+        frozenset(release for specifiers in read for release in releases(specifiers)),
+        beyond is not None and any(s.contains(beyond, prereleases=True) for s in read),
+        pins.pop() if len(pins) == 1 else None,
+    )
 
 
 @functools.cache
@@ -195,11 +205,9 @@ def _low_end(specifier: Specifier) -> Version | None:
     return Version(".".join(map(str, (*low.release, 0, 0)[:3])))
 
 
-def _pin(text: str) -> str | None:
+def _pin(specifiers: SpecifierSet) -> str | None:
     """``==12.4.127`` of a specifier; whole majors (``==13.*``) are no pins."""
-    from packaging.specifiers import SpecifierSet
-
-    for specifier in SpecifierSet(text):
+    for specifier in specifiers:
         exact = specifier.operator in ("==", "===")
         if exact and specifier.version.removesuffix(".*").count(".") >= 1:
             return str(specifier)
