@@ -315,7 +315,7 @@ def _row(several: Sequence[tuple[Cell, Result]], names: dict[str, str]) -> tuple
     (cell, result), coverage = several[0], several[0][1].coverage
     ways = (("SASS", coverage.sass), ("PTX", coverage.ptx), ("link", coverage.link))
     used = [(word, number) for word, number in ways if number]
-    unnamed = "" if coverage.modules else "none named"  # what is no module goes to no GPU
+    unnamed = "none named" if coverage.modules else ""  # what is no module goes to no GPU
     return (
         names[cell.target],
         ", ".join(cell.gpu for cell, _ in several) or unnamed,
