@@ -21,16 +21,20 @@ def recipe() -> dict[str, Any]:
     return found
 
 
-def test_the_recipe_for_conda_forge_asks_for_what_the_package_asks_for() -> None:
-    of_package = {
+def of_conda(requirements: list[str]) -> set[str]:
+    return {
         requirement.replace(name, CONDA_NAMES.get(name, name)).replace(">=", " >=", 1)
-        for requirement in (each.partition(";")[0].strip() for each in PROJECT["dependencies"])
+        for requirement in (each.partition(";")[0].strip() for each in requirements)
         for name in [re.split(r"[><=]", requirement)[0]]
     }
+
+
+def test_the_recipe_for_conda_forge_asks_for_what_the_package_asks_for() -> None:
     requirements = recipe()["requirements"]
-    run = {each.strip() for each in (*requirements["run"], *requirements["run_constraints"])}
-    assert run - of_package == {"python >=${{ python_min }}"}
-    assert of_package <= run
+    base, gpu = PROJECT["dependencies"], PROJECT["optional-dependencies"]["gpu"]
+    assert set(requirements["run"]) - of_conda(base) == {"python >=${{ python_min }}"}
+    assert of_conda(base) <= set(requirements["run"])
+    assert set(requirements["run_constraints"]) == of_conda(gpu)
     assert PROJECT["requires-python"] == f">={recipe()['context']['python_min']}"
 
 
