@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from report_values import HOSTILE, valid_json, written
+from samples import FOLDER
 from syrupy.assertion import SnapshotAssertion
 from verdict_values import LIBRARY, required
 
+import ltocompat
 from ltocompat.model.arch import Release
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import (
@@ -186,6 +188,7 @@ def test_json_says_all() -> None:
         "ceiling": 14,
         "tried": False,
         "rules": [],
+        "newest_producer": None,
     }
     assert (first["driver_sass"], first["driver_ptx"]) == ("580.65.06", "590.44.01")
     assert len(first["requirements"]) == 23
@@ -219,3 +222,23 @@ def test_hostile_names_do_nothing(form: str) -> None:
     text = written(form, REPORT, [hostile], Options(width=80, why=True))
     assert not set(text) & set("\x1b\r\u202e\udcff")
     assert str(LIBRARY) not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "newest"),
+    [
+        ("fatbin-ltoir/nvfatbin-13.5-of-13.5-lto_80.fatbin", Release(13, 5)),  # in 13.3's container
+        ("fatbin-ltoir/nvfatbin-12.5-of-12.5-lto_80.fatbin", None),  # a newer one is known
+        ("ltoir/nvrtc-13.5-lto_80.ltoir", None),  # it says who made it
+    ],
+)
+def test_a_floor_that_a_release_to_come_may_break_says_so(
+    name: str, newest: Release | None
+) -> None:
+    (found,) = ltocompat.require(FOLDER / name)
+    assert isinstance(found, Required)
+    assert found.nvjitlink is not None
+    assert found.nvjitlink.newest_producer == newest
+    told = f"if made by {newest} or older"
+    assert (told in table(found)) == (newest is not None)
+    assert any(told in line.note for line in found.lines) == (newest is not None)

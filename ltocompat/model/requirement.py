@@ -54,6 +54,8 @@ class LinkerFloor(Struct, frozen=True):
         ceiling: the major from which on it is no longer documented, e.g. 14.
         tried: trial links settled it.
         rules: the rules that set it.
+        newest_producer: it holds if no CUDA release after this one made the scrambled LTO-IR, whose
+            bytes don't show which did; None where they do, or a trial did.
     """
 
     possible: Release
@@ -61,6 +63,7 @@ class LinkerFloor(Struct, frozen=True):
     ceiling: int
     tried: bool
     rules: tuple[str, ...] = ()
+    newest_producer: Release | None = None
 
     @property
     def exact(self) -> bool:

@@ -25,6 +25,7 @@ class LinkerFloor(Record):
         ceiling: The major from which on it is no longer documented.
         tried: Trial links settled it.
         rules: The rules that set it.
+        newest_producer: It holds if no release after this one made the scrambled LTO-IR.
     """
 
     possible: str
@@ -33,6 +34,7 @@ class LinkerFloor(Record):
     ceiling: int
     tried: bool
     rules: tuple[str, ...]
+    newest_producer: str | None = None
 
 
 class RouteFloor(Record):

@@ -227,6 +227,8 @@ def _links(required: Required) -> str:
     need = line or f"nvJitLink >= {floor.at_least}"
     notes = [f"{floor.possible} may do"] if floor.sure not in (None, floor.possible) else []
     notes += ["perhaps a newer one"] if floor.sure is None else []
+    if floor.newest_producer is not None:
+        notes.append(f"if made by {floor.newest_producer} or older")
     known = [service for service in required.services if service.name != NEXT]
     others: dict[str, list[Service]] = {}
     for service in known:

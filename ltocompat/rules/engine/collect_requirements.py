@@ -26,6 +26,7 @@ from ltocompat.model.trial_answer import narrowed
 from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.artifact_code import linked_by_driver
 from ltocompat.rules.catalogue import requirements_of, requirements_of_host
+from ltocompat.rules.constraints.linker import LinkerOfKnownMaker
 from ltocompat.rules.emitted import SLIVER_SERVED
 from ltocompat.rules.engine.driver_floors import (
     DriverFloors,
@@ -308,12 +309,15 @@ def _linker_floor(
         return None, _OPEN_LINKER
     least = min(floors, key=lambda floor: (floor.verdict, floor.first))
     alike = [f for f in floors if (f.verdict, f.first) == (least.verdict, least.first)]
+    tried = any(group.trials for group in summary.groups)
+    limits = [each.newest for each in tally.linkers if isinstance(each, LinkerOfKnownMaker)]
     return LinkerFloor(
         min(floor.possible for floor in alike),
         least.first if least.verdict < Verdict.UNKNOWN else None,
         least.first.major + 1,
-        any(group.trials for group in summary.groups),
+        tried,
         tuple(sorted({rule for floor in alike for rule in floor.set_by})),
+        None if tried else max(limits, default=None),
     ), ""
 
 

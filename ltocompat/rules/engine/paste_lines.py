@@ -54,6 +54,8 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
     suffix = "-cu12" if floor.major == _LAST_WITH_SUFFIX else ""
     how = "no trial could tell" if linker.tried else "--trial-link tells"
     notes = [] if linker.exact else [f"perhaps {linker.possible} is enough; {how}"]
+    if linker.newest_producer is not None:
+        notes.append(f"if made by {linker.newest_producer} or older")
     newest = max(release for release in linkers() if release.major < linker.ceiling)
     others: dict[str, list[str]] = {}
     for service in services:
