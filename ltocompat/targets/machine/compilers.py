@@ -11,7 +11,7 @@ from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import Budget
 from ltocompat.targets.linkers.identify import banners
 from ltocompat.targets.linkers.machine import Machine
-from ltocompat.targets.linkers.places import package_folders
+from ltocompat.targets.linkers.places import listed_folders, package_folders
 from ltocompat.targets.machine.environment import Compiler, InstalledPackage, Toolkit
 
 _FILES = {"nvrtc": "libnvrtc.so*", "nvvm": "libnvvm.so*"}
@@ -64,13 +64,8 @@ def _folders(machine: Machine, toolkits: Iterable[Toolkit]) -> Iterator[tuple[st
     for toolkit in toolkits:
         for found in machine.files(toolkit.root, *_IN_TOOLKITS):
             yield found, ", ".join(toolkit.reached)
-    yield from _on_library_path(machine)
-
-
-def _on_library_path(machine: Machine) -> Iterator[tuple[str, str]]:
-    for folder in re.split("[:;]", machine.environ.get("LD_LIBRARY_PATH", "")):
-        if os.path.isabs(folder):
-            yield folder, "LD_LIBRARY_PATH"
+    for folder in listed_folders(machine, "LD_LIBRARY_PATH"):
+        yield folder, "LD_LIBRARY_PATH"
 
 
 def _described(

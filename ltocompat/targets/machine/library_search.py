@@ -113,12 +113,8 @@ def _below(root: str, library: _Library) -> Iterator[str]:
 
 
 def _first(machine: Machine, folders: Iterable[str], library: _Library) -> str | None:
-    for folder in folders:
-        for soname in library.sonames:
-            path = os.path.join(folder, soname)
-            if machine.is_file(path):
-                return path
-    return None
+    paths = (os.path.join(folder, soname) for folder in folders for soname in library.sonames)
+    return next(filter(machine.is_file, paths), None)
 
 
 def _toolkit_by_cudart(machine: Machine) -> str | None:
