@@ -51,10 +51,6 @@ class VersionRequest(Struct, frozen=True):
         """Bytes to download; 0 where nothing is known of it."""
         return sum(wheel.size for wheel in self.wheels)
 
-    def is_met_by(self, version: str) -> bool:
-        """Return whether this version is what was asked for."""
-        return matches(self.asked, version)
-
 
 def split(text: str) -> tuple[Tool, str]:
     """``nvlink=13.5`` as the tool and what is wanted of it: a version, ``all`` or a path.
