@@ -248,24 +248,20 @@ class Budget(Struct):
 
     def check_image(self, stored: int, decoded: int) -> None:
         """Raise ``LimitExceeded`` when an image of these sizes (bytes) must not be decoded."""
-        limits = self.limits
         sentence = "an image of {size} bytes is over the limit of {most} bytes"
         self._check_size("image_bytes", max(stored, decoded), sentence)
-        if decoded > MIB and decoded > limits.image_ratio * max(stored, 1):
-            raise LimitExceeded(
-                "image_ratio",
-                f"{stored} bytes that decode to {decoded} are over the limit of "
-                f"{limits.image_ratio} to 1",
-            )
+        self._check_ratio("image_ratio", stored, decoded, MIB, f"decode to {decoded}")
 
     def check_unpacked(self, stored: int, unpacked: int) -> None:
         """Raise ``LimitExceeded`` when ``stored`` bytes must not unpack to ``unpacked`` bytes."""
-        limits = self.limits
-        if unpacked > _RATIO_FROM and unpacked > limits.unpacked_ratio * max(stored, 1):
+        how = f"unpack to {unpacked} or more"
+        self._check_ratio("unpacked_ratio", stored, unpacked, _RATIO_FROM, how)
+
+    def _check_ratio(self, limit: str, stored: int, size: int, least: int, how: str) -> None:
+        most = getattr(self.limits, limit)
+        if size > least and size > most * max(stored, 1):
             raise LimitExceeded(
-                "unpacked_ratio",
-                f"{stored} bytes that unpack to {unpacked} or more are over the limit of "
-                f"{limits.unpacked_ratio} to 1",
+                limit, f"{stored} bytes that {how} are over the limit of {most} to 1"
             )
 
     def check_room(self, unpacked: int) -> None:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.limits import Budget
@@ -35,7 +36,7 @@ def read_pylock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> 
     choices: list[tuple[str, ...]] = [(), *((extra,) for extra in _texts(lock.get("extras")))]
     found: list[Pin] = []
     for extras in choices:
-        seen = environment.with_choice(extras, groups)
+        seen = replace(environment, extras=frozenset(extras), groups=frozenset(groups))
         packages = budget.timed(_tables(lock.get("packages")), every=16)
         holding = (p for p in packages if seen.holds(_text(p.get("marker"))))
         found += [pin for package in holding for pin in _pin(package)]

@@ -19,11 +19,11 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from ltocompat.files.regular import read_regular
-from ltocompat.model.arch import Release
+from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import KIB
 from ltocompat.targets.linkers.installed_files import SEALED, are_sound, keep_seal
-from ltocompat.targets.linkers.linker import Linker, Tool, version_numbers
+from ltocompat.targets.linkers.linker import Linker, Tool
 from ltocompat.targets.seal import user_folder
 
 _ORIGIN = "origin.json"
@@ -138,7 +138,8 @@ class Cache(Struct, frozen=True):
             origin = InstallOrigin(**json.loads(text))
             path = os.path.realpath(os.path.join(folder, os.path.basename(origin.library)))
             sizes = {origin.library: origin.size, **origin.others}
-            whole = all(_size_in(folder, file) == size for file, size in sizes.items())
+            paths = {os.path.join(folder, os.path.basename(file)): sizes[file] for file in sizes}
+            whole = all(os.path.getsize(path) == size for path, size in paths.items())
             if origin.version != name or not whole:
                 return None
             numbers = version_numbers(origin.version)
@@ -180,10 +181,6 @@ def _let_nobody_else_write(folder: str) -> None:
     """Take write permission from others, whatever the user's umask is."""
     for path in (folder, *(os.path.join(folder, name) for name in os.listdir(folder))):
         os.chmod(path, os.stat(path).st_mode & ~(stat.S_IWGRP | stat.S_IWOTH))
-
-
-def _size_in(folder: str, name: str) -> int:
-    return os.path.getsize(os.path.join(folder, os.path.basename(name)))
 
 
 def _rename_unless_there(source: str, target: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from ltocompat.facts import drivers, linker_wheels, nvjitlink_minors
-from ltocompat.model.arch import Release
+from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Quantifier, VersionSet
 from ltocompat.targets.versions.comparisons import (
@@ -144,7 +144,7 @@ def _versions(part: str) -> tuple[Numbers, ...]:
     """Full versions where the tables have them, so that ``>=12.4.100`` can be told."""
     if part == "nvjitlink":
         texts = {wheel.version for wheel in linker_wheels("nvjitlink")}
-        return tuple(sorted(tuple(int(number) for number in text.split(".")) for text in texts))
+        return tuple(sorted(map(version_numbers, texts)))
     return tuple((release.major, release.minor) for release in known_releases(part))
 
 
