@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import time
 
-from ltocompat.model.failure import Progress
+from ltocompat.model.failure import PacedProgress, Progress
 from ltocompat.report import Writable
 from ltocompat.report.streams import Answer
 from ltocompat.report.text import binary_size, clip_middle, escape
@@ -20,24 +19,23 @@ _LINES_PERIOD = (
 )
 
 
-class ProgressLine:
-    """Shows how far the current file is read or tried, and not each time that it is told of it.
+class ProgressLine(PacedProgress):
+    """Shows how far the current file is read or tried.
 
     On a terminal that is one line, which is written over; else it is a line now and then.
     """
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
-        self._begun = time.monotonic()
-        self._next = self._begun + (_PATIENCE if self._terminal else _LINES_PATIENCE)
+        super().__init__(_PATIENCE if self._terminal else _LINES_PATIENCE)
         self._shown = 0
 
-    def __call__(self, progress: Progress) -> None:
-        """Take note of ``progress`` and show it when it is time to."""
-        now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + (_PERIOD if self._terminal else min(now - self._begun, _LINES_PERIOD))
+    def pause(self, elapsed: float) -> float:
+        """See ``PacedProgress``."""
+        return _PERIOD if self._terminal else min(elapsed, _LINES_PERIOD)
+
+    def show(self, progress: Progress) -> None:
+        """See ``PacedProgress``."""
         if self._terminal:
             self._write_over(progress)
         else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -53,6 +55,33 @@ class Progress(Struct, frozen=True):
     path: str
     done: int
     total: int
+
+
+class PacedProgress(ABC):
+    """Shows progress of work that takes a while, and not each time that it is told of.
+
+    Args:
+        patience: seconds until it is shown first.
+    """
+
+    def __init__(self, patience: float) -> None:
+        self._begun = time.monotonic()
+        self._next = self._begun + patience
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note of ``progress`` and show it when it is time to."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + self.pause(now - self._begun)
+            self.show(progress)
+
+    @abstractmethod
+    def pause(self, elapsed: float) -> float:
+        """Seconds until it is shown again, after so many of work."""
+
+    @abstractmethod
+    def show(self, progress: Progress) -> None:
+        """Show it."""
 
 
 def reporter(
