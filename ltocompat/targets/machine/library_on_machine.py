@@ -167,14 +167,8 @@ def _first_answer(loader: Loader, resolved: Resolved) -> Resolved:
     """The rule by which a library that was there already came into the process."""
     if resolved.rule is not BindRule.LOADED:
         return resolved
-    return next(
-        (
-            other
-            for other in loader.history
-            if other.real == resolved.real and other.rule != resolved.rule
-        ),
-        resolved,
-    )
+    same = (other for other in loader.history if other.real == resolved.real)
+    return next((other for other in same if other.rule != resolved.rule), resolved)
 
 
 def _copy(machine: Machine, environment: Environment, path: str | None, via: str) -> Linker | None:

@@ -67,10 +67,8 @@ def picks(machine: Machine, versions: Mapping[str, str | None]) -> Iterator[Libr
             yield LibraryPick(name, LDSO, soname, found.path, found.real, found.found_by, version)
         path, by = _found(machine, library)
         real = machine.real(path) if path else None
-        text = next(
-            (soname for soname in library.sonames if path and os.path.basename(path) == soname),
-            library.sonames[0],
-        )
+        file = os.path.basename(path or "")
+        text = file if file in library.sonames else library.sonames[0]
         yield LibraryPick(name, PATHFINDER, text, path, real, by, versions.get(real or ""))
 
 

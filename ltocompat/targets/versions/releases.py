@@ -105,9 +105,7 @@ def _releases(part: str, word: str) -> tuple[Release, ...]:
         return (_of_driver(numbers[0], word),)
     if len(numbers) > 1:
         return (existing(part, Release(*numbers[:2])),)
-    minors = tuple(
-        known_release for known_release in known_releases(part) if known_release.major == numbers[0]
-    )
+    minors = tuple(minor for minor in known_releases(part) if minor.major == numbers[0])
     if not minors:
         raise UsageError(
             f"no {TITLES[part]} of {word} is known; write its minor too, like {word.strip()}.0, or "
