@@ -17,7 +17,7 @@ from ltocompat.targets.linkers.places import listed_folders, package_folders
 from ltocompat.targets.machine.environment import Compiler, InstalledPackage, Toolkit
 
 _FILES = {"nvrtc": "libnvrtc.so*", "nvvm": "libnvvm.so*"}
-_IN_WHEELS = ("nvidia/*/lib", "nvidia/*/nvvm/lib64")
+_IN_WHEELS: tuple[str, ...] = ("nvidia/*/lib", "nvidia/*/nvvm/lib64")
 _IN_TOOLKITS = ("lib64", "lib", "targets/*/lib", "nvvm/lib64")
 _NUMBERED = re.compile(r"libnvrtc\.so\.([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})")
 _BUILTINS = re.compile(r"libnvrtc-builtins\.so\.([0-9]{1,9}\.[0-9]{1,9})(?:\.[0-9]{1,9})?")
@@ -60,15 +60,12 @@ def compilers(
 
 
 def _folders(machine: Machine, toolkits: Iterable[Toolkit]) -> Iterator[tuple[str, str]]:
-    for folder in package_folders(machine):
-        for found in machine.files(folder, *_IN_WHEELS):
-            yield found, "wheel in site-packages"
+    roots = [(folder, _IN_WHEELS, "wheel in site-packages") for folder in package_folders(machine)]
     if prefix := machine.environ.get("CONDA_PREFIX"):
-        for found in machine.files(prefix, *_IN_TOOLKITS):
-            yield found, "conda"
-    for toolkit in toolkits:
-        for found in machine.files(toolkit.root, *_IN_TOOLKITS):
-            yield found, ", ".join(toolkit.reached)
+        roots.append((prefix, _IN_TOOLKITS, "conda"))
+    roots += [(toolkit.root, _IN_TOOLKITS, ", ".join(toolkit.reached)) for toolkit in toolkits]
+    for root, patterns, via in roots:
+        yield from ((found, via) for found in machine.files(root, *patterns))
     for folder in listed_folders(machine, "LD_LIBRARY_PATH"):
         yield folder, "LD_LIBRARY_PATH"
 
