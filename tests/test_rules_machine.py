@@ -13,9 +13,9 @@ from machines import CLOSED, IN_WHEEL, MULTIARCH, OPEN, SITE, Recorded, banner, 
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.rule import Problem
-from ltocompat.targets.machine.container_conditions import ContainerHost, satisfied
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.probe import probe
+from ltocompat.targets.versions.container import ContainerHost, satisfied
 
 OK, UNKNOWN, FAIL = Verdict.OK, Verdict.UNKNOWN, Verdict.FAIL
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 from msgspec import Struct
 
-from ltocompat.model.arch import Release
+from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.projection import From, from_row
 
 S = TypeVar("S", bound=Struct)
@@ -88,19 +88,19 @@ def ltoir_reader(field: str, version: str) -> Release | None:
     Returns:
         None where the version is above those of all releases that are known.
     """
-    number = _numbers(version)
-    rows = ((Release.parse(row["cuda"]), _numbers(row[field])) for row in table("ltoir")["release"])
-    return min((release for release, newest in rows if newest >= number), default=None)
+    number = version_numbers(version)
+    readers = (
+        Release.parse(row["cuda"])
+        for row in table("ltoir")["release"]
+        if version_numbers(row[field]) >= number
+    )
+    return min(readers, default=None)
 
 
 @functools.cache
 def ltoir_is_written(field: str, version: str) -> bool:
     """Return whether a known release writes this version into a field of the header of LTO-IR."""
     return any(row[field] == version for row in table("ltoir")["release"])
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
 
 
 def linker_wheels(tool: str) -> tuple[LinkerWheel, ...]:

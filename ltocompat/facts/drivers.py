@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from ltocompat.facts import rows, table
-from ltocompat.model.arch import Release
+from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.target import DriverVersion
 
 
@@ -46,7 +46,7 @@ class MajorFloor(Struct, frozen=True):
 
 
 def _version(text: str) -> DriverVersion:
-    return DriverVersion(tuple(map(int, text.split("."))))
+    return DriverVersion(version_numbers(text))
 
 
 def toolkit_drivers() -> tuple[ToolkitDriver, ...]:

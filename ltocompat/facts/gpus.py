@@ -277,12 +277,10 @@ def _by_name(text: str) -> Gpu | None:
     models = models_named(text)
     if not models:
         return None
-    numbers = sorted({model.number for model in models})
+    named = {model.number: model.name for model in reversed(models)}  # the first of each
+    numbers = sorted(named)
     if len(numbers) > 1:
-        each = [
-            f"{next(m.name for m in models if m.number == number)} (sm_{number})"
-            for number in numbers
-        ]
+        each = [f"{named[number]} (sm_{number})" for number in numbers]
         raise UsageError(
             f"{text!r} can be {', '.join(each[:-1])} or {each[-1]}: write the whole name or the "
             "sm_ number"

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from ltocompat.facts import rows, table
-from ltocompat.model.arch import Release
+from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.projection import From
 
 
@@ -21,7 +21,7 @@ def _cuda() -> dict[str, Release]:
 @functools.cache
 def ptx_releases() -> dict[tuple[int, ...], Release]:
     """The versions of PTX ISA, each with the CUDA release that brought it."""
-    return {tuple(map(int, isa.split("."))): cuda for isa, cuda in _cuda().items()}
+    return {version_numbers(isa): cuda for isa, cuda in _cuda().items()}
 
 
 def ptx_cuda(isa: str) -> Release | None:

@@ -24,6 +24,11 @@ _RELEASE = re.compile(r"\s*([0-9]{1,9})\.([0-9]{1,9})(?:\.|\s*$)")
 _ARCH = re.compile(r"(?:(sm|compute|lto)_?)?([0-9]{1,10})([af]?)")
 
 
+def version_numbers(version: str) -> tuple[int, ...]:
+    """``12.4.127`` as (12, 4, 127), to compare it."""
+    return tuple(map(int, version.split(".")))
+
+
 class SmArch(Struct, frozen=True, order=True):
     """One architecture, such as ``sm_90a``: number 90, suffix ``a``, form real.
 

@@ -131,12 +131,8 @@ def own_linker(summary: ArtifactSummary) -> CudaLibrary | None:
 
     Its fragments are linked by that copy, whatever is installed where they go.
     """
-    copies = [
-        library
-        for host in summary.hosts
-        for library in host.libraries
-        if library.name == "libnvJitLink"
-    ]
+    libraries = (library for host in summary.hosts for library in host.libraries)
+    copies = [library for library in libraries if library.name == "libnvJitLink"]
     if not copies or any(copy.how != "static" or copy.version is None for copy in copies):
         return None
     return copies[0]

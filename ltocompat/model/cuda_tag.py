@@ -30,7 +30,7 @@ class TaggedPath(Struct, frozen=True):
 
 def without_tags(name: str) -> str:
     """A name with ``*`` for the versions of CUDA in it: ``PyInit_x_cu12`` -> ``PyInit_x_cu*``."""
-    return _TAG.sub(_starred, name)
+    return _TAG.sub(lambda tag: tag[0][: tag.start(1) - tag.start()] + _ANY, name)
 
 
 def tagged_path(path: str) -> TaggedPath | None:
@@ -38,16 +38,7 @@ def tagged_path(path: str) -> TaggedPath | None:
     found = list(_TAG.finditer(path))
     if not found:
         return None
-    versions = dict.fromkeys(_version(match) for match in found)
+    versions = dict.fromkeys(".".join(filter(None, match.groups())) for match in found)
     end = found[-1].end()
     folder = path[: path.index("/", end) + 1] if "/" in path[end:] else ""
     return TaggedPath(without_tags(path), "+".join(versions), folder)
-
-
-def _version(match: re.Match[str]) -> str:
-    return ".".join(part for part in match.groups() if part)
-
-
-def _starred(match: re.Match[str]) -> str:
-    """The match without its number, which an asterisk replaces."""
-    return match[0][: match.start(1) - match.start()] + _ANY

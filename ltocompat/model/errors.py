@@ -12,7 +12,12 @@ class LtocompatError(Exception):
     """The base of every error that ltocompat raises on purpose; its text is one sentence.
 
     A sentence that quotes an endless value is cut in its middle.
+
+    Attributes:
+        kind: the word of a ``Failure`` for such an error.
     """
+
+    kind = "failed"
 
     def __init__(self, message: str) -> None:
         if len(message) > _LONGEST:
@@ -24,17 +29,25 @@ class LtocompatError(Exception):
 class UnreadableInput(LtocompatError):
     """A path cannot be opened or read at all (missing, no permission, not a regular file)."""
 
+    kind = "unreadable"
+
 
 class UsageError(LtocompatError):
     """The caller asked for something that has no meaning (a bad place, filter or option)."""
+
+    kind = "usage"
 
 
 class Missing(LtocompatError):
     """Something asked for is not on this machine and can't be had; the text says how to get it."""
 
+    kind = "missing"
+
 
 class Malformed(LtocompatError):
     """Bytes do not have the structure that they claim; callers turn it into a ``Skipped``."""
+
+    kind = "malformed"
 
 
 class LimitExceeded(Malformed):
@@ -43,6 +56,8 @@ class LimitExceeded(Malformed):
     Attributes:
         limit: name of the ``Limits`` field that was hit.
     """
+
+    kind = "limit"
 
     def __init__(self, limit: str, message: str) -> None:
         super().__init__(message)

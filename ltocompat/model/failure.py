@@ -9,23 +9,7 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from ltocompat.model.errors import (
-    LimitExceeded,
-    LtocompatError,
-    Malformed,
-    Missing,
-    UnreadableInput,
-    UsageError,
-)
-
-_KINDS: tuple[tuple[type[LtocompatError], str], ...] = (
-    (UsageError, "usage"),
-    (Missing, "missing"),
-    (UnreadableInput, "unreadable"),
-    (LimitExceeded, "limit"),
-    (Malformed, "malformed"),
-    (LtocompatError, "failed"),
-)
+from ltocompat.model.errors import LtocompatError, UnreadableInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +40,7 @@ class Failure:
                 f"internal error ({text}); this is a bug of ltocompat, please report it with the "
                 "output of LTOCOMPAT_TRACEBACK=1",
             )
-        kind = next(kind for known, kind in _KINDS if isinstance(error, known))
-        return cls(kind, str(error), error)
+        return cls(error.kind, str(error), error)
 
 
 class Note(Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self
 
 from msgspec import Struct
 
@@ -18,14 +18,17 @@ from ltocompat.model.symbols import DeviceSymbols
 PRELINKED_SECTIONS = frozenset({"__nv_relfatbin", "__nv_rel"})
 
 
-E = TypeVar("E", bound=enum.StrEnum)
+class _OpenWords(enum.StrEnum):
+    """Words to which later versions may add."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a word; one that came after this version is ``unknown``, else the first one."""
+        known = [word for word in cls if word in (text, "unknown")]
+        return (known or [*cls])[0]
 
 
-def _member(words: type[E], text: str) -> E | None:
-    return next((word for word in words if word == text), None)
-
-
-class ImageKind(enum.StrEnum):
+class ImageKind(_OpenWords):
     """A kind of device code."""
 
     LTOIR = "ltoir"
@@ -33,11 +36,6 @@ class ImageKind(enum.StrEnum):
     SASS = "sass"
     TILEIR = "tileir"
     UNKNOWN = "unknown"
-
-    @classmethod
-    def parse(cls, text: str) -> ImageKind:
-        """Read a kind; one that came after this version is unknown."""
-        return _member(cls, text) or cls.UNKNOWN
 
     @property
     def arch_form(self) -> ArchForm:
@@ -48,17 +46,12 @@ class ImageKind(enum.StrEnum):
 _ARCH_FORMS = {ImageKind.SASS: ArchForm.REAL, ImageKind.LTOIR: ArchForm.LTO}
 
 
-class Compression(enum.StrEnum):
+class Compression(_OpenWords):
     """The compression of a stored image."""
 
     NONE = "none"
     LZ4 = "lz4"
     ZSTD = "zstd"
-
-    @classmethod
-    def parse(cls, text: str) -> Compression:
-        """Read a way of storing; one that came after this version is taken for none."""
-        return _member(cls, text) or cls.NONE
 
 
 BITCODE = ".bc"
@@ -67,17 +60,12 @@ CUDA_SOURCES = (".cu", ".cuh")
 """Suffixes of CUDA sources, which programs may compile when they run."""
 
 
-class Role(enum.StrEnum):
+class Role(_OpenWords):
     """The part of a tool in making an image."""
 
     COMPILER = "compiler"
     LINKER = "linker"
     FINALIZER = "finalizer"
-
-    @classmethod
-    def parse(cls, text: str) -> Role:
-        """Read a role; one that came after this version is taken for a compiler's."""
-        return _member(cls, text) or cls.COMPILER
 
 
 class Maker(Struct, frozen=True):

@@ -36,9 +36,7 @@ class LateLines(Sequence[str]):
         return len(self._built())
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, LateLines):
-            return self._built() == other._built()
-        return self._built() == other
+        return self._built() == (other._built() if isinstance(other, LateLines) else other)
 
     def __hash__(self) -> int:
         return hash(self._built())

@@ -33,16 +33,8 @@ _WINDOWS_NAME = (
     r"(?:(nvcuda)|(cudart|nvrtc-builtins|nvrtc|nvvm)(?:32|64)_[0-9]{1,9}(?:_[0-9]{1,9})?"
     r"|(nvJitLink|nvfatbin|nvptxcompiler)_[0-9]{1,9}_[0-9]{1,9})(?:-[0-9a-f]{32})?(?:\.alt)?\.dll"
 )
-_WINDOWS_LIBRARIES = {
-    "nvcuda": "libcuda",
-    "cudart": "libcudart",
-    "nvrtc": "libnvrtc",
-    "nvrtc-builtins": "libnvrtc-builtins",
-    "nvvm": "libnvvm",
-    "nvjitlink": "libnvJitLink",
-    "nvfatbin": "libnvfatbin",
-    "nvptxcompiler": "libnvptxcompiler",
-}
+# Those whose names on Linux differ in more than a prefix.
+_WINDOWS_LIBRARIES = {"nvcuda": "libcuda", "nvjitlink": "libnvJitLink"}
 
 _MAJOR = r"\.so\.([0-9]{1,9})|_([0-9]{1,9})[0-9]_[0-9]"
 
@@ -57,7 +49,8 @@ def library_name(file: str) -> str | None:
     windows_name = re.fullmatch(_WINDOWS_NAME, file, re.IGNORECASE)
     if windows_name is None:
         return None
-    return _WINDOWS_LIBRARIES[next(part for part in windows_name.groups() if part).lower()]
+    name = next(part for part in windows_name.groups() if part).lower()
+    return _WINDOWS_LIBRARIES.get(name, f"lib{name}")
 
 
 def library_major(file: str) -> int | None:

@@ -205,6 +205,12 @@ class Budget(Struct):
                 "Limits.seconds to read on",
             )
 
+    def _check_size(self, limit: str, size: int, sentence: str) -> None:
+        """Raise ``LimitExceeded`` with a sentence when a size is over the limit of a name."""
+        most = getattr(self.limits, limit)
+        if size > most:
+            raise LimitExceeded(limit, sentence.format(size=size, most=most))
+
     def timed(self, values: Iterable[T], every: int = _BETWEEN_LOOKS) -> Iterator[T]:
         """The values, with a look at the clock before each ``every`` of them.
 
@@ -218,12 +224,8 @@ class Budget(Struct):
 
     def check_tables(self, size: int) -> None:
         """Raise ``LimitExceeded`` when tables of ``size`` bytes must not be parsed as a whole."""
-        if size > self.limits.tables_bytes:
-            raise LimitExceeded(
-                "tables_bytes",
-                f"{size} bytes of tables are over the limit of {self.limits.tables_bytes} bytes "
-                "(Limits.tables_bytes)",
-            )
+        sentence = "{size} bytes of tables are over the limit of {most} bytes (Limits.tables_bytes)"
+        self._check_size("tables_bytes", size, sentence)
 
     def check_call(self, size: int, speed: int) -> None:
         """Raise ``LimitExceeded`` when one call that can't be interrupted takes all the time.
@@ -246,53 +248,40 @@ class Budget(Struct):
 
     def check_image(self, stored: int, decoded: int) -> None:
         """Raise ``LimitExceeded`` when an image of these sizes (bytes) must not be decoded."""
-        limits = self.limits
-        largest = max(stored, decoded)
-        if largest > limits.image_bytes:
-            raise LimitExceeded(
-                "image_bytes",
-                f"an image of {largest} bytes is over the limit of {limits.image_bytes} bytes",
-            )
-        if decoded > MIB and decoded > limits.image_ratio * max(stored, 1):
-            raise LimitExceeded(
-                "image_ratio",
-                f"{stored} bytes that decode to {decoded} are over the limit of "
-                f"{limits.image_ratio} to 1",
-            )
+        sentence = "an image of {size} bytes is over the limit of {most} bytes"
+        self._check_size("image_bytes", max(stored, decoded), sentence)
+        self._check_ratio("image_ratio", stored, decoded, MIB, f"decode to {decoded}")
 
     def check_unpacked(self, stored: int, unpacked: int) -> None:
         """Raise ``LimitExceeded`` when ``stored`` bytes must not unpack to ``unpacked`` bytes."""
-        limits = self.limits
-        if unpacked > _RATIO_FROM and unpacked > limits.unpacked_ratio * max(stored, 1):
+        how = f"unpack to {unpacked} or more"
+        self._check_ratio("unpacked_ratio", stored, unpacked, _RATIO_FROM, how)
+
+    def _check_ratio(self, limit: str, stored: int, size: int, least: int, how: str) -> None:
+        most = getattr(self.limits, limit)
+        if size > least and size > most * max(stored, 1):
             raise LimitExceeded(
-                "unpacked_ratio",
-                f"{stored} bytes that unpack to {unpacked} or more are over the limit of "
-                f"{limits.unpacked_ratio} to 1",
+                limit, f"{stored} bytes that {how} are over the limit of {most} to 1"
             )
 
     def check_room(self, unpacked: int) -> None:
         """Raise ``LimitExceeded`` when ``unpacked`` bytes more are over this file's total."""
-        if self.unpacked + unpacked > self.limits.unpacked_bytes:
-            raise LimitExceeded(
-                "unpacked_bytes",
-                f"this file's members unpack to more than {self.limits.unpacked_bytes} bytes; "
-                "raise Limits.unpacked_bytes to read on",
-            )
+        sentence = (
+            "this file's members unpack to more than {most} bytes; raise Limits.unpacked_bytes to "
+            "read on"
+        )
+        self._check_size("unpacked_bytes", self.unpacked + unpacked, sentence)
 
     def check_window(self, size: int) -> None:
         """Raise ``LimitExceeded`` when a decompressor must not keep ``size`` bytes in memory."""
-        if size > self.limits.window_bytes:
-            raise LimitExceeded(
-                "window_bytes",
-                f"its decompressor would need {size} bytes of memory; the limit is "
-                f"{self.limits.window_bytes} (Limits.window_bytes)",
-            )
+        sentence = (
+            "its decompressor would need {size} bytes of memory; the limit is {most} "
+            "(Limits.window_bytes)"
+        )
+        self._check_size("window_bytes", size, sentence)
 
     def spend(self, decoded: int) -> None:
         """Book ``decoded`` bytes; raise ``LimitExceeded`` when the file's total is used up."""
         self.decoded += decoded
-        if self.decoded > self.limits.total_bytes:
-            raise LimitExceeded(
-                "total_bytes",
-                f"the images of this file decode to more than {self.limits.total_bytes} bytes",
-            )
+        sentence = "the images of this file decode to more than {most} bytes"
+        self._check_size("total_bytes", self.decoded, sentence)

@@ -67,7 +67,7 @@ class SummaryCache(UserCache):
 
     def get(self, key: Key) -> list[ArtifactSummary] | None:
         """The summaries that are kept; None where there are none."""
-        data = self._kept.get(key.digest)
+        data = self._read(key.digest)
         with contextlib.suppress(msgspec.MsgspecError):
             if data is not None:
                 return msgspec.msgpack.decode(data, type=list[ArtifactSummary])
@@ -79,7 +79,7 @@ class SummaryCache(UserCache):
             return
         with contextlib.suppress(OSError):
             if _state(os.stat(key.path)) == key.state:
-                self._kept.keep(key.digest, msgspec.msgpack.encode(list(summaries)))
+                self._write(key.digest, msgspec.msgpack.encode(list(summaries)))
 
 
 def _lasting(summary: ArtifactSummary) -> bool:

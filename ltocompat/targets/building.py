@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -54,22 +55,21 @@ def build(name: str, keys: Mapping[str, str], origin: ValueOrigin) -> Target:
     if "python" in keys:
         MarkerEnvironment.of(system, keys["python"])  # raises where it is no version
     driver = _driver(keys, system, origin)
-    libraries = _libraries(keys, system, origin)
+    known: dict[str, VersionSet[Any]] = {"driver": driver} if driver else {}
+    known |= _libraries(keys, system, origin)
     gpus = _gpus(keys["gpu"], system, driver) if "gpu" in keys else ()
     by_files = "stock" in keys and not keys.keys() & {"driver", "container", "os"}
     sources = {key: origin.source for key in ("os", "gpu") if key in keys}
-    sources |= {"driver": driver.source} if driver else {}
-    sources |= {key: known.source for key, known in libraries.items()}
+    sources |= {key: part.source for key, part in known.items()}
     target = Target(
         name=keys.get("name", name),
         system=system,
-        driver=driver,
         gpus=gpus,
         sources=tuple(sorted(sources.items())),
         by_files=by_files,
         windows_driver=_stock_on_windows(keys["stock"]) if by_files else None,
     )
-    return replace(target, **libraries)
+    return replace(target, **known)
 
 
 def _stock_on_windows(text: str) -> VersionSet[DriverVersion] | None:

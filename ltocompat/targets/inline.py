@@ -102,8 +102,7 @@ def _with_container(text: str) -> tuple[str, str | None]:
 def with_keys(keys: dict[str, str]) -> str:
     """The inline form of keys and values: ``cuda=12.4,gpu=h100``."""
     names = {known: spelled for spelled, known in SPELLINGS.items()}
-    last = {key: value for key, value in keys.items() if key == "container"}
-    keys = {key: value for key, value in keys.items() if key not in last} | last
+    keys = dict(sorted(keys.items(), key=lambda item: item[0] == "container"))  # which is last
     return ",".join(
         f"{names.get(key, key)}{'' if value.startswith(_CONTINUES) else '='}{value}"
         for key, value in keys.items()

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.limits import Budget
@@ -22,6 +23,7 @@ from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.text_file import read_text
 
 Table = dict[str, Any]
+T = TypeVar("T")
 
 
 def read_pylock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> tuple[Pin, ...]:
@@ -34,7 +36,7 @@ def read_pylock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> 
     choices: list[tuple[str, ...]] = [(), *((extra,) for extra in _texts(lock.get("extras")))]
     found: list[Pin] = []
     for extras in choices:
-        seen = environment.with_choice(extras, groups)
+        seen = replace(environment, extras=frozenset(extras), groups=frozenset(groups))
         packages = budget.timed(_tables(lock.get("packages")), every=16)
         holding = (p for p in packages if seen.holds(_text(p.get("marker"))))
         found += [pin for package in holding for pin in _pin(package)]
@@ -157,9 +159,7 @@ def _pin(package: Table) -> Iterator[Pin]:
 
 
 def _text(value: object) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    raise _broken(value, "a text")
+    return _as(value, str, "a text")
 
 
 def _texts(value: object) -> list[str]:
@@ -167,21 +167,27 @@ def _texts(value: object) -> list[str]:
 
 
 def _table(value: object) -> Table:
-    if isinstance(value, dict):
-        return value
-    if not value and isinstance(value, str | None):  # of YAML all scalars are read as texts
-        return {}
-    raise _broken(value, "a table")
+    return _as(value, dict, "a table")
 
 
 def _tables(value: object) -> list[Table]:
     return [_table(item) for item in _list(value, "a list of tables")]
 
 
-def _broken(value: object, wanted: str) -> UsageError:
+def _list(value: object, wanted: str = "a list") -> list[Any]:
+    return _as(value, list, wanted)
+
+
+def _as(value: object, kind: type[T], wanted: str) -> T:
+    """A value of a type; an empty one for none, and for the empty text, as YAML has all scalars."""
+    if isinstance(value, kind):
+        return value
+    if not value and isinstance(value, str | None):
+        return kind()
     # The file may lead anywhere: what stands in it is not quoted.
-    kind = type(value).__name__
-    return UsageError(f"a value of type {kind} stands where {wanted} belongs; make the lock anew")
+    raise UsageError(
+        f"a value of type {type(value).__name__} stands where {wanted} belongs; make the lock anew"
+    )
 
 
 _SUBDIRS = {
@@ -323,14 +329,6 @@ def _file(address: object) -> str:
 def _conda_pin(name: str, version: str) -> Iterator[Pin]:
     if is_wanted(name.lower()):
         yield Pin(name.lower(), f"=={version}" if version else "")
-
-
-def _list(value: object, wanted: str = "a list") -> list[Any]:
-    if isinstance(value, list):
-        return value
-    if not value and isinstance(value, str | None):
-        return []
-    raise _broken(value, wanted)
 
 
 def _scalar(value: object) -> str:

@@ -23,7 +23,7 @@ from ltocompat.targets.text_file import read_toml
 
 
 def locked_libraries(
-    path: str, system: System, python: str | None, budget: Budget | None = None
+    path: str, system: System, python: str | None, budget: Budget
 ) -> dict[str, VersionSet[Release]]:
     """Read the versions of nvJitLink and NVRTC that a lock file pins, by their keys.
 
@@ -32,13 +32,12 @@ def locked_libraries(
             ``.toml`` as TOML, any other as requirements.
         system: of the target, for the markers.
         python: of the target, ``3.11``; None for the version that runs here.
-        budget: what reading it may cost; None for the usual.
+        budget: what reading it may cost.
 
     Raises:
         UsageError: the file can't be read, is no lock file, or has none of the packages.
         Missing: it is YAML, and no reader of that is installed.
     """
-    budget = budget or Budget()
     environment = MarkerEnvironment.of(system, python)
     name = os.path.basename(path)
     try:

@@ -20,62 +20,8 @@ from ltocompat.targets.seal import SIZE, Seal
 _KEPT = 90 * 24 * 3600.0  # seconds
 
 
-class SealedFolder:
-    """Bytes by name.
-
-    Args:
-        folder: need not exist yet; nobody else can read or write one that is made here.
-        seal: what is kept bears it.
-        most: bytes that are taken for one name.
-    """
-
-    def __init__(self, folder: str, seal: Seal, most: int) -> None:
-        self._folder = folder
-        self._seal = seal
-        self._most = most
-        self._swept = False
-
-    def get(self, name: str) -> bytes | None:
-        """Return the bytes kept under a name; None where there are none of ours, or old ones."""
-        with contextlib.suppress(OSError):
-            with os.fdopen(open_regular(self._path(name)), "rb") as file:
-                age = time.time() - os.fstat(file.fileno()).st_mtime
-                seal, data = file.read(SIZE), file.read(self._most)
-            if age < _KEPT and self._seal.is_on(seal, name.encode(), data):
-                return data
-        return None
-
-    def keep(self, name: str, data: bytes) -> None:
-        """Keep it where that can be done; a run that keeps nothing is only slower."""
-        with contextlib.suppress(OSError):
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            self._sweep()
-            fd, part = tempfile.mkstemp(dir=self._folder)
-            try:
-                with os.fdopen(fd, "wb") as file:
-                    file.write(self._seal.seal(name.encode(), data) + data)
-                os.replace(part, self._path(name))
-            except OSError:
-                os.unlink(part)
-                raise
-
-    def _path(self, name: str) -> str:
-        return os.path.join(self._folder, name)
-
-    def _sweep(self) -> None:
-        """Remove what is old, once."""
-        if self._swept:
-            return
-        self._swept = True
-        oldest = time.time() - _KEPT
-        for entry in os.scandir(self._folder):
-            with contextlib.suppress(OSError):  # another run may sweep it just now
-                if entry.stat().st_mtime < oldest:
-                    os.unlink(entry.path)
-
-
 class UserCache:
-    """Answers of earlier runs to questions of one kind.
+    """Answers of earlier runs to questions of one kind: bytes by name.
 
     Attributes:
         NAME: of the folder; another number where older answers no longer hold.
@@ -90,7 +36,9 @@ class UserCache:
     MOST: ClassVar[int]
 
     def __init__(self, folder: str, seal: Seal) -> None:
-        self._kept = SealedFolder(folder, seal, self.MOST)
+        self._folder = folder
+        self._seal = seal
+        self._swept = False
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> Self | None:
@@ -98,3 +46,38 @@ class UserCache:
         seal = Seal.of(environ)
         folder = os.path.dirname(Cache.of(environ).folder)
         return None if seal is None else cls(os.path.join(folder, cls.NAME), seal)
+
+    def _read(self, name: str) -> bytes | None:
+        """Return the bytes kept under a name; None where there are none of ours, or old ones."""
+        with contextlib.suppress(OSError):
+            with os.fdopen(open_regular(os.path.join(self._folder, name)), "rb") as file:
+                age = time.time() - os.fstat(file.fileno()).st_mtime
+                seal, data = file.read(SIZE), file.read(self.MOST)
+            if age < _KEPT and self._seal.is_on(seal, name.encode(), data):
+                return data
+        return None
+
+    def _write(self, name: str, data: bytes) -> None:
+        """Keep it where that can be done; a run that keeps nothing is only slower."""
+        with contextlib.suppress(OSError):
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            self._sweep()
+            fd, part = tempfile.mkstemp(dir=self._folder)
+            try:
+                with os.fdopen(fd, "wb") as file:
+                    file.write(self._seal.seal(name.encode(), data) + data)
+                os.replace(part, os.path.join(self._folder, name))
+            except OSError:
+                os.unlink(part)
+                raise
+
+    def _sweep(self) -> None:
+        """Remove what is old, once."""
+        if self._swept:
+            return
+        self._swept = True
+        oldest = time.time() - _KEPT
+        for entry in os.scandir(self._folder):
+            with contextlib.suppress(OSError):  # another run may sweep it just now
+                if entry.stat().st_mtime < oldest:
+                    os.unlink(entry.path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import platform
 import re
-from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
@@ -71,10 +70,6 @@ class MarkerEnvironment(Struct, frozen=True):
     def with_extra(self, extra: str) -> MarkerEnvironment:
         """This environment, where a marker asks for ``extra``."""
         return replace(self, values={**self.values, "extra": extra})
-
-    def with_choice(self, extras: Iterable[str], groups: Iterable[str]) -> MarkerEnvironment:
-        """This environment with these extras and dependency groups installed."""
-        return replace(self, extras=frozenset(extras), groups=frozenset(groups))
 
     def holds(self, marker: Marker | str | None) -> bool:
         """Return whether a marker is true; one that can't be judged counts as true."""

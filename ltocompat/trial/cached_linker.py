@@ -91,7 +91,7 @@ class TrialCache(UserCache):
 
     def get(self, questions: Sequence[Question]) -> list[TrialOutcome | None]:
         """The answers that are kept; None where there is none."""
-        data = self._kept.get(_name(questions))
+        data = self._read(_name(questions))
         rows = [None] * len(questions) if data is None else json.loads(data)
         return [
             None if row is None else _answer(question, row)
@@ -105,7 +105,7 @@ class TrialCache(UserCache):
             for question, answer in zip(questions, answers, strict=True)
         ]
         if any(rows):
-            self._kept.keep(_name(questions), json.dumps(rows).encode())
+            self._write(_name(questions), json.dumps(rows).encode())
 
 
 def _name(questions: Sequence[Question]) -> str:

@@ -33,8 +33,7 @@ from ltocompat.targets.machine.ldcache import cached
 from ltocompat.targets.machine.library_on_machine import look_at
 from ltocompat.targets.machine.library_search import picks
 from ltocompat.targets.machine.loader import Loader
-from ltocompat.targets.machine.platform import container, is_wsl2, jetson, system
-from ltocompat.targets.machine.probe import probe
+from ltocompat.targets.machine.probe import container, is_wsl2, jetson, probe, system
 from ltocompat.targets.machine.toolkits import conda, toolkits, wheels
 
 LINK = b"\0-> "

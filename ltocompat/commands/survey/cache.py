@@ -28,7 +28,7 @@ class SurveyCache(UserCache):
             sha256: of its file.
             asked: all else that the rows depend on.
         """
-        data = self._kept.get(_key(sha256, asked))
+        data = self._read(_key(sha256, asked))
         if data is None:
             return None
         try:
@@ -39,7 +39,7 @@ class SurveyCache(UserCache):
 
     def keep(self, sha256: str, asked: str, found: Surveyed) -> None:
         """Keep the rows of a package."""
-        self._kept.keep(_key(sha256, asked), msgspec.msgpack.encode(found))
+        self._write(_key(sha256, asked), msgspec.msgpack.encode(found))
 
 
 def _key(sha256: str, asked: str) -> str:

@@ -17,8 +17,8 @@ from ltocompat.rules.picked import Found
 from ltocompat.rules.rule import Problem
 
 if TYPE_CHECKING:
-    from ltocompat.targets.machine.container_conditions import ContainerHost
     from ltocompat.targets.machine.environment import Environment, InstalledPackage
+    from ltocompat.targets.versions.container import ContainerHost
 
 FAMILY = Family("machine")
 
@@ -34,7 +34,7 @@ _OTHER_DRIVER_OR_IMAGE = "update the driver of the host, or take an image of an 
 @FAMILY.of_machine("ENV-01", Level.ERROR)
 def container_requires(environment: Environment) -> Iterator[Problem]:
     """An image says by NVIDIA_REQUIRE_CUDA which drivers it takes."""
-    from ltocompat.targets.machine.container_conditions import satisfied
+    from ltocompat.targets.versions.container import satisfied
 
     host = _container_host(environment)
     hidden = (environment.variable(_DISABLE) or "").lower() in _TRUE
@@ -81,7 +81,7 @@ def _by_host(host: ContainerHost) -> str:
 
 def _container_host(environment: Environment) -> ContainerHost:
     """What the container toolkit compares with: the host's own driver, not cuda-compat."""
-    from ltocompat.targets.machine.container_conditions import ContainerHost
+    from ltocompat.targets.versions.container import ContainerHost
 
     driver = environment.kernel_driver
     cuda = driver_release.of_kernel(environment)

@@ -19,11 +19,11 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from ltocompat.files.regular import read_regular
-from ltocompat.model.arch import Release
+from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import KIB
 from ltocompat.targets.linkers.installed_files import SEALED, are_sound, keep_seal
-from ltocompat.targets.linkers.linker import Linker, Tool, version_numbers
+from ltocompat.targets.linkers.linker import Linker, Tool
 from ltocompat.targets.seal import user_folder
 
 _ORIGIN = "origin.json"
@@ -90,12 +90,10 @@ class Cache(Struct, frozen=True):
     @contextmanager
     def part(self) -> Iterator[str]:
         """An empty folder inside; whatever is left of it in the end is removed."""
-        try:
+        with self._writing():
             os.makedirs(self.folder, exist_ok=True)
             self._sweep()
             folder = tempfile.mkdtemp(prefix=_PART, dir=self.folder)
-        except OSError as error:
-            raise self._unwritable(error) from error
         try:
             yield folder
         finally:
@@ -104,7 +102,7 @@ class Cache(Struct, frozen=True):
     def keep(self, part: str, origin: InstallOrigin) -> Linker:
         """Let the files in the folder ``part`` be one of ours; the first of two installs wins."""
         final = os.path.join(self.folder, origin.version)
-        try:
+        with self._writing():
             with open(os.path.join(part, _ORIGIN), "w", encoding="utf-8") as file:
                 json.dump(asdict(origin), file, indent=1)
             if self._read(origin.version) is None:
@@ -113,8 +111,6 @@ class Cache(Struct, frozen=True):
                 _let_nobody_else_write(part)
                 keep_seal(part, origin.version, origin.files)
                 _rename_unless_there(part, final)
-        except OSError as error:
-            raise self._unwritable(error) from error
         kept = self._read(origin.version)
         if kept is None:
             raise LtocompatError(f"{final!r} is not ours and in the way; move it, then try again")
@@ -122,10 +118,8 @@ class Cache(Struct, frozen=True):
 
     def remove(self, linker: Linker) -> None:
         """Remove one of ``installed``."""
-        try:
+        with self._writing():
             self._drop(os.path.join(self.folder, linker.version))
-        except OSError as error:
-            raise self._unwritable(error) from error
 
     def _drop(self, final: str) -> None:
         with self.part() as part:
@@ -144,7 +138,8 @@ class Cache(Struct, frozen=True):
             origin = InstallOrigin(**json.loads(text))
             path = os.path.realpath(os.path.join(folder, os.path.basename(origin.library)))
             sizes = {origin.library: origin.size, **origin.others}
-            whole = all(_size_in(folder, file) == size for file, size in sizes.items())
+            paths = {os.path.join(folder, os.path.basename(file)): sizes[file] for file in sizes}
+            whole = all(os.path.getsize(path) == size for path, size in paths.items())
             if origin.version != name or not whole:
                 return None
             numbers = version_numbers(origin.version)
@@ -171,21 +166,21 @@ class Cache(Struct, frozen=True):
                 if name.startswith(_PART) and time.time() - os.path.getmtime(path) > _FORGOTTEN:
                     shutil.rmtree(path, ignore_errors=True)
 
-    def _unwritable(self, error: OSError) -> LtocompatError:
-        return LtocompatError(
-            f"the cache {self.folder!r} can't be written: {error.strerror}; free it, or set "
-            "XDG_CACHE_HOME to another folder"
-        )
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise LtocompatError(
+                f"the cache {self.folder!r} can't be written: {error.strerror}; free it, or set "
+                "XDG_CACHE_HOME to another folder"
+            ) from error
 
 
 def _let_nobody_else_write(folder: str) -> None:
     """Take write permission from others, whatever the user's umask is."""
     for path in (folder, *(os.path.join(folder, name) for name in os.listdir(folder))):
         os.chmod(path, os.stat(path).st_mode & ~(stat.S_IWGRP | stat.S_IWOTH))
-
-
-def _size_in(folder: str, name: str) -> int:
-    return os.path.getsize(os.path.join(folder, os.path.basename(name)))
 
 
 def _rename_unless_there(source: str, target: str) -> None:

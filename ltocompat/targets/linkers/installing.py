@@ -208,7 +208,7 @@ def remove(wanted: str, cache: Cache) -> tuple[Linker, ...]:
 
 def present(wanted: VersionRequest, cache: Cache) -> Linker | None:
     """The newest that is installed already and is what is wanted."""
-    fitting = [linker for linker in cache.installed() if wanted.is_met_by(linker.version)]
+    fitting = [linker for linker in cache.installed() if matches(wanted.asked, linker.version)]
     return fitting[-1] if fitting else None
 
 
@@ -278,7 +278,7 @@ def _origin(wanted: VersionRequest, files: list[_File], kept: str) -> InstallOri
             linker = identify(view, Budget(), tool=wanted.tool)
     except Malformed as error:
         raise LtocompatError(f"{requirement} is of no use: {error}; report it") from error
-    if not wanted.is_met_by(linker.version):
+    if not matches(wanted.asked, linker.version):
         raise LtocompatError(
             f"{requirement} holds {linker}; report it to the package index that it came from"
         )

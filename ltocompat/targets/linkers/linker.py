@@ -6,7 +6,7 @@ import enum
 
 from msgspec import Struct
 
-from ltocompat.model.arch import Release
+from ltocompat.model.arch import Release, version_numbers
 
 
 class Tool(enum.StrEnum):
@@ -57,8 +57,3 @@ class Linker(Struct, frozen=True):
     def numbers(self) -> tuple[int, ...]:
         """The version to sort by."""
         return version_numbers(self.version)
-
-
-def version_numbers(version: str) -> tuple[int, ...]:
-    """``12.4.127`` as (12, 4, 127)."""
-    return tuple(map(int, version.split(".")))

@@ -275,11 +275,8 @@ def _is_inside(path: str, folder: str) -> bool:
 def program_path(name: str) -> str | None:
     """Find a program in the folders of PATH; None where it is not there."""
     file = f"{name}.exe" if sys.platform == "win32" else name
-    for folder in program_folders():
-        path = os.path.join(folder, file)
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    return None
+    paths = filter(os.path.isfile, (os.path.join(folder, file) for folder in program_folders()))
+    return next((path for path in paths if os.access(path, os.X_OK)), None)
 
 
 def environment_of_libraries() -> dict[str, str]:

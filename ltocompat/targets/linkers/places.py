@@ -65,14 +65,15 @@ def places(machine: Machine, tool: Tool = Tool.NVJITLINK) -> Iterator[tuple[str,
         patterns = [f"{folder}/{name}" for folder in folders for name in _LAYOUTS[tool].names]
         yield from ((path, via) for path in machine.files(root, *patterns))
     library = tool is Tool.NVJITLINK
-    for path in _CACHE_LINE.findall(_loader_cache(machine)) if library else ():
-        yield path, "ld.so cache"
+    if library:  # users other than root often lack /sbin in their PATH
+        listed = machine.run(["ldconfig", "-p"]) or machine.run(["/sbin/ldconfig", "-p"])
+        yield from ((path, "ld.so cache") for path in _CACHE_LINE.findall(listed))
     # Windows looks for libraries in PATH, where Linux has none.
     listing = (
         {"LD_LIBRARY_PATH": _LIBRARY[:1], "PATH": _LIBRARY[1:]} if library else {"PATH": _PROGRAM}
     )
     for variable, names in listing.items():
-        for folder in _folders(machine, variable):
+        for folder in listed_folders(machine, variable):
             yield from ((path, variable) for path in machine.files(folder, *names))
 
 
@@ -97,7 +98,9 @@ def package_folders(machine: Machine) -> list[str]:
     """
     environ = machine.environ
     prefixes = [environ.get("VIRTUAL_ENV", ""), environ.get("CONDA_PREFIX", "")]
-    prefixes += [os.path.dirname(folder.rstrip("/\\")) for folder in _folders(machine, "PATH")]
+    prefixes += [
+        os.path.dirname(folder.rstrip("/\\")) for folder in listed_folders(machine, "PATH")
+    ]
     if "HOME" in environ:
         prefixes.append(os.path.join(environ["HOME"], ".local"))
     folders = list(machine.search_path)
@@ -106,13 +109,9 @@ def package_folders(machine: Machine) -> list[str]:
     return list(dict.fromkeys(folders))
 
 
-def _folders(machine: Machine, variable: str) -> list[str]:
+def listed_folders(machine: Machine, variable: str) -> list[str]:
     """The folders that a variable lists; those that depend on where one stands are left out."""
-    separator = ";" if ";" in machine.environ.get(variable, "") else os.pathsep
-    listed = machine.environ.get(variable, "").split(separator)
+    text = machine.environ.get(variable, "")
+    separators = "[;:]" if variable == "LD_LIBRARY_PATH" else ";" if ";" in text else os.pathsep
+    listed = re.split(separators, text)
     return [folder for folder in dict.fromkeys(listed) if os.path.isabs(folder)]
-
-
-def _loader_cache(machine: Machine) -> str:
-    # Users other than root often lack /sbin in their PATH.
-    return machine.run(["ldconfig", "-p"]) or machine.run(["/sbin/ldconfig", "-p"])

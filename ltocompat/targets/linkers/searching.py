@@ -26,7 +26,7 @@ from ltocompat.targets.linkers.version_request import (
     matches,
 )
 
-_VERSION = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}")
+_VERSION = re.compile(r"\A[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}\Z")
 _METADATA_VERSION = re.compile(r"^Version: *([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})", re.MULTILINE)
 _DEEPEST = 6  # folders between a library and the root of what installed it
 
@@ -54,22 +54,16 @@ def _of_wheel(machine: Machine, folder: str, inside: str) -> Iterator[str]:
 
 def _of_conda(machine: Machine, folder: str, inside: str) -> Iterator[str]:
     for path in machine.files(os.path.join(folder, "conda-meta"), "libnvjitlink*.json"):
-        value = json_object(machine.text(path))
-        files = value.get("files")
-        named = isinstance(files, list) and inside in files
-        if named and _is_version(value.get("version")):
-            yield value["version"]
+        match json_object(machine.text(path)):
+            case {"files": list(files), "version": str(version)} if inside in files:
+                yield from _VERSION.findall(version)
 
 
 def _of_toolkit(machine: Machine, folder: str) -> Iterator[str]:
     path = os.path.join(folder, "version.json")
-    value = json_object(machine.text(path)).get("libnvjitlink")
-    if isinstance(value, dict) and _is_version(value.get("version")):
-        yield value["version"]
-
-
-def _is_version(value: object) -> bool:
-    return isinstance(value, str) and _VERSION.fullmatch(value) is not None
+    match json_object(machine.text(path)).get("libnvjitlink"):
+        case {"version": str(version)}:
+            yield from _VERSION.findall(version)
 
 
 _MACHINES = {"amd64": "x86-64", "x86_64": "x86-64", "arm64": "AArch64", "aarch64": "AArch64"}

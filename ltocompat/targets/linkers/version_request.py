@@ -8,9 +8,9 @@ import sysconfig
 from msgspec import Struct
 
 from ltocompat.facts import LinkerWheel, linker_wheels
-from ltocompat.model.arch import Release
+from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.errors import Missing, UsageError
-from ltocompat.targets.linkers.linker import Tool, version_numbers
+from ltocompat.targets.linkers.linker import Tool
 
 _VERSION = re.compile(r"([0-9]{1,3}\.[0-9]{1,3})(\.[0-9]{1,5})?")
 ALL = "all"
@@ -50,10 +50,6 @@ class VersionRequest(Struct, frozen=True):
     def size(self) -> int:
         """Bytes to download; 0 where nothing is known of it."""
         return sum(wheel.size for wheel in self.wheels)
-
-    def is_met_by(self, version: str) -> bool:
-        """Return whether this version is what was asked for."""
-        return matches(self.asked, version)
 
 
 def split(text: str) -> tuple[Tool, str]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import Budget
 from ltocompat.targets.linkers.identify import banners
 from ltocompat.targets.linkers.machine import Machine
-from ltocompat.targets.linkers.places import package_folders
+from ltocompat.targets.linkers.places import listed_folders, package_folders
 from ltocompat.targets.machine.environment import Compiler, InstalledPackage, Toolkit
 
 _FILES = {"nvrtc": "libnvrtc.so*", "nvvm": "libnvvm.so*"}
-_IN_WHEELS = ("nvidia/*/lib", "nvidia/*/nvvm/lib64")
+_IN_WHEELS: tuple[str, ...] = ("nvidia/*/lib", "nvidia/*/nvvm/lib64")
 _IN_TOOLKITS = ("lib64", "lib", "targets/*/lib", "nvvm/lib64")
 _NUMBERED = re.compile(r"libnvrtc\.so\.([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})")
 _BUILTINS = re.compile(r"libnvrtc-builtins\.so\.([0-9]{1,9}\.[0-9]{1,9})(?:\.[0-9]{1,9})?")
@@ -25,9 +27,9 @@ _WHEELS = {"nvrtc": ("nvidia-cuda-nvrtc",), "nvvm": ("nvidia-nvvm", "nvidia-cuda
 
 def compilers(
     machine: Machine,
-    toolkits: Iterable[Toolkit],
-    wheels: Iterable[InstalledPackage],
-    cached: Iterable[str],
+    toolkits: Sequence[Toolkit],
+    wheels: Sequence[InstalledPackage],
+    cached: Sequence[str],
 ) -> tuple[Compiler, ...]:
     """Every copy once, by path.
 
@@ -45,73 +47,55 @@ def compilers(
         paths += [
             (path, "ld.so.cache") for path in cached if os.path.basename(path).startswith(stem)
         ]
-        for path, via in paths:
+        for path, way in paths:
             if machine.is_file(path) and "stubs" not in path.split("/"):
-                ways.setdefault((library, machine.real(path)), []).append(via)
-    return tuple(
-        _described(machine, library, path, via, (tuple(toolkits), tuple(wheels)))
-        for (library, path), via in sorted(ways.items())
-    )
+                ways.setdefault((library, machine.real(path)), []).append(way)
+    found = []
+    for (library, path), via in sorted(ways.items()):
+        builtins = _builtins(machine, path) if library == "nvrtc" else ()
+        copy = Compiler(library, path, ", ".join(dict.fromkeys(via)), None, None, builtins)
+        version, evidence = _version(machine, copy, toolkits, wheels)
+        found.append(replace(copy, version=version, evidence=evidence))
+    return tuple(found)
 
 
 def _folders(machine: Machine, toolkits: Iterable[Toolkit]) -> Iterator[tuple[str, str]]:
-    for folder in package_folders(machine):
-        for found in machine.files(folder, *_IN_WHEELS):
-            yield found, "wheel in site-packages"
+    roots = [(folder, _IN_WHEELS, "wheel in site-packages") for folder in package_folders(machine)]
     if prefix := machine.environ.get("CONDA_PREFIX"):
-        for found in machine.files(prefix, *_IN_TOOLKITS):
-            yield found, "conda"
-    for toolkit in toolkits:
-        for found in machine.files(toolkit.root, *_IN_TOOLKITS):
-            yield found, ", ".join(toolkit.reached)
-    yield from _on_library_path(machine)
+        roots.append((prefix, _IN_TOOLKITS, "conda"))
+    roots += [(toolkit.root, _IN_TOOLKITS, ", ".join(toolkit.reached)) for toolkit in toolkits]
+    for root, patterns, via in roots:
+        yield from ((found, via) for found in machine.files(root, *patterns))
+    for folder in listed_folders(machine, "LD_LIBRARY_PATH"):
+        yield folder, "LD_LIBRARY_PATH"
 
 
-def _on_library_path(machine: Machine) -> Iterator[tuple[str, str]]:
-    for folder in re.split("[:;]", machine.environ.get("LD_LIBRARY_PATH", "")):
-        if os.path.isabs(folder):
-            yield folder, "LD_LIBRARY_PATH"
-
-
-def _described(
-    machine: Machine,
-    library: str,
-    path: str,
-    via: list[str],
-    packages: tuple[tuple[Toolkit, ...], tuple[InstalledPackage, ...]],
-) -> Compiler:
+def _builtins(machine: Machine, path: str) -> tuple[Release, ...]:
     beside = machine.files(os.path.dirname(path), "libnvrtc-builtins.so.*")
-    minors = {
-        Release.parse(match[1])
-        for file in beside
-        if (match := _BUILTINS.fullmatch(os.path.basename(file)))
-    }
-    builtins = tuple(sorted(minors)) if library == "nvrtc" else ()
-    version, evidence = _version(machine, library, path, builtins, packages)
-    return Compiler(library, path, ", ".join(dict.fromkeys(via)), version, evidence, builtins)
+    matches = filter(None, (_BUILTINS.fullmatch(os.path.basename(file)) for file in beside))
+    return tuple(sorted({Release.parse(match[1]) for match in matches}))
 
 
 def _version(
     machine: Machine,
-    library: str,
-    path: str,
-    builtins: tuple[Release, ...],
-    packages: tuple[tuple[Toolkit, ...], tuple[InstalledPackage, ...]],
+    copy: Compiler,
+    toolkits: Iterable[Toolkit],
+    wheels: Iterable[InstalledPackage],
 ) -> tuple[str | None, str | None]:
     """The version, and what says so, best first."""
+    path = copy.path
     banners = banner_versions(machine, path)
     if len(banners) == 1:
         return banners.pop(), "file banner"
     if numbered := _NUMBERED.fullmatch(os.path.basename(path)):
         return numbered[1], "file name"
-    toolkits, wheels = packages
     for package in wheels:
         inside = path.startswith(os.path.join(machine.real(package.folder), ""))
-        named = package.name.startswith(_WHEELS[library])
+        named = package.name.startswith(_WHEELS[copy.library])
         if inside and named and _records(machine, package, path):
             return package.version, "dist-info"
-    if len(builtins) == 1:
-        return str(builtins[0]), "builtins beside it"
+    if len(copy.builtins) == 1:
+        return str(copy.builtins[0]), "builtins beside it"
     for toolkit in toolkits:
         if toolkit.version and path.startswith(os.path.join(toolkit.root, "")):
             return toolkit.version, f"its toolkit's {toolkit.evidence}"

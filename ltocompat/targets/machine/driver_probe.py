@@ -6,6 +6,7 @@ import re
 import sys
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release, SmArch
@@ -99,9 +100,7 @@ def gpus(machine: Machine, answers: Answers, board: Jetson | None) -> tuple[Loca
         # nvidia-smi of Jetsons gives no compute capability; the board's model does.
         hint = board.model if board and board.model else ""
         return tuple(
-            gpu
-            if gpu.arch
-            else LocalGpu(gpu.name, _arch_of(gpu.name) or _arch_of(hint), gpu.source)
+            replace(gpu, arch=gpu.arch or _arch_of(gpu.name) or _arch_of(hint))
             for gpu in answers.gpus
         )
     found = [

@@ -6,6 +6,7 @@ and ``/lib``; the others have ``/lib64``; told by which of both holds libc.so.6.
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from msgspec import Struct
@@ -99,9 +100,5 @@ def _cpu(machine: Machine) -> tuple[str, frozenset[str]]:
 
 
 def _levels(flags: frozenset[str]) -> tuple[str, ...]:
-    found: list[str] = []
-    for name, needs in _LEVELS:
-        if not needs <= flags:
-            break
-        found.insert(0, name)
-    return tuple(found)
+    taken = itertools.takewhile(lambda level: level[1] <= flags, _LEVELS)
+    return tuple(reversed([name for name, _ in taken]))

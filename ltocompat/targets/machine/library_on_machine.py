@@ -111,7 +111,7 @@ def look_at(machine: Machine, environment: Environment, path: str, host: Host) -
     asking = replace(host, nvjitlink_imports=_ordered(machine, path, host))
     loader, resolved = _load(machine, environment, path)
     found = _nvjitlink(loader, resolved, asking)
-    linker = _identified(machine, environment, found)
+    linker = _copy(machine, environment, found.real, found.found_by) if found else None
     return Library(
         path=path,
         host=asking,
@@ -149,23 +149,14 @@ def _load(
 
 def _nvjitlink(loader: Loader, resolved: tuple[Resolved, ...], host: Host) -> Resolved | None:
     """The answer for nvJitLink: what is needed, else what the file itself would open by name."""
-    words = {
-        library.file
-        for library in host.libraries
-        if library.name == _NVJITLINK and library.how == "needed"
-    }
     own = resolved[0].loaded if resolved else None
-    for answer in resolved:
-        direct = own is not None and answer.needed_by == own.path
-        if direct and answer.asked in words:
-            return _first_answer(loader, answer)
-    names = [
-        cuda_library.file
-        for cuda_library in host.libraries
-        if cuda_library.name == _NVJITLINK and cuda_library.how == "opened" and cuda_library.file
-    ]
     if own is None:
         return None
+    asked = [(lib.how, lib.file) for lib in host.libraries if lib.name == _NVJITLINK and lib.file]
+    for answer in resolved:
+        if answer.needed_by == own.path and ("needed", answer.asked) in asked:
+            return _first_answer(loader, answer)
+    names = [file for how, file in asked if how == "opened"]
     newest_first = sorted(names, key=lambda name: (len(name), name), reverse=True)
     answers = [loader.resolve(name, by=own) for name in newest_first]
     found = next((answer for answer in answers if answer.loaded), None)
@@ -176,26 +167,14 @@ def _first_answer(loader: Loader, resolved: Resolved) -> Resolved:
     """The rule by which a library that was there already came into the process."""
     if resolved.rule is not BindRule.LOADED:
         return resolved
-    return next(
-        (
-            other
-            for other in loader.history
-            if other.real == resolved.real and other.rule != resolved.rule
-        ),
-        resolved,
-    )
+    same = (other for other in loader.history if other.real == resolved.real)
+    return next((other for other in same if other.rule != resolved.rule), resolved)
 
 
-def _identified(
-    machine: Machine, environment: Environment, found: Resolved | None
-) -> Linker | None:
-    """The copy behind an answer; None where there is none, or its bytes don't tell a version."""
-    if found is None or found.real is None:
+def _copy(machine: Machine, environment: Environment, path: str | None, via: str) -> Linker | None:
+    """The copy at a path; None where there is none, or its bytes don't tell a version."""
+    if path is None:
         return None
-    return _copy(machine, environment, found.real, found.found_by)
-
-
-def _copy(machine: Machine, environment: Environment, path: str, via: str) -> Linker | None:
     for nvjitlink in environment.nvjitlinks:
         if nvjitlink.path == path:
             return replace(nvjitlink, found_via=via)
@@ -215,18 +194,16 @@ def _declared(
     """Resolve the library without the variables of the loader, or from the file's own packages."""
     if found is None or found.loaded is None:
         return None
-    clean = {
-        name: value
-        for name, value in machine.environ.items()
-        if name not in ("LD_LIBRARY_PATH", "LD_PRELOAD")
-    }
+    clean = {**machine.environ}
+    for variable in ("LD_LIBRARY_PATH", "LD_PRELOAD"):
+        clean.pop(variable, None)
     loader, resolved = _load(replace(machine, environ=clean), environment, path)
     meant = _nvjitlink(loader, resolved, host)
     if meant is not None and meant.loaded is not None and meant.rule not in _BY_CHANCE:
-        other = _identified(machine, environment, meant)
+        other = _copy(machine, environment, meant.real, meant.found_by)
     else:
         beside = _in_packages(machine, path, found.loaded.name)
-        other = _copy(machine, environment, beside, "its own packages") if beside else None
+        other = _copy(machine, environment, beside, "its own packages")
     return None if other is None or other.path == found.real else other
 
 

@@ -67,10 +67,8 @@ def picks(machine: Machine, versions: Mapping[str, str | None]) -> Iterator[Libr
             yield LibraryPick(name, LDSO, soname, found.path, found.real, found.found_by, version)
         path, by = _found(machine, library)
         real = machine.real(path) if path else None
-        text = next(
-            (soname for soname in library.sonames if path and os.path.basename(path) == soname),
-            library.sonames[0],
-        )
+        file = os.path.basename(path or "")
+        text = file if file in library.sonames else library.sonames[0]
         yield LibraryPick(name, PATHFINDER, text, path, real, by, versions.get(real or ""))
 
 
@@ -113,12 +111,8 @@ def _below(root: str, library: _Library) -> Iterator[str]:
 
 
 def _first(machine: Machine, folders: Iterable[str], library: _Library) -> str | None:
-    for folder in folders:
-        for soname in library.sonames:
-            path = os.path.join(folder, soname)
-            if machine.is_file(path):
-                return path
-    return None
+    paths = (os.path.join(folder, soname) for folder in folders for soname in library.sonames)
+    return next(filter(machine.is_file, paths), None)
 
 
 def _toolkit_by_cudart(machine: Machine) -> str | None:

@@ -88,13 +88,10 @@ class Loader:
             by = todo.pop(0)
             for name in by.file.needed:
                 resolved = self.resolve(name, by=by)
-                if (
-                    resolved.loaded
-                    and resolved.rule is not BindRule.LOADED
-                    and resolved.real not in seen
-                ):
-                    seen.add(resolved.loaded.real)
-                    todo.append(resolved.loaded)
+                new = None if resolved.rule is BindRule.LOADED else resolved.loaded
+                if new and new.real not in seen:
+                    seen.add(new.real)
+                    todo.append(new)
 
     def resolve(self, library: str, by: Loaded | None = None) -> Resolved:
         """Load one library, but not what it needs."""

@@ -100,7 +100,8 @@ def binary_files(installation: Installation) -> Iterator[str]:
             folders[:] = sorted(name for name in folders if not (site and name == _OURS))
             for name in sorted(files):
                 path = os.path.join(where, name)
-                if _is_binary(name) and (real := os.path.realpath(path)) not in seen:
+                binary = name.endswith(_SUFFIXES) or ".so." in name
+                if binary and (real := os.path.realpath(path)) not in seen:
                     seen.add(real)
                     yield path
 
@@ -119,7 +120,3 @@ def decides_nothing(path: str, installation: Installation) -> bool:
     inside = (path.removeprefix(folder + os.sep) for folder in installation.folders)
     parts = min(inside, key=len).split(os.sep)
     return path.endswith(_LOOSE) and among_tests(parts[:-1])
-
-
-def _is_binary(name: str) -> bool:
-    return name.endswith(_SUFFIXES) or ".so." in name

@@ -80,10 +80,9 @@ def _version(machine: Machine, root: str) -> tuple[str | None, str | None]:
 def _by_json(text: str | None) -> str | None:
     parts = json_object(text)
     for name in ("cuda_nvcc", "cuda"):
-        part = parts.get(name)
-        version = part.get("version") if isinstance(part, dict) else None
-        if isinstance(version, str) and _VERSION.fullmatch(version):
-            return version
+        match parts.get(name):
+            case {"version": str(version)} if _VERSION.fullmatch(version):
+                return version
     return None
 
 

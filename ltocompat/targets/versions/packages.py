@@ -96,8 +96,7 @@ def allowed_by_toolkit(
                 continue
             exact = allowed(part, pin.package, (pin.specifier,))
             by_pin = Allowed(exact.releases, later, exact.pinned if pinned else None)
-            before = found.get(pin.package)
-            found[pin.package] = by_pin if before is None else before | by_pin
+            found[pin.package] = found.get(pin.package, by_pin) | by_pin
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from ltocompat.facts import drivers, linker_wheels, nvjitlink_minors
-from ltocompat.model.arch import Release
+from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Quantifier, VersionSet
 from ltocompat.targets.versions.comparisons import (
@@ -105,9 +105,7 @@ def _releases(part: str, word: str) -> tuple[Release, ...]:
         return (_of_driver(numbers[0], word),)
     if len(numbers) > 1:
         return (existing(part, Release(*numbers[:2])),)
-    minors = tuple(
-        known_release for known_release in known_releases(part) if known_release.major == numbers[0]
-    )
+    minors = tuple(minor for minor in known_releases(part) if minor.major == numbers[0])
     if not minors:
         raise UsageError(
             f"no {TITLES[part]} of {word} is known; write its minor too, like {word.strip()}.0, or "
@@ -144,7 +142,7 @@ def _versions(part: str) -> tuple[Numbers, ...]:
     """Full versions where the tables have them, so that ``>=12.4.100`` can be told."""
     if part == "nvjitlink":
         texts = {wheel.version for wheel in linker_wheels("nvjitlink")}
-        return tuple(sorted(tuple(int(number) for number in text.split(".")) for text in texts))
+        return tuple(sorted(map(version_numbers, texts)))
     return tuple((release.major, release.minor) for release in known_releases(part))
 
 
