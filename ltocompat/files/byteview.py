@@ -14,9 +14,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from ltocompat.model.errors import Malformed, UnreadableInput
+from ltocompat.model.limits import MIB
 
 if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick
+
+    from ltocompat.model.limits import Budget
 
 
 _U16 = struct.Struct("<H")
@@ -178,6 +181,13 @@ class ByteView:
     def loaded(self) -> ByteView:
         """Return a copy of this view in memory, for many small reads."""
         return ByteView.of(self.all())
+
+
+def is_zero(view: ByteView, start: int, end: int, budget: Budget) -> bool:
+    """Return whether there are only zeros from ``start`` to ``end``, or to the end of the view."""
+    starts = budget.timed(range(start, end, MIB), every=1)
+    chunks = (view.peek(at, min(MIB, end - at)) for at in starts)
+    return all(chunk.count(0) == len(chunk) for chunk in chunks)
 
 
 def occurrences(needle: bytes, data: bytes | memoryview) -> list[int]:

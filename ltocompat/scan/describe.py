@@ -428,7 +428,7 @@ def _ptx(stored: StoredImage, detail: ReadOptions) -> _Facts:
         text.debug if stored.debug is None else stored.debug,
         made_by=ptx_makers(text),
         needs=_ptx_needs(text.isa),
-        problems=_contradictions(stored, "PTX ISA", text.isa, text.arch),
+        problems=_contradictions(_version(stored), stored.arch, "PTX ISA", text.isa, text.arch),
     )
     if stored.kind_number is None:  # it stands alone, and nobody but a user wrote it
         prefix.grow(stored.payload.budget.limits.image_bytes)
@@ -454,8 +454,8 @@ def _ptx_needs(isa: str) -> Needs:
     return Needs(ptx_isa=isa)
 
 
-def _ltoir(stored: StoredImage, detail: ReadOptions) -> _Facts:
-    del detail  # nothing further of LTO-IR can be read
+def _ltoir(stored: StoredImage, _: ReadOptions) -> _Facts:
+    # nothing further of LTO-IR can be read
     if stored.scrambled:
         versions = _container(_version(stored) or "unknown")
         return _Facts(
@@ -474,7 +474,9 @@ def _ltoir(stored: StoredImage, detail: ReadOptions) -> _Facts:
         _without_entry(stored, header.arch),
         ltoir=versions,
         made_by=ltoir_makers(versions, linked=header.linked, keyless=header.keyless),
-        problems=_contradictions(stored, "container", versions.container, header.arch),
+        problems=_contradictions(
+            _version(stored), stored.arch, "container", versions.container, header.arch
+        ),
     )
 
 
@@ -483,16 +485,15 @@ def _container(version: str) -> LtoIrVersions:
     return LtoIrVersions(version)
 
 
-def _tileir(stored: StoredImage, detail: ReadOptions) -> _Facts:
-    del detail  # the names of its kernels are not laid out in a known way
+def _tileir(stored: StoredImage, _: ReadOptions) -> _Facts:
+    # the names of its kernels are not laid out in a known way
     prefix = stored.payload.prefix()
     prefix.grow(tileir.HEAD_SIZE)
     needs = Needs(tile_ir=tileir.parse(prefix.data))
     return replace(_without_entry(stored, None), needs=needs)
 
 
-def _unknown(stored: StoredImage, detail: ReadOptions) -> _Facts:
-    del detail
+def _unknown(stored: StoredImage, _: ReadOptions) -> _Facts:
     return _without_entry(stored, None)
 
 
@@ -513,23 +514,12 @@ def _size(stored: StoredImage) -> int | None:
     return payload.declared
 
 
+@functools.lru_cache(maxsize=1024)
 def _contradictions(
-    stored: StoredImage, what: str, version: str, arch: SmArch | None
+    text: str | None, stored_arch: SmArch | None, what: str, version: str, arch: SmArch | None
 ) -> tuple[str, ...]:
     """Sentences about an entry header that says something else than the image."""
-    return _contradict(stored.version, stored.arch, what, version, arch)
-
-
-@functools.lru_cache(maxsize=1024)
-def _contradict(
-    stored_version: tuple[int, int] | None,
-    stored_arch: SmArch | None,
-    what: str,
-    version: str,
-    arch: SmArch | None,
-) -> tuple[str, ...]:
     found = []
-    text = None if stored_version is None else "{}.{}".format(*stored_version)
     if text is not None and text != version:
         found.append(f"its entry says {what} {text}, but the image inside {version}")
     numbers = {known.number for known in (stored_arch, arch) if known is not None}

@@ -166,7 +166,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
             raise UsageError(f"a {type(self).__name__} starts its children in a with statement")
         return self._greeting
 
-    @property
+    @functools.cached_property
     def sandbox(self) -> tuple[str, ...]:
         """The mechanisms that confine its children."""
         return tuple(self.greeting["sandbox"])

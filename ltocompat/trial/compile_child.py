@@ -19,8 +19,6 @@ _GETTERS = {"ptx": "PTX", "ltoir": "LTOIR"}
 class CompileServer(serving.Server):
     """Makes NVRTC's calls for each request: one translation unit."""
 
-    forks = True
-    reserves_memory = False
     refused = PROCESSES
 
     def start(self, notes: memoryview, limits: TrialLimits) -> Reply:

@@ -106,10 +106,6 @@ class Pool(ChildPool[Request, Answer]):
         return Release(*self.greeting["release"])
 
     @functools.cached_property
-    def _sandbox(self) -> tuple[str, ...]:
-        return self.sandbox
-
-    @functools.cached_property
     def _own_options(self) -> tuple[str, ...]:
         """Options that every request is given, since they change no answer."""
         has_cache = self._tool is Tool.NVJITLINK and self.release >= _NO_CACHE_SINCE
@@ -124,9 +120,7 @@ class Pool(ChildPool[Request, Answer]):
 
     def judge(self, request: Request, report: Report) -> Answer:
         """See ``ChildPool``."""
-        answer = judge(
-            request, report, self.release, self.limits, self._tool, sandbox=self._sandbox
-        )
+        answer = judge(request, report, self.release, self.limits, self._tool, sandbox=self.sandbox)
         if answer.outcome is not LinkOutcome.TIMED_OUT:
             return answer
         return replace(answer, cpu_seconds=self.cpu_used_up(report.reply))

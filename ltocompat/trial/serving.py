@@ -180,9 +180,9 @@ class Server(Protocol):
         refused: system calls that it needs to be loaded, and never again.
     """
 
-    forks: bool
-    reserves_memory: bool
-    refused: frozenset[str]
+    forks: bool = True
+    reserves_memory: bool = False
+    refused: frozenset[str] = frozenset()
 
     def start(self, notes: memoryview, limits: TrialLimits) -> Reply:
         """Enter the sandbox and load the library; what to greet the parent with.

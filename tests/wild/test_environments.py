@@ -53,7 +53,15 @@ def resolve(uv: Path, wanted: list[str], pins: Path) -> set[str]:
     """The pins of an environment; those that the file has stay, where they can."""
     given = pins.with_suffix(".in")
     given.write_text("\n".join(wanted), "utf-8")
-    words: list[str | Path] = [uv, "pip", "compile", "-q", "--no-annotate", "--no-header", "--python-version=3.12"]
+    words: list[str | Path] = [
+        uv,
+        "pip",
+        "compile",
+        "-q",
+        "--no-annotate",
+        "--no-header",
+        "--python-version=3.12",
+    ]
     subprocess.run([*words, given, "-o", pins], check=True)
     return set(pins.read_text("utf-8").split("\n"))
 

@@ -133,11 +133,6 @@ def _pax_record(data: bytes, position: int) -> tuple[bytes, bytes, int]:
     return key, value[:-1], end
 
 
-def _long_name(data: bytes) -> str:
-    """The name in a GNU long name header."""
-    return _text(data)
-
-
 def _number(field: bytes) -> int:
     """Octal digits, or where the first bit is set a big-endian number (GNU)."""
     if field[0] in (0x80, 0xFF):
@@ -319,9 +314,9 @@ class _TarWalk:
             raise Malformed(f"an extended header of {header.size} bytes is cut off")
         data = data[: header.size]
         if header.type == _LONG_NAME:
-            self._for_next["path"] = _long_name(data)
+            self._for_next["path"] = _text(data)
         elif header.type == _LONG_TARGET:
-            self._for_next["linkpath"] = _long_name(data)
+            self._for_next["linkpath"] = _text(data)
         else:
             try:
                 records = _pax_records(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import IO, Protocol, cast
 
 from ltocompat.files.byteview import ByteView
@@ -122,14 +123,6 @@ def _skip_zeros(source: Input, budget: Budget) -> bool:
     return False
 
 
-def _deflate(source: Input, budget: Budget) -> Iterator[bytes]:
-    return _zlib(source, budget, _WBITS_RAW, None)
-
-
-def _gzip(source: Input, budget: Budget) -> Iterator[bytes]:
-    return _zlib(source, budget, _WBITS_GZIP, GZIP_MAGIC)
-
-
 def _zlib(source: Input, budget: Budget, wbits: int, magic: bytes | None) -> Iterator[bytes]:
     import zlib
 
@@ -238,8 +231,8 @@ def _zstd_frame(source: Input, size: int, budget: Budget) -> Iterator[bytes]:
 
 
 _DECODERS: dict[Packing, Callable[[Input, Budget], Iterator[bytes]]] = {
-    Packing.DEFLATE: _deflate,
-    Packing.GZIP: _gzip,
+    Packing.DEFLATE: partial(_zlib, wbits=_WBITS_RAW, magic=None),
+    Packing.GZIP: partial(_zlib, wbits=_WBITS_GZIP, magic=GZIP_MAGIC),
     Packing.BZIP2: _bzip2,
     Packing.XZ: _xz,
     Packing.ZIP_LZMA: _zip_lzma,

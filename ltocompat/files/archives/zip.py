@@ -23,7 +23,7 @@ from msgspec import Struct
 from ltocompat.files.archives.member import Member, Names, concerns
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.archives.unpacking import Input, Stream, inflated, unpacked
-from ltocompat.files.byteview import ByteView
+from ltocompat.files.byteview import ByteView, is_zero
 from ltocompat.files.first_bytes import Packing, may_be_zip
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
@@ -400,15 +400,12 @@ class _ZipWalk:
         position = 0
         spans = sorted([*self._spans, (end.start, end.whole), (self._view.size,) * 2])
         for start, stop in self._budget.timed(spans):
-            if start - position > _SMALL_GAP and not self._zero(position, start):
+            if start - position > _SMALL_GAP and not is_zero(
+                self._view, position, start, self._budget
+            ):
                 reason = f"{start - position} bytes of the archive belong to no member"
                 yield Skipped(self._place.at(position), reason, start - position)
             position = max(position, stop)
-
-    def _zero(self, start: int, end: int) -> bool:
-        starts = self._budget.timed(range(start, end, MIB), every=1)
-        chunks = (self._view.peek(at, min(MIB, end - at)) for at in starts)
-        return not any(chunk.count(0) != len(chunk) for chunk in chunks)
 
 
 class _Checked:

@@ -7,11 +7,10 @@ A changed byte of most fields makes some nvJitLink refuse the cubin, drop its ke
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
 
 from msgspec import Struct
 
-from ltocompat.files.elf_layout import EM_CUDA, ET_EXEC, ET_REL, HEADER, MAGIC
+from ltocompat.files.elf_layout import EM_CUDA, ET_EXEC, ET_REL, HEADER, MAGIC, ElfHeader
 from ltocompat.model.arch import SmArch, shared_arch
 from ltocompat.model.errors import Malformed
 
@@ -47,24 +46,14 @@ _FLAG_2_ACCELERATED = 0x8
 _SM_90, _SM_100 = 90, 100
 
 
-class _Fields(NamedTuple):
-    """The header, field by field, as the ELF standard names them without ``e_``; what they mean."""
+class _Fields(ElfHeader):
+    """The header, field by field, and what they mean in a cubin."""
 
-    ident: bytes
-    type: int
-    machine: int
-    version: int
-    entry: int
-    phoff: int
-    shoff: int
-    flags: int
-    ehsize: int
-    phentsize: int
-    phnum: int
-    shentsize: int
-    shnum: int
-    shstrndx: int
-    generation: int
+    __slots__ = ()
+
+    @property
+    def generation(self) -> int:
+        return _GENERATION.get(self.ident[_ABI_VERSION], 0)
 
     @property
     def real(self) -> int:
@@ -132,8 +121,7 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
     """
     if len(head) < _HEADER.size or not head.startswith(NEEDLE):
         raise Malformed("a cubin does not begin with a 64-bit little-endian ELF header")
-    generation = _GENERATION.get(head[_ABI_VERSION], 0)
-    fields = tuple.__new__(_Fields, (*_HEADER.unpack_from(head), generation))
+    fields = tuple.__new__(_Fields, _HEADER.unpack_from(head))
     if fields.machine != EM_CUDA:
         raise Malformed(
             f"an ELF file for machine {fields.machine} is no cubin, which is for {EM_CUDA}"
@@ -142,9 +130,9 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
         raise Malformed(
             f"a cubin is relocatable or executable; this one is of ELF type {fields.type}"
         )
-    first = generation == 1
+    first = fields.generation == 1
     return CubinHeader(
-        generation,
+        fields.generation,
         shared_arch(fields.real, "a" if fields.accelerated else ""),
         fields.virtual or None if first else None,
         fields.version if first and fields.version in _TOOLKITS_1 else None,
