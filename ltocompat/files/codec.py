@@ -154,15 +154,12 @@ class Prefix:
             raise Malformed(f"a Zstandard frame decodes to {have} bytes, not to {limit}")
 
 
-class _ViewReader:
+class _ViewReader(Struct):
     """A view as the file that a streaming decoder reads from."""
 
-    __slots__ = ("_position", "_step", "_view")
-
-    def __init__(self, view: ByteView) -> None:
-        self._view = view
-        self._position = 0
-        self._step = _FIRST_READ
+    _view: ByteView
+    _position: int = 0
+    _step: int = _FIRST_READ
 
     def read(self, size: int) -> bytes:
         """The next bytes; none at the end."""

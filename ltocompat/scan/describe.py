@@ -102,11 +102,10 @@ def _described(
             skipped.append(unread)
 
 
-class Headers:
+class Headers(Struct, frozen=True):
     """Describes modules by their headers, and as far as ``detail`` asks."""
 
-    def __init__(self, detail: ReadOptions) -> None:
-        self._detail = detail
+    detail: ReadOptions
 
     def fresh(self) -> Headers:
         """Return this describer, which remembers nothing."""
@@ -114,7 +113,7 @@ class Headers:
 
     def describe(self, stored: StoredModule) -> tuple[Module, Sequence[Skipped]]:
         """A module, and which of its images can't be read."""
-        return describe_module(stored, self._detail)
+        return describe_module(stored, self.detail)
 
     def finish(self, described: Module) -> Module:
         """Return the module, which does not depend on those in front of it."""

@@ -213,22 +213,14 @@ def run(server: Server) -> None:
     _Child(server, notes, requests, replies, limits).run(fresh=settings.fresh)
 
 
-class _Child:
+class _Child(Struct):
     """One child and its streams."""
 
-    def __init__(
-        self,
-        server: Server,
-        notes: memoryview,
-        requests: BinaryIO,
-        replies: int,
-        limits: TrialLimits,
-    ) -> None:
-        self._server = server
-        self._notes = notes
-        self._requests = requests
-        self._replies = replies
-        self._limits = limits
+    _server: Server
+    _notes: memoryview
+    _requests: BinaryIO
+    _replies: int
+    _limits: TrialLimits
 
     def run(self, *, fresh: bool) -> None:
         greeting: Reply = {}

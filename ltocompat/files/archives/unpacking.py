@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import IO, Protocol, cast
 
+from msgspec import Struct
+
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import ZSTD_MAGIC, zstd_frame
 from ltocompat.files.first_bytes import (
@@ -27,7 +29,7 @@ _WBITS_GZIP = 31
 _WBITS_RAW = -15
 
 
-class Input:
+class Input(Struct):
     """Compressed bytes, read from the front.
 
     Attributes:
@@ -35,11 +37,8 @@ class Input:
             stream has ended.
     """
 
-    __slots__ = ("position", "view")
-
-    def __init__(self, view: ByteView) -> None:
-        self.view = view
-        self.position = 0
+    view: ByteView
+    position: int = 0
 
     @property
     def left(self) -> int:
@@ -281,15 +280,12 @@ def inflated(data: bytes, size: int, budget: Budget) -> bytes | None:
     return found
 
 
-class Stream:
+class Stream(Struct):
     """Unpacked bytes, read from the front in pieces of any size."""
 
-    __slots__ = ("_at", "_chunk", "_chunks")
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._chunk = b""
-        self._at = 0
+    _chunks: Iterator[bytes]
+    _chunk: bytes = b""
+    _at: int = 0
 
     def peek(self, size: int) -> bytes:
         """The next ``size`` bytes, fewer at the end; they stay."""
