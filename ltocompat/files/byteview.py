@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from ltocompat.model.limits import Budget
 
 
-_U16 = struct.Struct("<H")
-_U32 = struct.Struct("<I")
-_U64 = struct.Struct("<Q")
-
-
 class Source(Protocol):
     """Random-access bytes of a known size."""
 
@@ -150,15 +145,15 @@ class ByteView:
 
     def u16(self, offset: int) -> int:
         """A 16-bit integer."""
-        return int(_U16.unpack(self.read(offset, 2))[0])
+        return int.from_bytes(self.read(offset, 2), "little")
 
     def u32(self, offset: int) -> int:
         """A 32-bit integer."""
-        return int(_U32.unpack(self.read(offset, 4))[0])
+        return int.from_bytes(self.read(offset, 4), "little")
 
     def u64(self, offset: int) -> int:
         """A 64-bit integer."""
-        return int(_U64.unpack(self.read(offset, 8))[0])
+        return int.from_bytes(self.read(offset, 8), "little")
 
     def text(self, offset: int, limit: int) -> str:
         """A NUL-terminated string of at most ``limit`` bytes; other encodings are replaced."""

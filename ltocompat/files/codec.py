@@ -69,16 +69,13 @@ class Payload(Struct, frozen=True):
         return Prefix(self)
 
 
-class Prefix:
+class Prefix(Struct, weakref=True):
     """The first bytes of an image, decoded step by step; ``data`` holds what there is so far."""
 
-    __slots__ = ("__weakref__", "_payload", "_stream", "complete", "data")
-
-    def __init__(self, payload: Payload) -> None:
-        self._payload = payload
-        self._stream: zstandard.ZstdDecompressionReader | None = None
-        self.data = b""
-        self.complete = False
+    _payload: Payload
+    _stream: zstandard.ZstdDecompressionReader | None = None
+    data: bytes = b""
+    complete: bool = False
 
     @property
     def expected(self) -> int | None:

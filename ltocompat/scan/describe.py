@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.files.codec import Payload, Prefix
@@ -244,15 +244,14 @@ def _cubin_size(stored: StoredImage) -> int:
     return payload.stored.size if payload.declared is None else payload.declared
 
 
-class _Repeated(Generic[T]):
+class _Repeated(Struct, Generic[T]):
     """Results of reading small cubins, remembered with the bytes that decoding them took.
 
     Linkers repeat small cubins hundreds of times: of those of libcublasLt 13.1, one in four
     differs. Larger ones hardly repeat, and comparing their bytes takes longer.
     """
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], tuple[T, int]] = {}
+    _known: dict[tuple[object, ...], tuple[T, int]] = field(default_factory=dict)
 
     def of(self, stored: StoredImage, further: tuple[object, ...], read: Callable[[], T]) -> T:
         """The result for a cubin.

@@ -106,37 +106,31 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         """The request as a child reads it."""
 
     @abstractmethod
-    def judge(self, request: RequestT, report: Report) -> AnswerT:
+    def judge(self, request: RequestT, report: Report, /) -> AnswerT:
         """The answer that a report amounts to, not yet confirmed."""
 
-    def failed(self, answer: AnswerT) -> bool:
+    def failed(self, _: AnswerT, /) -> bool:
         """Whether only a process that never served a request may say so."""
-        del answer
         return False
 
-    def confirm(self, first: AnswerT, second: AnswerT) -> AnswerT:
+    def confirm(self, _first: AnswerT, second: AnswerT, /) -> AnswerT:
         """The answer of that process, and whether it says what the used one said."""
-        del first
         return second
 
-    def slow(self, request: RequestT) -> bool:
+    def slow(self, _: RequestT, /) -> bool:
         """Whether it takes long, so that each worker is given few at a time."""
-        del request
         return True
 
-    def company(self, request: RequestT) -> str | None:
+    def company(self, _: RequestT, /) -> str | None:
         """Requests share a process with those of the same company alone; None: forks with none."""
-        del request
         return None
 
-    def sure(self, request: RequestT, answer: AnswerT) -> bool:
+    def sure(self, _request: RequestT, _answer: AnswerT, /) -> bool:
         """Whether a failure can be confirmed in company, since that makes no difference to it."""
-        del request, answer
         return False
 
-    def spoils(self, answer: AnswerT) -> bool:
+    def spoils(self, _: AnswerT, /) -> bool:
         """Whether a process that came to this answer can't serve another request."""
-        del answer
         return False
 
     def __enter__(self) -> Self:

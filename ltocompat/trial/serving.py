@@ -184,7 +184,7 @@ class Server(Protocol):
     reserves_memory: bool = False
     refused: frozenset[str] = frozenset()
 
-    def start(self, notes: memoryview, limits: TrialLimits) -> Reply:
+    def start(self, notes: memoryview, limits: TrialLimits, /) -> Reply:
         """Enter the sandbox and load the library; what to greet the parent with.
 
         Raises:

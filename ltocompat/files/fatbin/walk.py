@@ -52,15 +52,8 @@ def _ltoir_image(
     """
     ltoir.parse(view.peek(0, ltoir.HEAD_SIZE))
     stored = view.sub(0, view.size if size is None else size)
-    return replace(_damaged_ltoir_image(stored, place, section, budget), stored_size=size)
-
-
-def _damaged_ltoir_image(
-    view: ByteView, place: Place, section: str | None, budget: Budget
-) -> StoredImage:
-    """A file that begins as LTO-IR does, whatever its header says: only a linker can tell."""
-    payload = Payload(view, Compression.NONE, None, budget)
-    return bare_image(place, section, ImageKind.LTOIR, payload)
+    payload = Payload(stored, Compression.NONE, None, budget)
+    return replace(bare_image(place, section, ImageKind.LTOIR, payload), stored_size=size)
 
 
 def _zstd_cubin_image(
@@ -308,7 +301,9 @@ class FatbinWalk:
             raise
         except Malformed as error:
             if whole and hit.needle == ltoir.MAGIC:
-                image = _damaged_ltoir_image(self._view, self._place, None, self._budget)
+                # It begins as LTO-IR does, whatever its header says: only a linker can tell.
+                payload = Payload(self._view, Compression.NONE, None, self._budget)
+                image = bare_image(self._place, None, ImageKind.LTOIR, payload)
                 return (StoredModule(self._place, None, None, (image,)),)
             if whole and hit.needle != ZSTD_MAGIC:
                 return (Skipped(self._place, str(error), self._view.size),)
