@@ -456,14 +456,7 @@ def _ltoir(stored: StoredImage, _: ReadOptions) -> _Facts:
     # nothing further of LTO-IR can be read
     if stored.scrambled:
         versions = _container(_version(stored) or "unknown")
-        return _Facts(
-            stored.arch,
-            stored.payload.declared,
-            stored.relocatable,
-            stored.debug,
-            ltoir=versions,
-            made_by=ltoir_makers(versions),
-        )
+        return replace(_of_entry(stored), ltoir=versions, made_by=ltoir_makers(versions))
     prefix = stored.payload.prefix()
     prefix.grow(ltoir.HEAD_SIZE)
     header = ltoir.parse(prefix.data)

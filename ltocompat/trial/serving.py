@@ -127,11 +127,6 @@ def _limit_cpu(seconds: float) -> None:
     _lower(resource.RLIMIT_CPU, math.ceil(usage.ru_utime + usage.ru_stime + seconds) or 1)
 
 
-def _stop_clock() -> None:
-    """Let time pass, while waiting for the parent."""
-    signal.setitimer(signal.ITIMER_REAL, 0)
-
-
 def printed(descriptor: int = 2) -> bytes:
     """The tail of what was printed since the last call; the file is empty afterwards."""
     size = os.lseek(descriptor, 0, os.SEEK_END)
@@ -248,7 +243,7 @@ class _Child(Struct):
         for message in messages:
             signal.setitimer(signal.ITIMER_REAL, self._limits.wall_seconds)
             self._send(*self._reply(message))
-        _stop_clock()
+        signal.setitimer(signal.ITIMER_REAL, 0)  # time may pass while waiting for the parent
 
     def _serve_in_a_fork(self, messages: Sequence[Message], cpu_seconds: float) -> None:
         """Serve the requests of a frame in a fork, and pass on what it replies and how it ended.

@@ -62,11 +62,8 @@ class ArchiveFormat:
                 count += 1
                 if count > budget.limits.members:
                     raise LimitExceeded("members", f"the archive has over {count - 1} members")
-                yield (
-                    _thin_member(place, name, budget)
-                    if thin
-                    else Member(place.member(name), body, position)
-                )
+                stored = Member(place.member(name), body, position)
+                yield _thin_member(place, name, budget) if thin else stored
             position = end + end % 2
 
 

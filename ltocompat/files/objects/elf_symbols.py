@@ -85,14 +85,8 @@ def symbol_tables(view: ByteView, tables: ElfTables) -> list[SymbolTable]:
         for header in tables.headers:
             if header.kind == kind and 0 < header.link < len(tables.headers):
                 strings = tables.headers[header.link]
-                found.append(
-                    _clipped(
-                        view,
-                        tables.bits,
-                        (header.offset, header.size),
-                        (strings.offset, strings.size),
-                    )
-                )
+                parts = (header.offset, header.size), (strings.offset, strings.size)
+                found.append(_clipped(view, tables.bits, *parts))
     if not found and (dynamic := _dynamic_table(view, tables)):
         found.append(dynamic)
     return [table for table in found if table.size > 0 and table.strings_size > 0]
