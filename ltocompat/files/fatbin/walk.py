@@ -72,14 +72,7 @@ def _zstd_cubin_image(
 
 def bare_image(place: Place, section: str | None, kind: ImageKind, payload: Payload) -> StoredImage:
     """An image that lies in no region, as no header describes it."""
-    return StoredImage(
-        place=place,
-        section=section,
-        kind=kind,
-        payload=payload,
-        stored_size=payload.stored.size,
-        compression=payload.compression,
-    )
+    return StoredImage(place, section, kind, payload, payload.stored.size, payload.compression)
 
 
 class _Accounting:

@@ -157,14 +157,8 @@ def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
         return None
     if elf is None or elf.header.machine == layout.EM_CUDA:
         return None
-    problems: list[str] = []
-    tables = ElfTables(
-        bits=elf.bits,
-        little=elf.order == "<",
-        type=elf.header.type,
-        machine=elf.header.machine,
-        problems=problems,
-    )
+    tables = ElfTables(elf.bits, elf.order == "<", elf.header.type, elf.header.machine)
+    problems = tables.problems
     with guarded(problems, "the section header table"):
         _read_sections(elf, budget, tables)
     with guarded(problems, "the program header table"):
