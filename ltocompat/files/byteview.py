@@ -14,14 +14,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from ltocompat.model.errors import Malformed, UnreadableInput
+from ltocompat.model.limits import MIB
 
 if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick
 
-
-_U16 = struct.Struct("<H")
-_U32 = struct.Struct("<I")
-_U64 = struct.Struct("<Q")
+    from ltocompat.model.limits import Budget
 
 
 class Source(Protocol):
@@ -147,15 +145,15 @@ class ByteView:
 
     def u16(self, offset: int) -> int:
         """A 16-bit integer."""
-        return int(_U16.unpack(self.read(offset, 2))[0])
+        return int.from_bytes(self.read(offset, 2), "little")
 
     def u32(self, offset: int) -> int:
         """A 32-bit integer."""
-        return int(_U32.unpack(self.read(offset, 4))[0])
+        return int.from_bytes(self.read(offset, 4), "little")
 
     def u64(self, offset: int) -> int:
         """A 64-bit integer."""
-        return int(_U64.unpack(self.read(offset, 8))[0])
+        return int.from_bytes(self.read(offset, 8), "little")
 
     def text(self, offset: int, limit: int) -> str:
         """A NUL-terminated string of at most ``limit`` bytes; other encodings are replaced."""
@@ -178,6 +176,13 @@ class ByteView:
     def loaded(self) -> ByteView:
         """Return a copy of this view in memory, for many small reads."""
         return ByteView.of(self.all())
+
+
+def is_zero(view: ByteView, start: int, end: int, budget: Budget) -> bool:
+    """Return whether there are only zeros from ``start`` to ``end``, or to the end of the view."""
+    starts = budget.timed(range(start, end, MIB), every=1)
+    chunks = (view.peek(at, min(MIB, end - at)) for at in starts)
+    return all(chunk.count(0) == len(chunk) for chunk in chunks)
 
 
 def occurrences(needle: bytes, data: bytes | memoryview) -> list[int]:

@@ -69,16 +69,13 @@ class Payload(Struct, frozen=True):
         return Prefix(self)
 
 
-class Prefix:
+class Prefix(Struct, weakref=True):
     """The first bytes of an image, decoded step by step; ``data`` holds what there is so far."""
 
-    __slots__ = ("__weakref__", "_payload", "_stream", "complete", "data")
-
-    def __init__(self, payload: Payload) -> None:
-        self._payload = payload
-        self._stream: zstandard.ZstdDecompressionReader | None = None
-        self.data = b""
-        self.complete = False
+    _payload: Payload
+    _stream: zstandard.ZstdDecompressionReader | None = None
+    data: bytes = b""
+    complete: bool = False
 
     @property
     def expected(self) -> int | None:
@@ -154,15 +151,12 @@ class Prefix:
             raise Malformed(f"a Zstandard frame decodes to {have} bytes, not to {limit}")
 
 
-class _ViewReader:
+class _ViewReader(Struct):
     """A view as the file that a streaming decoder reads from."""
 
-    __slots__ = ("_position", "_step", "_view")
-
-    def __init__(self, view: ByteView) -> None:
-        self._view = view
-        self._position = 0
-        self._step = _FIRST_READ
+    _view: ByteView
+    _position: int = 0
+    _step: int = _FIRST_READ
 
     def read(self, size: int) -> bytes:
         """The next bytes; none at the end."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from enum import IntEnum
+from typing import NamedTuple
 
 MAGIC = b"\x7fELF"
 EM_386, EM_PPC64, EM_ARM, EM_X86_64, EM_AARCH64, EM_CUDA, EM_RISCV = 3, 21, 40, 62, 183, 190, 243
@@ -45,6 +46,25 @@ class Tag(IntEnum):
     RELRSZ = 35
     RELR = 36
     FLAGS_1 = 0x6FFFFFFB
+
+
+class ElfHeader(NamedTuple):
+    """The file header, as the gABI names its fields."""
+
+    ident: bytes
+    type: int
+    machine: int
+    version: int
+    entry: int
+    phoff: int
+    shoff: int
+    flags: int
+    ehsize: int
+    phentsize: int
+    phnum: int
+    shentsize: int
+    shnum: int
+    shstrndx: int
 
 
 # By the bits of a file. The header without e_ident; of sections sh_name, sh_type, sh_flags,

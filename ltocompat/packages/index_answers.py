@@ -85,12 +85,12 @@ def project_files(data: bytes, content_type: str, url: str) -> list[IndexFile]:
     if not _is_json(content_type):
         parser = _Links()
         parser.read(data.decode("utf-8", "replace"))
-        return [file for link in parser.links if (file := _of_link(*link, url)) is not None]
+        return [file for link in parser.links if _can_be_kept(file := _of_link(*link, url))]
     try:
         found = msgspec.json.decode(data, type=_JsonProject)
     except msgspec.MsgspecError as error:
         raise UnreadableInput(f"{url} is no page of a project: {error}") from error
-    return [file for raw in found.files if (file := _of_json(raw, url)) is not None]
+    return [file for raw in found.files if _can_be_kept(file := _of_json(raw, url))]
 
 
 def project_names(chunks: Iterable[bytes], content_type: str) -> Iterator[str]:
@@ -166,67 +166,42 @@ class _Links(html.parser.HTMLParser):
             self._open = None
 
 
-def _of_json(raw: _JsonFile, url: str) -> IndexFile | None:
+def _of_json(raw: _JsonFile, url: str) -> IndexFile:
     metadata = raw.core_metadata if raw.core_metadata is not None else raw.dist_info_metadata
     yanked = raw.yanked if isinstance(raw.yanked, str) else ""
-    return _file(
-        raw.filename,
-        _joined(url, raw.url),
-        sha256=raw.hashes.get("sha256"),
+    return IndexFile(
+        filename=raw.filename,
+        url=_joined(url, raw.url),
+        sha256=_sum(raw.hashes.get("sha256")),
         requires_python=raw.requires_python,
         has_metadata=bool(metadata),
-        metadata_sha256=metadata.get("sha256") if isinstance(metadata, dict) else None,
+        metadata_sha256=_sum(metadata.get("sha256")) if isinstance(metadata, dict) else None,
         yanked=yanked if raw.yanked is not False else None,
         size=raw.size if raw.size is None or raw.size >= 0 else None,
-        upload_time=raw.upload_time,
+        upload_time=_in_utc(raw.upload_time),
     )
 
 
-def _of_link(attributes: dict[str, str], text: str, url: str) -> IndexFile | None:
+def _of_link(attributes: dict[str, str], text: str, url: str) -> IndexFile:
     address, _, fragment = _joined(url, attributes.get("href", "")).partition("#")
     sha256 = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
     metadata = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata"))
-    return _file(
-        text.strip() or unquote(address.rpartition("/")[2]),
-        address,
-        sha256=sha256,
+    return IndexFile(
+        filename=text.strip() or unquote(address.rpartition("/")[2]),
+        url=address,
+        sha256=_sum(sha256),
         requires_python=attributes.get("data-requires-python"),
         has_metadata=bool(metadata) and metadata != "false",
-        metadata_sha256=(metadata or "").partition("sha256=")[2] or None,
+        metadata_sha256=_sum((metadata or "").partition("sha256=")[2]),
         yanked=attributes.get("data-yanked"),
-        size=None,
-        upload_time=None,
     )
 
 
-def _file(
-    filename: str,
-    url: str,
-    *,
-    sha256: str | None,
-    requires_python: str | None,
-    has_metadata: bool,
-    metadata_sha256: str | None,
-    yanked: str | None,
-    size: int | None,
-    upload_time: datetime | None,
-) -> IndexFile | None:
-    """The file; None where it is none that could be fetched, or kept under its name."""
-    if not url.startswith(("http://", "https://")) or not filename:
-        return None
-    if _NO_NAME.search(filename) or len(filename) > _LONGEST_FILENAME:
-        return None
-    return IndexFile(
-        filename=filename,
-        url=url,
-        sha256=_sum(sha256),
-        requires_python=requires_python,
-        has_metadata=has_metadata,
-        metadata_sha256=_sum(metadata_sha256),
-        yanked=yanked,
-        size=size,
-        upload_time=_in_utc(upload_time),
-    )
+def _can_be_kept(file: IndexFile) -> bool:
+    """Return whether a file can be fetched, and kept under its name."""
+    fetchable = file.url.startswith(("http://", "https://"))
+    named = 0 < len(file.filename) <= _LONGEST_FILENAME
+    return fetchable and named and not _NO_NAME.search(file.filename)
 
 
 def _joined(url: str, link: str) -> str:

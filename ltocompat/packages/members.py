@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
+from itertools import islice
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.archives.member import Member
@@ -21,14 +23,9 @@ def zip_names(view: ByteView, budget: Budget) -> tuple[str, ...] | None:
     if view.peek(0, len(LOCAL_MAGIC)) != LOCAL_MAGIC:
         return None
     found: list[str] = []
-    try:
-        for entry in entries(view, find_end(view)):
-            budget.check_time()
-            found.append(entry.name)
-            if len(found) >= budget.limits.members:
-                break
-    except Malformed:
-        pass
+    with suppress(Malformed):
+        listed = budget.timed(entries(view, find_end(view)), every=1)
+        found.extend(entry.name for entry in islice(listed, budget.limits.members))
     return tuple(found)
 
 

@@ -141,18 +141,16 @@ def distribution_of(path: str, budget: Budget) -> Package | None:
 
 @functools.lru_cache(maxsize=64)  # asked for each file of a package
 def _installed(
-    info: str, changed: tuple[int, ...], limits: Limits
+    info: str, _changed: tuple[int, ...], limits: Limits
 ) -> tuple[Package | None, frozenset[str]]:
     """The distribution of a metadata folder, and all its files."""
-    del changed
     package = read_installed(info, Budget(limits))
     return package, frozenset(package.files if package is not None else ())
 
 
 @functools.lru_cache(maxsize=4)  # a folder is asked for each of its files
-def _by_top(site: str, changed: int, limits: Limits) -> dict[str, tuple[str, ...]]:
+def _by_top(site: str, _changed: int, limits: Limits) -> dict[str, tuple[str, ...]]:
     """First part of a path in site-packages -> the metadata folders of those that have such."""
-    del changed
     budget = Budget(limits)
     found: dict[str, list[str]] = {}
     for entry in sorted(os.listdir(site)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from itertools import islice
 
 from msgspec import Struct
 
@@ -56,16 +57,13 @@ def zip_members(view: ByteView, budget: Budget) -> list[ZipMember] | None:
 
     Only the end of the file is read.
     """
-    found = []
+    most = budget.limits.members
     try:
-        for entry in entries(view, find_end(view)):
-            budget.check_time()
-            found.append(ZipMember(entry.name, entry.unpacked))
-            if len(found) > budget.limits.members:
-                return None
+        listed = budget.timed(entries(view, find_end(view)), every=1)
+        found = [ZipMember(entry.name, entry.unpacked) for entry in islice(listed, most + 1)]
     except Malformed:
         return None
-    return found
+    return found if len(found) <= most else None
 
 
 def may_hold_device_code(members: Iterable[ZipMember]) -> bool:

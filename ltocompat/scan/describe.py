@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.files.codec import Payload, Prefix
@@ -102,11 +102,10 @@ def _described(
             skipped.append(unread)
 
 
-class Headers:
+class Headers(Struct, frozen=True):
     """Describes modules by their headers, and as far as ``detail`` asks."""
 
-    def __init__(self, detail: ReadOptions) -> None:
-        self._detail = detail
+    detail: ReadOptions
 
     def fresh(self) -> Headers:
         """Return this describer, which remembers nothing."""
@@ -114,7 +113,7 @@ class Headers:
 
     def describe(self, stored: StoredModule) -> tuple[Module, Sequence[Skipped]]:
         """A module, and which of its images can't be read."""
-        return describe_module(stored, self._detail)
+        return describe_module(stored, self.detail)
 
     def finish(self, described: Module) -> Module:
         """Return the module, which does not depend on those in front of it."""
@@ -245,15 +244,14 @@ def _cubin_size(stored: StoredImage) -> int:
     return payload.stored.size if payload.declared is None else payload.declared
 
 
-class _Repeated(Generic[T]):
+class _Repeated(Struct, Generic[T]):
     """Results of reading small cubins, remembered with the bytes that decoding them took.
 
     Linkers repeat small cubins hundreds of times: of those of libcublasLt 13.1, one in four
     differs. Larger ones hardly repeat, and comparing their bytes takes longer.
     """
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], tuple[T, int]] = {}
+    _known: dict[tuple[object, ...], tuple[T, int]] = field(default_factory=dict)
 
     def of(self, stored: StoredImage, further: tuple[object, ...], read: Callable[[], T]) -> T:
         """The result for a cubin.
@@ -428,7 +426,7 @@ def _ptx(stored: StoredImage, detail: ReadOptions) -> _Facts:
         text.debug if stored.debug is None else stored.debug,
         made_by=ptx_makers(text),
         needs=_ptx_needs(text.isa),
-        problems=_contradictions(stored, "PTX ISA", text.isa, text.arch),
+        problems=_contradictions(_version(stored), stored.arch, "PTX ISA", text.isa, text.arch),
     )
     if stored.kind_number is None:  # it stands alone, and nobody but a user wrote it
         prefix.grow(stored.payload.budget.limits.image_bytes)
@@ -454,18 +452,11 @@ def _ptx_needs(isa: str) -> Needs:
     return Needs(ptx_isa=isa)
 
 
-def _ltoir(stored: StoredImage, detail: ReadOptions) -> _Facts:
-    del detail  # nothing further of LTO-IR can be read
+def _ltoir(stored: StoredImage, _: ReadOptions) -> _Facts:
+    # nothing further of LTO-IR can be read
     if stored.scrambled:
         versions = _container(_version(stored) or "unknown")
-        return _Facts(
-            stored.arch,
-            stored.payload.declared,
-            stored.relocatable,
-            stored.debug,
-            ltoir=versions,
-            made_by=ltoir_makers(versions),
-        )
+        return replace(_of_entry(stored), ltoir=versions, made_by=ltoir_makers(versions))
     prefix = stored.payload.prefix()
     prefix.grow(ltoir.HEAD_SIZE)
     header = ltoir.parse(prefix.data)
@@ -474,7 +465,9 @@ def _ltoir(stored: StoredImage, detail: ReadOptions) -> _Facts:
         _without_entry(stored, header.arch),
         ltoir=versions,
         made_by=ltoir_makers(versions, linked=header.linked, keyless=header.keyless),
-        problems=_contradictions(stored, "container", versions.container, header.arch),
+        problems=_contradictions(
+            _version(stored), stored.arch, "container", versions.container, header.arch
+        ),
     )
 
 
@@ -483,16 +476,15 @@ def _container(version: str) -> LtoIrVersions:
     return LtoIrVersions(version)
 
 
-def _tileir(stored: StoredImage, detail: ReadOptions) -> _Facts:
-    del detail  # the names of its kernels are not laid out in a known way
+def _tileir(stored: StoredImage, _: ReadOptions) -> _Facts:
+    # the names of its kernels are not laid out in a known way
     prefix = stored.payload.prefix()
     prefix.grow(tileir.HEAD_SIZE)
     needs = Needs(tile_ir=tileir.parse(prefix.data))
     return replace(_without_entry(stored, None), needs=needs)
 
 
-def _unknown(stored: StoredImage, detail: ReadOptions) -> _Facts:
-    del detail
+def _unknown(stored: StoredImage, _: ReadOptions) -> _Facts:
     return _without_entry(stored, None)
 
 
@@ -513,23 +505,12 @@ def _size(stored: StoredImage) -> int | None:
     return payload.declared
 
 
+@functools.lru_cache(maxsize=1024)
 def _contradictions(
-    stored: StoredImage, what: str, version: str, arch: SmArch | None
+    text: str | None, stored_arch: SmArch | None, what: str, version: str, arch: SmArch | None
 ) -> tuple[str, ...]:
     """Sentences about an entry header that says something else than the image."""
-    return _contradict(stored.version, stored.arch, what, version, arch)
-
-
-@functools.lru_cache(maxsize=1024)
-def _contradict(
-    stored_version: tuple[int, int] | None,
-    stored_arch: SmArch | None,
-    what: str,
-    version: str,
-    arch: SmArch | None,
-) -> tuple[str, ...]:
     found = []
-    text = None if stored_version is None else "{}.{}".format(*stored_version)
     if text is not None and text != version:
         found.append(f"its entry says {what} {text}, but the image inside {version}")
     numbers = {known.number for known in (stored_arch, arch) if known is not None}

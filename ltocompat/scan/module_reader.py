@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.files.fatbin import StoredImage, StoredModule
@@ -53,7 +53,7 @@ class PartialModule(Struct, frozen=True):
     found: bool = False
 
 
-class ModuleReader:
+class ModuleReader(Struct):
     """Reads the modules of one file in both passes.
 
     Once a module that is not for a GPU turned out to have kernels, those that are alike are not
@@ -66,10 +66,9 @@ class ModuleReader:
         detail: what the first pass reads.
     """
 
-    def __init__(self, wanted: Callable[[ModuleSignature], ReadPlan], detail: ReadOptions) -> None:
-        self._wanted = wanted
-        self._detail = detail
-        self._filled: set[_Alike] = set()
+    _wanted: Callable[[ModuleSignature], ReadPlan]
+    _detail: ReadOptions
+    _filled: set[_Alike] = field(default_factory=set)
 
     def fresh(self) -> ModuleReader:
         """Return a new describer for modules that others lie in front of."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 
@@ -22,15 +21,8 @@ from ltocompat.model.symbols import DeviceSymbols, SymbolsToRead
 from ltocompat.scan.describe import ReadOptions, describe, image_bytes
 from ltocompat.scan.walk import ScanSettings, opened, stored_in_file
 
-
-class _Part(enum.IntEnum):
-    """The wanted symbols of an image."""
-
-    NONE = 0
-    UNDEFINED = 1
-    ALL = 2
-
-
+# The wanted symbols of an image.
+_NONE, _UNDEFINED, _ALL = range(3)
 _CODE = (ImageKind.SASS, ImageKind.PTX)
 
 
@@ -131,21 +123,21 @@ def with_symbols(
     return replace(module, images=gathered(images))
 
 
-def _each(wanted: SymbolsToRead, count: int) -> Iterator[_Part]:
-    """Yield the wanted symbols of each image."""
+def _each(wanted: SymbolsToRead, count: int) -> bytearray:
+    """Return the wanted symbols of each image."""
     parts = bytearray(count)
     for number in wanted.undefined:
-        parts[number] = _Part.UNDEFINED
+        parts[number] = _UNDEFINED
     for number in wanted.every:
-        parts[number] = _Part.ALL
-    return map(_Part, parts)
+        parts[number] = _ALL
+    return parts
 
 
-def _with_symbols(stored: StoredImage, image: Image, part: _Part) -> Image:
-    if part is _Part.NONE or (part is _Part.UNDEFINED and image.symbols is not None):
+def _with_symbols(stored: StoredImage, image: Image, part: int) -> Image:
+    if part == _NONE or (part == _UNDEFINED and image.symbols is not None):
         return image  # PTX shows what it leaves undefined where its kernels are counted
     symbols = _symbols_of(stored)
-    if part is _Part.UNDEFINED and symbols is not None:
+    if part == _UNDEFINED and symbols is not None:
         symbols = symbols.without_definitions()
     return replace(image, symbols=symbols)
 

@@ -58,10 +58,10 @@ class Describer(Protocol[D]):
 
 
 def described(
-    stored: StoredModule | Skipped, describer: Describer[D]
-) -> Iterator[Module | Skipped]:
-    """Yield the records of a stored module or skipped place."""
-    if isinstance(stored, Skipped):
+    stored: StoredModule | Module | Skipped | Host, describer: Describer[D]
+) -> Iterator[Module | Skipped | Host]:
+    """Yield the records of a stored module; what is a record already is passed on."""
+    if not isinstance(stored, StoredModule):
         yield stored
         return
     module, unread = describer.describe(stored)
@@ -190,7 +190,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
 
     def joined(
         self, spans: Iterable[Span], slices: Iterable[Slice[D] | None]
-    ) -> Iterator[Module | Skipped]:
+    ) -> Iterator[Module | Skipped | Host]:
         """Yield the records that one process would find, from slices that were read separately."""
         walk = FatbinWalk(self.view, self.place, self.host, self.budget)
         try:

@@ -14,19 +14,19 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ltocompat.files.archives import ContainerFormat, container_of
+from ltocompat.files.archives import container_of
 from ltocompat.files.archives.member import Member, concerns
 from ltocompat.files.archives.promised import broken_promise
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.codec import Payload
-from ltocompat.files.fatbin import StoredImage, StoredModule
-from ltocompat.files.fatbin.walk import FatbinWalk
+from ltocompat.files.fatbin import StoredModule
+from ltocompat.files.fatbin.walk import FatbinWalk, bare_image
 from ltocompat.files.first_bytes import holds_no_code
 from ltocompat.files.images import ptx, tileir
 from ltocompat.files.objects import read_host
@@ -113,14 +113,11 @@ def take(place: Place, settings: ScanSettings) -> Iterator[Record]:
     Raises:
         UnreadableInput: the path can't be opened.
     """
-    work = functools.partial(_take_file, top=place, settings=settings)
+    read = functools.partial(records_of_view, settings=settings)
+    work = functools.partial(_of_file, top=place, settings=settings, read=read)
     found = files(place, settings)
     for records in parallel.read(work, found, path_of_found, settings, in_slices=True):
         yield from records
-
-
-def _take_file(found: Place | Skipped, top: Place, settings: ScanSettings) -> Iterator[Record]:
-    yield from _of_file(found, top, settings, functools.partial(records_of_view, settings=settings))
 
 
 def path_of_found(found: Place | Skipped) -> str | None:
@@ -212,12 +209,9 @@ def records_of_view(
         jobs = workers.available(settings.jobs or min(workers.cores(), slices.ENOUGH_WORKERS))
         slicing = None if jobs < 2 else Slicing(jobs, describer)
     for found in _in_file(view, place, settings, slicing):
-        if isinstance(found, StoredModule):
-            records = slices.described(found, describer)
-            yield from (record for record in records if counted.passes(record))
-            _recent(found).forget()
-        elif counted.passes(found):
-            yield found
+        records = slices.described(found, describer)
+        yield from (record for record in records if counted.passes(record))
+        _recent(found).forget()
     yield from counted.rest()
     yield counted.artifact(view.size)
 
@@ -229,7 +223,8 @@ def batches_of_view(view: ByteView, place: Place, settings: ScanSettings) -> Ite
     records: list[Record] = []
     modules: list[StoredModule] = []
     for stored in stored_in_file(view, place, settings):
-        records += (record for record in _described(stored, headers) if counted.passes(record))
+        described = slices.described(stored, headers)
+        records += (record for record in described if counted.passes(record))
         recent = _recent(stored)
         if isinstance(stored, StoredModule):
             modules.append(stored)
@@ -240,7 +235,7 @@ def batches_of_view(view: ByteView, place: Place, settings: ScanSettings) -> Ite
     yield Batch((*records, *counted.rest(), counted.artifact(view.size)), tuple(modules))
 
 
-def _recent(stored: Stored) -> Recent:
+def _recent(stored: Stored | Module) -> Recent:
     """Return the recently decoded data of its file, kept until nobody looks at it again."""
     images = stored.images if isinstance(stored, StoredModule) else ()
     return images[0].payload.budget.recent if images else Recent()
@@ -403,7 +398,7 @@ def _in_file(
     budget = Budget(settings.limits)
     top = top or Place(place.path)
     whole = place == top
-    found = _stored(view, top, place, budget, settings, slicing)
+    found = _FileWalk(place, budget, settings, slicing).stored(view, top)
     for stored in watched_steps(found, budget):
         if settings.progress is not None and not isinstance(stored, Skipped):
             settings.report(place.path, _reached(stored, budget), view.size)
@@ -426,81 +421,69 @@ def _reached(stored: StoredModule | Module | Host, budget: Budget) -> int:
     return budget.reached if stored.place.members else stored.place.offset or 0
 
 
-def _stored(  # noqa: PLR0917 - its own state, from container to container
-    view: ByteView,
-    at: Place,
-    wanted: Place,
-    budget: Budget,
-    settings: ScanSettings,
-    slicing: Slicing[D] | None,
-) -> Iterator[Stored | Module]:
-    if holds_no_code(view):
-        return
-    container = container_of(view, budget)
-    if container is None:
-        yield from _stored_in_plain_file(view, at, budget, slicing)
-        return
-    if len(at.members) >= settings.limits.depth:
-        reason = f"containers are nested deeper than {settings.limits.depth}"
-        yield Skipped(at, reason, view.size, "depth")
-        return
-    yield from _stored_in_members(container, view, at, wanted, budget, settings, slicing)
+class _FileWalk(Struct, Generic[D], frozen=True):
+    """A walk through one file, from container to container.
 
+    Attributes:
+        wanted: what the walk is for.
+        budget: account of the file.
+        settings: how to read.
+        slicing: how a large program is read by several processes; None: by this one.
+    """
 
-def _stored_in_members(  # noqa: PLR0917 - as above
-    container: ContainerFormat,
-    view: ByteView,
-    at: Place,
-    wanted: Place,
-    budget: Budget,
-    settings: ScanSettings,
-    slicing: Slicing[D] | None,
-) -> Iterator[Stored | Module]:
-    try:
-        for member in container.members(view, at, wanted, budget):
-            budget.check_time()
-            if isinstance(member, Member):
-                if not at.members:
-                    budget.reached = member.position
-                if concerns(member.place, wanted):
-                    inside, where = member.view, member.place
-                    settings.keep(where, inside)
-                    yield from _stored(inside, where, wanted, budget, settings, slicing)
-            else:
-                yield member
-    except LimitExceeded as error:
-        yield Skipped(at, f"the rest is not read: {error}", None, error.limit)
+    wanted: Place
+    budget: Budget
+    settings: ScanSettings
+    slicing: Slicing[D] | None
 
-
-def _stored_in_plain_file(
-    view: ByteView, place: Place, budget: Budget, slicing: Slicing[D] | None
-) -> Iterator[Stored | Module]:
-    try:
-        yield from _host_and_code(view, place, budget, slicing)
-    except LimitExceeded as error:
-        yield Skipped(place, f"the rest is not read: {error}", view.size, error.limit)
-
-
-def _host_and_code(
-    view: ByteView, place: Place, budget: Budget, slicing: Slicing[D] | None
-) -> Iterator[Stored | Module]:
-    host = read_host(view, budget)
-    if host is None:
-        whole = _whole_file(view, place, budget)
-        if whole is not None:
-            yield whole
+    def stored(self, view: ByteView, at: Place) -> Iterator[Stored | Module]:
+        """Yield what lies at a place with these bytes."""
+        if holds_no_code(view):
             return
-        yield from FatbinWalk(view, place, host, budget)
-        return
-    yield from (Skipped(place, problem) for problem in host.problems)
-    if slicing is not None and slices.worth_it(view):
-        file = slices.SlicedFile(view, place, host, budget, slicing.describer)
-        yield from file.by_workers(slicing.jobs, functools.partial(_needing, host, place))
-        return
-    yield from FatbinWalk(view, place, host, budget)
-    described = _needing(host, place)
-    if described is not None:
-        yield described
+        container = container_of(view, self.budget)
+        size = view.size if container is None else None
+        try:
+            if container is None:
+                yield from self._host_and_code(view, at)
+            elif len(at.members) >= self.settings.limits.depth:
+                reason = f"containers are nested deeper than {self.settings.limits.depth}"
+                yield Skipped(at, reason, view.size, "depth")
+            else:
+                members = container.members(view, at, self.wanted, self.budget)
+                yield from self._in_members(members, top=not at.members)
+        except LimitExceeded as error:
+            yield Skipped(at, f"the rest is not read: {error}", size, error.limit)
+
+    def _in_members(
+        self, members: Iterator[Member | Skipped], *, top: bool
+    ) -> Iterator[Stored | Module]:
+        for member in members:
+            self.budget.check_time()
+            if isinstance(member, Skipped):
+                yield member
+                continue
+            if top:
+                self.budget.reached = member.position
+            if concerns(member.place, self.wanted):
+                self.settings.keep(member.place, member.view)
+                yield from self.stored(member.view, member.place)
+
+    def _host_and_code(self, view: ByteView, place: Place) -> Iterator[Stored | Module]:
+        host = read_host(view, self.budget)
+        if host is None:
+            whole = _whole_file(view, place, self.budget)
+            yield from FatbinWalk(view, place, host, self.budget) if whole is None else (whole,)
+            return
+        yield from (Skipped(place, problem) for problem in host.problems)
+        if self.slicing is not None and slices.worth_it(view):
+            file = slices.SlicedFile(view, place, host, self.budget, self.slicing.describer)
+            needing = functools.partial(_needing, host, place)
+            yield from file.by_workers(self.slicing.jobs, needing)
+            return
+        yield from FatbinWalk(view, place, host, self.budget)
+        described = _needing(host, place)
+        if described is not None:
+            yield described
 
 
 def _needing(host: ObjectFile, place: Place) -> Host | None:
@@ -521,17 +504,5 @@ def _whole_file(view: ByteView, place: Place, budget: Budget) -> StoredModule | 
         kind = ImageKind.TILEIR
     else:
         return None
-    image = StoredImage(
-        place=place,
-        section=None,
-        kind=kind,
-        payload=Payload(view, Compression.NONE, None, budget),
-        stored_size=view.size,
-        compression=Compression.NONE,
-    )
+    image = bare_image(place, None, kind, Payload(view, Compression.NONE, None, budget))
     return StoredModule(place, None, None, (image,))
-
-
-def _described(stored: Stored, headers: Headers) -> Iterator[Module | Skipped | Host]:
-    """Yield the record of what is stored, and problems of its images."""
-    return iter((stored,)) if isinstance(stored, Host) else slices.described(stored, headers)

@@ -294,7 +294,7 @@ class _Worker:
         self.last = _NONE
         self._buffer = bytearray()
         self.results, results = os.pipe()
-        _widen(results)
+        widen(results)
         self._process = os.fork()
         if self._process == 0:
             _run(work, items, tasks, results, (self.results, *others), at_hand)
@@ -340,8 +340,8 @@ def _uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _widen(pipe: int) -> None:
-    """Room for a result in the pipe, so that its worker can begin the next one."""
+def widen(pipe: int) -> None:
+    """Make room in a pipe for a result or a batch, so that its writer can go on."""
     import fcntl
 
     with contextlib.suppress(OSError):

@@ -124,7 +124,7 @@ def _answer(question: Question, row: Sequence[Any]) -> TrialOutcome:
     return TrialOutcome(who, outcome, cause, here, cpu_seconds=cpu_seconds)
 
 
-class CachedLinker:
+class CachedLinker(Struct, dict=True):
     """Asks one linker, whose processes start with the first question that is new.
 
     Args:
@@ -134,14 +134,11 @@ class CachedLinker:
         trial_run: what all trials of this run may cost.
     """
 
-    def __init__(
-        self, linker: Linker, cache: TrialCache | None, stack: ExitStack, trial_run: TrialRun
-    ) -> None:
-        self._linker = linker
-        self._trial_run = trial_run
-        self._cache = cache
-        self._stack = stack
-        self._pool: Pool | None = None
+    _linker: Linker
+    _cache: TrialCache | None
+    _stack: ExitStack
+    _trial_run: TrialRun
+    _pool: Pool | None = None
 
     def ask(self, requests: Sequence[Request]) -> list[TrialOutcome]:
         """What the linker does with each request of one file.

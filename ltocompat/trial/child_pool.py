@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing, UsageError
@@ -90,7 +90,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         self.trial_run = trial_run or TrialRun()
         start = functools.partial(Process, program, subject, limits, environ or {})
         self._slots: list[_Slot[RequestT, AnswerT]] = [
-            _Slot(start, limits, self.trial_run, forks=self.FORKS) for _ in range(workers)
+            _Slot(start, limits, self.trial_run, self.FORKS, _Fork(limits)) for _ in range(workers)
         ]
         self._greeting: Mapping[str, Any] = {}
         self._running = False
@@ -106,37 +106,31 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         """The request as a child reads it."""
 
     @abstractmethod
-    def judge(self, request: RequestT, report: Report) -> AnswerT:
+    def judge(self, request: RequestT, report: Report, /) -> AnswerT:
         """The answer that a report amounts to, not yet confirmed."""
 
-    def failed(self, answer: AnswerT) -> bool:
+    def failed(self, _: AnswerT, /) -> bool:
         """Whether only a process that never served a request may say so."""
-        del answer
         return False
 
-    def confirm(self, first: AnswerT, second: AnswerT) -> AnswerT:
+    def confirm(self, _first: AnswerT, second: AnswerT, /) -> AnswerT:
         """The answer of that process, and whether it says what the used one said."""
-        del first
         return second
 
-    def slow(self, request: RequestT) -> bool:
+    def slow(self, _: RequestT, /) -> bool:
         """Whether it takes long, so that each worker is given few at a time."""
-        del request
         return True
 
-    def company(self, request: RequestT) -> str | None:
+    def company(self, _: RequestT, /) -> str | None:
         """Requests share a process with those of the same company alone; None: forks with none."""
-        del request
         return None
 
-    def sure(self, request: RequestT, answer: AnswerT) -> bool:
+    def sure(self, _request: RequestT, _answer: AnswerT, /) -> bool:
         """Whether a failure can be confirmed in company, since that makes no difference to it."""
-        del request, answer
         return False
 
-    def spoils(self, answer: AnswerT) -> bool:
+    def spoils(self, _: AnswerT, /) -> bool:
         """Whether a process that came to this answer can't serve another request."""
-        del answer
         return False
 
     def __enter__(self) -> Self:
@@ -166,7 +160,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
             raise UsageError(f"a {type(self).__name__} starts its children in a with statement")
         return self._greeting
 
-    @property
+    @functools.cached_property
     def sandbox(self) -> tuple[str, ...]:
         """The mechanisms that confine its children."""
         return tuple(self.greeting["sandbox"])
@@ -225,30 +219,22 @@ class _Task(Struct, Generic[RequestT, AnswerT]):
     answer: AnswerT | None = None
 
 
-class _Slot(Generic[RequestT, AnswerT]):
+class _Slot(Struct, Generic[RequestT, AnswerT]):
     """A child that serves slow requests and one that forks for others; one works at a time."""
 
-    def __init__(
-        self,
-        start: Callable[..., Process],
-        limits: TrialLimits,
-        trial_run: TrialRun,
-        *,
-        forks: bool,
-    ) -> None:
-        self._start = start
-        self._limits = limits
-        self._trial_run = trial_run
-        self._shares: deque[float] = deque()
-        self._booked: dict[bool, float] = {}
-        self._children: dict[bool, Process] = {}
-        self._forks = forks
-        self._fresh = False
-        self._served: tuple[str | None] | None = None  # the company of a child that has one
-        self._fork = _Fork(limits)
-        self.sent: deque[list[_Task[RequestT, AnswerT]]] = deque()
-        self.returned: list[_Task[RequestT, AnswerT]] = []
-        """What a child that ended had not come to."""
+    _start: Callable[..., Process]
+    _limits: TrialLimits
+    _trial_run: TrialRun
+    _forks: bool
+    _fork: _Fork
+    _shares: deque[float] = field(default_factory=deque)
+    _booked: dict[bool, float] = field(default_factory=dict)
+    _children: dict[bool, Process] = field(default_factory=dict)
+    _fresh: bool = False
+    _served: tuple[str | None] | None = None  # the company of a child that has one
+    sent: deque[list[_Task[RequestT, AnswerT]]] = field(default_factory=deque)
+    returned: list[_Task[RequestT, AnswerT]] = field(default_factory=list)
+    """What a child that ended had not come to."""
 
     def child(self, *, fresh: bool) -> Process:
         """The child of this sort, started when there is none."""
@@ -396,25 +382,19 @@ class _Fork:
         self._reader = None
 
 
-class _Run(Generic[RequestT, AnswerT]):
+class _Run(Struct, Generic[RequestT, AnswerT]):
     """One run: which task is where."""
 
-    def __init__(
-        self,
-        pool: ChildPool[RequestT, AnswerT],
-        slots: list[_Slot[RequestT, AnswerT]],
-        watch: Callable[[int], None] | None,
-    ) -> None:
-        self._pool = pool
-        self._watch = watch
-        self._done = 0
-        self._slots = slots
-        self._open: deque[_Task[RequestT, AnswerT]] = deque()
-        self._queue: deque[_Task[RequestT, AnswerT]] = deque()
-        self._suspects: deque[_Task[RequestT, AnswerT]] = deque()
-        self._open_bytes = 0
-        self._begun = time.monotonic()
-        self._exhausted = False
+    _pool: ChildPool[RequestT, AnswerT]
+    _slots: list[_Slot[RequestT, AnswerT]]
+    _watch: Callable[[int], None] | None
+    _done: int = 0
+    _open: deque[_Task[RequestT, AnswerT]] = field(default_factory=deque)
+    _queue: deque[_Task[RequestT, AnswerT]] = field(default_factory=deque)
+    _suspects: deque[_Task[RequestT, AnswerT]] = field(default_factory=deque)
+    _open_bytes: int = 0
+    _begun: float = field(default_factory=time.monotonic)
+    _exhausted: bool = False
 
     def answers(self, source: Iterator[RequestT]) -> Iterator[AnswerT]:
         """See ``ChildPool.run``."""

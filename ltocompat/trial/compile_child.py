@@ -19,17 +19,14 @@ _GETTERS = {"ptx": "PTX", "ltoir": "LTOIR"}
 class CompileServer(serving.Server):
     """Makes NVRTC's calls for each request: one translation unit."""
 
-    forks = True
-    reserves_memory = False
     refused = PROCESSES
 
-    def start(self, notes: memoryview, limits: TrialLimits) -> Reply:
+    def start(self, _: memoryview, limits: TrialLimits) -> Reply:
         """See ``Server``."""
-        del notes
         try:
             from cuda.bindings import nvrtc  # type: ignore[import-untyped, unused-ignore]
 
-            _, major, minor = nvrtc.nvrtcVersion()
+            version = nvrtc.nvrtcVersion()
         except ImportError as error:
             raise Missing(
                 "cuda.bindings, which drives NVRTC, is not installed; install it with: "
@@ -44,7 +41,7 @@ class CompileServer(serving.Server):
         # Only now, since it is found by running programs; what is compiled is our own.
         files = Files(read=(os.path.dirname(library),))
         held = sandbox.enter(limits, files, NOT_FOR_COMPUTING)
-        return {"version": [int(major), int(minor)], "library": library, "sandbox": held}
+        return {"version": [int(version[1]), int(version[2])], "library": library, "sandbox": held}
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """See ``Server``."""

@@ -74,9 +74,8 @@ class CompilerProcess(ChildPool[Message, Compiled]):
         """See ``ChildPool``."""
         return request
 
-    def judge(self, request: Message, report: Report) -> Compiled:
+    def judge(self, _request: Message, report: Report) -> Compiled:
         """See ``ChildPool``."""
-        del request
         reply, printed = report.reply, str(report.reply.get("printed", ""))
         if "died" in reply:
             _, signal, exit_status = how_it_ended(int(reply["died"]))

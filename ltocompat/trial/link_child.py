@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from time import perf_counter
-
-from msgspec import Struct
 
 from ltocompat.trial import outputs, protocol, sandbox, serving
 from ltocompat.trial.nvjitlink_calls import load
@@ -16,27 +15,9 @@ from ltocompat.trial.system_calls import NOT_FOR_COMPUTING, OPENING, PROCESSES
 from ltocompat.trial.values import TrialLimits
 
 
-class _LinkRequest(Struct, frozen=True):
-    """A request as it is read here: cheaper to make than ``Request``, which is for people.
-
-    Attributes:
-        inputs: name, kind and bytes of each.
-        options: see ``Request``.
-        complete: see ``Request``.
-        keep_output: see ``Request``.
-    """
-
-    inputs: list[tuple[str, int, bytes]]
-    options: list[str]
-    complete: bool
-    keep_output: bool
-
-
 class LinkServer(serving.Server):
     """Makes nvJitLink's calls for each request."""
 
-    forks = True
-    reserves_memory = False
     refused = PROCESSES | OPENING
 
     def __init__(self, library: str) -> None:
@@ -54,36 +35,35 @@ class LinkServer(serving.Server):
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """See ``Server``; only what is not the usual is in a reply."""
-        named, options, complete, keep_output = message.fields
-        inputs = [
-            (name, kind, data) for (name, kind), data in zip(named, message.pieces, strict=True)
-        ]
         reply: Reply = {}
-        return reply, self._link(_LinkRequest(inputs, options, complete, keep_output), reply)
+        return reply, self._link(message, reply)
 
-    def _link(self, request: _LinkRequest, reply: Reply) -> bytes:
+    def _link(self, message: Message, reply: Reply) -> bytes:
         """Call the library, and write what it did into ``reply``; returns the output to keep."""
+        named, options, complete, keep_output = message.fields
         linker, notes = self._linker, self._notes
         notes[protocol.NOTE_STEP] = protocol.AT_CREATE
         start = perf_counter()
-        code, handle, log = linker.create(request.options)
+        code, handle, log = linker.create(options)
         reply["create"] = _microseconds(start)
         if code:
             reply.update(step=protocol.AT_CREATE, code=code, error=self._cut(log.encode()))
             return b""
         output = b""
-        if self._added(handle, request, reply) and request.complete:
-            output = self._completed(handle, request, reply)
+        if self._added(handle, named, message.pieces, reply) and complete:
+            output = self._completed(handle, "ptx" if "-ptx" in options else "cubin", reply)
         self._log(handle, reply)
         notes[protocol.NOTE_STEP] = protocol.AT_DESTROY
         linker.destroy(handle)
-        return output
+        return output if keep_output and len(output) <= self._limits.output_bytes else b""
 
-    def _added(self, handle: int, request: _LinkRequest, reply: Reply) -> bool:
+    def _added(
+        self, handle: int, named: list[tuple[str, int]], pieces: Sequence[bytes], reply: Reply
+    ) -> bool:
         self._notes[protocol.NOTE_STEP] = protocol.AT_ADD
         start = perf_counter()
         code = number = 0
-        for number, (name, kind, data) in enumerate(request.inputs):
+        for number, ((name, kind), data) in enumerate(zip(named, pieces, strict=True)):
             self._notes[protocol.NOTE_INPUT] = number
             code = self._linker.add(handle, kind, data, name)
             if code:
@@ -93,7 +73,7 @@ class LinkServer(serving.Server):
             reply.update(step=protocol.AT_ADD, input=number, code=code)
         return not code
 
-    def _completed(self, handle: int, request: _LinkRequest, reply: Reply) -> bytes:
+    def _completed(self, handle: int, want: str, reply: Reply) -> bytes:
         self._notes[protocol.NOTE_STEP] = protocol.AT_COMPLETE
         start = perf_counter()
         code = self._linker.complete(handle)
@@ -102,7 +82,6 @@ class LinkServer(serving.Server):
             reply["code"] = code
             return b""
         self._notes[protocol.NOTE_STEP] = protocol.AT_GET
-        want = "ptx" if "-ptx" in request.options else "cubin"
         code, size = self._linker.output_size(handle, want)
         output = b""
         if not code:
@@ -112,7 +91,7 @@ class LinkServer(serving.Server):
             reply.update(step=protocol.AT_GET, code=code)
             return b""
         reply.update(outputs.contents(want, output))
-        return output if request.keep_output and size <= self._limits.output_bytes else b""
+        return output
 
     def _log(self, handle: int, reply: Reply) -> None:
         error, info = self._linker.logs(handle)

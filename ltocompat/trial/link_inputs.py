@@ -143,11 +143,8 @@ def _whole(view: ByteView, place: Place, limits: Limits) -> InputKind | None:
     container = container_of(view)
     if container is not None:
         # What a thin archive names, no linker finds by its bytes.
-        return (
-            InputKind.LIBRARY
-            if isinstance(container, ArchiveFormat) and not is_thin(view)
-            else None
-        )
+        whole = isinstance(container, ArchiveFormat) and not is_thin(view)
+        return InputKind.LIBRARY if whole else None
     host = read_host(view, Budget(limits))
     return InputKind.OBJECT if host is not None and host.type == "object" else None
 

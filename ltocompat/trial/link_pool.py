@@ -106,10 +106,6 @@ class Pool(ChildPool[Request, Answer]):
         return Release(*self.greeting["release"])
 
     @functools.cached_property
-    def _sandbox(self) -> tuple[str, ...]:
-        return self.sandbox
-
-    @functools.cached_property
     def _own_options(self) -> tuple[str, ...]:
         """Options that every request is given, since they change no answer."""
         has_cache = self._tool is Tool.NVJITLINK and self.release >= _NO_CACHE_SINCE
@@ -124,9 +120,7 @@ class Pool(ChildPool[Request, Answer]):
 
     def judge(self, request: Request, report: Report) -> Answer:
         """See ``ChildPool``."""
-        answer = judge(
-            request, report, self.release, self.limits, self._tool, sandbox=self._sandbox
-        )
+        answer = judge(request, report, self.release, self.limits, self._tool, sandbox=self.sandbox)
         if answer.outcome is not LinkOutcome.TIMED_OUT:
             return answer
         return replace(answer, cpu_seconds=self.cpu_used_up(report.reply))
@@ -154,11 +148,15 @@ class Pool(ChildPool[Request, Answer]):
         damaged fatbins that are too new, 1 in 100 crashes instead in some processes, alone or not
         (12.0.140 .. 13.5.37); no linker takes one in company that it refuses alone.
         """
-        if not all(input_.kind is InputKind.FATBIN for input_ in request.inputs):
-            return False
-        reason = logs.explain(answer.log)
-        refused = answer.outcome is LinkOutcome.REFUSED
-        return refused and reason is not None and reason.cause == TOO_NEW
+        fatbins = all(input_.kind is InputKind.FATBIN for input_ in request.inputs)
+        return fatbins and refused_as_too_new(answer)
+
+
+def refused_as_too_new(answer: Answer) -> bool:
+    """Whether a linker refused an input by its log because a newer release made it."""
+    reason = logs.explain(answer.log)
+    refused = answer.outcome is LinkOutcome.REFUSED
+    return refused and reason is not None and reason.cause == TOO_NEW
 
 
 def judge(
@@ -198,11 +196,7 @@ def judge(
         code_name=_code_name(code, release, tool),
         log=log[: limits.log_bytes],
         unresolved=open_symbols,
-        seconds=Seconds(
-            _seconds(reply.get("create")),
-            _seconds(reply.get("add")),
-            _seconds(reply.get("complete")),
-        ),
+        seconds=Seconds(*(_seconds(reply.get(name)) for name in ("create", "add", "complete"))),
         output_size=reply.get("size"),
         output=report.output or None,
         kernels_in_output=reply.get("kernels"),

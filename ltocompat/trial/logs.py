@@ -125,22 +125,14 @@ _TEXTS = (
         "the input is PTX ISA {0}, and this {linker} reads up to {1}",
     ),
     _Text(
-        r"Linking globals named '([^']+)': symbol multiply defined",
+        r"Linking globals named '([^']+)': symbol multiply defined"
+        r"|Multiple definition of '([^']+)'",
         "duplicate symbol",
         "two inputs define {0}",
     ),
     _Text(
-        r"Multiple definition of '([^']+)'",
-        "duplicate symbol",
-        "two inputs define {0}",
-    ),
-    _Text(
-        r"(?:unsupported|unrecognized) architecture \(compute_(\w+)\)",
-        "target unsupported",
-        "this {linker} does not link for the architecture {0}",
-    ),
-    _Text(
-        r"-arch=compute_(\w+) is an unsupported option",
+        r"un(?:supported|recognized) architecture \(compute_(\w+)\)"
+        r"|-arch=compute_(\w+) is an unsupported option",
         "target unsupported",
         "this {linker} does not link for the architecture {0}",
     ),

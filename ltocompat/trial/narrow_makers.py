@@ -20,13 +20,11 @@ from ltocompat.model.arch import Release
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.image import Image, Maker, Module
-from ltocompat.model.trial_answer import TOO_NEW
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.targets.linkers import Linker
-from ltocompat.trial.link_pool import Pool
-from ltocompat.trial.logs import explain
+from ltocompat.trial.link_pool import Pool, refused_as_too_new
 from ltocompat.trial.trial_run import TrialRun
-from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
+from ltocompat.trial.values import InputKind, Request, TrialInput
 
 Pair = tuple[StoredImage, Image]
 
@@ -106,7 +104,7 @@ class MakerNarrower(Closing):
                     images[image.number] = _narrowed(
                         images[image.number], release, image.refused_by
                     )
-                elif _too_new(answer):
+                elif refused_as_too_new(answer):
                     image.refused_by = release
                     left.append(image)
                 elif release is before:
@@ -147,12 +145,6 @@ def _request(stored: StoredImage, image: Image) -> Request | None:
 def _release_before(release: Release) -> Release | None:
     older = [minor for minor in facts.nvjitlink_minors() if minor < release]
     return max(older, default=None)
-
-
-def _too_new(answer: Answer) -> bool:
-    reason = explain(answer.log)
-    refused = answer.outcome is LinkOutcome.REFUSED
-    return refused and reason is not None and reason.cause == TOO_NEW
 
 
 def _narrowed(image: Image, release: Release, refused_by: Release | None) -> Image:

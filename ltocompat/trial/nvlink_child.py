@@ -49,10 +49,6 @@ class NvlinkServer(serving.Server):
         folder: where its files may lie; whoever started this process removes it.
     """
 
-    forks = True
-    reserves_memory = False
-    refused: frozenset[str] = frozenset()
-
     def __init__(self, program: str, folder: str) -> None:
         self._program = program
         self._folder = folder

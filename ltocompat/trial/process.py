@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.limits import MIB, REQUIRE_SANDBOX
+from ltocompat.scan.workers import widen
 from ltocompat.targets.linkers.machine import environment_of_libraries
 from ltocompat.trial import protocol, serving
 from ltocompat.trial.protocol import Frame
@@ -105,7 +106,7 @@ class Process:
         self.notes = memoryview(self._memory).cast("I")
         pipes = (self._process.stdin, self._process.stdout)
         self.requests_fd, self.replies_fd = (pipe.fileno() for pipe in pipes if pipe)
-        _widen(self.requests_fd)
+        widen(self.requests_fd)
         os.set_blocking(self.requests_fd, False)
         os.set_blocking(self.replies_fd, False)
 
@@ -254,10 +255,3 @@ class Process:
                     stream.close()
             self._leave_no_folder()
         return self._process.wait()
-
-
-def _widen(pipe: int) -> None:
-    """Let a pipe hold a whole batch where the system allows it, for fewer turns."""
-    if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _READ_SIZE)

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import MIB
@@ -45,16 +45,15 @@ def head_of(header: object, body_size: int) -> bytes:
     return _HEAD.pack(_MARK, len(text), body_size) + text
 
 
-class FrameReader:
+class FrameReader(Struct):
     """Puts frames together from bytes as they arrive.
 
     Raises:
         Malformed: (from ``feed``) these are no frames, or one is larger than ``body_limit`` bytes.
     """
 
-    def __init__(self, body_limit: int) -> None:
-        self._buffer = bytearray()
-        self._body_limit = body_limit
+    _body_limit: int
+    _buffer: bytearray = field(default_factory=bytearray)
 
     def feed(self, data: Raw) -> Iterator[Frame]:
         """The frames that ``data`` completes."""

@@ -127,11 +127,6 @@ def _limit_cpu(seconds: float) -> None:
     _lower(resource.RLIMIT_CPU, math.ceil(usage.ru_utime + usage.ru_stime + seconds) or 1)
 
 
-def _stop_clock() -> None:
-    """Let time pass, while waiting for the parent."""
-    signal.setitimer(signal.ITIMER_REAL, 0)
-
-
 def printed(descriptor: int = 2) -> bytes:
     """The tail of what was printed since the last call; the file is empty afterwards."""
     size = os.lseek(descriptor, 0, os.SEEK_END)
@@ -180,11 +175,11 @@ class Server(Protocol):
         refused: system calls that it needs to be loaded, and never again.
     """
 
-    forks: bool
-    reserves_memory: bool
-    refused: frozenset[str]
+    forks: bool = True
+    reserves_memory: bool = False
+    refused: frozenset[str] = frozenset()
 
-    def start(self, notes: memoryview, limits: TrialLimits) -> Reply:
+    def start(self, notes: memoryview, limits: TrialLimits, /) -> Reply:
         """Enter the sandbox and load the library; what to greet the parent with.
 
         Raises:
@@ -213,22 +208,14 @@ def run(server: Server) -> None:
     _Child(server, notes, requests, replies, limits).run(fresh=settings.fresh)
 
 
-class _Child:
+class _Child(Struct):
     """One child and its streams."""
 
-    def __init__(
-        self,
-        server: Server,
-        notes: memoryview,
-        requests: BinaryIO,
-        replies: int,
-        limits: TrialLimits,
-    ) -> None:
-        self._server = server
-        self._notes = notes
-        self._requests = requests
-        self._replies = replies
-        self._limits = limits
+    _server: Server
+    _notes: memoryview
+    _requests: BinaryIO
+    _replies: int
+    _limits: TrialLimits
 
     def run(self, *, fresh: bool) -> None:
         greeting: Reply = {}
@@ -256,7 +243,7 @@ class _Child:
         for message in messages:
             signal.setitimer(signal.ITIMER_REAL, self._limits.wall_seconds)
             self._send(*self._reply(message))
-        _stop_clock()
+        signal.setitimer(signal.ITIMER_REAL, 0)  # time may pass while waiting for the parent
 
     def _serve_in_a_fork(self, messages: Sequence[Message], cpu_seconds: float) -> None:
         """Serve the requests of a frame in a fork, and pass on what it replies and how it ended.

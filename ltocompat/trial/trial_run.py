@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 
@@ -39,11 +38,8 @@ class TrialRun:
 
     def watch(self, what: str, total: int) -> Callable[[int], None] | None:
         """Tells how many of ``total`` bytes were tried; None where nobody asks."""
-        return None if self.progress is None else functools.partial(self._report, what, total)
-
-    def _report(self, what: str, total: int, done: int) -> None:
-        if self.progress is not None:
-            self.progress(what, done, total)
+        progress = self.progress
+        return None if progress is None else lambda done: progress(what, done, total)
 
     def most(self, cpu_seconds: float) -> float:
         """What a request gets as long as enough is left; ``cpu_seconds`` is its own limit."""

@@ -13,7 +13,7 @@ import functools
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.files.fatbin import StoredModule
@@ -263,7 +263,7 @@ def _inputs_of(stored: StoredModule) -> tuple[TrialInput, ...]:
     return tuple(found)
 
 
-class OneLinkTrial:
+class OneLinkTrial(Struct):
     """Gathers the inputs of one link as files are read, and asks when all of them are there.
 
     Args:
@@ -272,17 +272,10 @@ class OneLinkTrial:
         trial_run: what all trials of this run may cost.
     """
 
-    def __init__(
-        self,
-        targets: Sequence[Target],
-        *,
-        install_missing: bool,
-        trial_run: TrialRun | None = None,
-    ) -> None:
-        self._trial_run = trial_run or TrialRun()
-        self._targets = tuple(targets)
-        self._install = install_missing
-        self._parts: list[tuple[ModuleSignature, tuple[TrialInput, ...]]] = []
+    targets: Sequence[Target]
+    install_missing: bool
+    trial_run: TrialRun = field(default_factory=TrialRun)
+    _parts: list[tuple[ModuleSignature, tuple[TrialInput, ...]]] = field(default_factory=list)
 
     def for_file(self) -> TryModules:
         """Keeps what a linker gets of a file; the answers come when all files are read."""
@@ -320,7 +313,7 @@ class OneLinkTrial:
 
     def _goals(self) -> Iterator[_LinkJob]:
         waiting = any(module.needs_device_link for module, _ in self._parts)
-        for target in self._targets:
+        for target in self.targets:
             offline = waiting and target.nvlink is not None
             tool = Tool.NVLINK if offline else Tool.NVJITLINK
             known = target.nvlink if offline else target.nvjitlink
@@ -335,7 +328,7 @@ class OneLinkTrial:
 
     def _ask(self, job: _LinkJob, picks: Sequence[Pick]) -> TrialOutcome | None:
         """What one linker does; None where its answer says nothing."""
-        linker = obtain(str(job.release), install_missing=self._install, tool=job.tool)
+        linker = obtain(str(job.release), install_missing=self.install_missing, tool=job.tool)
         # nvlink leaves an object out that has nothing for its target, and refuses a fatbin.
         inputs = tuple(
             each_input
@@ -344,8 +337,8 @@ class OneLinkTrial:
             if pick.images or not job.offline
         )
         request = Request(inputs, _options(job.arch, *picks))
-        watch = self._trial_run.watch(f"{inputs[0].name} ..: {linker}", request.size)
-        with Pool(linker.path, workers=1, tool=job.tool, trial_run=self._trial_run) as pool:
+        watch = self.trial_run.watch(f"{inputs[0].name} ..: {linker}", request.size)
+        with Pool(linker.path, workers=1, tool=job.tool, trial_run=self.trial_run) as pool:
             (answer,) = pool.run([request], watch)
         if job.offline and _misses_device_runtime(answer, picks):
             return None

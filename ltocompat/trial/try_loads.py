@@ -105,11 +105,8 @@ def _kernels(stored: StoredModule, signature: ModuleSignature, gpu: int) -> tupl
 
 
 def _outcome(driver: LoadedDriver, answer: LoadAnswer) -> TrialOutcome:
-    outcome = TrialOutcome(
-        f"driver of CUDA {driver.cuda}",
-        str(answer.outcome),
-        loading="lazily" if driver.lazy else "eagerly",
-    )
+    loading = "lazily" if driver.lazy else "eagerly"
+    outcome = TrialOutcome(f"driver of CUDA {driver.cuda}", str(answer.outcome), loading=loading)
     if answer.outcome is LoadOutcome.LOADED:
         return outcome
     if answer.outcome is not LoadOutcome.REFUSED:

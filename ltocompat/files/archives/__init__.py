@@ -20,7 +20,7 @@ class ContainerFormat(Protocol):
         """Return whether the bytes are such a container."""
 
     def members(
-        self, view: ByteView, place: Place, wanted: Place, budget: Budget
+        self, view: ByteView, place: Place, wanted: Place, budget: Budget, /
     ) -> Iterator[Member | Skipped]:
         """Yield its members in file order; broken ones as ``Skipped``.
 

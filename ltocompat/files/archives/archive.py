@@ -34,10 +34,9 @@ class ArchiveFormat:
         return is_ar(view)
 
     def members(
-        self, view: ByteView, place: Place, wanted: Place, budget: Budget
+        self, view: ByteView, place: Place, _: Place, budget: Budget
     ) -> Iterator[Member | Skipped]:
-        """The members; those of a thin archive are read from beside it."""
-        del wanted  # a view of a member costs nothing
+        """The members, wanted or not; those of a thin archive are read from beside it."""
         thin = is_thin(view)
         names = b""
         position = len(AR_MAGIC)
@@ -63,11 +62,8 @@ class ArchiveFormat:
                 count += 1
                 if count > budget.limits.members:
                     raise LimitExceeded("members", f"the archive has over {count - 1} members")
-                yield (
-                    _thin_member(place, name, budget)
-                    if thin
-                    else Member(place.member(name), body, position)
-                )
+                stored = Member(place.member(name), body, position)
+                yield _thin_member(place, name, budget) if thin else stored
             position = end + end % 2
 
 

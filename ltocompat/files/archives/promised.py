@@ -67,10 +67,6 @@ def _is_tar(view: ByteView, budget: Budget) -> bool:
     return is_tar(unpacked_head(view, BLOCK, budget))
 
 
-def _is_deb(view: ByteView, _: Budget) -> bool:
-    return view.peek(0, len(_DEB)) == _DEB
-
-
 def _is_library(view: ByteView, budget: Budget) -> bool:
     # Linkers take by such a name what glibc has as libm.a and libmcheck.a, too.
     script = _LINKER_SCRIPT.match(view.peek(0, BLOCK)) is not None
@@ -79,10 +75,6 @@ def _is_library(view: ByteView, budget: Budget) -> bool:
 
 def _is_packed(view: ByteView, _: Budget) -> bool:
     return packing_of(view) is not None
-
-
-def _is_any(view: ByteView, budget: Budget) -> bool:
-    return container_of(view, budget) is not None
 
 
 # The first row counts of which a suffix fits. Sources: PEP 427 (.whl); setuptools, "The Internal
@@ -96,13 +88,13 @@ _PROMISES = (
         "tar archive with files in it",
         _is_tar,
     ),
-    _Promise((".deb",), "Debian package", _is_deb),
+    _Promise((".deb",), "Debian package", lambda view, _: view.peek(0, len(_DEB)) == _DEB),
     _Promise((".a", ".lib"), "static library", _is_library, package=False),
     _Promise(tuple(f".{end}" for end in _PACKED), "compressed file", _is_packed, package=False),
     _Promise(
         (".rpm", ".7z", ".rar", ".tar.lz", ".tar.lz4", ".tar.lzma", ".tar.z"),
         "archive of a kind that is read here",
-        _is_any,
+        lambda view, budget: container_of(view, budget) is not None,
         package=False,
         remedy="unpack it and name the folder",
     ),

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator
 from weakref import WeakSet
 
+from msgspec import Struct, field
+
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import MIB
@@ -17,18 +19,15 @@ _LEAST_KEPT = 4 * MIB
 _MOST_KEPT = 512 * MIB
 
 
-class Spool:
+class Spool(Struct):
     """Keeps the unpacked members of one container, each as long as there is a view of it.
 
     Larger members share one temporary file without a name, so that as few files are open as
     containers are nested, and its pages are used again and again.
     """
 
-    __slots__ = ("_file", "_kept")
-
-    def __init__(self) -> None:
-        self._file: _File | None = None
-        self._kept: WeakSet[_SpooledSource] = WeakSet()
+    _file: _File | None = None
+    _kept: WeakSet[_SpooledSource] = field(default_factory=WeakSet)
 
     def keep(self, chunks: Iterator[bytes], size: int | None) -> ByteView:
         """The bytes of ``chunks``, which are at most ``size`` bytes in all (None: not known).
@@ -120,7 +119,7 @@ def _write(descriptor: int, data: bytes) -> int:
     return written
 
 
-class MemberCache:
+class MemberCache(Struct):
     """Unpacked members of one file, in the temporary file that they were unpacked to.
 
     Only members of ``_LEAST_KEPT`` bytes and more are kept, since smaller ones are unpacked again
@@ -128,9 +127,8 @@ class MemberCache:
     in memory.
     """
 
-    def __init__(self) -> None:
-        self._path: str | None = None
-        self._views: dict[Place, ByteView] = {}
+    _path: str | None = None
+    _views: dict[Place, ByteView] = field(default_factory=dict)
 
     def keep(self, place: Place, view: ByteView) -> None:
         """Keep a member; those of another file are let go."""

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ltocompat.files.archives.member import Member, Names, concerns
 from ltocompat.files.archives.spool import Spool
@@ -133,11 +132,6 @@ def _pax_record(data: bytes, position: int) -> tuple[bytes, bytes, int]:
     return key, value[:-1], end
 
 
-def _long_name(data: bytes) -> str:
-    """The name in a GNU long name header."""
-    return _text(data)
-
-
 def _number(field: bytes) -> int:
     """Octal digits, or where the first bit is set a big-endian number (GNU)."""
     if field[0] in (0x80, 0xFF):
@@ -173,23 +167,6 @@ _NO_FILES = {
 _NO_DATA = (_HARD_LINK, _LINK, _FOLDER, "3", "4", "6", "V")
 
 
-class Tape(Protocol):
-    """The bytes of an archive, read once from front to end."""
-
-    def read(self, size: int) -> bytes:
-        """The next ``size`` bytes, fewer at the end."""
-
-    def body(self, size: int) -> ByteView:
-        """The next ``size`` bytes as a file of their own."""
-
-    def skip(self, size: int) -> None:
-        """Pass over ``size`` bytes."""
-
-    @property
-    def position(self) -> int:
-        """Number of stored bytes that have been read."""
-
-
 class TarFormat:
     """Tar archives that are not compressed; members are viewed in place."""
 
@@ -204,24 +181,26 @@ class TarFormat:
         return walk(_Plain(view), place, wanted, budget)
 
 
-class _Plain:
-    """An archive that can be viewed in place."""
+class _Plain(Struct):
+    """An archive that can be viewed in place; ``position``: how many bytes have been read."""
 
-    def __init__(self, view: ByteView) -> None:
-        self._view = view
-        self.position = 0
+    _view: ByteView
+    position: int = 0
 
     def read(self, size: int) -> bytes:
+        """The next ``size`` bytes, fewer at the end."""
         data = self._view.peek(self.position, size)
         self.position += len(data)
         return data
 
     def body(self, size: int) -> ByteView:
+        """The next ``size`` bytes as a file of their own."""
         self._check(size)
         self.position += size
         return self._view.sub(self.position - size, size)
 
     def skip(self, size: int) -> None:
+        """Pass over ``size`` bytes."""
         self._check(size)
         self.position += size
 
@@ -258,6 +237,10 @@ class Unpacked:
             pass
 
 
+Tape = _Plain | Unpacked
+"""The bytes of an archive, read once from front to end."""
+
+
 def walk(tape: Tape, place: Place, wanted: Place, budget: Budget) -> Iterator[Member | Skipped]:
     """The members of an archive; what follows its end is reported."""
     names = Names(place, budget.limits)
@@ -271,19 +254,16 @@ def walk(tape: Tape, place: Place, wanted: Place, budget: Budget) -> Iterator[Me
     yield from names.broken_links()
 
 
-class _TarWalk:
+class _TarWalk(Struct):
     """One walk through one archive."""
 
-    def __init__(
-        self, tape: Tape, place: Place, wanted: Place, budget: Budget, names: Names
-    ) -> None:
-        self._tape = tape
-        self._place = place
-        self._wanted = wanted
-        self._budget = budget
-        self._names = names
-        self._for_all: dict[str, str] = {}
-        self._for_next: dict[str, str] = {}
+    _tape: Tape
+    _place: Place
+    _wanted: Place
+    _budget: Budget
+    _names: Names
+    _for_all: dict[str, str] = field(default_factory=dict)
+    _for_next: dict[str, str] = field(default_factory=dict)
 
     def members(self) -> Iterator[Member | Skipped]:
         count = 0
@@ -319,9 +299,9 @@ class _TarWalk:
             raise Malformed(f"an extended header of {header.size} bytes is cut off")
         data = data[: header.size]
         if header.type == _LONG_NAME:
-            self._for_next["path"] = _long_name(data)
+            self._for_next["path"] = _text(data)
         elif header.type == _LONG_TARGET:
-            self._for_next["linkpath"] = _long_name(data)
+            self._for_next["linkpath"] = _text(data)
         else:
             try:
                 records = _pax_records(data)

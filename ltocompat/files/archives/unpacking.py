@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import IO, Protocol, cast
+
+from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import ZSTD_MAGIC, zstd_frame
@@ -26,7 +29,7 @@ _WBITS_GZIP = 31
 _WBITS_RAW = -15
 
 
-class Input:
+class Input(Struct):
     """Compressed bytes, read from the front.
 
     Attributes:
@@ -34,11 +37,8 @@ class Input:
             stream has ended.
     """
 
-    __slots__ = ("position", "view")
-
-    def __init__(self, view: ByteView) -> None:
-        self.view = view
-        self.position = 0
+    view: ByteView
+    position: int = 0
 
     @property
     def left(self) -> int:
@@ -120,14 +120,6 @@ def _skip_zeros(source: Input, budget: Budget) -> bool:
             source.position -= len(left)
             return True
     return False
-
-
-def _deflate(source: Input, budget: Budget) -> Iterator[bytes]:
-    return _zlib(source, budget, _WBITS_RAW, None)
-
-
-def _gzip(source: Input, budget: Budget) -> Iterator[bytes]:
-    return _zlib(source, budget, _WBITS_GZIP, GZIP_MAGIC)
 
 
 def _zlib(source: Input, budget: Budget, wbits: int, magic: bytes | None) -> Iterator[bytes]:
@@ -238,8 +230,8 @@ def _zstd_frame(source: Input, size: int, budget: Budget) -> Iterator[bytes]:
 
 
 _DECODERS: dict[Packing, Callable[[Input, Budget], Iterator[bytes]]] = {
-    Packing.DEFLATE: _deflate,
-    Packing.GZIP: _gzip,
+    Packing.DEFLATE: partial(_zlib, wbits=_WBITS_RAW, magic=None),
+    Packing.GZIP: partial(_zlib, wbits=_WBITS_GZIP, magic=GZIP_MAGIC),
     Packing.BZIP2: _bzip2,
     Packing.XZ: _xz,
     Packing.ZIP_LZMA: _zip_lzma,
@@ -288,15 +280,12 @@ def inflated(data: bytes, size: int, budget: Budget) -> bytes | None:
     return found
 
 
-class Stream:
+class Stream(Struct):
     """Unpacked bytes, read from the front in pieces of any size."""
 
-    __slots__ = ("_at", "_chunk", "_chunks")
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._chunk = b""
-        self._at = 0
+    _chunks: Iterator[bytes]
+    _chunk: bytes = b""
+    _at: int = 0
 
     def peek(self, size: int) -> bytes:
         """The next ``size`` bytes, fewer at the end; they stay."""

@@ -18,12 +18,12 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ltocompat.files.archives.member import Member, Names, concerns
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.archives.unpacking import Input, Stream, inflated, unpacked
-from ltocompat.files.byteview import ByteView
+from ltocompat.files.byteview import ByteView, is_zero
 from ltocompat.files.first_bytes import Packing, may_be_zip
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
@@ -261,7 +261,8 @@ class ZipFormat:
         except Malformed as error:
             yield Skipped(place, f"the archive can't be read: {error}", view.size)
             return
-        walk = _ZipWalk(view, place, wanted, budget, _headers(view, end, budget))
+        names = Names(place, budget.limits)
+        walk = _ZipWalk(view, place, wanted, budget, _headers(view, end, budget), names)
         try:
             yield from walk.members(end)
         except LimitExceeded:
@@ -291,21 +292,18 @@ def _headers(view: ByteView, end: _End, budget: Budget) -> array[int]:
     return array("Q", sorted(found))
 
 
-class _ZipWalk:
+class _ZipWalk(Struct):
     """One walk through one archive."""
 
-    def __init__(
-        self, view: ByteView, place: Place, wanted: Place, budget: Budget, headers: array[int]
-    ) -> None:
-        self._view = view
-        self._place = place
-        self._wanted = wanted
-        self._budget = budget
-        self._headers = headers
-        self._names = Names(place, budget.limits)
-        self._spool = Spool()
-        self._shared: set[int] = set()
-        self._spans: list[tuple[int, int]] = []
+    _view: ByteView
+    _place: Place
+    _wanted: Place
+    _budget: Budget
+    _headers: array[int]
+    _names: Names
+    _spool: Spool = field(default_factory=Spool)
+    _shared: set[int] = field(default_factory=set)
+    _spans: list[tuple[int, int]] = field(default_factory=list)
 
     def members(self, end: _End) -> Iterator[Member | Skipped]:
         if end.disks:
@@ -400,22 +398,18 @@ class _ZipWalk:
         position = 0
         spans = sorted([*self._spans, (end.start, end.whole), (self._view.size,) * 2])
         for start, stop in self._budget.timed(spans):
-            if start - position > _SMALL_GAP and not self._zero(position, start):
+            if start - position > _SMALL_GAP and not is_zero(
+                self._view, position, start, self._budget
+            ):
                 reason = f"{start - position} bytes of the archive belong to no member"
                 yield Skipped(self._place.at(position), reason, start - position)
             position = max(position, stop)
 
-    def _zero(self, start: int, end: int) -> bool:
-        starts = self._budget.timed(range(start, end, MIB), every=1)
-        chunks = (self._view.peek(at, min(MIB, end - at)) for at in starts)
-        return not any(chunk.count(0) != len(chunk) for chunk in chunks)
 
-
-class _Checked:
+class _Checked(Struct):
     """The CRC-32 of bytes as they pass."""
 
-    def __init__(self) -> None:
-        self._crc = 0
+    _crc: int = 0
 
     def through(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         for chunk in chunks:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.files import codec
-from ltocompat.files.byteview import ByteView, occurrences
+from ltocompat.files.byteview import ByteView, is_zero, occurrences
 from ltocompat.files.codec import ZSTD_MAGIC, Payload, zstd_frame
 from ltocompat.files.fatbin import StoredImage, StoredModule, region
 from ltocompat.files.fatbin.region import NEEDLE, REGION_HEADER, Region
@@ -32,7 +32,7 @@ def _cubin_image(view: ByteView, place: Place, section: str | None, budget: Budg
     """The cubin at the start of ``view``, which may go on behind it."""
     size = cubin.Cubin.parse(view, budget).extent
     payload = Payload(view.sub(0, size), Compression.NONE, None, budget)
-    return _image(place, section, ImageKind.SASS, payload)
+    return bare_image(place, section, ImageKind.SASS, payload)
 
 
 def _with_what_follows(image: StoredImage, size: int) -> StoredImage:
@@ -52,15 +52,8 @@ def _ltoir_image(
     """
     ltoir.parse(view.peek(0, ltoir.HEAD_SIZE))
     stored = view.sub(0, view.size if size is None else size)
-    return replace(_damaged_ltoir_image(stored, place, section, budget), stored_size=size)
-
-
-def _damaged_ltoir_image(
-    view: ByteView, place: Place, section: str | None, budget: Budget
-) -> StoredImage:
-    """A file that begins as LTO-IR does, whatever its header says: only a linker can tell."""
-    payload = Payload(view, Compression.NONE, None, budget)
-    return _image(place, section, ImageKind.LTOIR, payload)
+    payload = Payload(stored, Compression.NONE, None, budget)
+    return replace(bare_image(place, section, ImageKind.LTOIR, payload), stored_size=size)
 
 
 def _zstd_cubin_image(
@@ -72,21 +65,14 @@ def _zstd_cubin_image(
     first = Payload(stored, Compression.ZSTD, None, budget).prefix()
     first.grow(HEAD_SIZE)
     parse_header(first.data)
-    return _image(place, section, ImageKind.SASS, Payload(stored, Compression.ZSTD, size, budget))
-
-
-def _image(place: Place, section: str | None, kind: ImageKind, payload: Payload) -> StoredImage:
-    return StoredImage(
-        place=place,
-        section=section,
-        kind=kind,
-        payload=payload,
-        stored_size=payload.stored.size,
-        compression=payload.compression,
+    return bare_image(
+        place, section, ImageKind.SASS, Payload(stored, Compression.ZSTD, size, budget)
     )
 
 
-_PIECE = 1 << 20
+def bare_image(place: Place, section: str | None, kind: ImageKind, payload: Payload) -> StoredImage:
+    """An image that lies in no region, as no header describes it."""
+    return StoredImage(place, section, kind, payload, payload.stored.size, payload.compression)
 
 
 class _Accounting:
@@ -121,16 +107,9 @@ class _Accounting:
             for first, last in self._budget.timed((*self.covered, (end, end))):
                 if last <= at or at >= end:
                     continue
-                if first > at and not self._zero(at, min(first, end)):
+                if first > at and not is_zero(self._view, at, min(first, end), self._budget):
                     yield at, min(first, end) - at
                 at = last
-
-    def _zero(self, start: int, end: int) -> bool:
-        for position in self._budget.timed(range(start, end, _PIECE), every=1):
-            data = self._view.peek(position, min(_PIECE, end - position))
-            if data.count(0) != len(data):
-                return False
-        return True
 
 
 _NEEDLES = (region.NEEDLE, CUBIN_NEEDLE, ltoir.MAGIC, codec.ZSTD_MAGIC)
@@ -315,13 +294,16 @@ class FatbinWalk:
             raise
         except Malformed as error:
             if whole and hit.needle == ltoir.MAGIC:
-                whole_file = self._view, self._place, None, self._budget
-                image = _damaged_ltoir_image(*whole_file)
+                # It begins as LTO-IR does, whatever its header says: only a linker can tell.
+                payload = Payload(self._view, Compression.NONE, None, self._budget)
+                image = bare_image(self._place, None, ImageKind.LTOIR, payload)
                 return (StoredModule(self._place, None, None, (image,)),)
             if whole and hit.needle != ZSTD_MAGIC:
                 return (Skipped(self._place, str(error), self._view.size),)
             return ()
-        self._pass(hit.offset, hit.offset + (image.stored_size or ltoir.HEAD_SIZE))
+        end = hit.offset + (image.stored_size or ltoir.HEAD_SIZE)
+        self._scanner.skip_to(end)
+        self._accounting.cover(hit.offset, end)
         registration = self._host.registration() if self._host else None
         registered = False if registration and registration.known else None
         return (StoredModule(image.place, image.section, registered, (image,)),)
@@ -400,10 +382,6 @@ class FatbinWalk:
         if self._host is None or section is None or not section.executable:
             return False
         return offset % _ALIGNMENT != 0 and not self._host.registration().registered(offset)
-
-    def _pass(self, start: int, end: int) -> None:
-        self._scanner.skip_to(end)
-        self._accounting.cover(start, end)
 
     def _section(self, offset: int) -> str | None:
         section = self._host.section_at(offset) if self._host else None

@@ -138,8 +138,9 @@ class Cubin(Struct, frozen=True):
         if self.header.arch.suffix:
             return True
         return any(
-            (_COMPAT_ACCELERATED, 1) in self.budget.timed(_records(self.bytes_of(section)))
+            (attribute, value) == (_COMPAT_ACCELERATED, 1)
             for section in self._of_type(_SHT_NV_COMPAT)
+            for attribute, value, _ in self.budget.timed(_records(self.bytes_of(section)))
         )
 
     def _of_type(self, kind: int) -> Iterator[CubinSection]:
@@ -156,11 +157,7 @@ class Cubin(Struct, frozen=True):
         found: list[tuple[str, int]] = []
         tables = [(s.type, s.offset, s.size, s.link) for s in self.budget.timed(self.sections)]
         for names, rows in _symbol_tables(self.view, tables, self.budget):
-            found += [
-                (names.at(name), size)
-                for name, info, other, _, _, size in self.budget.timed(SYMBOL_64.iter_unpack(rows))
-                if info & 0xF == STT_FUNC and other & STO_ENTRY
-            ]
+            found += _kernels(names, rows, self.budget)
         return tuple(found)
 
     def registers(self) -> int | None:
@@ -171,7 +168,7 @@ class Cubin(Struct, frozen=True):
         counts = [
             int.from_bytes(value[4:8], "little")
             for section in self._of_type(_SHT_NV_INFO)
-            for attribute, _, value in self.budget.timed(_whole_records(self.bytes_of(section)))
+            for attribute, _, value in self.budget.timed(_records(self.bytes_of(section)))
             if attribute == _EIATTR_REGCOUNT
         ]
         return max(counts, default=None)
@@ -199,13 +196,15 @@ def first_kernel(view: ByteView, budget: Budget, size: int | None = None) -> str
     tables = [(row[1], row[4], row[5], row[6]) for row in budget.timed(sections)]
     for names, rows in _symbol_tables(view, tables, budget):
         if found is None:
-            kernels = (
-                names.at(name)
-                for name, info, other, *_ in budget.timed(SYMBOL_64.iter_unpack(rows))
-                if info & 0xF == STT_FUNC and other & STO_ENTRY
-            )
-            found = next(kernels, None)
+            found, _ = next(_kernels(names, rows, budget), (None, 0))
     return found
+
+
+def _kernels(names: NameTable, rows: bytes, budget: Budget) -> Iterator[tuple[str, int]]:
+    """Name and bytes of code of each kernel in a table of symbols."""
+    for name, info, other, _, _, size in budget.timed(SYMBOL_64.iter_unpack(rows)):
+        if info & 0xF == STT_FUNC and other & STO_ENTRY:
+            yield names.at(name), size
 
 
 def _section_table(
@@ -289,12 +288,7 @@ class NameTable:
         return self._kept.keep(name).decode("utf-8", "replace")
 
 
-def _records(data: bytes) -> Iterator[tuple[int, int]]:
-    """(attribute, value) of ``.nv.info`` records; of long values the first four bytes."""
-    return ((attribute, number) for attribute, number, _ in _whole_records(data))
-
-
-def _whole_records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+def _records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     """(attribute, value, all bytes of a long value) of ``.nv.info`` records.
 
     A record is u8 format, u8 attribute, u16 value, and for one format that many bytes, of which the
@@ -302,8 +296,7 @@ def _whole_records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     """
     position = 0
     while position + 4 <= len(data):
-        kind, attribute = data[position], data[position + 1]
-        number = int.from_bytes(data[position + 2 : position + 4], "little")
+        kind, attribute, number = _RECORD.unpack_from(data, position)
         position += 4
         if kind == _FORMAT_SIZED:
             value = data[position : position + number]
@@ -314,7 +307,7 @@ def _whole_records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def first_value(data: bytes, wanted: int, budget: Budget) -> int | None:
-    """The value of an attribute's first record, see ``_whole_records``; no other is made."""
+    """The value of an attribute's first record, see ``_records``; no other is made."""
     position = 0
     for _ in budget.timed(range(0, len(data) - 3, 4 * _RECORDS_A_LOOK), every=1):
         for _ in range(_RECORDS_A_LOOK):

@@ -7,11 +7,10 @@ A changed byte of most fields makes some nvJitLink refuse the cubin, drop its ke
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
 
 from msgspec import Struct
 
-from ltocompat.files.elf_layout import EM_CUDA, ET_EXEC, ET_REL, HEADER, MAGIC
+from ltocompat.files.elf_layout import EM_CUDA, ET_EXEC, ET_REL, HEADER, MAGIC, ElfHeader
 from ltocompat.model.arch import SmArch, shared_arch
 from ltocompat.model.errors import Malformed
 
@@ -47,24 +46,14 @@ _FLAG_2_ACCELERATED = 0x8
 _SM_90, _SM_100 = 90, 100
 
 
-class _Fields(NamedTuple):
-    """The header, field by field, as the ELF standard names them without ``e_``; what they mean."""
+class _Fields(ElfHeader):
+    """The header, field by field, and what they mean in a cubin."""
 
-    ident: bytes
-    type: int
-    machine: int
-    version: int
-    entry: int
-    phoff: int
-    shoff: int
-    flags: int
-    ehsize: int
-    phentsize: int
-    phnum: int
-    shentsize: int
-    shnum: int
-    shstrndx: int
-    generation: int
+    __slots__ = ()
+
+    @property
+    def generation(self) -> int:
+        return _GENERATION.get(self.ident[_ABI_VERSION], 0)
 
     @property
     def real(self) -> int:
@@ -132,8 +121,7 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
     """
     if len(head) < _HEADER.size or not head.startswith(NEEDLE):
         raise Malformed("a cubin does not begin with a 64-bit little-endian ELF header")
-    generation = _GENERATION.get(head[_ABI_VERSION], 0)
-    fields = tuple.__new__(_Fields, (*_HEADER.unpack_from(head), generation))
+    fields = tuple.__new__(_Fields, _HEADER.unpack_from(head))
     if fields.machine != EM_CUDA:
         raise Malformed(
             f"an ELF file for machine {fields.machine} is no cubin, which is for {EM_CUDA}"
@@ -142,9 +130,9 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
         raise Malformed(
             f"a cubin is relocatable or executable; this one is of ELF type {fields.type}"
         )
-    first = generation == 1
+    first = fields.generation == 1
     return CubinHeader(
-        generation,
+        fields.generation,
         shared_arch(fields.real, "a" if fields.accelerated else ""),
         fields.virtual or None if first else None,
         fields.version if first and fields.version in _TOOLKITS_1 else None,
@@ -174,19 +162,20 @@ def _end(fields: _Fields, size: int | None) -> str | None:
 
 def _identity(fields: _Fields) -> str | None:
     abi, os_abi = fields.ident[_ABI_VERSION], fields.ident[_OS_ABI]
-    if not fields.generation:
+    generation = fields.generation
+    if not generation:
         return f"ELF ABI version {abi} is none that NVIDIA's compilers write in cubins (7 and 8)"
-    if os_abi != _OS_ABI_OF[fields.generation]:
-        expected = _OS_ABI_OF[fields.generation]
+    if os_abi != _OS_ABI_OF[generation]:
+        expected = _OS_ABI_OF[generation]
         return f"a cubin of ELF ABI version {abi} has OS ABI {os_abi:#x}, not {expected:#x}"
     if any(fields.ident[_IDENT_PADDING]):
         return "bytes 9 to 15 of the cubin's ELF header are not zero, as they are in every cubin"
-    if fields.generation == 1 and fields.version not in _TOOLKITS_1:
+    if generation == 1 and fields.version not in _TOOLKITS_1:
         return (
             f"e_version of the cubin is {fields.version}, where ELF ABI version 7 keeps the "
             "toolkit, 129 (12.9) at most"
         )
-    if fields.generation == 2 and fields.version != 1:
+    if generation == 2 and fields.version != 1:
         return f"e_version of the cubin is {fields.version}, not 1 as with ELF ABI version 8"
     return None
 
@@ -203,20 +192,22 @@ def _flags(fields: _Fields) -> str | None:
 
 def _regular_flags_1(fields: _Fields) -> bool:
     by_assembler = fields.shstrndx == NAMES_OF_ASSEMBLER
-    flags = fields.virtual << 16 | _FLAGS_1 | fields.real
-    accelerated = fields.real == _SM_90 or by_assembler
+    real = fields.real
+    flags = fields.virtual << 16 | _FLAGS_1 | real
+    accelerated = real == _SM_90 or by_assembler
     options = {flags, flags | _FLAG_1_ACCELERATED} if accelerated else {flags}
-    highest = fields.real
+    highest = real
     if by_assembler:
-        highest = _HIGHEST_VIRTUAL_OF_ASSEMBLER.get(fields.real, fields.real)
+        highest = _HIGHEST_VIRTUAL_OF_ASSEMBLER.get(real, real)
     return fields.flags in options and 0 < fields.virtual <= highest
 
 
 def _regular_flags_2(fields: _Fields) -> bool:
     by_assembler = fields.shstrndx == NAMES_OF_ASSEMBLER
-    below = by_assembler or fields.real < _SM_100
+    real = fields.real
+    below = by_assembler or real < _SM_100
     low = _FLAG_2_BELOW_SM_100 if below else _FLAG_2_FROM_SM_100
-    if fields.real >= _SM_100:
+    if real >= _SM_100:
         low |= fields.flags & _FLAG_2_ACCELERATED
     note = fields.flags >> 24
     return fields.flags & 0xFF == low and not fields.virtual and 0 < note < fields.shnum

@@ -9,13 +9,12 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
 from ltocompat.files import elf_layout as layout
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.elf_layout import Tag
+from ltocompat.files.elf_layout import ElfHeader, Tag
 from ltocompat.files.objects.structure import Section, guarded, short_text
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import MIB, Budget, NamesOfTable
@@ -137,31 +136,13 @@ class ElfTables(Struct):
         return segment.offset + inside if inside < segment.file_size else None
 
 
-class _Header(NamedTuple):
-    """The file header, as the gABI names its fields, without e_ident."""
-
-    type: int
-    machine: int
-    version: int
-    entry: int
-    phoff: int
-    shoff: int
-    flags: int
-    ehsize: int
-    phentsize: int
-    phnum: int
-    shentsize: int
-    shnum: int
-    shstrndx: int
-
-
 class _Elf(Struct, frozen=True):
     """A file with its header, and how its tables are laid out."""
 
     view: ByteView
     bits: int
     order: str
-    header: _Header
+    header: ElfHeader
 
     def layout(self, of_bits: dict[int, str]) -> struct.Struct:
         """The layout of one entry of a table."""
@@ -176,14 +157,8 @@ def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
         return None
     if elf is None or elf.header.machine == layout.EM_CUDA:
         return None
-    problems: list[str] = []
-    tables = ElfTables(
-        bits=elf.bits,
-        little=elf.order == "<",
-        type=elf.header.type,
-        machine=elf.header.machine,
-        problems=problems,
-    )
+    tables = ElfTables(elf.bits, elf.order == "<", elf.header.type, elf.header.machine)
+    problems = tables.problems
     with guarded(problems, "the section header table"):
         _read_sections(elf, budget, tables)
     with guarded(problems, "the program header table"):
@@ -202,7 +177,7 @@ def _open(view: ByteView) -> _Elf | None:
     if bits is None or order is None:
         return None
     fields = view.unpack(struct.Struct(order + layout.HEADER[bits]), _IDENT_SIZE)
-    return _Elf(view, bits, order, _Header._make(fields))
+    return _Elf(view, bits, order, ElfHeader(ident, *fields))
 
 
 def _fitting(elf: _Elf, tables: ElfTables, start: int, size: int, count: int) -> int:

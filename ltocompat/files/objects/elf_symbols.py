@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from array import array
 from collections.abc import Iterable, Iterator
 from itertools import compress, count
 
@@ -21,6 +19,7 @@ from ltocompat.files.elf_layout import (
     Tag,
 )
 from ltocompat.files.objects.elf import ElfTables
+from ltocompat.files.objects.relocations import words_of
 from ltocompat.files.objects.structure import TABLE_WINDOW, occurrences, short_text, windows
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import Budget
@@ -86,14 +85,8 @@ def symbol_tables(view: ByteView, tables: ElfTables) -> list[SymbolTable]:
         for header in tables.headers:
             if header.kind == kind and 0 < header.link < len(tables.headers):
                 strings = tables.headers[header.link]
-                found.append(
-                    _clipped(
-                        view,
-                        tables.bits,
-                        (header.offset, header.size),
-                        (strings.offset, strings.size),
-                    )
-                )
+                parts = (header.offset, header.size), (strings.offset, strings.size)
+                found.append(_clipped(view, tables.bits, *parts))
     if not found and (dynamic := _dynamic_table(view, tables)):
         found.append(dynamic)
     return [table for table in found if table.size > 0 and table.strings_size > 0]
@@ -133,14 +126,6 @@ def _dynamic_table(view: ByteView, tables: ElfTables) -> SymbolTable | None:
     return _clipped(view, tables.bits, (symtab, size), (strtab, tables.tag(Tag.STRSZ) or 0))
 
 
-def _words(piece: bytes) -> array[int]:
-    words = array("I")
-    words.frombytes(piece)
-    if sys.byteorder == "big":
-        words.byteswap()
-    return words
-
-
 def symbols_named(
     view: ByteView, budget: Budget, table: SymbolTable, prefixes: Iterable[bytes]
 ) -> Iterator[tuple[str, Symbol]]:
@@ -156,7 +141,7 @@ def symbols_named(
         return
     stride, kept = table.entry // 4, budget.names()
     for _, piece in table.pieces(view, budget):
-        names = _words(piece)[::stride]
+        names = words_of(piece, 32)[::stride]
         for index in budget.timed(compress(count(), map(positions.__contains__, names))):
             at = index * table.entry
             symbol = table.decode(piece[at : at + table.entry])

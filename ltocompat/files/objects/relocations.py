@@ -101,7 +101,7 @@ def _search(
     step = TABLE_WINDOW - TABLE_WINDOW % entry
     shift, mask = (32, 0xFFFFFFFF) if table.bits == 64 else (8, 0xFF)
     for _, piece in windows(view, budget, table.offset, whole, step=step):
-        words = _words(piece, table.bits)
+        words = words_of(piece, table.bits)
         for index in find(words[::fields], wanted):
             where, info = words[fields * index], words[fields * index + 1]
             addend = _signed(words[fields * index + 2], table.bits) if fields == 3 else None
@@ -130,7 +130,7 @@ def _packed_at(
     reach = (table.bits - 1) * width
     base = 0
     for _, piece in windows(view, budget, table.offset, size, step=TABLE_WINDOW):
-        words = _words(piece[: len(piece) - len(piece) % width], table.bits)
+        words = words_of(piece[: len(piece) - len(piece) % width], table.bits)
         for word in budget.timed(words):
             if word & 1:
                 for place in wanted[bisect_left(wanted, base) : bisect_left(wanted, base + reach)]:
@@ -145,7 +145,8 @@ def _packed_at(
                 base = word + width
 
 
-def _words(piece: bytes, bits: int) -> memoryview[int]:
+def words_of(piece: bytes, bits: int) -> memoryview[int]:
+    """The little-endian words of ``bits`` bits that a piece of a table is made of."""
     words = memoryview(piece).cast("B").cast("Q" if bits == 64 else "I")
     if sys.byteorder == "little":
         return words
