@@ -64,13 +64,13 @@ class FindingTally:
         notes = self._counts[_NOTE]
         parts: list[str] = []
         if self._rules:
-            words = [*(["error"] if self._counts["error"] else []), "fail", "unknown"]
-            words += [word for word in ("undocumented", "warning") if self._counts[word]]
-            for word in words:
-                number = self._counts[word]
-                text = f"{number:,} {word}"
-                parts += [", "] if parts else []
-                parts += [Toned(text, _TONES[word]) if number else text]
+            for word, tone in _TONES.items():
+                text = f"{self._counts[word]:,} {word}"
+                if self._counts[word]:
+                    parts += [", ", Toned(text, tone)]
+                elif word in _ALWAYS:
+                    parts += [", ", text]
+            del parts[0]
         else:
             parts += ["no findings"]
         if notes:
@@ -84,6 +84,7 @@ class FindingTally:
 
 
 _NOTE = "note"
+_ALWAYS = ("fail", "unknown")  # told where something is found, were it none
 _TONES = {
     "error": Tone.FAIL,
     "fail": Tone.FAIL,

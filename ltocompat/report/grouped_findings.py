@@ -17,6 +17,7 @@ from ltocompat.model.verdict import LONGEST_HEADLINE, Finding, Level, Result
 from ltocompat.report import FINDING_FORMATS, Failure, Report
 from ltocompat.report.matrix_cells import Cell, cell_of, labels
 from ltocompat.report.text import brief, clause
+from ltocompat.report.verdict_rows import JudgedArtifact
 
 if TYPE_CHECKING:
     from ltocompat.rules.rule import Rule
@@ -265,6 +266,14 @@ class Judgements(Struct):
     failures: list[Failure] = field(default_factory=list)
     policy: PolicyLines | None = None
     empty: set[str] = field(default_factory=set)
+
+    @property
+    def artifacts(self) -> dict[str, JudgedArtifact]:
+        """The results of each artifact, by its path."""
+        found: dict[str, JudgedArtifact] = {}
+        for result in self.results:
+            found.setdefault(result.path, JudgedArtifact(result.path)).add(result)
+        return found
 
     @property
     def names(self) -> dict[str, str]:

@@ -19,15 +19,14 @@ from ltocompat.report.text import brief, escape, sentence
 
 def write(judgements: Judgements, stream: Writable) -> None:
     """Write one document; a failure is a suite of its own."""
-    suites: dict[str, list[Result]] = {}
-    for result in judgements.results:
-        suites.setdefault(result.path, []).append(result)
+    artifacts = judgements.artifacts
     stream.write('<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="ltocompat">\n')
     for failure in judgements.failures:
         stream.write(_failure_suite(failure))
-    for path, results in suites.items():
-        stream.write(_suite(path, [_case(path, result) for result in results], _counts(results)))
-    for path in sorted(judgements.empty - suites.keys()):
+    for path, artifact in artifacts.items():
+        cases = [_case(path, result) for result in artifact.results]
+        stream.write(_suite(path, cases, _counts(artifact.results)))
+    for path in sorted(judgements.empty - artifacts.keys()):
         case = f"{_opening(path, 'device code')}<skipped>there is no device code</skipped>"
         stream.write(_suite(path, [f"{case}</testcase>\n"], (0, 0, 1)))
     stream.write("</testsuites>\n")

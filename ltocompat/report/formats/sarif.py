@@ -117,9 +117,8 @@ def _automation(judgements: Judgements) -> Value:
 
 def _in_policy(value: Value, policy: PolicyLines, files: _Files) -> Value:
     """The line of the policy that asks, which is in the repository; the artifact is related."""
-    index = files.index(Place(policy.path))
     physical = {
-        "artifactLocation": {"uri": files.uri(index), "index": index},
+        "artifactLocation": files.location(Place(policy.path)),
         "region": {"startLine": policy.line(value["properties"]["target"])},
     }
     (found,) = value["locations"]
@@ -141,8 +140,7 @@ def _message(group: GroupedFinding, target: str) -> str:
 
 
 def _location(place: Place, files: _Files) -> Value:
-    index = files.index(place)
-    physical: Value = {"artifactLocation": {"uri": files.uri(index), "index": index}}
+    physical: Value = {"artifactLocation": files.location(place)}
     if place.offset is not None:
         physical["region"] = {"byteOffset": place.offset}  # of a binary: it has no lines (3.30.1)
     return {
@@ -162,14 +160,10 @@ class _Files:
         self.values: list[Value] = []
         self._indices: dict[tuple[str, ...], int] = {}
 
-    def index(self, place: Place) -> int:
-        """Index of the innermost file of a place."""
-        return self._add((place.path, *place.members))
-
-    def uri(self, index: int) -> str:
-        """The reference of a file: of a member relative to the file around it."""
-        uri: str = self.values[index]["location"]["uri"]
-        return uri
+    def location(self, place: Place) -> Value:
+        """The innermost file of a place; the reference of a member is relative to that around."""
+        index = self._add((place.path, *place.members))
+        return {**self.values[index]["location"], "index": index}
 
     def _add(self, names: tuple[str, ...]) -> int:
         if names not in self._indices:

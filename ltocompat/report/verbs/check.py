@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from msgspec import Struct, field
@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from ltocompat.model.place import Place
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
-from ltocompat.model.verdict import Result, Verdict
+from ltocompat.model.verdict import Result, Verdict, worst
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import (
@@ -315,7 +315,7 @@ def _row(several: Sequence[tuple[Cell, Result]], names: dict[str, str]) -> tuple
     (cell, result), coverage = several[0], several[0][1].coverage
     ways = (("SASS", coverage.sass), ("PTX", coverage.ptx), ("link", coverage.link))
     used = [(word, number) for word, number in ways if number]
-    unnamed = "" if coverage.modules else "none named"  # what is no module goes to no GPU
+    unnamed = "none named" if coverage.modules else ""  # what is no module goes to no GPU
     return (
         names[cell.target],
         ", ".join(cell.gpu for cell, _ in several) or unnamed,
@@ -370,3 +370,62 @@ def _document(records: Iterable[Target | Result | Failure], _: Options) -> Itera
 
 
 REPORT: FindingReport[Target | Result] = FindingReport(blocks, _document, iter)
+
+
+Records = Iterable[Target | Result | Failure]
+
+
+def _fate(result: Result) -> Hashable:
+    """What of a result has to be equal on all targets for it to count as no change."""
+    rules = frozenset((finding.rule, finding.verdict) for finding in result.findings)
+    return result.verdict, result.not_judged, rules
+
+
+def changed(records: Records) -> Iterator[Target | Result | Failure]:
+    """The targets and failures, then the results that differ, artifacts with the worst first.
+
+    A result differs where the same artifact fares otherwise on another target with the same GPU by
+    the same route, or has no such other.
+    """
+    targets: set[str] = set()
+    artifacts: dict[str, dict[Hashable, list[Result]]] = {}
+    for record in records:
+        if not isinstance(record, Result):
+            targets |= {record.name} if isinstance(record, Target) else set()
+            yield record
+            continue
+        alike = artifacts.setdefault(record.path, {})
+        alike.setdefault((record.gpu and record.gpu.name, record.route), []).append(record)
+    found = [
+        [result for cells in alike.values() if _differs(cells, targets) for result in cells]
+        for alike in artifacts.values()
+    ]
+    found.sort(key=lambda results: worst(result.verdict for result in results), reverse=True)
+    for results in found:
+        yield from results
+
+
+def _differs(cells: list[Result], targets: set[str]) -> bool:
+    on = {result.target.name for result in cells}
+    # What holds on any target holds on each alike.
+    return len(set(map(_fate, cells))) > 1 or (bool(on & targets) and not targets <= on)
+
+
+def _changed_blocks(records: Records, options: Options) -> Iterator[Block]:
+    kept = list(records)
+    shown = list(changed(kept))
+    differing = {record.path for record in shown if isinstance(record, Result)}
+    alike = {record.path for record in kept if isinstance(record, Result)} - differing
+    if differing or not alike:
+        yield from blocks(shown, options)
+    if alike:
+        verb = "fares" if len(alike) == 1 else "fare"
+        yield Paragraph((f"{count(len(alike), 'artifact')} {verb} alike on all targets",))
+
+
+def _changed_document(records: Records, options: Options) -> Iterator[str]:
+    return _document(changed(records), options)
+
+
+CHANGES: FindingReport[Target | Result] = FindingReport(_changed_blocks, _changed_document, changed)
+"""What differs between targets, the worst first."""

@@ -25,6 +25,7 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.matrix_cells import runs, subject
 from ltocompat.report.text import span
+from ltocompat.report.verdict_rows import GAP, PIPED
 from ltocompat.rules.emitted import SLIVER_SERVED
 
 WORDS = {
@@ -34,8 +35,6 @@ WORDS = {
     Verdict.UNKNOWN: "unknown",
     Verdict.FAIL: "fail",
 }
-_PIPED = 120  # columns of a table where no terminal limits it
-_GAP = 2
 _FEW = 100  # of so many modules, one is few
 
 
@@ -106,24 +105,21 @@ def _tables(matrix: Matrix, width: int | None) -> Iterator[Table]:
         for name, run in zip(heads, columns, strict=True)
     ]
     first = max(len(matrix.what), *map(len, names))
-    for part in _parts(sizes, (width or _PIPED) - first):
-        yield Table(
-            (Column(matrix.what), *(Column(heads[index]) for index in part)),
-            tuple(
-                (name, *(row[columns[index].start] for index in part))
-                for name, row in zip(names, words, strict=True)
-            ),
-        )
+    for part in _parts(sizes, (width or PIPED) - first):
+        shown = (matrix.what, *(heads[index] for index in part))
+        cells = ([row[columns[index].start] for index in part] for row in words)
+        rows_ = tuple((name, *row) for name, row in zip(names, cells, strict=True))
+        yield Table(tuple(map(Column, shown)), rows_)
 
 
 def _parts(sizes: Sequence[int], room: int) -> Iterator[range]:
     """Columns that fit beside each other."""
     start = used = 0
     for index, size in enumerate(sizes):
-        used += size + _GAP
+        used += size + GAP
         if used > room and index > start:
             yield range(start, index)
-            start, used = index, size + _GAP
+            start, used = index, size + GAP
     yield range(start, len(sizes))
 
 

@@ -48,11 +48,11 @@ _ROWS = (("SASS", "sass"), ("PTX", "ptx"), ("LTO-IR and other links", "link"))
 
 def coverage_section(judgements: Judgements) -> str:
     """The section with a picture an artifact; empty where nothing is known."""
-    paths = dict.fromkeys((*(result.path for result in judgements.results), *judgements.required))
+    artifacts = judgements.artifacts
     drawn: list[str] = []
-    for path in paths:
+    for path in dict.fromkeys((*artifacts, *judgements.required)):
         required = judgements.required.get(path)
-        own = [result for result in judgements.results if result.path == path]
+        own = artifacts[path].results if path in artifacts else []
         columns = list(_required_columns(required) if required else _columns_of_targets(own))
         modules = required.modules if required else max(result.coverage.modules for result in own)
         if columns and modules:
