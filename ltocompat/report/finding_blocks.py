@@ -16,9 +16,9 @@ from ltocompat.report.document import (
     Code,
     Diagnostic,
     Paragraph,
-    Tone,
-    Toned,
-    tone_of,
+    Style,
+    Styled,
+    style_of,
 )
 from ltocompat.report.grouped_findings import GroupedFinding, title_of
 from ltocompat.report.matrix_cells import CellNames
@@ -64,10 +64,10 @@ class FindingTally:
         notes = self._counts[_NOTE]
         parts: list[str] = []
         if self._rules:
-            for word, tone in _TONES.items():
+            for word, style in _STYLES.items():
                 text = f"{self._counts[word]:,} {word}"
                 if self._counts[word]:
-                    parts += [", ", Toned(text, tone)]
+                    parts += [", ", Styled(text, style)]
                 elif word in _ALWAYS:
                     parts += [", ", text]
             del parts[0]
@@ -85,12 +85,12 @@ class FindingTally:
 
 _NOTE = "note"
 _ALWAYS = ("fail", "unknown")  # told where something is found, were it none
-_TONES = {
-    "error": Tone.FAIL,
-    "fail": Tone.FAIL,
-    "unknown": Tone.UNKNOWN,
-    "undocumented": Tone.UNDOCUMENTED,
-    "warning": Tone.UNDOCUMENTED,
+_STYLES = {
+    "error": Style.FAIL,
+    "fail": Style.FAIL,
+    "unknown": Style.UNKNOWN,
+    "undocumented": Style.UNDOCUMENTED,
+    "warning": Style.UNDOCUMENTED,
 }
 
 
@@ -116,12 +116,12 @@ def diagnostic(group: GroupedFinding, cells: CellNames, options: Options) -> Dia
         options: what the reader asked for.
     """
     finding = group.finding
-    tone = Tone.FAIL if _word(group) == "error" else tone_of(finding.verdict, finding.level)
+    style = Style.FAIL if _word(group) == "error" else style_of(finding.verdict, finding.level)
     name = cells.only_target(group.cells)
     headline = group.headline
     return Diagnostic(
         _word(group),
-        tone,
+        style,
         finding.rule,
         headline.replace(THE_TARGET_HAS, f"{name} has") if name else headline,
         tuple(_where(group, cells.words(group.cells), packages=options.packages)),

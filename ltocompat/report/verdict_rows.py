@@ -10,7 +10,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.verdict import OTHER_VARIANT, Result, Verdict, worst
 from ltocompat.model.words import count
 from ltocompat.report import Options
-from ltocompat.report.document import Code, Row, Toned, tone_of
+from ltocompat.report.document import Code, Row, Styled, style_of
 from ltocompat.report.matrix_cells import Cell, cell_of, where_files_go
 from ltocompat.report.text import brief, common_folder
 
@@ -181,14 +181,14 @@ def _rows_of(artifact: JudgedArtifact, columns: Sequence[CellColumn], name: str)
     for route in dict.fromkeys(cell.route for cell in artifact.cells):
         of_route = {c: v for c, v in artifact.cells.items() if c.route == route}
         words = [
-            _toned([v for cell, v in of_route.items() if column.holds(cell)]) for column in columns
+            _styled([v for cell, v in of_route.items() if column.holds(cell)]) for column in columns
         ]
         yield Row((*words, Code(name + _more_of(route, of_route, columns))))
 
 
 def _worst_word(several: Iterable[Result]) -> str:
     verdicts = [judged.verdict for judged in several if counts(judged)]
-    return Toned(str(max(verdicts)), tone_of(max(verdicts))) if verdicts else ""
+    return Styled(str(max(verdicts)), style_of(max(verdicts))) if verdicts else ""
 
 
 def _more_of(route: str, cells: Mapping[Cell, Result], columns: Sequence[CellColumn]) -> str:
@@ -205,14 +205,14 @@ def _more_of(route: str, cells: Mapping[Cell, Result], columns: Sequence[CellCol
     return f"{by}  ({'; '.join(more)})" if more else by
 
 
-def _toned(several: list[Result]) -> str:
+def _styled(several: list[Result]) -> str:
     """The worst verdict of several GPUs, and how many fare so."""
     if not several:
         return ""
     worst = max(cell.verdict for cell in several)
     number = sum(cell.verdict is worst for cell in several)
     text = str(worst) if number == len(several) else f"{worst} {number} of {len(several)}"
-    return Toned(text, tone_of(worst))
+    return Styled(text, style_of(worst))
 
 
 def _head(target: str, gpu: str, names: Mapping[str, str]) -> str:

@@ -18,9 +18,9 @@ from ltocompat.report.document import (
     Items,
     Listing,
     Paragraph,
+    Style,
+    Styled,
     Table,
-    Tone,
-    Toned,
 )
 from ltocompat.report.text import clip, escape
 
@@ -28,14 +28,14 @@ _NARROWEST = 40
 
 # Select Graphic Rendition (ECMA-48): 1 bold, 2 faint, 31 to 36 colours that every theme has.
 _CODES = {
-    Tone.OK: "32",
-    Tone.JIT: "36",
-    Tone.UNDOCUMENTED: "33",
-    Tone.UNKNOWN: "1;35",
-    Tone.FAIL: "1;31",
-    Tone.NOTE: "1;36",
-    Tone.STRONG: "1",
-    Tone.FAINT: "2",
+    Style.OK: "32",
+    Style.JIT: "36",
+    Style.UNDOCUMENTED: "33",
+    Style.UNKNOWN: "1;35",
+    Style.FAIL: "1;31",
+    Style.NOTE: "1;36",
+    Style.STRONG: "1",
+    Style.FAINT: "2",
 }
 _NARROW = 100
 _GAP = 2  # blanks between columns
@@ -71,7 +71,7 @@ def _write_block(block: Block, stream: Writable, options: Options) -> None:
     width, color = options.width, options.color
     match block:
         case Heading(parts):
-            strong = [Toned(part, Tone.STRONG) if type(part) is Code else part for part in parts]
+            strong = [Styled(part, Style.STRONG) if type(part) is Code else part for part in parts]
             stream.write(_filled(strong, width, following="  ", color=color))
         case Paragraph(parts) | Entry(parts):
             stream.write(_filled(parts, width, following="  ", color=color))
@@ -96,16 +96,16 @@ def _write_items(items: Items, stream: Writable, options: Options) -> None:
 def _write_diagnostic(found: Diagnostic, stream: Writable, options: Options) -> None:
     """As compilers do: ``fail[PTX-01] what``, ``  --> where``, ``  fix: how``."""
     width, color = options.width, options.color
-    opening = Toned(f"{found.word}[{found.rule}]", found.tone)
+    opening = Styled(f"{found.word}[{found.rule}]", found.style)
     stream.write(_filled((opening, " ", found.headline), width, following="  ", color=color))
-    indent = f"  {_painted('-->', Tone.FAINT if color else None)} "
+    indent = f"  {_painted('-->', Style.FAINT if color else None)} "
     for line in _in_lines(found.where, width):
         text = _filled(line, width, " " * len(_ARROW), " " * len(_ARROW), color=color)
         stream.write(indent + text[len(_ARROW) :])
         indent = " " * len(_ARROW)
     for label, text in (*found.reasons, ("fix", found.fix)):
         if text:
-            parts = (Toned(f"{label}:", Tone.STRONG), f" {text}")
+            parts = (Styled(f"{label}:", Style.STRONG), f" {text}")
             stream.write(_filled(parts, width, "  ", "       ", color=color))
 
 
@@ -140,10 +140,10 @@ def _table(
     sizes = [
         max(len(line) for cell in column for line in cell) for column in zip(*wrapped, strict=True)
     ]
-    for row, toned in zip(wrapped, (heads, rules, *chosen), strict=True):
-        tones = [_tone(cell, options) for cell in toned]
+    for row, styled in zip(wrapped, (heads, rules, *chosen), strict=True):
+        styles = [_style(cell, options) for cell in styled]
         for texts in zip_longest(*row, fillvalue=""):
-            yield _row(texts, columns, sizes, tones)
+            yield _row(texts, columns, sizes, styles)
 
 
 def _wrap(text: str, width: int, column: Column) -> list[str]:
@@ -185,8 +185,8 @@ def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | 
     return widths
 
 
-def _tone(cell: str, options: Options) -> Tone | None:
-    return cell.tone if options.color and isinstance(cell, Toned) else None
+def _style(cell: str, options: Options) -> Style | None:
+    return cell.style if options.color and isinstance(cell, Styled) else None
 
 
 def _write_listing(listing: Listing, stream: Writable, options: Options) -> None:
@@ -225,20 +225,20 @@ def _listed(
             else:
                 text = clip(text, size)
         texts.append(text)
-    return _row(texts, columns, widths, [_tone(cell, options) for cell in cells]) + below
+    return _row(texts, columns, widths, [_style(cell, options) for cell in cells]) + below
 
 
 def _row(
     texts: Sequence[str],
     columns: Sequence[Column],
     widths: Sequence[int],
-    tones: Sequence[Tone | None],
+    styles: Sequence[Style | None],
 ) -> str:
     words = []
-    for text, column, size, tone in zip(texts, columns, widths, tones, strict=True):
+    for text, column, size, style in zip(texts, columns, widths, styles, strict=True):
         blanks = " " * (size - len(text))
         words.append(
-            blanks + _painted(text, tone) if column.right else _painted(text, tone) + blanks
+            blanks + _painted(text, style) if column.right else _painted(text, style) + blanks
         )
     return (" " * _GAP).join(words).rstrip() + "\n"
 
@@ -254,13 +254,15 @@ def _filled(
     """A paragraph, broken between words only, so that a place can still be copied.
 
     Args:
-        parts: its words; those with a tone are coloured.
+        parts: its words; those with a style are coloured.
         width: columns; None: it stays one line.
         first: what the first line begins with.
         following: what the others begin with.
-        color: whether tones are shown.
+        color: whether styles are shown.
     """
-    texts = [(escape(str(part)), part.tone if isinstance(part, Toned) else None) for part in parts]
+    texts = [
+        (escape(str(part)), part.style if isinstance(part, Styled) else None) for part in parts
+    ]
     line = "".join(text for text, _ in texts)
     lines = [line] if width is None else _broken(line, width, first, following)
     if color:
@@ -271,9 +273,9 @@ def _filled(
     )
 
 
-def _painted(text: str, tone: Tone | None) -> str:
-    """``text`` in the colour of a tone."""
-    return text if tone is None or not text else f"\x1b[{_CODES[tone]}m{text}\x1b[0m"
+def _painted(text: str, style: Style | None) -> str:
+    """``text`` in the colour of a style."""
+    return text if style is None or not text else f"\x1b[{_CODES[style]}m{text}\x1b[0m"
 
 
 def _broken(line: str, width: int, first: str, following: str) -> list[str]:
@@ -291,20 +293,20 @@ def _broken(line: str, width: int, first: str, following: str) -> list[str]:
 
 
 def _coloured(
-    lines: Iterable[str], whole: str, texts: Iterable[tuple[str, Tone | None]]
+    lines: Iterable[str], whole: str, texts: Iterable[tuple[str, Style | None]]
 ) -> Iterator[str]:
     """The lines, each of which stands in the whole, with the colours of the parts."""
-    tones = [tone for text, tone in texts for _ in text]
+    styles = [style for text, style in texts for _ in text]
     position = 0
     for line in lines:
         position = whole.index(line, position)
-        yield "".join(_runs(line, tones[position : position + len(line)]))
+        yield "".join(_runs(line, styles[position : position + len(line)]))
         position += len(line)
 
 
-def _runs(line: str, tones: list[Tone | None]) -> Iterator[str]:
+def _runs(line: str, styles: list[Style | None]) -> Iterator[str]:
     start = 0
     for end in range(1, len(line) + 1):
-        if end == len(line) or tones[end] is not tones[start]:
-            yield _painted(line[start:end], tones[start])
+        if end == len(line) or styles[end] is not styles[start]:
+            yield _painted(line[start:end], styles[start])
             start = end

@@ -22,10 +22,10 @@ from ltocompat.report.document import (
     Listing,
     Paragraph,
     Row,
+    Styled,
     Table,
-    Toned,
+    style_of,
     table_of,
-    tone_of,
 )
 from ltocompat.report.finding_blocks import FindingTally
 from ltocompat.report.grouped_findings import (
@@ -281,8 +281,8 @@ def _own_table(artifact: JudgedArtifact, names: dict[str, str], options: Options
     return _rows(artifact, names, routed=any(routes))
 
 
-def _word(result: Result) -> Toned:
-    return Toned(whole_word(result), tone_of(result.verdict))
+def _word(result: Result) -> Styled:
+    return Styled(whole_word(result), style_of(result.verdict))
 
 
 _ROW_COLUMNS = (
@@ -320,7 +320,7 @@ def _row(several: Sequence[tuple[Cell, Result]], names: dict[str, str]) -> tuple
         names[cell.target],
         ", ".join(cell.gpu for cell, _ in several) or unnamed,
         cell.route,
-        Toned(verdict_word(result), tone_of(result.verdict)),
+        Styled(verdict_word(result), style_of(result.verdict)),
         f"{coverage.served:,} of {coverage.modules:,}" if coverage.modules else "",
         used[0][0] if len(used) == 1 else ", ".join(f"{word} {n:,}" for word, n in used),
         deciding_variant(result),

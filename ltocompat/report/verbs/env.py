@@ -18,10 +18,10 @@ from ltocompat.report.document import (
     Column,
     Items,
     Paragraph,
+    Styled,
     Table,
-    Toned,
+    style_of,
     table_of,
-    tone_of,
 )
 from ltocompat.report.finding_blocks import FindingTally
 from ltocompat.report.grouped_findings import (
@@ -104,7 +104,7 @@ def _how_many(problems: Sequence[Problem], options: Options) -> Iterator[str]:
     notes = sum(problem.verdict is Verdict.OK for problem in problems)
     number = len(problems) - notes
     worst = max((problem.verdict for problem in problems), default=Verdict.OK)
-    yield Toned(count(number, "problem") if number else "no problem", tone_of(worst))
+    yield Styled(count(number, "problem") if number else "no problem", style_of(worst))
     if notes:
         yield f", {count(notes, 'note')}{'' if options.notes else ' (--notes)'}"
 
@@ -143,7 +143,7 @@ def _mark(problem: Problem | None) -> str:
         return ""
     level = LEVELS[problem.verdict]
     word = "note" if level is Level.NOTE else str(problem.verdict)
-    return Toned(f"{word} {problem.rule}", tone_of(problem.verdict, level))
+    return Styled(f"{word} {problem.rule}", style_of(problem.verdict, level))
 
 
 def _facts(found: Environment) -> Iterator[_Fact]:

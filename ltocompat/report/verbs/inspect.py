@@ -33,9 +33,9 @@ from ltocompat.report.document import (
     Listing,
     Paragraph,
     Row,
+    Style,
+    Styled,
     Table,
-    Tone,
-    Toned,
     table_of,
 )
 from ltocompat.report.image_answer import ImageAnswer
@@ -216,7 +216,7 @@ def _artifact(closing: Artifact | None, fold: _Fold, options: Options) -> Iterat
         summary.images,
     )
     if summary.images and whole and (answer := fold.answer.text()):
-        yield Entry((Toned(answer, Tone.STRONG),))
+        yield Entry((Styled(answer, Style.STRONG),))
     if options.quiet:
         return
     brief_ = _in_brief(fold, options)

@@ -19,9 +19,9 @@ from ltocompat.report.document import (
     Column,
     Heading,
     Paragraph,
+    Styled,
     Table,
-    Toned,
-    tone_of,
+    style_of,
 )
 from ltocompat.report.matrix_cells import runs, subject
 from ltocompat.report.text import span
@@ -85,12 +85,12 @@ def _hardly_served(matrix: Matrix) -> str:
     return ", ".join(map(span, hardly))
 
 
-def _word(result: Result) -> Toned:
+def _word(result: Result) -> Styled:
     """``fail``; ``fail 1/3,346`` where few of the modules decide."""
     extent = result.extent
     few = result.verdict > Verdict.JIT and 0 < extent.modules * _FEW <= extent.judged
     text = WORDS[result.verdict] + (f" {extent.modules:,}/{extent.judged:,}" if few else "")
-    return Toned(text, tone_of(result.verdict))
+    return Styled(text, style_of(result.verdict))
 
 
 def _tables(matrix: Matrix, width: int | None) -> Iterator[Table]:

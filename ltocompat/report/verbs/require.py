@@ -36,9 +36,9 @@ from ltocompat.report.document import (
     Heading,
     Items,
     Paragraph,
+    Style,
+    Styled,
     Table,
-    Tone,
-    Toned,
     first_lines,
     table_of,
 )
@@ -132,7 +132,7 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
     text = count(required.modules, "module") if required.modules else "no module was read"
     yield Heading((Code(Place(required.path)), f": {text}", unread if required.skipped else ""))
     if required.services:
-        yield Entry((Toned(_runs_with(required), Tone.STRONG),))
+        yield Entry((Styled(_runs_with(required), Style.STRONG),))
     if options.quiet:
         return
     lines = [line for line in required.lines if line.where != _VARIANT]

@@ -19,9 +19,9 @@ from ltocompat.report.document import (
     Heading,
     Items,
     Paragraph,
+    Style,
+    Styled,
     Table,
-    Tone,
-    Toned,
 )
 from ltocompat.report.text import binary_size, brief, clip
 
@@ -63,7 +63,7 @@ def blocks(records: Iterable[Weight | Failure], options: Options) -> Iterator[Bl
 def _weight(weight: Weight, options: Options) -> Iterator[Block]:
     yield Heading(_heading(weight))
     if weight.stored or weight.saved:
-        yield Entry((Toned(_answer(weight), Tone.STRONG),))
+        yield Entry((Styled(_answer(weight), Style.STRONG),))
     worth = [saving for saving in weight.savings if saving.saved >= WORTH_A_LINE]
     if worth:
         yield Items("could be saved", tuple(map(_saving, worth)), _rest(weight, worth))
