@@ -22,7 +22,7 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.grouped_findings import GroupedFinding, title_of
 from ltocompat.report.matrix_cells import CellNames
-from ltocompat.report.text import brief, clause, clip, common_folder
+from ltocompat.report.text import clip, common_folder, first_clauses, truncate
 
 _MOST_FINDINGS = 20
 _MOST_NAMED = 4  # artifacts of one finding
@@ -133,15 +133,15 @@ def diagnostic(group: GroupedFinding, cells: CellNames, options: Options) -> Dia
 def _short(remedy: str) -> str:
     """The first things to do; that a trial link decides is never left out."""
     others, trial, command = remedy.partition(ASK_LINKER)
-    return f"{clause(others, _FIX)}{trial}{command}"
+    return f"{first_clauses(others, _FIX)}{trial}{command}"
 
 
 def _reasons(group: GroupedFinding) -> Iterator[tuple[str, str]]:
     for text in list(group.messages)[:_MOST_NAMED]:
         if text != group.headline:
-            yield "why", brief(text)
+            yield "why", truncate(text)
     if group.finding.evidence and group.finding.example is not None:  # else it is the place
-        yield "evidence", brief(group.finding.evidence)
+        yield "evidence", truncate(group.finding.evidence)
 
 
 def _where(group: GroupedFinding, cells: str, *, packages: bool) -> Iterator[tuple[str, ...]]:
@@ -151,7 +151,7 @@ def _where(group: GroupedFinding, cells: str, *, packages: bool) -> Iterator[tup
     if finding.example or paths[0]:
         yield (Code(finding.example or Place(paths[0])),)
     if finding.example is None and finding.evidence not in ("", paths[0]):
-        yield (Code(brief(finding.evidence)),)
+        yield (Code(truncate(finding.evidence)),)
     # The file name of a wheel names its package already.
     named = packages and not all(
         _is_named_after(path, group.packages.get(path, "")) for path in paths

@@ -14,7 +14,6 @@ from ltocompat.report.document import Code, Items
 from ltocompat.report.text import (
     Few,
     binary_size,
-    brief,
     compression_label,
     evidence_label,
     fold_archs,
@@ -22,6 +21,7 @@ from ltocompat.report.text import (
     makers_label,
     needs_label,
     stored_size,
+    truncate,
 )
 
 OTHER = "other"
@@ -42,9 +42,9 @@ _HOW = {"needed": ("", ""), "opened": ("opens ", ""), "static": ("", " inside")}
 
 
 _KEYS: dict[str, Callable[[Image], Key]] = {
-    "kind": lambda image: (brief(makers_label(image.made_by)), brief(needs_label(image.needs))),
+    "kind": lambda image: (makers_label(image.made_by), needs_label(image.needs)),
     "arch": lambda image: (str(image.arch) if image.arch else "-",),
-    "section": lambda image: (brief(image.section or "-"),),
+    "section": lambda image: (image.section or "-",),
     "compression": lambda image: (compression_label(image),),
 }
 
@@ -91,11 +91,11 @@ class SummaryRow(Struct):
 
     def note(self, image: Image) -> None:
         """Take over what an image shares with many others."""
-        self.makers.add(brief(makers_label(image.made_by)))
+        self.makers.add(truncate(makers_label(image.made_by)))
         if evidence := evidence_label(image.made_by):
-            self.evidence.add(brief(evidence))
+            self.evidence.add(truncate(evidence))
         if needs := needs_label(image.needs):
-            self.needs.add(brief(needs))
+            self.needs.add(truncate(needs))
         if image.arch is not None:
             self.archs.add(image.arch)
         self.compressions.add(compression_label(image))
@@ -203,7 +203,7 @@ class ImageSummary:
         return row
 
     def _row(self, image: Image) -> SummaryRow:
-        key = (*self._key(image), kind_label(image))
+        key = (*map(truncate, self._key(image)), kind_label(image))
         row = self._rows.get(key)
         if row is None:
             if len(self._rows) >= _MOST_ROWS:

@@ -83,7 +83,7 @@ def clip_middle(text: str, width: int) -> str:
     return text[: width - 2 - tail] + ".." + text[len(text) - tail :]
 
 
-def clause(text: str, width: int) -> str:
+def first_clauses(text: str, width: int) -> str:
     """The first clauses of a sentence that fit in ``width`` columns; at least the first.
 
     A sentence of ours has what is wrong, or the best thing to do, in its first clause.
@@ -106,9 +106,14 @@ def sentence(text: str) -> str:
     return text if text.endswith(".") else f"{text}."
 
 
-def brief(text: str) -> str:
+def truncate(text: str) -> str:
     """Keep a sentence about a hostile file to a length that a person can read."""
     return clip(text, _LONGEST)
+
+
+def safe_text(text: str) -> str:
+    """Cut a text that may hold anything to what a person can read, and make it safe to print."""
+    return escape(truncate(text))
 
 
 def binary_size(size: int) -> str:

@@ -12,7 +12,7 @@ from ltocompat.model.words import count
 from ltocompat.report import Options
 from ltocompat.report.document import Code, Row, Styled, style_of
 from ltocompat.report.matrix_cells import Cell, cell_of, where_files_go
-from ltocompat.report.text import brief, common_folder
+from ltocompat.report.text import common_folder, truncate
 
 PIPED = 120
 """Columns that a table with a column a cell may take where nothing limits them."""
@@ -79,7 +79,7 @@ class JudgedArtifact(Struct):
         """Its name, and how many modules it has."""
         modules = max(result.coverage.modules for result in self.results)
         text = count(modules, "module") if modules else "no module was read"
-        name = brief(self.path) if options.together else Place(self.path)
+        name = truncate(self.path) if options.together else Place(self.path)
         elsewhere = dict.fromkeys(filter(None, (where_files_go(r.target) for r in self.results)))
         return (Code(name), f": {text}", *(f"; {words}" for words in elsewhere))
 

@@ -6,13 +6,13 @@ from ltocompat.model.words import count
 from ltocompat.report import Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
 from ltocompat.report.grouped_findings import Judgements
-from ltocompat.report.text import brief, escape, sentence
+from ltocompat.report.text import safe_text, sentence
 
 
 def write(judgements: Judgements, stream: Writable) -> None:
     """Write a line for each failure and each finding, and one that counts them."""
     for failure in judgements.failures:
-        stream.write(f"error {failure.kind}: {escape(brief(failure.message))}\n")
+        stream.write(f"error {failure.kind}: {safe_text(failure.message)}\n")
     rows = list(finding_rows(judgements.results))
     for row in rows:
         stream.write(f"{_line(row)}\n")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ltocompat.report import Writable
 from ltocompat.report.finding_rows import finding_rows
 from ltocompat.report.grouped_findings import Judgements, title_of
-from ltocompat.report.text import brief, escape
+from ltocompat.report.text import escape, safe_text
 
 HEAD = (
     "artifact",
@@ -37,7 +37,7 @@ def write(judgements: Judgements, stream: Writable) -> None:
     """Write the head, a row for each failure, whose rule is its kind, and one for each finding."""
     stream.write(_line(HEAD))
     for failure in judgements.failures:
-        cells = {"level": "error", "rule": failure.kind, "message": escape(brief(failure.message))}
+        cells = {"level": "error", "rule": failure.kind, "message": safe_text(failure.message)}
         stream.write(_line([cells.get(name, "") for name in HEAD]))
     for row in finding_rows(judgements.results):
         cells = {name: str(getattr(row, name, "")) for name in HEAD}

@@ -13,7 +13,7 @@ from ltocompat.report import Failure, Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
 from ltocompat.report.formats.jsonstream import Array, encode
 from ltocompat.report.grouped_findings import Judgements
-from ltocompat.report.text import brief, escape, sentence
+from ltocompat.report.text import escape, safe_text, sentence
 
 _SEVERITIES = {"error": "critical", "warning": "minor", "note": "info"}
 
@@ -45,7 +45,7 @@ def _issue(row: FindingRow) -> dict[str, object]:
 
 def _failure(failure: Failure, number: int) -> dict[str, object]:
     return {
-        "description": escape(brief(failure.message)),
+        "description": safe_text(failure.message),
         "check_name": failure.kind,
         "fingerprint": _digest(f"{failure.kind}:{failure.message}:{number}"),
         "severity": "critical",

@@ -14,7 +14,7 @@ from ltocompat.model.verdict import Finding, Level, Result, Verdict
 from ltocompat.report import Failure, Writable
 from ltocompat.report.grouped_findings import Judgements
 from ltocompat.report.matrix_cells import cell_of
-from ltocompat.report.text import brief, escape, sentence
+from ltocompat.report.text import safe_text, sentence
 
 
 def write(judgements: Judgements, stream: Writable) -> None:
@@ -85,7 +85,7 @@ def _line(finding: Finding) -> str:
     where = f" (at {finding.example})" if finding.example else ""
     found = f"{finding.message}{where}"
     text = f"{sentence(found)} Remedy: {finding.remedy}" if finding.remedy else found
-    return escape(brief(f"{finding.level} {finding.verdict} {finding.rule}: {text}"))
+    return safe_text(f"{finding.level} {finding.verdict} {finding.rule}: {text}")
 
 
 def _opening(path: str, name: str) -> str:
@@ -93,4 +93,4 @@ def _opening(path: str, name: str) -> str:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(escape(brief(text)))
+    return quoteattr(safe_text(text))

@@ -28,7 +28,7 @@ from ltocompat.report.grouped_findings import (
     GroupedFinding,
     Judgements,
 )
-from ltocompat.report.text import brief, escape, sentence
+from ltocompat.report.text import escape, safe_text, sentence
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.rule import Rule
 
@@ -112,7 +112,7 @@ def _result(row: FindingRow, rule_index: int, files: _Files) -> Value:
 def _automation(judgements: Judgements) -> Value:
     """What keeps this run apart from others of the same commit: its targets (3.17.3)."""
     names = "+".join(target.name for target in judgements.targets) or ANY_TARGET.name
-    return {"id": f"ltocompat/{escape(brief(names))}/"}
+    return {"id": f"ltocompat/{safe_text(names)}/"}
 
 
 def _in_policy(value: Value, policy: PolicyLines, files: _Files) -> Value:
@@ -123,7 +123,7 @@ def _in_policy(value: Value, policy: PolicyLines, files: _Files) -> Value:
     }
     (found,) = value["locations"]
     text = value["properties"]["place"]
-    related = {"id": 1, **found, "message": {"text": escape(brief(text))}}
+    related = {"id": 1, **found, "message": {"text": safe_text(text)}}
     return {"locations": [{"physicalLocation": physical}], "relatedLocations": [related]}
 
 
@@ -135,7 +135,7 @@ def _message(group: GroupedFinding, target: str) -> str:
     where = named + (f", GPU {gpus}" if gpus else "")
     modules = f", {count(group.module_count, 'module')}" if group.module_count else ""
     remedy = f" Remedy: {sentence('; or '.join(group.remedies))}" if group.remedies else ""
-    text = escape(brief(f"{finding.message} ({where}{modules}).{remedy}"))
+    text = safe_text(f"{finding.message} ({where}{modules}).{remedy}")
     return re.sub(r"\{(\d+)\}", r"{{\1}}", text.replace("](", "] ("))
 
 
@@ -238,7 +238,7 @@ def _descriptor(rule: Rule) -> Value:
 
 def _foreign(finding: Finding) -> Value:
     """A rule outside of the catalogue, such as one of a policy: as much as its finding says."""
-    text = escape(brief(finding.remedy or finding.message))
+    text = safe_text(finding.remedy or finding.message)
     return {
         "id": finding.rule,
         "shortDescription": {"text": escape(finding.rule)},
@@ -252,7 +252,7 @@ def _invocation(failures: Iterable[Failure]) -> Value:
     notifications = [
         {
             "level": "error",
-            "message": {"text": escape(brief(failure.message))},
+            "message": {"text": safe_text(failure.message)},
             "descriptor": {"id": failure.kind},
         }
         for failure in failures

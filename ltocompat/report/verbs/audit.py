@@ -29,7 +29,7 @@ from ltocompat.report.grouped_findings import (
     Judgement,
     grouped_findings,
 )
-from ltocompat.report.text import brief
+from ltocompat.report.text import truncate
 from ltocompat.report.verbs.check import Tally
 from ltocompat.report.verbs.check import blocks as checked
 from ltocompat.rules.emitted import ASKED_BY_PROJECT
@@ -165,7 +165,7 @@ def _undecided(audit: Audit) -> Iterator[Block]:
     trials = [group for group in found if group.finding.decided_by_trial]
     if failures:
         paths = f"{count(len(failures), 'path')} could not be read: "
-        yield Paragraph(("audit undecided: ", paths, brief(failures[0].message)))
+        yield Paragraph(("audit undecided: ", paths, truncate(failures[0].message)))
         yield Paragraph(_held_to(policy))
     elif found:
         number = count(len(trials), "finding")
@@ -186,7 +186,7 @@ def _because(
     first, others = found[0], (every or len(found)) - 1
     yield Paragraph((opening, *_finding(first)))
     untried = first.finding.verdict is Verdict.UNKNOWN and first.finding.decided_by_trial
-    todo = _ask_linkers(policy) if untried else (brief("; or ".join(first.remedies)),)
+    todo = _ask_linkers(policy) if untried else (truncate("; or ".join(first.remedies)),)
     if any(todo):
         yield Paragraph(("what to do: ", *todo))
     if policy.given:
@@ -298,7 +298,7 @@ def _line(why: str, group: GroupedFinding) -> tuple[str, ...]:
     (path,) = group.modules
     targets = ", ".join(dict.fromkeys(cell.target for cell in group.cells))
     opening = f"{group.finding.verdict} {group.finding.rule} on {targets}: "
-    return (brief(why), ": ", opening, group.headline, " in ", Code(Place(path)))
+    return (truncate(why), ": ", opening, group.headline, " in ", Code(Place(path)))
 
 
 def _judgements(records: Iterable[AuditRecord]) -> Iterator[Judgement]:

@@ -41,7 +41,7 @@ from ltocompat.report.matrix_cells import (
     sources_are_plain,
     target_facts,
 )
-from ltocompat.report.text import brief, common_folder
+from ltocompat.report.text import common_folder, truncate
 from ltocompat.report.verdict_rows import (
     GAP,
     PIPED,
@@ -170,7 +170,8 @@ def _artifacts(answer: _Answer, first: list[JudgedArtifact]) -> Iterator[Block]:
     root = common_folder(str(Place(artifact.path)) for artifact in first)
     root = root if len(root) >= _LONG_ROOT else ""
     rows = rows_as_they_come(chain(first, answer.artifacts), columns, root, seen)
-    yield from _listing(answer, columns, f"artifact in {brief(root)}" if root else "artifact", rows)
+    head = f"artifact in {truncate(root)}" if root else "artifact"
+    yield from _listing(answer, columns, head, rows)
     if not answer.options.quiet:
         yield Paragraph((_summary(seen),))
     yield from _findings(seen, answer)
@@ -242,7 +243,7 @@ def _reasons(results: Iterable[Result], names: CellNames) -> Iterator[Block]:
         for line in result.why:
             cells_of_line.setdefault(line, {}).setdefault(cell_of(result))
     if cells_of_line:
-        lines = [(names.words(cells), brief(line)) for line, cells in cells_of_line.items()]
+        lines = [(names.words(cells), truncate(line)) for line, cells in cells_of_line.items()]
         yield Items(
             "why", tuple((cells, ": ", line) if cells else (line,) for cells, line in lines)
         )

@@ -42,13 +42,13 @@ from ltocompat.report.image_answer import ImageAnswer
 from ltocompat.report.image_summary import UNKNOWN, HostNeeds, ImageSummary, SummaryRow
 from ltocompat.report.text import (
     binary_size,
-    brief,
     compression_label,
     evidence_label,
     kind_label,
     makers_label,
     needs_label,
     stored_size,
+    truncate,
 )
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _image_row(image: Image, registered: bool | None) -> Row:  # noqa: FBT001 - 
         made_by += f"; {needs}"
     below = [("sha256", image.sha256)] if image.sha256 else []
     below += [("kernel", name) for name in image.kernels or ()]
-    below += [("problem", brief(problem)) for problem in image.problems]
+    below += [("problem", truncate(problem)) for problem in image.problems]
     cells = (
         kind_label(image),
         str(image.arch) if image.arch else "-",
@@ -223,10 +223,10 @@ def _artifact(closing: Artifact | None, fold: _Fold, options: Options) -> Iterat
     if not options.images and summary.images and not brief_:
         yield _table(summary.rows(), options)
     if fold.problems:
-        lines = tuple((Code(place), ": ", brief(text)) for place, text in fold.problems)
+        lines = tuple((Code(place), ": ", truncate(text)) for place, text in fold.problems)
         yield Items("problems", lines, _more(fold.problem_count - len(fold.problems)))
     if fold.skipped:
-        skipped = tuple((Code(s.place), ": ", brief(s.reason), _extent(s)) for s in fold.skipped)
+        skipped = tuple((Code(s.place), ": ", truncate(s.reason), _extent(s)) for s in fold.skipped)
         yield Items("skipped", skipped, _more(fold.skipped_count - len(fold.skipped)))
     if not brief_ and (needs := fold.needs.items(evidence=options.why)):
         yield needs

@@ -29,7 +29,7 @@ from ltocompat.report.document import (
     Row,
 )
 from ltocompat.report.grouped_findings import FindingReport, Judgement, rules_by_id
-from ltocompat.report.text import binary_size, brief
+from ltocompat.report.text import binary_size, truncate
 from ltocompat.rules.emitted import OPTIONS_DIFFER, TRIAL_REFUSED
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class _Fold(Struct):
         from ltocompat.model.link_options import Disagreement
 
         if isinstance(record, Skipped):
-            self.skipped.append((Code(record.place), ": ", brief(record.reason)))
+            self.skipped.append((Code(record.place), ": ", truncate(record.reason)))
         elif isinstance(record, Disagreement):
             self.disagreements.append(record)
         else:

@@ -42,7 +42,7 @@ from ltocompat.report.document import (
     first_lines,
     table_of,
 )
-from ltocompat.report.text import brief
+from ltocompat.report.text import truncate
 
 _MOST = 20
 
@@ -382,8 +382,8 @@ def _line(line: PasteLine) -> tuple[str, ...]:
 def _reason(need: Asked) -> tuple[str, ...]:
     number = f"{count(need.module_count, 'module')}, first " if need.module_count > 1 else ""
     text = f"{need.component} {need.constraint} for {need.subject}, else {need.consequence}"
-    evidence = brief(f"; evidence: {need.evidence}") if need.evidence else ""
-    return (f"{need.rule}: ", brief(text), f" ({number}at ", Code(need.example), evidence, ")")
+    evidence = truncate(f"; evidence: {need.evidence}") if need.evidence else ""
+    return (f"{need.rule}: ", truncate(text), f" ({number}at ", Code(need.example), evidence, ")")
 
 
 def _document(records: Iterable[Required | Failure], _: Options) -> Iterator[str]:

@@ -23,7 +23,7 @@ from ltocompat.report.document import (
     Styled,
     Table,
 )
-from ltocompat.report.text import binary_size, brief, clip
+from ltocompat.report.text import binary_size, clip, truncate
 
 WORTH_A_LINE = 64 << 10
 """Bytes; less is not worth anyone's time, and is only added up."""
@@ -124,7 +124,7 @@ def _could_save(weight: Weight) -> str:
 
 def _saving(saving: Saving) -> tuple[str, ...]:
     about = "about " if saving.estimated else ""
-    return (f"{about}{binary_size(saving.saved)}: ", brief(saving.what), "; ", Code(saving.fix))
+    return (f"{about}{binary_size(saving.saved)}: ", truncate(saving.what), "; ", Code(saving.fix))
 
 
 def _rest(weight: Weight, worth: list[Saving]) -> str | None:

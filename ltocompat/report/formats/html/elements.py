@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.report.document import SHAPES
-from ltocompat.report.text import brief, escape
+from ltocompat.report.text import safe_text
 
 
 def escaped(text: object) -> str:
     """A text that may hold anything, as HTML; also good inside of a quoted attribute."""
-    return html.escape(escape(brief(str(text))))
+    return html.escape(safe_text(str(text)))
 
 
 def code(text: object) -> str:
