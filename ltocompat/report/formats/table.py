@@ -68,13 +68,12 @@ def _begins_anew(block: Block, last: Block) -> bool:
 
 
 def _write_block(block: Block, stream: Writable, options: Options) -> None:
-    width, color = options.width, options.color
     match block:
         case Heading(parts):
             strong = [Styled(part, Style.STRONG) if type(part) is Code else part for part in parts]
-            stream.write(_filled(strong, width, following="  ", color=color))
+            stream.write(_filled(strong, options, following="  "))
         case Paragraph(parts) | Entry(parts):
-            stream.write(_filled(parts, width, following="  ", color=color))
+            stream.write(_filled(parts, options, following="  "))
         case Table(columns, rows):
             stream.write("".join(_table(columns, rows, options)))
         case Listing():
@@ -88,25 +87,24 @@ def _write_block(block: Block, stream: Writable, options: Options) -> None:
 def _write_items(items: Items, stream: Writable, options: Options) -> None:
     stream.write(f"{items.title}:\n")
     for parts in items.lines:
-        stream.write(_filled(parts, options.width, "  ", "    ", color=options.color))
+        stream.write(_filled(parts, options, "  ", "    "))
     if items.more:
         stream.write(f"  {items.more}\n")
 
 
 def _write_diagnostic(found: Diagnostic, stream: Writable, options: Options) -> None:
     """As compilers do: ``fail[PTX-01] what``, ``  --> where``, ``  fix: how``."""
-    width, color = options.width, options.color
     opening = Styled(f"{found.word}[{found.rule}]", found.style)
-    stream.write(_filled((opening, " ", found.headline), width, following="  ", color=color))
-    indent = f"  {_painted('-->', Style.FAINT if color else None)} "
-    for line in _in_lines(found.where, width):
-        text = _filled(line, width, " " * len(_ARROW), " " * len(_ARROW), color=color)
+    stream.write(_filled((opening, " ", found.headline), options, following="  "))
+    indent = f"  {_painted('-->', Style.FAINT if options.color else None)} "
+    for line in _in_lines(found.where, options.width):
+        text = _filled(line, options, " " * len(_ARROW), " " * len(_ARROW))
         stream.write(indent + text[len(_ARROW) :])
         indent = " " * len(_ARROW)
     for label, text in (*found.reasons, ("fix", found.fix)):
         if text:
             parts = (Styled(f"{label}:", Style.STRONG), f" {text}")
-            stream.write(_filled(parts, width, "  ", "       ", color=color))
+            stream.write(_filled(parts, options, "  ", "       "))
 
 
 def _in_lines(groups: Iterable[tuple[str, ...]], width: int | None) -> Iterator[tuple[str, ...]]:
@@ -243,29 +241,22 @@ def _row(
     return (" " * _GAP).join(words).rstrip() + "\n"
 
 
-def _filled(
-    parts: Iterable[str],
-    width: int | None,
-    first: str = "",
-    following: str = "",
-    *,
-    color: bool = False,
-) -> str:
+def _filled(parts: Iterable[str], options: Options, first: str = "", following: str = "") -> str:
     """A paragraph, broken between words only, so that a place can still be copied.
 
     Args:
         parts: its words; those with a style are coloured.
-        width: columns; None: it stays one line.
+        options: columns of the terminal, and whether styles are shown.
         first: what the first line begins with.
         following: what the others begin with.
-        color: whether styles are shown.
     """
     texts = [
         (escape(str(part)), part.style if isinstance(part, Styled) else None) for part in parts
     ]
     line = "".join(text for text, _ in texts)
+    width = options.width
     lines = [line] if width is None else _broken(line, width, first, following)
-    if color:
+    if options.color:
         lines = list(_coloured(lines, line, texts))
     indents = [first] + [following] * (len(lines) - 1)
     return "".join(

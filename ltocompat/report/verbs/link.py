@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from ltocompat.model.records_v1 import link as v1
     from ltocompat.targets.linkers import Linker
 
+    Records = Iterable[Linked | Disagreement | Skipped | Failure]
+
 _COLUMNS = (
     Column("linker", width=17),
     Column("way", width=5),
@@ -158,9 +160,7 @@ class _Fold(Struct):
         yield from map(_group_row, groups)
 
 
-def blocks(
-    records: Iterable[Linked | Disagreement | Skipped | Failure], _: Options
-) -> Iterator[Block]:
+def blocks(records: Records, _: Options) -> Iterator[Block]:
     """A row a link as it comes, what all of them cost, then what the linker does not say."""
     fold = _Fold()
     stream: Iterator[Linked | Disagreement | Skipped] = answers(records)
@@ -250,9 +250,7 @@ def _differ(disagreement: Disagreement) -> tuple[str, ...]:
     return (disagreement.option, ": ", "; ".join(parts))
 
 
-def _document(
-    records: Iterable[Linked | Disagreement | Skipped | Failure], _: Options
-) -> Iterator[str]:
+def _document(records: Records, _: Options) -> Iterator[str]:
     # Imported here: a table needs no JSON.
     from ltocompat.model.link_options import Disagreement
     from ltocompat.model.records_v1 import base
@@ -313,9 +311,7 @@ def _cost_value(cost: LinkCost) -> v1.Cost:
     )
 
 
-def judgements(
-    records: Iterable[Linked | Disagreement | Skipped | Failure],
-) -> Iterator[Judgement]:
+def judgements(records: Records) -> Iterator[Judgement]:
     """Each linker, way and architecture as a target, and what it made of each file."""
     from ltocompat.model.link_options import Disagreement
 

@@ -352,12 +352,10 @@ def _way(floor: RouteFloor, *, why: bool, hardly: bool) -> tuple[str, str, str, 
     return by, "none known" if floor.beyond else driver, linker, set_by
 
 
-def _span(
-    first: DriverVersion | Release | None,
-    last: DriverVersion | Release | None,
-    *,
-    or_older: bool = False,
-) -> str:
+Version = DriverVersion | Release
+
+
+def _span(first: Version | None, last: Version | None, *, or_older: bool = False) -> str:
     """From the least version on; up to the newest that does, where a later one is known not to."""
     if first is None:
         return ""
@@ -367,7 +365,7 @@ def _span(
     return f"{first} only" if first == last else f"{least} to {last}"
 
 
-def _ends(last: DriverVersion | Release) -> bool:
+def _ends(last: Version) -> bool:
     """Whether a version is followed by others that are known not to do as well."""
     if isinstance(last, DriverVersion):
         return last.branch < driver_branches()[-1]
