@@ -199,8 +199,7 @@ def _badness(group: GroupedFinding) -> tuple[int, int, int]:
 def _joined_groups(groups: Iterable[GroupedFinding]) -> list[GroupedFinding]:
     left: list[GroupedFinding] = []
     for group in groups:
-        near = (other for other in left[-_MOST_COMPARED:] if other.may_join(group))
-        before = next(near, None)
+        before = next((near for near in left[-_MOST_COMPARED:] if near.may_join(group)), None)
         if before is None:
             left.append(group)
         else:

@@ -48,7 +48,8 @@ def schema(name: str) -> dict[str, Any]:
     """
     from msgspec.json import schema_components
 
-    document = _document(name)
+    module = importlib.import_module(f"ltocompat.model.records_v1.{_MODULES.get(name, name)}")
+    document: type[Document] = getattr(module, name.capitalize())
     _, parts = schema_components([document], ref_template="#/$defs/{name}")
     for part in parts.values():
         del part["title"]  # the name of the part
@@ -65,9 +66,3 @@ def schema(name: str) -> dict[str, Any]:
 def schema_text(name: str) -> str:
     """The JSON Schema of a document as text, as ``schemas/`` holds it."""
     return json.dumps(schema(name), indent=2) + "\n"
-
-
-def _document(name: str) -> type[Document]:
-    module = importlib.import_module(f"ltocompat.model.records_v1.{_MODULES.get(name, name)}")
-    document: type[Document] = getattr(module, name.capitalize())
-    return document

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import itemgetter
 from typing import Any
 
 from ltocompat.report import Options, Report, Writable
@@ -277,7 +278,6 @@ def _broken(line: str, width: int, first: str, following: str) -> list[str]:
         subsequent_indent=" " * len(following),
         break_long_words=False,
         break_on_hyphens=False,
-        drop_whitespace=True,
     )
     wrapped = wrapper.wrap(line) or [""]
     return [text[len(following if number else first) :] for number, text in enumerate(wrapped)]
@@ -291,13 +291,7 @@ def _coloured(
     position = 0
     for line in lines:
         position = whole.index(line, position)
-        yield "".join(_runs(line, styles[position : position + len(line)]))
+        letters = zip(line, styles[position : position + len(line)], strict=True)
+        runs = groupby(letters, key=itemgetter(1))
+        yield "".join(_painted("".join(letter for letter, _ in run), style) for style, run in runs)
         position += len(line)
-
-
-def _runs(line: str, styles: list[Style | None]) -> Iterator[str]:
-    start = 0
-    for end in range(1, len(line) + 1):
-        if end == len(line) or styles[end] is not styles[start]:
-            yield _painted(line[start:end], styles[start])
-            start = end

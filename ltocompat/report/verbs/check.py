@@ -255,8 +255,9 @@ def _summary(artifacts: list[JudgedArtifact]) -> str:
     return f"{count(len(artifacts), 'artifact')}: {', '.join(parts)}"
 
 
-def _fits(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int | None) -> bool:
-    widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+def _fits(table: Table, width: int | None) -> bool:
+    heads = (column.name for column in table.columns)
+    widths = [max(map(len, cells)) for cells in zip(heads, *table.rows, strict=True)]
     return sum(size + GAP for size in widths) <= (width or PIPED)
 
 
@@ -267,23 +268,20 @@ def _own_table(artifact: JudgedArtifact, names: dict[str, str], options: Options
     routes = list(dict.fromkeys(cell.route for cell in artifact.cells))
     full = len(targets) * len(gpus) * len(routes) == len(artifact.cells)
     if full and len(targets) > 1 and len(gpus) > 1:
+        cells = artifact.cells.items()
+        words = {
+            cell: Styled(whole_word(judged), style_of(judged.verdict)) for cell, judged in cells
+        }
         rows = [
-            (
-                names[target],
-                *([route] if any(routes) else []),
-                *(_word(artifact.cells[Cell(target, gpu, route)]) for gpu in gpus),
-            )
+            (names[target], route, *(words[Cell(target, gpu, route)] for gpu in gpus))
             for target in targets
             for route in routes
         ]
-        heads = ["target", *(["route"] if any(routes) else []), *gpus]
-        if _fits(heads, rows, options.width):
-            return Table(tuple(map(Column, heads)), tuple(rows))
+        columns = [*map(Column, ("target", "route", *gpus))]
+        table = table_of(columns, rows, (True, any(routes), *[True] * len(gpus)))
+        if _fits(table, options.width):
+            return table
     return _rows(artifact, names, routed=any(routes))
-
-
-def _word(result: Result) -> Styled:
-    return Styled(whole_word(result), style_of(result.verdict))
 
 
 _ROW_COLUMNS = (
