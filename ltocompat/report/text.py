@@ -159,11 +159,9 @@ def kind_label(image: Image) -> str:
 
 def compression_label(image: Image) -> str:
     """``none``, ``zstd``, ``scrambled zstd``."""
-    if not image.scrambled:
-        return str(image.compression)
-    return (
-        "scrambled" if image.compression is Compression.NONE else f"scrambled {image.compression}"
-    )
+    plain = image.scrambled and image.compression is Compression.NONE
+    words = ("scrambled" if image.scrambled else "", "" if plain else str(image.compression))
+    return " ".join(filter(None, words))
 
 
 def makers_label(makers: tuple[Maker, ...]) -> str:

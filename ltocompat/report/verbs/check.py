@@ -268,10 +268,7 @@ def _own_table(artifact: JudgedArtifact, names: dict[str, str], options: Options
     routes = list(dict.fromkeys(cell.route for cell in artifact.cells))
     full = len(targets) * len(gpus) * len(routes) == len(artifact.cells)
     if full and len(targets) > 1 and len(gpus) > 1:
-        cells = artifact.cells.items()
-        words = {
-            cell: Styled(whole_word(judged), style_of(judged.verdict)) for cell, judged in cells
-        }
+        words = {cell: _word(result) for cell, result in artifact.cells.items()}
         rows = [
             (names[target], route, *(words[Cell(target, gpu, route)] for gpu in gpus))
             for target in targets
@@ -282,6 +279,10 @@ def _own_table(artifact: JudgedArtifact, names: dict[str, str], options: Options
         if _fits(table, options.width):
             return table
     return _rows(artifact, names, routed=any(routes))
+
+
+def _word(result: Result) -> Styled:
+    return Styled(whole_word(result), style_of(result.verdict))
 
 
 _ROW_COLUMNS = (
@@ -356,10 +357,9 @@ def _document(records: Iterable[Target | Result | Failure], _: Options) -> Itera
     rows = Rows(v1.Check, "results")
     tally = Tally()
     targets: list[verdict.Target] = []
-    for record in records:
-        if isinstance(record, Failure):
-            rows.failures.append(record)
-        elif isinstance(record, Target):
+    found: Iterator[Target | Result] = rows.answers(records)
+    for record in found:
+        if isinstance(record, Target):
             targets.append(project(verdict.Target, record))
         elif tally.add(record):
             yield from rows.row(project(verdict.Result, record), targets=targets)

@@ -262,10 +262,9 @@ def _document(records: Records, _: Options) -> Iterator[str]:
     differing: list[v1.Disagreement] = []
     outcomes: Counter[str] = Counter()
     costs = LinkCosts()
-    for record in records:
-        if isinstance(record, Failure):
-            rows.failures.append(record)
-        elif isinstance(record, Skipped):
+    found: Iterator[Linked | Disagreement | Skipped] = rows.answers(records)
+    for record in found:
+        if isinstance(record, Skipped):
             skipped.append(project(base.Skipped, record))
         elif isinstance(record, Disagreement):
             told = ((value, tuple(map(str, places))) for value, places in record.values)
