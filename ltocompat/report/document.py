@@ -104,6 +104,11 @@ class Row(Struct, frozen=True):
     below: tuple[tuple[str, str], ...] = ()
 
 
+def separated(parts: Iterable[str], separator: str = ", ") -> tuple[str, ...]:
+    """Return parts with a separator between them."""
+    return tuple(part for each in parts for part in (separator, each))[1:]
+
+
 class Heading(Struct, frozen=True):
     """The first line about an artifact."""
 

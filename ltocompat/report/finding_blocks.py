@@ -18,6 +18,7 @@ from ltocompat.report.document import (
     Paragraph,
     Style,
     Styled,
+    separated,
     style_of,
 )
 from ltocompat.report.grouped_findings import GroupedFinding, title_of
@@ -198,8 +199,7 @@ def _kernels(group: GroupedFinding) -> Iterator[str]:
     names, every = [*group.kernels][:_MOST_KERNELS], len(group.kernels)
     if names:
         yield "kernel " if every == 1 else "kernels "
-    for position, name in enumerate(names):
-        yield from (", ", Code(clip(name, _NAME))) if position else (Code(clip(name, _NAME)),)
+    yield from separated(Code(clip(name, _NAME)) for name in names)
     if every > len(names):
         yield f" and {every - len(names):,} more"
     if names and group.kernel_modules < group.module_count:
@@ -210,8 +210,6 @@ def _others(paths: Sequence[str]) -> Iterator[str]:
     """Where else it is, without the folder that is told already."""
     shown = [str(Place(path)) for path in paths]
     folder = common_folder(shown)
-    for position, path in enumerate(shown[1:_MOST_NAMED]):
-        name = Code(path.removeprefix(folder))
-        yield from (", ", name) if position else (name,)
+    yield from separated(Code(path.removeprefix(folder)) for path in shown[1:_MOST_NAMED])
     if len(paths) > _MOST_NAMED:
         yield f" and {len(paths) - _MOST_NAMED:,} more"

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import CudaLibrary, Host, Image, ImageKind, Module
 from ltocompat.model.words import count
-from ltocompat.report.document import Code, Items
+from ltocompat.report.document import Code, Items, separated
 from ltocompat.report.text import (
     Few,
     binary_size,
@@ -268,8 +268,7 @@ class HostNeeds:
             libraries = (library for library in self._libraries if library.how == how)
             facts = ((library.file or library.name, library.version) for library in libraries)
             if names := dict.fromkeys(" ".join(filter(None, pair)) for pair in facts):
-                listed = [part for name in names for part in (", ", Code(name))][1:]
-                parts += ["; " if parts else "", opening, *listed, end]
+                parts += ["; " if parts else "", opening, *separated(map(Code, names)), end]
         parts += ["; and more"] if self._libraries.more else []
         return [tuple(parts)] if parts else []
 
@@ -309,7 +308,6 @@ class HostNeeds:
 
 
 def _first_names(names: Few[str]) -> tuple[str, ...]:
-    shown = [part for name in names for part in (", ", Code(name))][1 : 2 * _SHOWN_NAMES]
     rest = len(names) - _SHOWN_NAMES
     more = " and more" if names.more else f" and {rest:,} more" if rest > 0 else ""
-    return (*shown, more) if more else tuple(shown)
+    return (*separated(map(Code, [*names][:_SHOWN_NAMES])), more)

@@ -12,7 +12,7 @@ from ltocompat.model.words import count
 from ltocompat.report import Options
 from ltocompat.report.document import Code, Row, Styled, style_of
 from ltocompat.report.matrix_cells import Cell, cell_of, where_files_go
-from ltocompat.report.text import common_folder, truncate
+from ltocompat.report.text import common_folder, grouped, truncate
 
 PIPED = 120
 """Columns that a table with a column a cell may take where nothing limits them."""
@@ -159,9 +159,7 @@ def by_package(
     artifacts: Iterable[JudgedArtifact],
 ) -> list[tuple[str, list[JudgedArtifact]]]:
     """The artifacts of each package, the worst first; what is of no package is alone."""
-    packages: dict[str, list[JudgedArtifact]] = {}
-    for artifact in artifacts:
-        packages.setdefault(artifact.distribution or artifact.path, []).append(artifact)
+    packages = grouped((file.distribution or file.path, file) for file in artifacts)
     for files in packages.values():
         files.sort(key=lambda file: _verdicts([file]), reverse=True)
     return sorted(packages.items(), key=lambda package: _verdicts(package[1]), reverse=True)

@@ -29,7 +29,7 @@ from ltocompat.report.grouped_findings import (
     Judgement,
     grouped_findings,
 )
-from ltocompat.report.text import truncate
+from ltocompat.report.text import grouped, truncate
 from ltocompat.report.verbs.check import Tally
 from ltocompat.report.verbs.check import blocks as checked
 from ltocompat.rules.emitted import ASKED_BY_PROJECT
@@ -245,9 +245,7 @@ def _weight(group: GroupedFinding) -> tuple[int, bool]:
 def _finding(group: GroupedFinding) -> tuple[str, ...]:
     """``nothing in it is for sm_90 (SASS-06 in dist/x.whl on prod (h100))``."""
     (path,) = group.modules
-    cells: dict[str, list[str]] = {}
-    for cell in group.cells:
-        cells.setdefault(cell.target, []).append(cell.gpu)
+    cells = grouped((cell.target, cell.gpu) for cell in group.cells)
     on = [
         f"{name} ({', '.join(dict.fromkeys(gpus))})" if any(gpus) else name
         for name, gpus in cells.items()

@@ -41,7 +41,7 @@ from ltocompat.report.matrix_cells import (
     sources_are_plain,
     target_facts,
 )
-from ltocompat.report.text import common_folder, truncate
+from ltocompat.report.text import common_folder, grouped, truncate
 from ltocompat.report.verdict_rows import (
     GAP,
     PIPED,
@@ -238,10 +238,7 @@ def _findings(artifacts: list[JudgedArtifact], answer: _Answer) -> Iterator[Bloc
 
 def _reasons(results: Iterable[Result], names: CellNames) -> Iterator[Block]:
     """The reasoning, each line once, with the cells that it holds for."""
-    cells_of_line: dict[str, dict[Cell, None]] = {}
-    for result in results:
-        for line in result.why:
-            cells_of_line.setdefault(line, {}).setdefault(cell_of(result))
+    cells_of_line = grouped((line, cell_of(result)) for result in results for line in result.why)
     if cells_of_line:
         lines = [(names.words(cells), truncate(line)) for line, cells in cells_of_line.items()]
         yield Items(

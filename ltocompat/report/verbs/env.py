@@ -31,7 +31,7 @@ from ltocompat.report.grouped_findings import (
     grouped_findings,
 )
 from ltocompat.report.matrix_cells import CellNames
-from ltocompat.report.text import clip
+from ltocompat.report.text import clip, grouped
 
 if TYPE_CHECKING:
     from ltocompat.commands.env import Surroundings
@@ -185,9 +185,7 @@ def _installed(found: Environment) -> Iterator[_Fact]:
         yield _Fact("toolkit", version, f"{toolkit.root} ({reached})", (toolkit.root,))
     if found.conda is not None:
         yield _packages("conda", found.conda.prefix, found.conda.packages)
-    folders: dict[str, list[InstalledPackage]] = {}
-    for wheel in found.wheels:
-        folders.setdefault(wheel.folder, []).append(wheel)
+    folders = grouped((wheel.folder, wheel) for wheel in found.wheels)
     for folder, wheels in folders.items():
         yield _packages("packages", folder, wheels)
 

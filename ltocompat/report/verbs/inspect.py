@@ -36,6 +36,7 @@ from ltocompat.report.document import (
     Style,
     Styled,
     Table,
+    separated,
     table_of,
 )
 from ltocompat.report.image_answer import ImageAnswer
@@ -256,8 +257,7 @@ def _heading(closing: Artifact | None, fold: _Fold) -> tuple[str, ...]:
             words = ["no device code; LLVM bitcode is not judged (IMG-06)"]
     if fold.skipped_count:
         words.append(f"{count(fold.skipped_count, 'place')} skipped")
-    separated = [part for fact in facts for part in ("; ", fact)][1:]
-    return (Code(Place(path)), " (", *separated, f"): {', '.join(words)}")
+    return (Code(Place(path)), " (", *separated(facts, "; "), f"): {', '.join(words)}")
 
 
 def _of(shown: int, found: int, noun: str) -> str:

@@ -42,7 +42,7 @@ from ltocompat.report.document import (
     first_lines,
     table_of,
 )
-from ltocompat.report.text import truncate
+from ltocompat.report.text import grouped, truncate
 
 _MOST = 20
 
@@ -161,10 +161,8 @@ def _variant(variant: VariantFloors) -> tuple[str, ...]:
 def _runs_with(required: Required) -> str:
     """``Runs with driver >= 580.65.06 on sm_75-121 (sm_107: 615); links need ...``."""
     known = [service for service in required.services if service.name != NEXT]
-    alike: dict[str, list[Service]] = {}
-    for service in known:
-        if service.how != "none" and not service.hardly:
-            alike.setdefault(_driver_of(service), []).append(service)
+    served = [service for service in known if service.how != "none" and not service.hardly]
+    alike = grouped((_driver_of(service), service) for service in served)
     if not alike:
         return "It serves no GPU that is known" + _links(required)
     # Where some GPU has a driver, those without one are exceptions.
@@ -228,12 +226,9 @@ def _links(required: Required) -> str:
     notes = [f"{floor.possible} may do"] if floor.sure not in (None, floor.possible) else []
     notes += ["perhaps a newer one"] if floor.sure is None else []
     known = [service for service in required.services if service.name != NEXT]
-    others: dict[str, list[Service]] = {}
-    for service in known:
-        span = _linkers_of(service, floor)
-        if span and service.driver is not None and not service.hardly:
-            others.setdefault(span, []).append(service)
-    notes += [f"{archs_range(several, known)}: {span}" for span, several in others.items()]
+    served = [service for service in known if service.driver is not None and not service.hardly]
+    others = grouped((_linkers_of(service, floor), service) for service in served)
+    notes += [f"{archs_range(several, known)}: {span}" for span, several in others.items() if span]
     told = f" ({'; '.join(notes)})" if notes else ""
     return f"; links need {need}{told}"
 
