@@ -171,19 +171,15 @@ def replaced(path: str) -> Iterator[TextIO]:
         with _told(path):
             file.close()
             if not device:
-                _take_place(part, final)
+                with suppress(OSError):
+                    shutil.copymode(final, part)
+                os.replace(part, final)
     finally:
         with suppress(OSError):
             file.close()
         if not device:
             with suppress(FileNotFoundError):
                 os.unlink(part)
-
-
-def _take_place(part: str, final: str) -> None:
-    with suppress(OSError):
-        shutil.copymode(final, part)
-    os.replace(part, final)
 
 
 @contextmanager

@@ -162,7 +162,7 @@ class _Drawing:
             f'<title id="lc-title">{escape_xml(title)}</title>',
             f'<desc id="lc-desc">{escape_xml(description)}</desc>',
             f"<style>{_STYLE}</style>",
-            f"<defs>{_hatching()}</defs>",
+            f"<defs>{_HATCHING}</defs>",
             ground,
             *self._parts,
             "</svg>",
@@ -260,12 +260,11 @@ def merged(cells: Sequence[Sequence[Verdict]]) -> Iterator[_Block]:
             yield _Block(verdict, range(top, bottom), range(left, right))
 
 
-def _hatching() -> str:
-    """The hatching of what is unknown."""
-    return (
-        '<pattern id="lc-hatch" width="7" height="7" patternUnits="userSpaceOnUse">'
-        '<path d="M-1 1L1-1M0 7L7 0M6 8L8 6" stroke="#c4cad1" stroke-width="1.2"/></pattern>'
-    )
+_HATCHING = (
+    '<pattern id="lc-hatch" width="7" height="7" patternUnits="userSpaceOnUse">'
+    '<path d="M-1 1L1-1M0 7L7 0M6 8L8 6" stroke="#c4cad1" stroke-width="1.2"/></pattern>'
+)
+"""The hatching of what is unknown."""
 
 
 def _swatch(  # noqa: PLR0917 - a verdict and a rectangle

@@ -27,17 +27,6 @@ from ltocompat.report.text import clip, escape
 
 _NARROWEST = 40
 
-# Select Graphic Rendition (ECMA-48): 1 bold, 2 faint, 31 to 36 colours that every theme has.
-_CODES = {
-    Style.OK: "32",
-    Style.JIT: "36",
-    Style.UNDOCUMENTED: "33",
-    Style.UNKNOWN: "1;35",
-    Style.FAIL: "1;31",
-    Style.NOTE: "1;36",
-    Style.STRONG: "1",
-    Style.FAINT: "2",
-}
 _NARROW = 100
 _GAP = 2  # blanks between columns
 _LONGEST = 400  # characters of one wrapped cell
@@ -267,7 +256,7 @@ def _filled(parts: Iterable[str], options: Options, first: str = "", following: 
 
 def _painted(text: str, style: Style | None) -> str:
     """``text`` in the colour of a style."""
-    return text if style is None or not text else f"\x1b[{_CODES[style]}m{text}\x1b[0m"
+    return text if style is None or not text else f"\x1b[{style.value}m{text}\x1b[0m"
 
 
 def _broken(line: str, width: int, first: str, following: str) -> list[str]:

@@ -28,13 +28,7 @@ from ltocompat.report.text import span
 from ltocompat.report.verdict_rows import GAP, PIPED
 from ltocompat.rules.emitted import SLIVER_SERVED
 
-WORDS = {
-    Verdict.OK: "ok",
-    Verdict.JIT: "jit",
-    Verdict.UNDOCUMENTED: "undoc.",
-    Verdict.UNKNOWN: "unknown",
-    Verdict.FAIL: "fail",
-}
+WORDS = {verdict: str(verdict) for verdict in Verdict} | {Verdict.UNDOCUMENTED: "undoc."}
 _FEW = 100  # of so many modules, one is few
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.projection import project
-from ltocompat.model.weight import ArchWeight, KernelWeight, LibraryWeight, Saving, Waste, Weight
+from ltocompat.model.weight import ArchWeight, LibraryWeight, Saving, Waste, Weight
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import (
@@ -183,7 +183,14 @@ def _kernels(weight: Weight, options: Options) -> Iterator[Block]:
         return
     yield Table(
         _KERNEL_COLUMNS,
-        tuple((binary_size(row.code), f"{row.count:,}", Code(_name(row))) for row in shown),
+        tuple(
+            (
+                binary_size(row.code),
+                f"{row.count:,}",
+                Code(clip(row.demangled or row.name, _LONGEST_NAME)),
+            )
+            for row in shown
+        ),
     )
     rest = len(weight.kernels) - len(shown) + weight.kernels_left_out
     notes = [f"{count(rest, 'smaller kernel')} not shown"] if rest else []
@@ -191,10 +198,6 @@ def _kernels(weight: Weight, options: Options) -> Iterator[Block]:
         notes.append("pip install 'ltocompat[demangle]' shows names as C++ has them")
     if notes:
         yield Paragraph(("; ".join(notes),))
-
-
-def _name(row: KernelWeight) -> str:
-    return clip(row.demangled or row.name, _LONGEST_NAME)
 
 
 def _share(part: int, whole: int) -> str:

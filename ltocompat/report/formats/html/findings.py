@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ltocompat.model.verdict import MOST_KERNELS
 from ltocompat.model.version import rule_url
 from ltocompat.model.words import count
-from ltocompat.report.formats.html.elements import badge, code, escaped, forgiven, inside, section
+from ltocompat.report.formats.html.elements import badge, code, escaped, forgiven, section, shorten
 from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, rules_by_id
 from ltocompat.report.matrix_cells import CellNames
 from ltocompat.report.text import grouped
@@ -84,7 +84,7 @@ def _facts(group: GroupedFinding, cells: CellNames) -> Iterator[tuple[str, str]]
     if where := cells.words(group.cells):
         yield "On", "all targets" if where == "all" else escaped(where)
     yield "In", _first([*map(_artifact, group.modules.items())], _MOST_PLACES)
-    if places := [code(inside(place, place.path)) for place in group.places.values()]:
+    if places := [code(shorten(str(place), place.path)) for place in group.places.values()]:
         yield "First at", _first(places, _MOST_PLACES)
     if group.kernels:
         some = group.kernel_modules < group.module_count
