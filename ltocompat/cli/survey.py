@@ -87,15 +87,15 @@ def report(
     For example: ltocompat survey report survey/ -o survey.html
     """
     from ltocompat.commands.survey import report as command
-    from ltocompat.report.verbs.survey_report import write
+    from ltocompat.report.verbs.survey import write_report
 
-    written = write if page is None else functools.partial(_write_page, page)
+    written = write_report if page is None else functools.partial(_write_page, page)
     writing = Writing(written, json=False, files=() if page is None else (page,))
     return run_verb(command.run, options, writing, ExitStatus())
 
 
 def _write_page(path: str, records: Iterable[Any], stream: Writable) -> None:
-    from ltocompat.report.verbs.survey_report import write_page
+    from ltocompat.report.verbs.survey import write_page
 
     with replaced(path) as file:
         write_page(records, file)

@@ -185,9 +185,6 @@ def evidence_label(makers: tuple[Maker, ...]) -> str:
 
 def needs_label(needs: Needs) -> str:
     """``needs PTX ISA 8.4``; empty when nothing is known."""
-    words = []
-    if needs.ptx_isa:
-        words.append(f"PTX ISA {needs.ptx_isa}")
-    if needs.tile_ir:
-        words.append(f"Tile IR {needs.tile_ir}")
+    versions = (("PTX ISA", needs.ptx_isa), ("Tile IR", needs.tile_ir))
+    words = [f"{name} {version}" for name, version in versions if version]
     return f"needs {', '.join(words)}" if words else ""

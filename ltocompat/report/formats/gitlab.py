@@ -34,12 +34,14 @@ def _issue(row: FindingRow) -> dict[str, object]:
     remedy = f" Remedy: {sentence(row.remedy)}" if row.remedy else ""
     opening = f"{row.verdict} on {row.target}{gpus}: {sentence(row.message)}"
     text = f"{opening}{remedy} At {row.place}."
+    # Relative to the repository, without ``./``, as GitLab wants it.
+    path = escape(row.path.replace(os.sep, "/").removeprefix("./"))
     return {
         "description": text,
         "check_name": row.rule,
         "fingerprint": _digest(f"{row.fingerprint}:{row.number}"),
         "severity": _SEVERITIES[row.level],
-        "location": {"path": _path(row.path), "lines": {"begin": 1}},
+        "location": {"path": path, "lines": {"begin": 1}},
     }
 
 
@@ -51,12 +53,6 @@ def _failure(failure: Failure, number: int) -> dict[str, object]:
         "severity": "critical",
         "location": {"path": ".", "lines": {"begin": 1}},
     }
-
-
-def _path(path: str) -> str:
-    """Relative to the repository, without ``./``, as GitLab wants it."""
-    slashed = path.replace(os.sep, "/")
-    return escape(slashed.removeprefix("./"))
 
 
 def _digest(text: str) -> str:

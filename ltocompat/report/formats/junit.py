@@ -6,7 +6,7 @@ in every CI system. The rest of what was found stands in the output of its case.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape as escape_xml
 from xml.sax.saxutils import quoteattr
 
@@ -25,7 +25,8 @@ def write(judgements: Judgements, stream: Writable) -> None:
         stream.write(_failure_suite(failure))
     for path, artifact in artifacts.items():
         cases = [_case(path, result) for result in artifact.results]
-        stream.write(_suite(path, cases, _counts(artifact.results)))
+        tags = [*map(_tag, artifact.results)]
+        stream.write(_suite(path, cases, (tags.count("failure"), tags.count("error"), 0)))
     for path in sorted(judgements.empty - artifacts.keys()):
         case = f"{_opening(path, 'device code')}<skipped>there is no device code</skipped>"
         stream.write(_suite(path, [f"{case}</testcase>\n"], (0, 0, 1)))
@@ -44,11 +45,6 @@ def _failure_suite(failure: Failure) -> str:
     message = _attribute(failure.message)
     case = f'{_opening(failure.kind, "read")}<error type="{failure.kind}" message={message}/>'
     return _suite(failure.kind, [f"{case}</testcase>\n"], (0, 1, 0))
-
-
-def _counts(results: Iterable[Result]) -> tuple[int, int, int]:
-    tags = [_tag(result) for result in results]
-    return tags.count("failure"), tags.count("error"), 0
 
 
 def _tag(result: Result) -> str:

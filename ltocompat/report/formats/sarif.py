@@ -52,7 +52,10 @@ def write(judgements: Judgements, stream: Writable) -> None:
     files = _Files()
     stream.write(f'{{"$schema": {encode(SCHEMA)}, "version": "2.1.0", "runs": [{{\n')
     stream.write(f'"tool": {{"driver": {encode(_tool(rules))}}},\n')
-    stream.write(f'"automationDetails": {encode(_automation(judgements))},\n"results": [')
+    # What keeps this run apart from others of the same commit: its targets (3.17.3).
+    names = "+".join(target.name for target in judgements.targets) or ANY_TARGET.name
+    automation = {"id": f"ltocompat/{safe_text(names)}/"}
+    stream.write(f'"automationDetails": {encode(automation)},\n"results": [')
     rows = Array()
     for row in found:
         value = _result(row, indices[row.group.finding.rule], files)
@@ -107,12 +110,6 @@ def _result(row: FindingRow, rule_index: int, files: _Files) -> Value:
             "source": finding.source,
         },
     }
-
-
-def _automation(judgements: Judgements) -> Value:
-    """What keeps this run apart from others of the same commit: its targets (3.17.3)."""
-    names = "+".join(target.name for target in judgements.targets) or ANY_TARGET.name
-    return {"id": f"ltocompat/{safe_text(names)}/"}
 
 
 def _in_policy(value: Value, policy: PolicyLines, files: _Files) -> Value:

@@ -96,13 +96,14 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
         options: what the reader asked for.
     """
     audit = Audit.of(records)
-    if not options.quiet:
-        yield from _outcome(audit)
-    elif audit.tally.outcome is not Outcome.PASSED:
+    shown = not options.quiet or audit.tally.outcome is not Outcome.PASSED
+    if shown:
         yield from _headline(audit)
-    results = map(_not_forgiven, audit.audits)
-    judged: list[Judgement] = [*audit.policy.every_target, *results, *audit.tally.failures]
-    if not options.quiet or audit.tally.outcome is not Outcome.PASSED:
+    if not options.quiet and not audit.policy.given:
+        yield Paragraph(_NO_POLICY)
+    if shown:
+        results = map(_not_forgiven, audit.audits)
+        judged: list[Judgement] = [*audit.policy.every_target, *results, *audit.tally.failures]
         # An audit is read to its end before its first line, which is the outcome: its packages
         # can stand worst first.
         several = len({audited.result.distribution for audited in audit.audits}) > 1
@@ -126,21 +127,16 @@ def _unused(exception: PolicyException, audit: Audit) -> str:
     return "nothing needs it any more; take it out"
 
 
-def _outcome(audit: Audit) -> Iterator[Block]:
-    yield from _headline(audit)
-    if not audit.policy.given:
-        yield Paragraph(
-            (
-                "a policy adds verdicts on the drivers, nvJitLinks and GPUs that it names: write ",
-                Code("[tool.ltocompat.targets.oldest]"),
-                " with ",
-                Code('driver = "580"'),
-                " and ",
-                Code('gpu = ["h100"]'),
-                " into ",
-                Code("pyproject.toml"),
-            )
-        )
+_NO_POLICY = (
+    "a policy adds verdicts on the drivers, nvJitLinks and GPUs that it names: write ",
+    Code("[tool.ltocompat.targets.oldest]"),
+    " with ",
+    Code('driver = "580"'),
+    " and ",
+    Code('gpu = ["h100"]'),
+    " into ",
+    Code("pyproject.toml"),
+)
 
 
 def _headline(audit: Audit) -> Iterator[Block]:
