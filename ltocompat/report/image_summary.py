@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 
 from msgspec import Struct, field
@@ -67,8 +68,7 @@ class SummaryRow(Struct):
         images: how many.
         stored: bytes that they take in the file, as far as known.
         stored_unknown: images whose end nothing records.
-        registered: how many of them lie in registered modules.
-        unregistered: how many lie in modules that are known not to be registered.
+        registered: how many of them lie in registered modules, in others, and in unknown ones.
         kernels: how many kernels were read.
         kernels_unread: images whose kernels could not be read.
     """
@@ -84,8 +84,7 @@ class SummaryRow(Struct):
     images: int = 0
     stored: int = 0
     stored_unknown: int = 0
-    registered: int = 0
-    unregistered: int = 0
+    registered: Counter[bool | None] = field(default_factory=Counter)
     kernels: int = 0
     kernels_unread: int = 0
 
@@ -103,16 +102,11 @@ class SummaryRow(Struct):
     def count(self, image: Image, registered: bool | None) -> None:  # noqa: FBT001 - a fact, no switch
         """Count one image."""
         self.images += 1
-        if image.stored_size is None:
-            self.stored_unknown += 1
-        else:
-            self.stored += image.stored_size
-        self.registered += registered is True
-        self.unregistered += registered is False
-        if image.kernels is None:
-            self.kernels_unread += 1
-        else:
-            self.kernels += len(image.kernels)
+        self.stored += image.stored_size or 0
+        self.stored_unknown += image.stored_size is None
+        self.registered[registered] += 1
+        self.kernels += len(image.kernels or ())
+        self.kernels_unread += image.kernels is None
 
     def arch_cell(self) -> str:
         """``sm_80, 86, 90a``."""
@@ -131,10 +125,10 @@ class SummaryRow(Struct):
 
     def registered_cell(self) -> str:
         """How many of the images the CUDA runtime loads by itself."""
-        unknown = self.images - self.registered - self.unregistered
+        unknown = self.registered[None]
         if unknown == self.images:
             return UNKNOWN
-        text = f"{self.registered:,} of {self.images:,}"
+        text = f"{self.registered[True]:,} of {self.images:,}"
         return f"{text}, {unknown:,} unknown" if unknown else text
 
     def stored_cell(self) -> str:

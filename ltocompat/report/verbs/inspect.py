@@ -117,11 +117,6 @@ class _Fold(Struct):
         device_code = self.summary.images or self.summary.modules or self.skipped_count
         return not device_code and not self.needs.of_device_code
 
-    @property
-    def silent(self) -> bool:
-        """Whether nothing was said of this artifact."""
-        return self.path is None
-
 
 class _Unmentioned(Struct):
     """Counts files that were found in folders and of which nothing, or not all, is shown."""
@@ -162,11 +157,11 @@ def blocks(records: Iterable[Record | Failure], options: Options) -> Iterator[Bl
             continue
         if closing is not None and fold.unmentioned and closing.path not in options.named:
             unmentioned.add(closing)
-        elif closing is not None or not fold.silent:
+        elif closing is not None or fold.path is not None:
             unmentioned.in_brief |= _in_brief(fold, options)
             yield from _artifact(closing, fold, options)
         fold = _Fold(ImageSummary(options.by))
-    if not fold.silent:  # the stream broke off
+    if fold.path is not None:  # the stream broke off
         yield from _artifact(None, fold, options)
     yield from unmentioned.blocks()
 
