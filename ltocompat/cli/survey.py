@@ -17,7 +17,7 @@ from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Option
 from ltocompat.commands.survey.options import Choice, ReportOptions, RunOptions
-from ltocompat.report import Writable
+from ltocompat.report import Writable, answers
 from ltocompat.report.exit_status import ExitStatus, of_survey
 from ltocompat.report.text import escape
 
@@ -95,8 +95,9 @@ def report(
 
 
 def _write_page(path: str, records: Iterable[Any], stream: Writable) -> None:
-    from ltocompat.report.verbs.survey import write_page
+    from ltocompat.report.formats.html.survey import write
 
     with replaced(path) as file:
-        write_page(records, file)
+        for record in answers(records):
+            write(record, file)
     stream.write(f"page: {escape(path)}\n")

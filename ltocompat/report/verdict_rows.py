@@ -167,11 +167,9 @@ def by_package(
 
 def _verdicts(artifacts: Iterable[JudgedArtifact]) -> list[Verdict]:
     """The worst verdict on each GPU of each target, the worst first."""
-    of_cell: dict[Cell, Verdict] = {}
-    for cell, judged in (pair for artifact in artifacts for pair in artifact.cells.items()):
-        if counts(judged):
-            of_cell[cell] = max(judged.verdict, of_cell.get(cell, judged.verdict))
-    return sorted(of_cell.values(), reverse=True)
+    cells = (cell for artifact in artifacts for cell in artifact.cells.items())
+    of_cell = grouped((cell, judged.verdict) for cell, judged in cells if counts(judged))
+    return sorted(map(max, of_cell.values()), reverse=True)
 
 
 def _rows_of(artifact: JudgedArtifact, columns: Sequence[CellColumn], name: str) -> Iterator[Row]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ltocompat.model.words import count
 from ltocompat.report import Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
-from ltocompat.report.grouped_findings import Judgements
+from ltocompat.report.grouped_findings import LEVELS, Judgements
 from ltocompat.report.text import safe_text, sentence
 
 
@@ -16,9 +18,8 @@ def write(judgements: Judgements, stream: Writable) -> None:
     rows = list(finding_rows(judgements.results))
     for row in rows:
         stream.write(f"{_line(row)}\n")
-    levels = [sum(row.level == level for row in rows) for level in ("error", "warning", "note")]
-    words = zip(levels, ("error", "warning", "note"), strict=True)
-    stream.write(", ".join(count(number, word) for number, word in words) + "\n")
+    levels = Counter(row.level for row in rows)
+    stream.write(", ".join(count(levels[level], level) for level in LEVELS) + "\n")
 
 
 def _line(row: FindingRow) -> str:

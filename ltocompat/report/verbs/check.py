@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
@@ -330,7 +331,7 @@ class Tally(Struct):
 
     artifacts: dict[str, None] = field(default_factory=dict)
     empty: set[str] = field(default_factory=set)
-    verdicts: dict[str, int] = field(default_factory=dict)
+    verdicts: Counter[str] = field(default_factory=Counter)
     worst: Verdict | None = None
 
     def add(self, result: Result) -> bool:
@@ -339,8 +340,7 @@ class Tally(Struct):
             self.empty.add(result.path)
             return False
         self.artifacts.setdefault(result.path)
-        word = str(result.verdict)
-        self.verdicts[word] = self.verdicts.get(word, 0) + 1
+        self.verdicts[str(result.verdict)] += 1
         self.worst = result.verdict if self.worst is None else max(self.worst, result.verdict)
         return True
 

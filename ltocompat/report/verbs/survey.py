@@ -50,11 +50,3 @@ def write_report(records: Iterable[SurveyReport | Failure], stream: Writable) ->
             for claim in answer.claims:
                 lines = textwrap.wrap(escape(claim.text), _WIDTH - 2, break_on_hyphens=False)
                 stream.write("".join(f"  {line}\n" for line in lines))
-
-
-def write_page(records: Iterable[SurveyReport | Failure], stream: Writable) -> None:
-    """Write the page."""
-    from ltocompat.report.formats.html.survey import write as write_html
-
-    for record in answers(records):
-        write_html(record, stream)
