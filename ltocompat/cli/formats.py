@@ -135,7 +135,7 @@ def write_all(
         ]
         kept = list(records) if files else records
         for name, path, file in files:
-            with _told(path):
+            with _writing(path):
                 write(name, report, kept, file, replace(options, width=None, color=False))
                 file.flush()
     (name,) = (request.name for request in requests if request.file is None)
@@ -162,13 +162,13 @@ def replaced(path: str) -> Iterator[TextIO]:
     final = os.path.realpath(path)
     device = os.path.exists(final) and not os.path.isfile(final)  # such as /dev/stderr, or a pipe
     part = final if device else f"{final}.{os.urandom(4).hex()}.part"
-    with _told(path):
+    with _writing(path):
         file = open(  # noqa: SIM115 - closed below
             part, "w" if device else "x", encoding="utf-8", errors="backslashreplace", newline="\n"
         )
     try:
         yield file
-        with _told(path):
+        with _writing(path):
             file.close()
             if not device:
                 with suppress(OSError):
@@ -183,7 +183,7 @@ def replaced(path: str) -> Iterator[TextIO]:
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
+def _writing(path: str) -> Iterator[None]:
     """Raise an error that names ``path`` where it can't be written."""
     try:
         yield
