@@ -18,7 +18,7 @@ from ltocompat.commands.survey.options import ReportOptions
 from ltocompat.commands.survey.report import run
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.report.formats.html.survey import write
-from ltocompat.report.verbs.survey_report import write as write_text
+from ltocompat.report.verbs.survey import write_report as write_text
 
 
 @pytest.fixture(scope="module")

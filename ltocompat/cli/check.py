@@ -37,15 +37,14 @@ def check(
     from ltocompat.commands import check as command
     from ltocompat.model.errors import UsageError
     from ltocompat.model.verdict import Verdict
-    from ltocompat.report.verbs import check as report
-    from ltocompat.report.verbs import check_changes
+    from ltocompat.report.verbs.check import CHANGES, REPORT
 
     if changes and not options.targets:
         raise UsageError("--changes compares targets; give --deploy-target for each of them")
 
     status = CheckStatus(least or Verdict.FAIL, allow_empty=options.allow_empty)
     view = replace(shown.view(), together=options.together, packages=not options.paths)
-    faces = check_changes.REPORT if changes else report.REPORT
-    writing = in_format(form, faces, view, map(str, options.paths))
+    report = CHANGES if changes else REPORT
+    writing = in_format(form, report, view, map(str, options.paths))
     options = replace(options, limits=Limits(trial_cpu_seconds=trial_seconds))
     return run_verb(command.run, options, writing, status)

@@ -135,11 +135,9 @@ def write_all(
         ]
         kept = list(records) if files else records
         for name, path, file in files:
-            try:
+            with _writing(path):
                 write(name, report, kept, file, replace(options, width=None, color=False))
                 file.flush()
-            except OSError as error:
-                raise _unwritable(path, error) from error
     (name,) = (request.name for request in requests if request.file is None)
     write(name, report, kept, output, options)
 
@@ -164,20 +162,18 @@ def replaced(path: str) -> Iterator[TextIO]:
     final = os.path.realpath(path)
     device = os.path.exists(final) and not os.path.isfile(final)  # such as /dev/stderr, or a pipe
     part = final if device else f"{final}.{os.urandom(4).hex()}.part"
-    try:
+    with _writing(path):
         file = open(  # noqa: SIM115 - closed below
             part, "w" if device else "x", encoding="utf-8", errors="backslashreplace", newline="\n"
         )
-    except OSError as error:
-        raise _unwritable(path, error) from error
     try:
         yield file
-        try:
+        with _writing(path):
             file.close()
             if not device:
-                _take_place(part, final)
-        except OSError as error:
-            raise _unwritable(path, error) from error
+                with suppress(OSError):
+                    shutil.copymode(final, part)
+                os.replace(part, final)
     finally:
         with suppress(OSError):
             file.close()
@@ -186,12 +182,12 @@ def replaced(path: str) -> Iterator[TextIO]:
                 os.unlink(part)
 
 
-def _take_place(part: str, final: str) -> None:
-    with suppress(OSError):
-        shutil.copymode(final, part)
-    os.replace(part, final)
-
-
-def _unwritable(path: str, error: OSError) -> LtocompatError:
-    reason = error.strerror or type(error).__name__
-    return LtocompatError(f"{path!r} can't be written ({reason}); name a file that can be")
+@contextmanager
+def _writing(path: str) -> Iterator[None]:
+    """Raise an error that names ``path`` where it can't be written."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        sentence = f"{path!r} can't be written ({reason}); name a file that can be"
+        raise LtocompatError(sentence) from error

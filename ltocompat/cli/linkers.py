@@ -5,6 +5,7 @@ The words behind ``ltocompat nvjitlink`` are versions, and its JSON is ``ltocomp
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated
 
 import typer
@@ -16,19 +17,9 @@ from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Argument, InstallOptions, RemoveOptions
 from ltocompat.report.exit_status import ExitStatus
 
-linkers = typer.Typer(
-    name="linkers",
-    help="List, install and remove nvJitLinks and nvlinks.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-nvjitlink = typer.Typer(
-    name="nvjitlink",
-    help="The same as linkers, of nvJitLink alone.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    hidden=True,
-)
+_group = functools.partial(typer.Typer, no_args_is_help=True, rich_markup_mode=None)
+linkers = _group(name="linkers", help="List, install and remove nvJitLinks and nvlinks.")
+nvjitlink = _group(name="nvjitlink", help="The same as linkers, of nvJitLink alone.", hidden=True)
 
 
 def _nvjitlinks(versions: tuple[str, ...]) -> tuple[str, ...]:

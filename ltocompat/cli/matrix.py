@@ -11,7 +11,7 @@ from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import MatrixOptions, Option
 from ltocompat.model.errors import UsageError
-from ltocompat.report.exit_status import ExitStatus, of_matrix
+from ltocompat.report.exit_status import ExitStatus
 
 
 @verb
@@ -38,4 +38,4 @@ def matrix(
 
     run = command.run if svg is None else functools.partial(run_and_draw, svg=svg)
     writing = in_format(form, REPORT, inputs=options.paths)
-    return run_verb(run, options, writing, ExitStatus(of_matrix, required=True))
+    return run_verb(run, options, writing, ExitStatus(required=True))

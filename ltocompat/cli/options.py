@@ -196,7 +196,7 @@ class VerbCommand(TyperCommand):
     def __init__(self, *args: Any, **facts: Any) -> None:  # noqa: ANN401 - what typer gives
         super().__init__(*args, **facts)
         for argument in self._arguments:
-            argument.display_type_rich = _no_type
+            argument.display_type_rich = lambda _: None
 
     @property
     def _arguments(self) -> list[Any]:
@@ -228,11 +228,6 @@ def _refuse_addresses(param: Any, value: object) -> None:  # noqa: ANN401 - see 
     for text in value if isinstance(value, list | tuple) else [value]:
         if isinstance(text, str):
             refuse_address(text, option)
-
-
-def _no_type(ctx: object) -> None:
-    """What stands behind the name of an argument: nothing."""
-    del ctx
 
 
 def with_values(arguments: Sequence[str]) -> list[str]:

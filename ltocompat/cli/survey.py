@@ -17,7 +17,7 @@ from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Option
 from ltocompat.commands.survey.options import Choice, ReportOptions, RunOptions
-from ltocompat.report import Writable
+from ltocompat.report import Writable, answers
 from ltocompat.report.exit_status import ExitStatus, of_survey
 from ltocompat.report.text import escape
 
@@ -87,16 +87,17 @@ def report(
     For example: ltocompat survey report survey/ -o survey.html
     """
     from ltocompat.commands.survey import report as command
-    from ltocompat.report.verbs.survey_report import write
+    from ltocompat.report.verbs.survey import write_report
 
-    written = write if page is None else functools.partial(_write_page, page)
+    written = write_report if page is None else functools.partial(_write_page, page)
     writing = Writing(written, json=False, files=() if page is None else (page,))
     return run_verb(command.run, options, writing, ExitStatus())
 
 
 def _write_page(path: str, records: Iterable[Any], stream: Writable) -> None:
-    from ltocompat.report.verbs.survey_report import write_page
+    from ltocompat.report.formats.html.survey import write
 
     with replaced(path) as file:
-        write_page(records, file)
+        for record in answers(records):
+            write(record, file)
     stream.write(f"page: {escape(path)}\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeGuard, TypeVar
 
 from msgspec import Struct
@@ -13,7 +12,6 @@ from ltocompat.model.failure import Failure
 
 if TYPE_CHECKING:
     from ltocompat.report.document import Block
-    from ltocompat.report.grouped_findings import Judgements
 
 __all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "answers", "write", "writer"]
 
@@ -103,22 +101,16 @@ class Report(Struct, Generic[R], frozen=True):
     document: Callable[[Iterable[R | Failure], Options], Iterator[str]]
 
 
-def writer(name: str) -> Callable[[Report[R], Iterable[R | Failure], Writable, Options], None]:
+def writer(name: str) -> Callable[[Any, Iterable[Any], Writable, Options], None]:
     """What writes records in the format called ``name``, one of ``FORMATS``."""
     write_in = importlib.import_module(f"{__name__}.formats.{_MODULES.get(name, name)}").write
-    return write_in if name in _OF_RECORDS else partial(_write_findings, write_in)
-
-
-def _write_findings(
-    write_in: Callable[[Judgements, Writable], None],
-    report: Any,  # noqa: ANN401 - a FindingReport, by the list of its formats
-    records: Iterable[R | Failure],
-    stream: Writable,
-    options: Options,  # noqa: ARG001 - every format is called alike
-) -> None:
+    if name in _OF_RECORDS:
+        return write_in  # type: ignore[no-any-return]
     from ltocompat.report.grouped_findings import sort_out
 
-    write_in(sort_out(report.judgements(records)), stream)
+    return lambda report, records, stream, options: write_in(  # noqa: ARG005 - all are called alike
+        sort_out(report.judgements(records)), stream
+    )
 
 
 def write(

@@ -37,22 +37,26 @@ SHAPES: dict[str, str] = {
 }
 
 
-class Tone(enum.StrEnum):
-    """What a colour stands for; no answer is told by colour alone."""
+class Style(enum.Enum):
+    """What a colour stands for, with how a terminal shows it; no answer is told by colour alone.
 
-    OK = "ok"
-    JIT = "jit"
-    UNDOCUMENTED = "undocumented"
-    UNKNOWN = "unknown"
-    FAIL = "fail"
-    NOTE = "note"
-    STRONG = "strong"
-    FAINT = "faint"
+    The values are Select Graphic Rendition (ECMA-48): 1 bold, 2 faint, 31 to 36 colours that every
+    theme has.
+    """
+
+    OK = "32"
+    JIT = "36"
+    UNDOCUMENTED = "33"
+    UNKNOWN = "1;35"
+    FAIL = "1;31"
+    NOTE = "1;36"
+    STRONG = "1"
+    FAINT = "2"
 
 
-def tone_of(verdict: Verdict, level: Level = Level.WARNING) -> Tone:
-    """The tone of a verdict; of a note, whatever its verdict, that of notes."""
-    return Tone.NOTE if level is Level.NOTE else Tone[verdict.name]
+def style_of(verdict: Verdict, level: Level = Level.WARNING) -> Style:
+    """The style of a verdict; of a note, whatever its verdict, that of notes."""
+    return Style.NOTE if level is Level.NOTE else Style[verdict.name]
 
 
 class Code(str):
@@ -61,21 +65,21 @@ class Code(str):
     __slots__ = ()
 
 
-class Toned(str):
+class Styled(str):
     """Words that a terminal colours.
 
     Attributes:
-        tone: what the colour stands for.
+        style: what the colour stands for.
     """
 
-    __slots__ = ("tone",)
-    tone: Tone
+    __slots__ = ("style",)
+    style: Style
 
-    def __new__(cls, text: str, tone: Tone) -> Self:
-        """``text`` in a tone."""
-        toned = super().__new__(cls, text)
-        toned.tone = tone
-        return toned
+    def __new__(cls, text: str, style: Style) -> Self:
+        """``text`` in a style."""
+        styled = super().__new__(cls, text)
+        styled.style = style
+        return styled
 
 
 class Column(Struct, frozen=True):
@@ -102,6 +106,11 @@ class Row(Struct, frozen=True):
 
     cells: tuple[str, ...]
     below: tuple[tuple[str, str], ...] = ()
+
+
+def separated(parts: Iterable[str], separator: str = ", ") -> tuple[str, ...]:
+    """Return parts with a separator between them."""
+    return tuple(part for each in parts for part in (separator, each))[1:]
 
 
 class Heading(Struct, frozen=True):
@@ -171,7 +180,7 @@ class Diagnostic(Struct, frozen=True):
 
     Attributes:
         word: the verdict, or ``note``.
-        tone: that of the word.
+        style: that of the word.
         rule: ID of the rule.
         headline: what is wrong, with the values.
         where: groups of parts that belong together: a place, how many modules, which targets.
@@ -180,7 +189,7 @@ class Diagnostic(Struct, frozen=True):
     """
 
     word: str
-    tone: Tone
+    style: Style
     rule: str
     headline: str
     where: tuple[tuple[str, ...], ...]

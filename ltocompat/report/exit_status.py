@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ltocompat.model.diff import Diff
     from ltocompat.model.image import Record
     from ltocompat.model.link_options import Disagreement
-    from ltocompat.model.matrix import Matrix
     from ltocompat.model.requirement import Required
     from ltocompat.model.target import Target
     from ltocompat.model.weight import Weight
@@ -150,11 +149,6 @@ def of_required(record: Required) -> int | None:
     if record.skipped:
         return NOTHING_JUDGED
     return OK if record.modules else None
-
-
-def of_matrix(_: Matrix) -> int:
-    """Return the exit code: any matrix is an answer."""
-    return OK
 
 
 def of_draft(record: PolicyDraft) -> int:

@@ -16,13 +16,14 @@ from ltocompat.report.document import (
     Code,
     Diagnostic,
     Paragraph,
-    Tone,
-    Toned,
-    tone_of,
+    Style,
+    Styled,
+    separated,
+    style_of,
 )
 from ltocompat.report.grouped_findings import GroupedFinding, title_of
 from ltocompat.report.matrix_cells import CellNames
-from ltocompat.report.text import brief, clause, clip, common_folder
+from ltocompat.report.text import clip, common_folder, first_clauses, truncate
 
 _MOST_FINDINGS = 20
 _MOST_NAMED = 4  # artifacts of one finding
@@ -64,13 +65,13 @@ class FindingTally:
         notes = self._counts[_NOTE]
         parts: list[str] = []
         if self._rules:
-            words = [*(["error"] if self._counts["error"] else []), "fail", "unknown"]
-            words += [word for word in ("undocumented", "warning") if self._counts[word]]
-            for word in words:
-                number = self._counts[word]
-                text = f"{number:,} {word}"
-                parts += [", "] if parts else []
-                parts += [Toned(text, _TONES[word]) if number else text]
+            for word, style in _STYLES.items():
+                text = f"{self._counts[word]:,} {word}"
+                if self._counts[word]:
+                    parts += [", ", Styled(text, style)]
+                elif word in _ALWAYS:
+                    parts += [", ", text]
+            del parts[0]
         else:
             parts += ["no findings"]
         if notes:
@@ -84,12 +85,13 @@ class FindingTally:
 
 
 _NOTE = "note"
-_TONES = {
-    "error": Tone.FAIL,
-    "fail": Tone.FAIL,
-    "unknown": Tone.UNKNOWN,
-    "undocumented": Tone.UNDOCUMENTED,
-    "warning": Tone.UNDOCUMENTED,
+_ALWAYS = ("fail", "unknown")  # told where something is found, were it none
+_STYLES = {
+    "error": Style.FAIL,
+    "fail": Style.FAIL,
+    "unknown": Style.UNKNOWN,
+    "undocumented": Style.UNDOCUMENTED,
+    "warning": Style.UNDOCUMENTED,
 }
 
 
@@ -115,12 +117,12 @@ def diagnostic(group: GroupedFinding, cells: CellNames, options: Options) -> Dia
         options: what the reader asked for.
     """
     finding = group.finding
-    tone = Tone.FAIL if _word(group) == "error" else tone_of(finding.verdict, finding.level)
+    style = Style.FAIL if _word(group) == "error" else style_of(finding.verdict, finding.level)
     name = cells.only_target(group.cells)
     headline = group.headline
     return Diagnostic(
         _word(group),
-        tone,
+        style,
         finding.rule,
         headline.replace(THE_TARGET_HAS, f"{name} has") if name else headline,
         tuple(_where(group, cells.words(group.cells), packages=options.packages)),
@@ -132,15 +134,15 @@ def diagnostic(group: GroupedFinding, cells: CellNames, options: Options) -> Dia
 def _short(remedy: str) -> str:
     """The first things to do; that a trial link decides is never left out."""
     others, trial, command = remedy.partition(ASK_LINKER)
-    return f"{clause(others, _FIX)}{trial}{command}"
+    return f"{first_clauses(others, _FIX)}{trial}{command}"
 
 
 def _reasons(group: GroupedFinding) -> Iterator[tuple[str, str]]:
     for text in list(group.messages)[:_MOST_NAMED]:
         if text != group.headline:
-            yield "why", brief(text)
+            yield "why", truncate(text)
     if group.finding.evidence and group.finding.example is not None:  # else it is the place
-        yield "evidence", brief(group.finding.evidence)
+        yield "evidence", truncate(group.finding.evidence)
 
 
 def _where(group: GroupedFinding, cells: str, *, packages: bool) -> Iterator[tuple[str, ...]]:
@@ -150,7 +152,7 @@ def _where(group: GroupedFinding, cells: str, *, packages: bool) -> Iterator[tup
     if finding.example or paths[0]:
         yield (Code(finding.example or Place(paths[0])),)
     if finding.example is None and finding.evidence not in ("", paths[0]):
-        yield (Code(brief(finding.evidence)),)
+        yield (Code(truncate(finding.evidence)),)
     # The file name of a wheel names its package already.
     named = packages and not all(
         _is_named_after(path, group.packages.get(path, "")) for path in paths
@@ -197,8 +199,7 @@ def _kernels(group: GroupedFinding) -> Iterator[str]:
     names, every = [*group.kernels][:_MOST_KERNELS], len(group.kernels)
     if names:
         yield "kernel " if every == 1 else "kernels "
-    for position, name in enumerate(names):
-        yield from (", ", Code(clip(name, _NAME))) if position else (Code(clip(name, _NAME)),)
+    yield from separated(Code(clip(name, _NAME)) for name in names)
     if every > len(names):
         yield f" and {every - len(names):,} more"
     if names and group.kernel_modules < group.module_count:
@@ -209,8 +210,6 @@ def _others(paths: Sequence[str]) -> Iterator[str]:
     """Where else it is, without the folder that is told already."""
     shown = [str(Place(path)) for path in paths]
     folder = common_folder(shown)
-    for position, path in enumerate(shown[1:_MOST_NAMED]):
-        name = Code(path.removeprefix(folder))
-        yield from (", ", name) if position else (name,)
+    yield from separated(Code(path.removeprefix(folder)) for path in shown[1:_MOST_NAMED])
     if len(paths) > _MOST_NAMED:
         yield f" and {len(paths) - _MOST_NAMED:,} more"

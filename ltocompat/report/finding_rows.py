@@ -11,7 +11,7 @@ from ltocompat.commands.policy.fingerprint import fingerprint
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Result
 from ltocompat.report.grouped_findings import GroupedFinding, grouped_findings
-from ltocompat.report.text import brief, escape
+from ltocompat.report.text import escape, safe_text
 
 
 class FindingRow(Struct, frozen=True):
@@ -94,9 +94,9 @@ def _row(group: GroupedFinding, digest: str, number: int) -> FindingRow:
         routes=tuple(dict.fromkeys(cell.route for cell in group.cells if cell.route)),
         modules=group.module_count,
         judged=group.judged,
-        message=escape(brief(finding.message)),
-        remedy=escape(brief("; or ".join(group.remedies))),
-        evidence=escape(brief(finding.evidence)),
+        message=safe_text(finding.message),
+        remedy=safe_text("; or ".join(group.remedies)),
+        evidence=safe_text(finding.evidence),
         kernels=tuple(map(escape, [*group.kernels][:MOST_KERNELS])),
         kernel_count=len(group.kernels),
         kernel_modules=group.kernel_modules,

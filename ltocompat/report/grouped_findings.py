@@ -16,7 +16,8 @@ from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import LONGEST_HEADLINE, Finding, Level, Result
 from ltocompat.report import FINDING_FORMATS, Failure, Report
 from ltocompat.report.matrix_cells import Cell, cell_of, labels
-from ltocompat.report.text import brief, clause
+from ltocompat.report.text import first_clauses, truncate
+from ltocompat.report.verdict_rows import JudgedArtifact
 
 if TYPE_CHECKING:
     from ltocompat.rules.rule import Rule
@@ -56,7 +57,7 @@ def finding_key(finding: Finding) -> tuple[Hashable, ...]:
 
 def headline_of(finding: Finding) -> str:
     """What is wrong in a few words, with the values and the error that users search for."""
-    headline = finding.headline or clause(finding.message, LONGEST_HEADLINE)
+    headline = finding.headline or first_clauses(finding.message, LONGEST_HEADLINE)
     error = _ERROR.search(finding.message)
     return headline if error is None or error[0] in headline else f"{headline} ({error[0]})"
 
@@ -154,12 +155,12 @@ class GroupedFinding(Struct):
     @property
     def headline(self) -> str:
         """What is wrong in a few words, for all of its cells."""
-        return brief(joined([*self.headlines]) or next(iter(self.headlines)))
+        return truncate(joined([*self.headlines]) or next(iter(self.headlines)))
 
     @property
     def remedy(self) -> str:
         """One sentence for all of its cells; empty when there is nothing to do."""
-        return brief(joined([*self.remedies]) or next(iter(self.remedies), ""))
+        return truncate(joined([*self.remedies]) or next(iter(self.remedies), ""))
 
 
 def _raise(modules: dict[str, int], path: str, number: int) -> None:
@@ -198,8 +199,7 @@ def _badness(group: GroupedFinding) -> tuple[int, int, int]:
 def _joined_groups(groups: Iterable[GroupedFinding]) -> list[GroupedFinding]:
     left: list[GroupedFinding] = []
     for group in groups:
-        near = (other for other in left[-_MOST_COMPARED:] if other.may_join(group))
-        before = next(near, None)
+        before = next((near for near in left[-_MOST_COMPARED:] if near.may_join(group)), None)
         if before is None:
             left.append(group)
         else:
@@ -265,6 +265,14 @@ class Judgements(Struct):
     failures: list[Failure] = field(default_factory=list)
     policy: PolicyLines | None = None
     empty: set[str] = field(default_factory=set)
+
+    @property
+    def artifacts(self) -> dict[str, JudgedArtifact]:
+        """The results of each artifact, by its path."""
+        found: dict[str, JudgedArtifact] = {}
+        for result in self.results:
+            found.setdefault(result.path, JudgedArtifact(result.path)).add(result)
+        return found
 
     @property
     def names(self) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 
 from msgspec import Struct, field
@@ -10,11 +11,10 @@ from msgspec import Struct, field
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import CudaLibrary, Host, Image, ImageKind, Module
 from ltocompat.model.words import count
-from ltocompat.report.document import Code, Items
+from ltocompat.report.document import Code, Items, separated
 from ltocompat.report.text import (
     Few,
     binary_size,
-    brief,
     compression_label,
     evidence_label,
     fold_archs,
@@ -22,6 +22,7 @@ from ltocompat.report.text import (
     makers_label,
     needs_label,
     stored_size,
+    truncate,
 )
 
 OTHER = "other"
@@ -42,9 +43,9 @@ _HOW = {"needed": ("", ""), "opened": ("opens ", ""), "static": ("", " inside")}
 
 
 _KEYS: dict[str, Callable[[Image], Key]] = {
-    "kind": lambda image: (brief(makers_label(image.made_by)), brief(needs_label(image.needs))),
+    "kind": lambda image: (makers_label(image.made_by), needs_label(image.needs)),
     "arch": lambda image: (str(image.arch) if image.arch else "-",),
-    "section": lambda image: (brief(image.section or "-"),),
+    "section": lambda image: (image.section or "-",),
     "compression": lambda image: (compression_label(image),),
 }
 
@@ -67,8 +68,7 @@ class SummaryRow(Struct):
         images: how many.
         stored: bytes that they take in the file, as far as known.
         stored_unknown: images whose end nothing records.
-        registered: how many of them lie in registered modules.
-        unregistered: how many lie in modules that are known not to be registered.
+        registered: how many of them lie in registered modules, in others, and in unknown ones.
         kernels: how many kernels were read.
         kernels_unread: images whose kernels could not be read.
     """
@@ -84,18 +84,17 @@ class SummaryRow(Struct):
     images: int = 0
     stored: int = 0
     stored_unknown: int = 0
-    registered: int = 0
-    unregistered: int = 0
+    registered: Counter[bool | None] = field(default_factory=Counter)
     kernels: int = 0
     kernels_unread: int = 0
 
     def note(self, image: Image) -> None:
         """Take over what an image shares with many others."""
-        self.makers.add(brief(makers_label(image.made_by)))
+        self.makers.add(truncate(makers_label(image.made_by)))
         if evidence := evidence_label(image.made_by):
-            self.evidence.add(brief(evidence))
+            self.evidence.add(truncate(evidence))
         if needs := needs_label(image.needs):
-            self.needs.add(brief(needs))
+            self.needs.add(truncate(needs))
         if image.arch is not None:
             self.archs.add(image.arch)
         self.compressions.add(compression_label(image))
@@ -103,16 +102,11 @@ class SummaryRow(Struct):
     def count(self, image: Image, registered: bool | None) -> None:  # noqa: FBT001 - a fact, no switch
         """Count one image."""
         self.images += 1
-        if image.stored_size is None:
-            self.stored_unknown += 1
-        else:
-            self.stored += image.stored_size
-        self.registered += registered is True
-        self.unregistered += registered is False
-        if image.kernels is None:
-            self.kernels_unread += 1
-        else:
-            self.kernels += len(image.kernels)
+        self.stored += image.stored_size or 0
+        self.stored_unknown += image.stored_size is None
+        self.registered[registered] += 1
+        self.kernels += len(image.kernels or ())
+        self.kernels_unread += image.kernels is None
 
     def arch_cell(self) -> str:
         """``sm_80, 86, 90a``."""
@@ -131,10 +125,10 @@ class SummaryRow(Struct):
 
     def registered_cell(self) -> str:
         """How many of the images the CUDA runtime loads by itself."""
-        unknown = self.images - self.registered - self.unregistered
+        unknown = self.registered[None]
         if unknown == self.images:
             return UNKNOWN
-        text = f"{self.registered:,} of {self.images:,}"
+        text = f"{self.registered[True]:,} of {self.images:,}"
         return f"{text}, {unknown:,} unknown" if unknown else text
 
     def stored_cell(self) -> str:
@@ -203,7 +197,7 @@ class ImageSummary:
         return row
 
     def _row(self, image: Image) -> SummaryRow:
-        key = (*self._key(image), kind_label(image))
+        key = (*map(truncate, self._key(image)), kind_label(image))
         row = self._rows.get(key)
         if row is None:
             if len(self._rows) >= _MOST_ROWS:
@@ -268,8 +262,7 @@ class HostNeeds:
             libraries = (library for library in self._libraries if library.how == how)
             facts = ((library.file or library.name, library.version) for library in libraries)
             if names := dict.fromkeys(" ".join(filter(None, pair)) for pair in facts):
-                listed = [part for name in names for part in (", ", Code(name))][1:]
-                parts += ["; " if parts else "", opening, *listed, end]
+                parts += ["; " if parts else "", opening, *separated(map(Code, names)), end]
         parts += ["; and more"] if self._libraries.more else []
         return [tuple(parts)] if parts else []
 
@@ -309,7 +302,6 @@ class HostNeeds:
 
 
 def _first_names(names: Few[str]) -> tuple[str, ...]:
-    shown = [part for name in names for part in (", ", Code(name))][1 : 2 * _SHOWN_NAMES]
     rest = len(names) - _SHOWN_NAMES
     more = " and more" if names.more else f" and {rest:,} more" if rest > 0 else ""
-    return (*shown, more) if more else tuple(shown)
+    return (*separated(map(Code, [*names][:_SHOWN_NAMES])), more)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.target import Target, VersionSet
 from ltocompat.model.verdict import Result
-from ltocompat.report.text import clip
+from ltocompat.report.text import clip, grouped
 
 _LONGEST_NAME = 16  # of a target's name that is used as it is
 
@@ -89,12 +89,8 @@ class CellNames(Struct, frozen=True):
 
 def _within(cells: Iterable[Cell]) -> str:
     """Cells as their target calls them: ``h100, l4 by link``."""
-    routes: dict[str, list[str]] = {}
-    for cell in cells:
-        routes.setdefault(cell.gpu, []).append(cell.route)
-    gpus: dict[str, list[str]] = {}
-    for gpu, ways in routes.items():
-        gpus.setdefault(" and ".join(filter(None, ways)), []).append(gpu)
+    routes = grouped((cell.gpu, cell.route) for cell in cells)
+    gpus = grouped((" and ".join(filter(None, ways)), gpu) for gpu, ways in routes.items())
     words = []
     for way, names in gpus.items():
         by = f"by {way}" if way else ""

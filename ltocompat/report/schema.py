@@ -52,7 +52,8 @@ def schema(name: str) -> dict[str, Any]:
     """
     from msgspec.json import schema_components
 
-    document = _document(name)
+    module = importlib.import_module(f"ltocompat.model.records_v1.{_MODULES.get(name, name)}")
+    document: type[Document] = getattr(module, name.capitalize())
     _, parts = schema_components([document], ref_template="#/$defs/{name}")
     for record in _records(document):
         part = parts[record.__name__]
@@ -96,9 +97,3 @@ def _described(record: type[Record]) -> tuple[str, dict[str, str]]:
         title, _, attributes = inspect.cleandoc(kind.__doc__ or "").partition(_ATTRIBUTES)
         members |= {name: " ".join(text.split()) for name, text in _MEMBER.findall(attributes)}
     return title, members
-
-
-def _document(name: str) -> type[Document]:
-    module = importlib.import_module(f"ltocompat.model.records_v1.{_MODULES.get(name, name)}")
-    document: type[Document] = getattr(module, name.capitalize())
-    return document

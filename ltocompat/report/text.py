@@ -20,7 +20,16 @@ _CLAUSE_END = re.compile(r": |; |\. |, (?:or|so that|which|and|but) ")
 # takes what follows up to a blank for a command: ``Environment :: GPU`` is none, however it is cut.
 _OBEYED = re.compile(r"#(?=#)|(?:^|(?<=\s)):(?=:\S)")
 
+K = TypeVar("K")
 T = TypeVar("T")
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """Return the values of each key, both in the order in which they come."""
+    found: dict[K, list[T]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 class Few(dict[T, None]):
@@ -83,7 +92,7 @@ def clip_middle(text: str, width: int) -> str:
     return text[: width - 2 - tail] + ".." + text[len(text) - tail :]
 
 
-def clause(text: str, width: int) -> str:
+def first_clauses(text: str, width: int) -> str:
     """The first clauses of a sentence that fit in ``width`` columns; at least the first.
 
     A sentence of ours has what is wrong, or the best thing to do, in its first clause.
@@ -106,9 +115,14 @@ def sentence(text: str) -> str:
     return text if text.endswith(".") else f"{text}."
 
 
-def brief(text: str) -> str:
+def truncate(text: str) -> str:
     """Keep a sentence about a hostile file to a length that a person can read."""
     return clip(text, _LONGEST)
+
+
+def safe_text(text: str) -> str:
+    """Cut a text that may hold anything to what a person can read, and make it safe to print."""
+    return escape(truncate(text))
 
 
 def binary_size(size: int) -> str:
@@ -154,11 +168,9 @@ def kind_label(image: Image) -> str:
 
 def compression_label(image: Image) -> str:
     """``none``, ``zstd``, ``scrambled zstd``."""
-    if not image.scrambled:
-        return str(image.compression)
-    return (
-        "scrambled" if image.compression is Compression.NONE else f"scrambled {image.compression}"
-    )
+    plain = image.scrambled and image.compression is Compression.NONE
+    words = ("scrambled" if image.scrambled else "", "" if plain else str(image.compression))
+    return " ".join(filter(None, words))
 
 
 def makers_label(makers: tuple[Maker, ...]) -> str:
@@ -173,9 +185,6 @@ def evidence_label(makers: tuple[Maker, ...]) -> str:
 
 def needs_label(needs: Needs) -> str:
     """``needs PTX ISA 8.4``; empty when nothing is known."""
-    words = []
-    if needs.ptx_isa:
-        words.append(f"PTX ISA {needs.ptx_isa}")
-    if needs.tile_ir:
-        words.append(f"Tile IR {needs.tile_ir}")
+    versions = (("PTX ISA", needs.ptx_isa), ("Tile IR", needs.tile_ir))
+    words = [f"{name} {version}" for name, version in versions if version]
     return f"needs {', '.join(words)}" if words else ""

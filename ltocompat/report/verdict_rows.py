@@ -10,9 +10,9 @@ from ltocompat.model.place import Place
 from ltocompat.model.verdict import OTHER_VARIANT, Result, Verdict, worst
 from ltocompat.model.words import count
 from ltocompat.report import Options
-from ltocompat.report.document import Code, Row, Toned, tone_of
+from ltocompat.report.document import Code, Row, Styled, style_of
 from ltocompat.report.matrix_cells import Cell, cell_of, where_files_go
-from ltocompat.report.text import brief, common_folder
+from ltocompat.report.text import common_folder, grouped, truncate
 
 PIPED = 120
 """Columns that a table with a column a cell may take where nothing limits them."""
@@ -79,7 +79,7 @@ class JudgedArtifact(Struct):
         """Its name, and how many modules it has."""
         modules = max(result.coverage.modules for result in self.results)
         text = count(modules, "module") if modules else "no module was read"
-        name = brief(self.path) if options.together else Place(self.path)
+        name = truncate(self.path) if options.together else Place(self.path)
         elsewhere = dict.fromkeys(filter(None, (where_files_go(r.target) for r in self.results)))
         return (Code(name), f": {text}", *(f"; {words}" for words in elsewhere))
 
@@ -159,9 +159,7 @@ def by_package(
     artifacts: Iterable[JudgedArtifact],
 ) -> list[tuple[str, list[JudgedArtifact]]]:
     """The artifacts of each package, the worst first; what is of no package is alone."""
-    packages: dict[str, list[JudgedArtifact]] = {}
-    for artifact in artifacts:
-        packages.setdefault(artifact.distribution or artifact.path, []).append(artifact)
+    packages = grouped((file.distribution or file.path, file) for file in artifacts)
     for files in packages.values():
         files.sort(key=lambda file: _verdicts([file]), reverse=True)
     return sorted(packages.items(), key=lambda package: _verdicts(package[1]), reverse=True)
@@ -169,11 +167,9 @@ def by_package(
 
 def _verdicts(artifacts: Iterable[JudgedArtifact]) -> list[Verdict]:
     """The worst verdict on each GPU of each target, the worst first."""
-    of_cell: dict[Cell, Verdict] = {}
-    for cell, judged in (pair for artifact in artifacts for pair in artifact.cells.items()):
-        if counts(judged):
-            of_cell[cell] = max(judged.verdict, of_cell.get(cell, judged.verdict))
-    return sorted(of_cell.values(), reverse=True)
+    cells = (cell for artifact in artifacts for cell in artifact.cells.items())
+    of_cell = grouped((cell, judged.verdict) for cell, judged in cells if counts(judged))
+    return sorted(map(max, of_cell.values()), reverse=True)
 
 
 def _rows_of(artifact: JudgedArtifact, columns: Sequence[CellColumn], name: str) -> Iterator[Row]:
@@ -181,14 +177,14 @@ def _rows_of(artifact: JudgedArtifact, columns: Sequence[CellColumn], name: str)
     for route in dict.fromkeys(cell.route for cell in artifact.cells):
         of_route = {c: v for c, v in artifact.cells.items() if c.route == route}
         words = [
-            _toned([v for cell, v in of_route.items() if column.holds(cell)]) for column in columns
+            _styled([v for cell, v in of_route.items() if column.holds(cell)]) for column in columns
         ]
         yield Row((*words, Code(name + _more_of(route, of_route, columns))))
 
 
 def _worst_word(several: Iterable[Result]) -> str:
     verdicts = [judged.verdict for judged in several if counts(judged)]
-    return Toned(str(max(verdicts)), tone_of(max(verdicts))) if verdicts else ""
+    return Styled(str(max(verdicts)), style_of(max(verdicts))) if verdicts else ""
 
 
 def _more_of(route: str, cells: Mapping[Cell, Result], columns: Sequence[CellColumn]) -> str:
@@ -205,14 +201,14 @@ def _more_of(route: str, cells: Mapping[Cell, Result], columns: Sequence[CellCol
     return f"{by}  ({'; '.join(more)})" if more else by
 
 
-def _toned(several: list[Result]) -> str:
+def _styled(several: list[Result]) -> str:
     """The worst verdict of several GPUs, and how many fare so."""
     if not several:
         return ""
     worst = max(cell.verdict for cell in several)
     number = sum(cell.verdict is worst for cell in several)
     text = str(worst) if number == len(several) else f"{worst} {number} of {len(several)}"
-    return Toned(text, tone_of(worst))
+    return Styled(text, style_of(worst))
 
 
 def _head(target: str, gpu: str, names: Mapping[str, str]) -> str:

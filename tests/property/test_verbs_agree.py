@@ -52,7 +52,6 @@ from ltocompat.report.exit_status import (
     ExitStatus,
     of_diff,
     of_draft,
-    of_matrix,
     of_required,
 )
 from ltocompat.targets import parse
@@ -153,7 +152,7 @@ class Law:
     def matrix(self) -> None:
         """A cell is a verdict on an exact target, by the route of its matrix."""
         records = list(matrix.run(options.MatrixOptions((self.path,))))
-        assert code_of(ExitStatus(of_matrix, required=True), records) == self.silent
+        assert code_of(ExitStatus(required=True), records) == self.silent
         for grid in records:
             if isinstance(grid, Matrix):
                 for cell in self.draw.sample([each for row in grid.cells for each in row], CELLS):

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ltocompat.model.words import count
 from ltocompat.report import Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
-from ltocompat.report.grouped_findings import Judgements
-from ltocompat.report.text import brief, escape, sentence
+from ltocompat.report.grouped_findings import LEVELS, Judgements
+from ltocompat.report.text import safe_text, sentence
 
 
 def write(judgements: Judgements, stream: Writable) -> None:
     """Write a line for each failure and each finding, and one that counts them."""
     for failure in judgements.failures:
-        stream.write(f"error {failure.kind}: {escape(brief(failure.message))}\n")
+        stream.write(f"error {failure.kind}: {safe_text(failure.message)}\n")
     rows = list(finding_rows(judgements.results))
     for row in rows:
         stream.write(f"{_line(row)}\n")
-    levels = [sum(row.level == level for row in rows) for level in ("error", "warning", "note")]
-    words = zip(levels, ("error", "warning", "note"), strict=True)
-    stream.write(", ".join(count(number, word) for number, word in words) + "\n")
+    levels = Counter(row.level for row in rows)
+    stream.write(", ".join(count(levels[level], level) for level in LEVELS) + "\n")
 
 
 def _line(row: FindingRow) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Sequence
 
 from ltocompat.report import Writable
 from ltocompat.report.finding_rows import finding_rows
 from ltocompat.report.grouped_findings import Judgements, title_of
-from ltocompat.report.text import brief, escape
+from ltocompat.report.text import escape, safe_text
 
 HEAD = (
     "artifact",
@@ -35,20 +34,18 @@ _FORMULA = ("=", "+", "-", "@")
 
 def write(judgements: Judgements, stream: Writable) -> None:
     """Write the head, a row for each failure, whose rule is its kind, and one for each finding."""
-    stream.write(_line(HEAD))
+    table = csv.writer(stream, lineterminator="\n")
+    table.writerow(HEAD)
     for failure in judgements.failures:
-        cells = {"level": "error", "rule": failure.kind, "message": escape(brief(failure.message))}
-        stream.write(_line([cells.get(name, "") for name in HEAD]))
+        cells = {"level": "error", "rule": failure.kind, "message": safe_text(failure.message)}
+        table.writerow(_unlike_formulas([cells.get(name, "") for name in HEAD]))
     for row in finding_rows(judgements.results):
         cells = {name: str(getattr(row, name, "")) for name in HEAD}
         cells |= {"title": title_of(row.rule)}
         cells |= {name: " ".join(getattr(row, name)) for name in ("gpus", "routes", "kernels")}
-        stream.write(_line([cells[name] for name in HEAD]))
+        table.writerow(_unlike_formulas([cells[name] for name in HEAD]))
 
 
-def _line(cells: Sequence[str]) -> str:
-    text = io.StringIO()
-    # A spreadsheet would calculate what begins like a formula.
-    safe = [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in map(escape, cells)]
-    csv.writer(text, lineterminator="\n").writerow(safe)
-    return text.getvalue()
+def _unlike_formulas(cells: Sequence[str]) -> list[str]:
+    """Mark what begins like a formula, which a spreadsheet would calculate."""
+    return [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in map(escape, cells)]

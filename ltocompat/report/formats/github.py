@@ -32,7 +32,7 @@ from ltocompat.report.grouped_findings import (
     title_of,
 )
 from ltocompat.report.matrix_cells import CellNames
-from ltocompat.report.text import brief, escape
+from ltocompat.report.text import escape, truncate
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable that names the file of the summary."""
@@ -89,7 +89,7 @@ def summary(report: FindingReport[Any], records: Iterable[Any], options: Options
     def blocks(_: Iterable[Any], __: Options) -> Iterator[Block]:
         yield from report.blocks(taken, options)
         for failure in judgements.failures:
-            yield Paragraph((f"{failure.kind}: ", Code(brief(failure.message))))
+            yield Paragraph((f"{failure.kind}: ", Code(truncate(failure.message))))
         if left:
             yield Heading((f"{count(len(left), 'finding')} without an annotation",))
             more = len(left) - _MOST_LISTED
@@ -145,7 +145,7 @@ def _command(name: str, path: str, title: str, message: str) -> str:
 
 def _data(text: str) -> str:
     """A message: its lines are kept, all else that a terminal would obey is shown."""
-    safe = "\n".join(escape(line) for line in brief(text).split("\n"))
+    safe = "\n".join(escape(line) for line in truncate(text).split("\n"))
     return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -167,10 +167,10 @@ def _lines(group: GroupedFinding) -> Iterator[str]:
 def _item(group: GroupedFinding) -> tuple[str, ...]:
     finding = group.finding
     (path,) = group.modules
-    remedy = (". Remedy: ", brief("; or ".join(group.remedies))) if group.remedies else ()
-    place = Code(brief(str(finding.example or Place(path))))
+    remedy = (". Remedy: ", truncate("; or ".join(group.remedies))) if group.remedies else ()
+    place = Code(truncate(str(finding.example or Place(path))))
     opening = f"{finding.level} {finding.rule}: "
-    return (opening, brief(finding.message), " on ", Code(_cells(group)), " at ", place, *remedy)
+    return (opening, truncate(finding.message), " on ", Code(_cells(group)), " at ", place, *remedy)
 
 
 def _cells(group: GroupedFinding) -> str:

@@ -13,7 +13,7 @@ from ltocompat.report import Failure, Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
 from ltocompat.report.formats.jsonstream import Array, encode
 from ltocompat.report.grouped_findings import Judgements
-from ltocompat.report.text import brief, escape, sentence
+from ltocompat.report.text import escape, safe_text, sentence
 
 _SEVERITIES = {"error": "critical", "warning": "minor", "note": "info"}
 
@@ -34,29 +34,25 @@ def _issue(row: FindingRow) -> dict[str, object]:
     remedy = f" Remedy: {sentence(row.remedy)}" if row.remedy else ""
     opening = f"{row.verdict} on {row.target}{gpus}: {sentence(row.message)}"
     text = f"{opening}{remedy} At {row.place}."
+    # Relative to the repository, without ``./``, as GitLab wants it.
+    path = escape(row.path.replace(os.sep, "/").removeprefix("./"))
     return {
         "description": text,
         "check_name": row.rule,
         "fingerprint": _digest(f"{row.fingerprint}:{row.number}"),
         "severity": _SEVERITIES[row.level],
-        "location": {"path": _path(row.path), "lines": {"begin": 1}},
+        "location": {"path": path, "lines": {"begin": 1}},
     }
 
 
 def _failure(failure: Failure, number: int) -> dict[str, object]:
     return {
-        "description": escape(brief(failure.message)),
+        "description": safe_text(failure.message),
         "check_name": failure.kind,
         "fingerprint": _digest(f"{failure.kind}:{failure.message}:{number}"),
         "severity": "critical",
         "location": {"path": ".", "lines": {"begin": 1}},
     }
-
-
-def _path(path: str) -> str:
-    """Relative to the repository, without ``./``, as GitLab wants it."""
-    slashed = path.replace(os.sep, "/")
-    return escape(slashed.removeprefix("./"))
 
 
 def _digest(text: str) -> str:

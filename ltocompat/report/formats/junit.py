@@ -6,7 +6,7 @@ in every CI system. The rest of what was found stands in the output of its case.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape as escape_xml
 from xml.sax.saxutils import quoteattr
 
@@ -14,20 +14,20 @@ from ltocompat.model.verdict import Finding, Level, Result, Verdict
 from ltocompat.report import Failure, Writable
 from ltocompat.report.grouped_findings import Judgements
 from ltocompat.report.matrix_cells import cell_of
-from ltocompat.report.text import brief, escape, sentence
+from ltocompat.report.text import safe_text, sentence
 
 
 def write(judgements: Judgements, stream: Writable) -> None:
     """Write one document; a failure is a suite of its own."""
-    suites: dict[str, list[Result]] = {}
-    for result in judgements.results:
-        suites.setdefault(result.path, []).append(result)
+    artifacts = judgements.artifacts
     stream.write('<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="ltocompat">\n')
     for failure in judgements.failures:
         stream.write(_failure_suite(failure))
-    for path, results in suites.items():
-        stream.write(_suite(path, [_case(path, result) for result in results], _counts(results)))
-    for path in sorted(judgements.empty - suites.keys()):
+    for path, artifact in artifacts.items():
+        cases = [_case(path, result) for result in artifact.results]
+        tags = [*map(_tag, artifact.results)]
+        stream.write(_suite(path, cases, (tags.count("failure"), tags.count("error"), 0)))
+    for path in sorted(judgements.empty - artifacts.keys()):
         case = f"{_opening(path, 'device code')}<skipped>there is no device code</skipped>"
         stream.write(_suite(path, [f"{case}</testcase>\n"], (0, 0, 1)))
     stream.write("</testsuites>\n")
@@ -45,11 +45,6 @@ def _failure_suite(failure: Failure) -> str:
     message = _attribute(failure.message)
     case = f'{_opening(failure.kind, "read")}<error type="{failure.kind}" message={message}/>'
     return _suite(failure.kind, [f"{case}</testcase>\n"], (0, 1, 0))
-
-
-def _counts(results: Iterable[Result]) -> tuple[int, int, int]:
-    tags = [_tag(result) for result in results]
-    return tags.count("failure"), tags.count("error"), 0
 
 
 def _tag(result: Result) -> str:
@@ -86,7 +81,7 @@ def _line(finding: Finding) -> str:
     where = f" (at {finding.example})" if finding.example else ""
     found = f"{finding.message}{where}"
     text = f"{sentence(found)} Remedy: {finding.remedy}" if finding.remedy else found
-    return escape(brief(f"{finding.level} {finding.verdict} {finding.rule}: {text}"))
+    return safe_text(f"{finding.level} {finding.verdict} {finding.rule}: {text}")
 
 
 def _opening(path: str, name: str) -> str:
@@ -94,4 +89,4 @@ def _opening(path: str, name: str) -> str:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(escape(brief(text)))
+    return quoteattr(safe_text(text))

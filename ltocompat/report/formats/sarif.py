@@ -28,7 +28,7 @@ from ltocompat.report.grouped_findings import (
     GroupedFinding,
     Judgements,
 )
-from ltocompat.report.text import brief, escape, sentence
+from ltocompat.report.text import escape, safe_text, sentence
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.rule import Rule
 
@@ -52,7 +52,10 @@ def write(judgements: Judgements, stream: Writable) -> None:
     files = _Files()
     stream.write(f'{{"$schema": {encode(SCHEMA)}, "version": "2.1.0", "runs": [{{\n')
     stream.write(f'"tool": {{"driver": {encode(_tool(rules))}}},\n')
-    stream.write(f'"automationDetails": {encode(_automation(judgements))},\n"results": [')
+    # What keeps this run apart from others of the same commit: its targets (3.17.3).
+    names = "+".join(target.name for target in judgements.targets) or ANY_TARGET.name
+    automation = {"id": f"ltocompat/{safe_text(names)}/"}
+    stream.write(f'"automationDetails": {encode(automation)},\n"results": [')
     rows = Array()
     for row in found:
         value = _result(row, indices[row.group.finding.rule], files)
@@ -109,22 +112,15 @@ def _result(row: FindingRow, rule_index: int, files: _Files) -> Value:
     }
 
 
-def _automation(judgements: Judgements) -> Value:
-    """What keeps this run apart from others of the same commit: its targets (3.17.3)."""
-    names = "+".join(target.name for target in judgements.targets) or ANY_TARGET.name
-    return {"id": f"ltocompat/{escape(brief(names))}/"}
-
-
 def _in_policy(value: Value, policy: PolicyLines, files: _Files) -> Value:
     """The line of the policy that asks, which is in the repository; the artifact is related."""
-    index = files.index(Place(policy.path))
     physical = {
-        "artifactLocation": {"uri": files.uri(index), "index": index},
+        "artifactLocation": files.location(Place(policy.path)),
         "region": {"startLine": policy.line(value["properties"]["target"])},
     }
     (found,) = value["locations"]
     text = value["properties"]["place"]
-    related = {"id": 1, **found, "message": {"text": escape(brief(text))}}
+    related = {"id": 1, **found, "message": {"text": safe_text(text)}}
     return {"locations": [{"physicalLocation": physical}], "relatedLocations": [related]}
 
 
@@ -136,13 +132,12 @@ def _message(group: GroupedFinding, target: str) -> str:
     where = named + (f", GPU {gpus}" if gpus else "")
     modules = f", {count(group.module_count, 'module')}" if group.module_count else ""
     remedy = f" Remedy: {sentence('; or '.join(group.remedies))}" if group.remedies else ""
-    text = escape(brief(f"{finding.message} ({where}{modules}).{remedy}"))
+    text = safe_text(f"{finding.message} ({where}{modules}).{remedy}")
     return re.sub(r"\{(\d+)\}", r"{{\1}}", text.replace("](", "] ("))
 
 
 def _location(place: Place, files: _Files) -> Value:
-    index = files.index(place)
-    physical: Value = {"artifactLocation": {"uri": files.uri(index), "index": index}}
+    physical: Value = {"artifactLocation": files.location(place)}
     if place.offset is not None:
         physical["region"] = {"byteOffset": place.offset}  # of a binary: it has no lines (3.30.1)
     return {
@@ -162,14 +157,10 @@ class _Files:
         self.values: list[Value] = []
         self._indices: dict[tuple[str, ...], int] = {}
 
-    def index(self, place: Place) -> int:
-        """Index of the innermost file of a place."""
-        return self._add((place.path, *place.members))
-
-    def uri(self, index: int) -> str:
-        """The reference of a file: of a member relative to the file around it."""
-        uri: str = self.values[index]["location"]["uri"]
-        return uri
+    def location(self, place: Place) -> Value:
+        """The innermost file of a place; the reference of a member is relative to that around."""
+        index = self._add((place.path, *place.members))
+        return {**self.values[index]["location"], "index": index}
 
     def _add(self, names: tuple[str, ...]) -> int:
         if names not in self._indices:
@@ -244,7 +235,7 @@ def _descriptor(rule: Rule) -> Value:
 
 def _foreign(finding: Finding) -> Value:
     """A rule outside of the catalogue, such as one of a policy: as much as its finding says."""
-    text = escape(brief(finding.remedy or finding.message))
+    text = safe_text(finding.remedy or finding.message)
     return {
         "id": finding.rule,
         "shortDescription": {"text": escape(finding.rule)},
@@ -258,7 +249,7 @@ def _invocation(failures: Iterable[Failure]) -> Value:
     notifications = [
         {
             "level": "error",
-            "message": {"text": escape(brief(failure.message))},
+            "message": {"text": safe_text(failure.message)},
             "descriptor": {"id": failure.kind},
         }
         for failure in failures

@@ -162,7 +162,7 @@ class _Drawing:
             f'<title id="lc-title">{escape_xml(title)}</title>',
             f'<desc id="lc-desc">{escape_xml(description)}</desc>',
             f"<style>{_STYLE}</style>",
-            f"<defs>{_hatching()}</defs>",
+            f"<defs>{_HATCHING}</defs>",
             ground,
             *self._parts,
             "</svg>",
@@ -208,20 +208,13 @@ def _description(matrices: Sequence[Matrix]) -> str:
     return " ".join(words)
 
 
-class _Look(Struct, frozen=True):
-    """How a verdict looks beside its shape: ground, edge, ink."""
-
-    ground: str
-    edge: str
-    ink: str
-
-
+# Of each verdict the ground, the edge and the ink.
 _LOOKS = {
-    Verdict.OK: _Look("#1a7f37", "#1a7f37", "#ffffff"),
-    Verdict.JIT: _Look("#8cc4ff", "#4a90d9", "#0a3069"),
-    Verdict.UNDOCUMENTED: _Look("#ffd866", "#c99700", "#4d3800"),
-    Verdict.UNKNOWN: _Look("#eceef1", "#8b949e", "#24292f"),
-    Verdict.FAIL: _Look("#fff1ef", "#e5a59d", "#a40e26"),
+    Verdict.OK: ("#1a7f37", "#1a7f37", "#ffffff"),
+    Verdict.JIT: ("#8cc4ff", "#4a90d9", "#0a3069"),
+    Verdict.UNDOCUMENTED: ("#ffd866", "#c99700", "#4d3800"),
+    Verdict.UNKNOWN: ("#eceef1", "#8b949e", "#24292f"),
+    Verdict.FAIL: ("#fff1ef", "#e5a59d", "#a40e26"),
 }
 
 
@@ -260,19 +253,18 @@ def merged(cells: Sequence[Sequence[Verdict]]) -> Iterator[_Block]:
             yield _Block(verdict, range(top, bottom), range(left, right))
 
 
-def _hatching() -> str:
-    """The hatching of what is unknown."""
-    return (
-        '<pattern id="lc-hatch" width="7" height="7" patternUnits="userSpaceOnUse">'
-        '<path d="M-1 1L1-1M0 7L7 0M6 8L8 6" stroke="#c4cad1" stroke-width="1.2"/></pattern>'
-    )
+_HATCHING = (
+    '<pattern id="lc-hatch" width="7" height="7" patternUnits="userSpaceOnUse">'
+    '<path d="M-1 1L1-1M0 7L7 0M6 8L8 6" stroke="#c4cad1" stroke-width="1.2"/></pattern>'
+)
+"""The hatching of what is unknown."""
 
 
 def _swatch(  # noqa: PLR0917 - a verdict and a rectangle
     verdict: Verdict, x: float, y: float, wide: float, high: float, tooltip: str = ""
 ) -> str:
     """A block with its shape, and its word where there is room."""
-    look, shape = _LOOKS[verdict], SHAPES[str(verdict)]
+    (ground, edge, ink), shape = _LOOKS[verdict], SHAPES[str(verdict)]
     size = f'width="{wide:.1f}" height="{high:.1f}" rx="3"'
     hatch = f'<rect {size} fill="url(#lc-hatch)"/>' if verdict is Verdict.UNKNOWN else ""
     word = ""
@@ -282,13 +274,13 @@ def _swatch(  # noqa: PLR0917 - a verdict and a rectangle
         center = (wide - taken) / 2 + 7
         word = (
             f'<text class="w" x="{center + 12:.1f}" y="{high / 2 + 4:.1f}" '
-            f'style="fill:{look.ink}">{verdict}</text>'
+            f'style="fill:{ink}">{verdict}</text>'
         )
     title = f"<title>{escape_xml(tooltip)}</title>" if tooltip else ""
     return (
         f'<g transform="translate({x:.1f} {y:.1f})">{title}'
-        f'<rect {size} fill="{look.ground}" stroke="{look.edge}"/>{hatch}'
+        f'<rect {size} fill="{ground}" stroke="{edge}"/>{hatch}'
         f'<path transform="translate({center:.1f} {high / 2:.1f})" d="{shape}" fill="none" '
-        f'stroke="{look.ink}" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/>'
+        f'stroke="{ink}" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/>'
         f"{word}</g>"
     )

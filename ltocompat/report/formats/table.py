@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from ltocompat.report import Options, Report, Writable
@@ -17,25 +19,14 @@ from ltocompat.report.document import (
     Items,
     Listing,
     Paragraph,
+    Style,
+    Styled,
     Table,
-    Tone,
-    Toned,
 )
 from ltocompat.report.text import clip, escape
 
 _NARROWEST = 40
 
-# Select Graphic Rendition (ECMA-48): 1 bold, 2 faint, 31 to 36 colours that every theme has.
-_CODES = {
-    Tone.OK: "32",
-    Tone.JIT: "36",
-    Tone.UNDOCUMENTED: "33",
-    Tone.UNKNOWN: "1;35",
-    Tone.FAIL: "1;31",
-    Tone.NOTE: "1;36",
-    Tone.STRONG: "1",
-    Tone.FAINT: "2",
-}
 _NARROW = 100
 _GAP = 2  # blanks between columns
 _LONGEST = 400  # characters of one wrapped cell
@@ -67,13 +58,12 @@ def _begins_anew(block: Block, last: Block) -> bool:
 
 
 def _write_block(block: Block, stream: Writable, options: Options) -> None:
-    width, color = options.width, options.color
     match block:
         case Heading(parts):
-            strong = [Toned(part, Tone.STRONG) if type(part) is Code else part for part in parts]
-            stream.write(_filled(strong, width, following="  ", color=color))
+            strong = [Styled(part, Style.STRONG) if type(part) is Code else part for part in parts]
+            stream.write(_filled(strong, options, following="  "))
         case Paragraph(parts) | Entry(parts):
-            stream.write(_filled(parts, width, following="  ", color=color))
+            stream.write(_filled(parts, options, following="  "))
         case Table(columns, rows):
             stream.write(_table(columns, rows, options))
         case Listing():
@@ -87,25 +77,24 @@ def _write_block(block: Block, stream: Writable, options: Options) -> None:
 def _write_items(items: Items, stream: Writable, options: Options) -> None:
     stream.write(f"{items.title}:\n")
     for parts in items.lines:
-        stream.write(_filled(parts, options.width, "  ", "    ", color=options.color))
+        stream.write(_filled(parts, options, "  ", "    "))
     if items.more:
         stream.write(f"  {items.more}\n")
 
 
 def _write_diagnostic(found: Diagnostic, stream: Writable, options: Options) -> None:
     """As compilers do: ``fail[PTX-01] what``, ``  --> where``, ``  fix: how``."""
-    width, color = options.width, options.color
-    opening = Toned(f"{found.word}[{found.rule}]", found.tone)
-    stream.write(_filled((opening, " ", found.headline), width, following="  ", color=color))
-    indent = f"  {_painted('-->', Tone.FAINT if color else None)} "
-    for line in _in_lines(found.where, width):
-        text = _filled(line, width, " " * len(_ARROW), " " * len(_ARROW), color=color)
+    opening = Styled(f"{found.word}[{found.rule}]", found.style)
+    stream.write(_filled((opening, " ", found.headline), options, following="  "))
+    indent = f"  {_painted('-->', Style.FAINT if options.color else None)} "
+    for line in _in_lines(found.where, options.width):
+        text = _filled(line, options, " " * len(_ARROW), " " * len(_ARROW))
         stream.write(indent + text[len(_ARROW) :])
         indent = " " * len(_ARROW)
     for label, text in (*found.reasons, ("fix", found.fix)):
         if text:
-            parts = (Toned(f"{label}:", Tone.STRONG), f" {text}")
-            stream.write(_filled(parts, width, "  ", "       ", color=color))
+            parts = (Styled(f"{label}:", Style.STRONG), f" {text}")
+            stream.write(_filled(parts, options, "  ", "       "))
 
 
 def _in_lines(groups: Iterable[tuple[str, ...]], width: int | None) -> Iterator[tuple[str, ...]]:
@@ -138,13 +127,13 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Op
         return "".join(_listed(line, columns, widths, options) for line in lines)
     from tabulate import tabulate  # late: it costs 20 ms, and cells with one line need none of it
 
-    tones: list[list[Tone | None]] = [[None] * len(shown)] * 2  # of the head and the rule
-    tones += [[_tone(cell, options) for cell in row] for row in chosen]
+    styles: list[list[Style | None]] = [[None] * len(shown)] * 2  # of the head and the rule
+    styles += [[_style(cell, options) for cell in row] for row in chosen]
     text = tabulate(
         # The head is a row like the others: tabulate would make its columns wider than asked.
         [
             [_wrap(*cell) for cell in zip(row, widths, columns, painting, strict=True)]
-            for row, painting in zip((heads, rules, *cells), tones, strict=True)
+            for row, painting in zip((heads, rules, *cells), styles, strict=True)
         ],
         tablefmt="plain",
         disable_numparse=True,  # a version such as 13.0 is no number
@@ -162,11 +151,11 @@ def _is_plain(rows: Iterable[Sequence[str]], widths: Sequence[int]) -> bool:
     )
 
 
-def _wrap(text: str, width: int, column: Column, tone: Tone | None) -> str:
+def _wrap(text: str, width: int, column: Column, style: Style | None) -> str:
     whole = column.place
     lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=not whole)
     # A long word that is broken may begin its next line with what CI systems obey.
-    return "\n".join(_painted(escape(line), tone) for line in lines)
+    return "\n".join(_painted(escape(line), style) for line in lines)
 
 
 def _shown(columns: Sequence[Column], width: int | None) -> list[int]:
@@ -200,8 +189,8 @@ def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | 
     return widths
 
 
-def _tone(cell: str, options: Options) -> Tone | None:
-    return cell.tone if options.color and isinstance(cell, Toned) else None
+def _style(cell: str, options: Options) -> Style | None:
+    return cell.style if options.color and isinstance(cell, Styled) else None
 
 
 def _write_listing(listing: Listing, stream: Writable, options: Options) -> None:
@@ -240,32 +229,27 @@ def _listed(
             else:
                 text = clip(text, size)
         blanks = " " * (size - len(text))
-        shown = _painted(text, _tone(cell, options))
+        shown = _painted(text, _style(cell, options))
         words.append(blanks + shown if column.right else shown + blanks)
     return (" " * _GAP).join(words).rstrip() + "\n" + below
 
 
-def _filled(
-    parts: Iterable[str],
-    width: int | None,
-    first: str = "",
-    following: str = "",
-    *,
-    color: bool = False,
-) -> str:
+def _filled(parts: Iterable[str], options: Options, first: str = "", following: str = "") -> str:
     """A paragraph, broken between words only, so that a place can still be copied.
 
     Args:
-        parts: its words; those with a tone are coloured.
-        width: columns; None: it stays one line.
+        parts: its words; those with a style are coloured.
+        options: columns of the terminal, and whether styles are shown.
         first: what the first line begins with.
         following: what the others begin with.
-        color: whether tones are shown.
     """
-    texts = [(escape(str(part)), part.tone if isinstance(part, Toned) else None) for part in parts]
+    texts = [
+        (escape(str(part)), part.style if isinstance(part, Styled) else None) for part in parts
+    ]
     line = "".join(text for text, _ in texts)
+    width = options.width
     lines = [line] if width is None else _broken(line, width, first, following)
-    if color:
+    if options.color:
         lines = list(_coloured(lines, line, texts))
     indents = [first] + [following] * (len(lines) - 1)
     return "".join(
@@ -273,9 +257,9 @@ def _filled(
     )
 
 
-def _painted(text: str, tone: Tone | None) -> str:
-    """``text`` in the colour of a tone."""
-    return text if tone is None or not text else f"\x1b[{_CODES[tone]}m{text}\x1b[0m"
+def _painted(text: str, style: Style | None) -> str:
+    """``text`` in the colour of a style."""
+    return text if style is None or not text else f"\x1b[{style.value}m{text}\x1b[0m"
 
 
 def _broken(line: str, width: int, first: str, following: str) -> list[str]:
@@ -286,27 +270,20 @@ def _broken(line: str, width: int, first: str, following: str) -> list[str]:
         subsequent_indent=" " * len(following),
         break_long_words=False,
         break_on_hyphens=False,
-        drop_whitespace=True,
     )
     wrapped = wrapper.wrap(line) or [""]
     return [text[len(following if number else first) :] for number, text in enumerate(wrapped)]
 
 
 def _coloured(
-    lines: Iterable[str], whole: str, texts: Iterable[tuple[str, Tone | None]]
+    lines: Iterable[str], whole: str, texts: Iterable[tuple[str, Style | None]]
 ) -> Iterator[str]:
     """The lines, each of which stands in the whole, with the colours of the parts."""
-    tones = [tone for text, tone in texts for _ in text]
+    styles = [style for text, style in texts for _ in text]
     position = 0
     for line in lines:
         position = whole.index(line, position)
-        yield "".join(_runs(line, tones[position : position + len(line)]))
+        letters = zip(line, styles[position : position + len(line)], strict=True)
+        runs = groupby(letters, key=itemgetter(1))
+        yield "".join(_painted("".join(letter for letter, _ in run), style) for style, run in runs)
         position += len(line)
-
-
-def _runs(line: str, tones: list[Tone | None]) -> Iterator[str]:
-    start = 0
-    for end in range(1, len(line) + 1):
-        if end == len(line) or tones[end] is not tones[start]:
-            yield _painted(line[start:end], tones[start])
-            start = end

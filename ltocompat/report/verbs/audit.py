@@ -29,7 +29,7 @@ from ltocompat.report.grouped_findings import (
     Judgement,
     grouped_findings,
 )
-from ltocompat.report.text import brief
+from ltocompat.report.text import grouped, truncate
 from ltocompat.report.verbs.check import Tally
 from ltocompat.report.verbs.check import blocks as checked
 from ltocompat.rules.emitted import ASKED_BY_PROJECT
@@ -96,13 +96,14 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
         options: what the reader asked for.
     """
     audit = Audit.of(records)
-    if not options.quiet:
-        yield from _outcome(audit)
-    elif audit.tally.outcome is not Outcome.PASSED:
+    shown = not options.quiet or audit.tally.outcome is not Outcome.PASSED
+    if shown:
         yield from _headline(audit)
-    results = map(_not_forgiven, audit.audits)
-    judged: list[Judgement] = [*audit.policy.every_target, *results, *audit.tally.failures]
-    if not options.quiet or audit.tally.outcome is not Outcome.PASSED:
+    if not options.quiet and not audit.policy.given:
+        yield Paragraph(_NO_POLICY)
+    if shown:
+        results = map(_not_forgiven, audit.audits)
+        judged: list[Judgement] = [*audit.policy.every_target, *results, *audit.tally.failures]
         # An audit is read to its end before its first line, which is the outcome: its packages
         # can stand worst first.
         several = len({audited.result.distribution for audited in audit.audits}) > 1
@@ -126,21 +127,16 @@ def _unused(exception: PolicyException, audit: Audit) -> str:
     return "nothing needs it any more; take it out"
 
 
-def _outcome(audit: Audit) -> Iterator[Block]:
-    yield from _headline(audit)
-    if not audit.policy.given:
-        yield Paragraph(
-            (
-                "a policy adds verdicts on the drivers, nvJitLinks and GPUs that it names: write ",
-                Code("[tool.ltocompat.targets.oldest]"),
-                " with ",
-                Code('driver = "580"'),
-                " and ",
-                Code('gpu = ["h100"]'),
-                " into ",
-                Code("pyproject.toml"),
-            )
-        )
+_NO_POLICY = (
+    "a policy adds verdicts on the drivers, nvJitLinks and GPUs that it names: write ",
+    Code("[tool.ltocompat.targets.oldest]"),
+    " with ",
+    Code('driver = "580"'),
+    " and ",
+    Code('gpu = ["h100"]'),
+    " into ",
+    Code("pyproject.toml"),
+)
 
 
 def _headline(audit: Audit) -> Iterator[Block]:
@@ -165,7 +161,7 @@ def _undecided(audit: Audit) -> Iterator[Block]:
     trials = [group for group in found if group.finding.decided_by_trial]
     if failures:
         paths = f"{count(len(failures), 'path')} could not be read: "
-        yield Paragraph(("audit undecided: ", paths, brief(failures[0].message)))
+        yield Paragraph(("audit undecided: ", paths, truncate(failures[0].message)))
         yield Paragraph(_held_to(policy))
     elif found:
         number = count(len(trials), "finding")
@@ -186,7 +182,7 @@ def _because(
     first, others = found[0], (every or len(found)) - 1
     yield Paragraph((opening, *_finding(first)))
     untried = first.finding.verdict is Verdict.UNKNOWN and first.finding.decided_by_trial
-    todo = _ask_linkers(policy) if untried else (brief("; or ".join(first.remedies)),)
+    todo = _ask_linkers(policy) if untried else (truncate("; or ".join(first.remedies)),)
     if any(todo):
         yield Paragraph(("what to do: ", *todo))
     if policy.given:
@@ -245,9 +241,7 @@ def _weight(group: GroupedFinding) -> tuple[int, bool]:
 def _finding(group: GroupedFinding) -> tuple[str, ...]:
     """``nothing in it is for sm_90 (SASS-06 in dist/x.whl on prod (h100))``."""
     (path,) = group.modules
-    cells: dict[str, list[str]] = {}
-    for cell in group.cells:
-        cells.setdefault(cell.target, []).append(cell.gpu)
+    cells = grouped((cell.target, cell.gpu) for cell in group.cells)
     on = [
         f"{name} ({', '.join(dict.fromkeys(gpus))})" if any(gpus) else name
         for name, gpus in cells.items()
@@ -298,7 +292,7 @@ def _line(why: str, group: GroupedFinding) -> tuple[str, ...]:
     (path,) = group.modules
     targets = ", ".join(dict.fromkeys(cell.target for cell in group.cells))
     opening = f"{group.finding.verdict} {group.finding.rule} on {targets}: "
-    return (brief(why), ": ", opening, group.headline, " in ", Code(Place(path)))
+    return (truncate(why), ": ", opening, group.headline, " in ", Code(Place(path)))
 
 
 def _judgements(records: Iterable[AuditRecord]) -> Iterator[Judgement]:

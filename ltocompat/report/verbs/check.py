@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from msgspec import Struct, field
@@ -10,7 +11,7 @@ from msgspec import Struct, field
 from ltocompat.model.place import Place
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
-from ltocompat.model.verdict import Result, Verdict
+from ltocompat.model.verdict import Result, Verdict, worst
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import (
@@ -22,10 +23,10 @@ from ltocompat.report.document import (
     Listing,
     Paragraph,
     Row,
+    Styled,
     Table,
-    Toned,
+    style_of,
     table_of,
-    tone_of,
 )
 from ltocompat.report.finding_blocks import FindingTally
 from ltocompat.report.grouped_findings import (
@@ -41,7 +42,7 @@ from ltocompat.report.matrix_cells import (
     sources_are_plain,
     target_facts,
 )
-from ltocompat.report.text import brief, common_folder
+from ltocompat.report.text import common_folder, grouped, truncate
 from ltocompat.report.verdict_rows import (
     GAP,
     PIPED,
@@ -170,7 +171,8 @@ def _artifacts(answer: _Answer, first: list[JudgedArtifact]) -> Iterator[Block]:
     root = common_folder(str(Place(artifact.path)) for artifact in first)
     root = root if len(root) >= _LONG_ROOT else ""
     rows = rows_as_they_come(chain(first, answer.artifacts), columns, root, seen)
-    yield from _listing(answer, columns, f"artifact in {brief(root)}" if root else "artifact", rows)
+    head = f"artifact in {truncate(root)}" if root else "artifact"
+    yield from _listing(answer, columns, head, rows)
     if not answer.options.quiet:
         yield Paragraph((_summary(seen),))
     yield from _findings(seen, answer)
@@ -237,12 +239,9 @@ def _findings(artifacts: list[JudgedArtifact], answer: _Answer) -> Iterator[Bloc
 
 def _reasons(results: Iterable[Result], names: CellNames) -> Iterator[Block]:
     """The reasoning, each line once, with the cells that it holds for."""
-    cells_of_line: dict[str, dict[Cell, None]] = {}
-    for result in results:
-        for line in result.why:
-            cells_of_line.setdefault(line, {}).setdefault(cell_of(result))
+    cells_of_line = grouped((line, cell_of(result)) for result in results for line in result.why)
     if cells_of_line:
-        lines = [(names.words(cells), brief(line)) for line, cells in cells_of_line.items()]
+        lines = [(names.words(cells), truncate(line)) for line, cells in cells_of_line.items()]
         yield Items(
             "why", tuple((cells, ": ", line) if cells else (line,) for cells, line in lines)
         )
@@ -254,8 +253,9 @@ def _summary(artifacts: list[JudgedArtifact]) -> str:
     return f"{count(len(artifacts), 'artifact')}: {', '.join(parts)}"
 
 
-def _fits(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int | None) -> bool:
-    widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+def _fits(table: Table, width: int | None) -> bool:
+    heads = (column.name for column in table.columns)
+    widths = [max(map(len, cells)) for cells in zip(heads, *table.rows, strict=True)]
     return sum(size + GAP for size in widths) <= (width or PIPED)
 
 
@@ -266,23 +266,21 @@ def _own_table(artifact: JudgedArtifact, names: dict[str, str], options: Options
     routes = list(dict.fromkeys(cell.route for cell in artifact.cells))
     full = len(targets) * len(gpus) * len(routes) == len(artifact.cells)
     if full and len(targets) > 1 and len(gpus) > 1:
+        words = {cell: _word(result) for cell, result in artifact.cells.items()}
         rows = [
-            (
-                names[target],
-                *([route] if any(routes) else []),
-                *(_word(artifact.cells[Cell(target, gpu, route)]) for gpu in gpus),
-            )
+            (names[target], route, *(words[Cell(target, gpu, route)] for gpu in gpus))
             for target in targets
             for route in routes
         ]
-        heads = ["target", *(["route"] if any(routes) else []), *gpus]
-        if _fits(heads, rows, options.width):
-            return Table(tuple(map(Column, heads)), tuple(rows))
+        columns = [*map(Column, ("target", "route", *gpus))]
+        table = table_of(columns, rows, (True, any(routes), *[True] * len(gpus)))
+        if _fits(table, options.width):
+            return table
     return _rows(artifact, names, routed=any(routes))
 
 
-def _word(result: Result) -> Toned:
-    return Toned(whole_word(result), tone_of(result.verdict))
+def _word(result: Result) -> Styled:
+    return Styled(whole_word(result), style_of(result.verdict))
 
 
 _ROW_COLUMNS = (
@@ -320,7 +318,7 @@ def _row(several: Sequence[tuple[Cell, Result]], names: dict[str, str]) -> tuple
         names[cell.target],
         ", ".join(cell.gpu for cell, _ in several) or unnamed,
         cell.route,
-        Toned(verdict_word(result), tone_of(result.verdict)),
+        Styled(verdict_word(result), style_of(result.verdict)),
         f"{coverage.served:,} of {coverage.modules:,}" if coverage.modules else "",
         used[0][0] if len(used) == 1 else ", ".join(f"{word} {n:,}" for word, n in used),
         deciding_variant(result),
@@ -333,7 +331,7 @@ class Tally(Struct):
 
     artifacts: dict[str, None] = field(default_factory=dict)
     empty: set[str] = field(default_factory=set)
-    verdicts: dict[str, int] = field(default_factory=dict)
+    verdicts: Counter[str] = field(default_factory=Counter)
     worst: Verdict | None = None
 
     def add(self, result: Result) -> bool:
@@ -342,8 +340,7 @@ class Tally(Struct):
             self.empty.add(result.path)
             return False
         self.artifacts.setdefault(result.path)
-        word = str(result.verdict)
-        self.verdicts[word] = self.verdicts.get(word, 0) + 1
+        self.verdicts[str(result.verdict)] += 1
         self.worst = result.verdict if self.worst is None else max(self.worst, result.verdict)
         return True
 
@@ -357,10 +354,9 @@ def _document(records: Iterable[Target | Result | Failure], _: Options) -> Itera
     rows = Rows(v1.Check, "results")
     tally = Tally()
     targets: list[verdict.Target] = []
-    for record in records:
-        if isinstance(record, Failure):
-            rows.failures.append(record)
-        elif isinstance(record, Target):
+    found: Iterator[Target | Result] = rows.answers(records)
+    for record in found:
+        if isinstance(record, Target):
             targets.append(project(verdict.Target, record))
         elif tally.add(record):
             yield from rows.row(project(verdict.Result, record), targets=targets)
@@ -370,3 +366,62 @@ def _document(records: Iterable[Target | Result | Failure], _: Options) -> Itera
 
 
 REPORT: FindingReport[Target | Result] = FindingReport(blocks, _document, iter)
+
+
+Records = Iterable[Target | Result | Failure]
+
+
+def _fate(result: Result) -> Hashable:
+    """What of a result has to be equal on all targets for it to count as no change."""
+    rules = frozenset((finding.rule, finding.verdict) for finding in result.findings)
+    return result.verdict, result.not_judged, rules
+
+
+def changed(records: Records) -> Iterator[Target | Result | Failure]:
+    """The targets and failures, then the results that differ, artifacts with the worst first.
+
+    A result differs where the same artifact fares otherwise on another target with the same GPU by
+    the same route, or has no such other.
+    """
+    targets: set[str] = set()
+    artifacts: dict[str, dict[Hashable, list[Result]]] = {}
+    for record in records:
+        if not isinstance(record, Result):
+            targets |= {record.name} if isinstance(record, Target) else set()
+            yield record
+            continue
+        alike = artifacts.setdefault(record.path, {})
+        alike.setdefault((record.gpu and record.gpu.name, record.route), []).append(record)
+    found = [
+        [result for cells in alike.values() if _differs(cells, targets) for result in cells]
+        for alike in artifacts.values()
+    ]
+    found.sort(key=lambda results: worst(result.verdict for result in results), reverse=True)
+    for results in found:
+        yield from results
+
+
+def _differs(cells: list[Result], targets: set[str]) -> bool:
+    on = {result.target.name for result in cells}
+    # What holds on any target holds on each alike.
+    return len(set(map(_fate, cells))) > 1 or (bool(on & targets) and not targets <= on)
+
+
+def _changed_blocks(records: Records, options: Options) -> Iterator[Block]:
+    kept = list(records)
+    shown = list(changed(kept))
+    differing = {record.path for record in shown if isinstance(record, Result)}
+    alike = {record.path for record in kept if isinstance(record, Result)} - differing
+    if differing or not alike:
+        yield from blocks(shown, options)
+    if alike:
+        verb = "fares" if len(alike) == 1 else "fare"
+        yield Paragraph((f"{count(len(alike), 'artifact')} {verb} alike on all targets",))
+
+
+def _changed_document(records: Records, options: Options) -> Iterator[str]:
+    return _document(changed(records), options)
+
+
+CHANGES: FindingReport[Target | Result] = FindingReport(_changed_blocks, _changed_document, changed)
+"""What differs between targets, the worst first."""

@@ -15,7 +15,7 @@ from ltocompat.report.document import Block, Code, Column, Heading, Items, Parag
 from ltocompat.report.finding_blocks import FindingTally
 from ltocompat.report.grouped_findings import FindingReport, Judgement, grouped_findings
 from ltocompat.report.matrix_cells import CellNames
-from ltocompat.report.text import binary_size, brief, clip, fold_archs
+from ltocompat.report.text import binary_size, clip, fold_archs, truncate
 
 _MOST_ROWS = 200
 _MOST_WORDS = 6
@@ -65,7 +65,7 @@ def _diff(diff: Diff, options: Options) -> Iterator[Block]:
         yield from tally.blocks(grouped_findings([_result(diff)]), CellNames())
         yield from tally.closing()
     if diff.unknown:
-        yield Items("not known", tuple((brief(line),) for line in diff.unknown))
+        yield Items("not known", tuple((truncate(line),) for line in diff.unknown))
 
 
 def _sides(old: DiffSummary, new: DiffSummary) -> Iterator[tuple[str, ...]]:
@@ -128,7 +128,7 @@ def _cell(change: Change, cell: Said) -> str:
     if change.kind in _ARCHS:
         return fold_archs(map(SmArch.parse, cell))
     most = _MOST_SYMBOLS if change.kind == "imports" else _MOST_WORDS
-    return first_of([brief(word) for word in cell], most)
+    return first_of([truncate(word) for word in cell], most)
 
 
 def _names(changes: Iterable[Change]) -> Iterator[Items]:

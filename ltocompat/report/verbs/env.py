@@ -18,10 +18,10 @@ from ltocompat.report.document import (
     Column,
     Items,
     Paragraph,
+    Styled,
     Table,
-    Toned,
+    style_of,
     table_of,
-    tone_of,
 )
 from ltocompat.report.finding_blocks import FindingTally
 from ltocompat.report.grouped_findings import (
@@ -31,7 +31,7 @@ from ltocompat.report.grouped_findings import (
     grouped_findings,
 )
 from ltocompat.report.matrix_cells import CellNames
-from ltocompat.report.text import clip
+from ltocompat.report.text import clip, grouped
 
 if TYPE_CHECKING:
     from ltocompat.commands.env import Surroundings
@@ -104,7 +104,7 @@ def _how_many(problems: Sequence[Problem], options: Options) -> Iterator[str]:
     notes = sum(problem.verdict is Verdict.OK for problem in problems)
     number = len(problems) - notes
     worst = max((problem.verdict for problem in problems), default=Verdict.OK)
-    yield Toned(count(number, "problem") if number else "no problem", tone_of(worst))
+    yield Styled(count(number, "problem") if number else "no problem", style_of(worst))
     if notes:
         yield f", {count(notes, 'note')}{'' if options.notes else ' (--notes)'}"
 
@@ -143,7 +143,7 @@ def _mark(problem: Problem | None) -> str:
         return ""
     level = LEVELS[problem.verdict]
     word = "note" if level is Level.NOTE else str(problem.verdict)
-    return Toned(f"{word} {problem.rule}", tone_of(problem.verdict, level))
+    return Styled(f"{word} {problem.rule}", style_of(problem.verdict, level))
 
 
 def _facts(found: Environment) -> Iterator[_Fact]:
@@ -185,9 +185,7 @@ def _installed(found: Environment) -> Iterator[_Fact]:
         yield _Fact("toolkit", version, f"{toolkit.root} ({reached})", (toolkit.root,))
     if found.conda is not None:
         yield _packages("conda", found.conda.prefix, found.conda.packages)
-    folders: dict[str, list[InstalledPackage]] = {}
-    for wheel in found.wheels:
-        folders.setdefault(wheel.folder, []).append(wheel)
+    folders = grouped((wheel.folder, wheel) for wheel in found.wheels)
     for folder, wheels in folders.items():
         yield _packages("packages", folder, wheels)
 

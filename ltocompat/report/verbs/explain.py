@@ -62,7 +62,7 @@ def _quoted(entry: Explained) -> str:
 def _rule(entry: Explained) -> Iterator[Block]:
     yield Heading((f"{entry.id}: {entry.title}",))
     yield Paragraph((entry.statement,))
-    textses = (
+    sections = (
         ("when", entry.condition),
         ("verdict", entry.verdict),
         ("remedy", entry.remedy),
@@ -70,7 +70,7 @@ def _rule(entry: Explained) -> Iterator[Block]:
         ("source", entry.source),
         ("page", rule_url(entry.id)),
     )
-    lines = tuple((f"{label}: ", text) for label, text in textses if text)
+    lines = tuple((f"{label}: ", text) for label, text in sections if text)
     if lines:
         yield Items("about it", lines)
     if entry.messages:

@@ -10,7 +10,7 @@ from ltocompat.model.projection import project
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import Block, Code, Entry, Paragraph
-from ltocompat.report.text import brief
+from ltocompat.report.text import truncate
 
 if TYPE_CHECKING:
     from ltocompat.commands.extract import Extracted
@@ -23,7 +23,7 @@ def blocks(records: Iterable[Extracted | Skipped | Failure], _: Options) -> Iter
     for record in entries:
         if isinstance(record, Skipped):
             skipped += 1
-            yield Entry((Code(record.place), ": skipped, ", brief(record.reason)))
+            yield Entry((Code(record.place), ": skipped, ", truncate(record.reason)))
         else:
             written += 1
             note = (", ", record.note) if record.note else ()

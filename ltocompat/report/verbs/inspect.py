@@ -33,22 +33,23 @@ from ltocompat.report.document import (
     Listing,
     Paragraph,
     Row,
+    Style,
+    Styled,
     Table,
-    Tone,
-    Toned,
+    separated,
     table_of,
 )
 from ltocompat.report.image_answer import ImageAnswer
 from ltocompat.report.image_summary import UNKNOWN, HostNeeds, ImageSummary, SummaryRow
 from ltocompat.report.text import (
     binary_size,
-    brief,
     compression_label,
     evidence_label,
     kind_label,
     makers_label,
     needs_label,
     stored_size,
+    truncate,
 )
 
 if TYPE_CHECKING:
@@ -116,11 +117,6 @@ class _Fold(Struct):
         device_code = self.summary.images or self.summary.modules or self.skipped_count
         return not device_code and not self.needs.of_device_code
 
-    @property
-    def silent(self) -> bool:
-        """Whether nothing was said of this artifact."""
-        return self.path is None
-
 
 class _Unmentioned(Struct):
     """Counts files that were found in folders and of which nothing, or not all, is shown."""
@@ -161,11 +157,11 @@ def blocks(records: Iterable[Record | Failure], options: Options) -> Iterator[Bl
             continue
         if closing is not None and fold.unmentioned and closing.path not in options.named:
             unmentioned.add(closing)
-        elif closing is not None or not fold.silent:
+        elif closing is not None or fold.path is not None:
             unmentioned.in_brief |= _in_brief(fold, options)
             yield from _artifact(closing, fold, options)
         fold = _Fold(ImageSummary(options.by))
-    if not fold.silent:  # the stream broke off
+    if fold.path is not None:  # the stream broke off
         yield from _artifact(None, fold, options)
     yield from unmentioned.blocks()
 
@@ -192,7 +188,7 @@ def _image_row(image: Image, registered: bool | None) -> Row:  # noqa: FBT001 - 
         made_by += f"; {needs}"
     below = [("sha256", image.sha256)] if image.sha256 else []
     below += [("kernel", name) for name in image.kernels or ()]
-    below += [("problem", brief(problem)) for problem in image.problems]
+    below += [("problem", truncate(problem)) for problem in image.problems]
     cells = (
         kind_label(image),
         str(image.arch) if image.arch else "-",
@@ -216,17 +212,17 @@ def _artifact(closing: Artifact | None, fold: _Fold, options: Options) -> Iterat
         summary.images,
     )
     if summary.images and whole and (answer := fold.answer.text()):
-        yield Entry((Toned(answer, Tone.STRONG),))
+        yield Entry((Styled(answer, Style.STRONG),))
     if options.quiet:
         return
     brief_ = _in_brief(fold, options)
     if not options.images and summary.images and not brief_:
         yield _table(summary.rows(), options)
     if fold.problems:
-        lines = tuple((Code(place), ": ", brief(text)) for place, text in fold.problems)
+        lines = tuple((Code(place), ": ", truncate(text)) for place, text in fold.problems)
         yield Items("problems", lines, _more(fold.problem_count - len(fold.problems)))
     if fold.skipped:
-        skipped = tuple((Code(s.place), ": ", brief(s.reason), _extent(s)) for s in fold.skipped)
+        skipped = tuple((Code(s.place), ": ", truncate(s.reason), _extent(s)) for s in fold.skipped)
         yield Items("skipped", skipped, _more(fold.skipped_count - len(fold.skipped)))
     if not brief_ and (needs := fold.needs.items(evidence=options.why)):
         yield needs
@@ -256,8 +252,7 @@ def _heading(closing: Artifact | None, fold: _Fold) -> tuple[str, ...]:
             words = ["no device code; LLVM bitcode is not judged (IMG-06)"]
     if fold.skipped_count:
         words.append(f"{count(fold.skipped_count, 'place')} skipped")
-    separated = [part for fact in facts for part in ("; ", fact)][1:]
-    return (Code(Place(path)), " (", *separated, f"): {', '.join(words)}")
+    return (Code(Place(path)), " (", *separated(facts, "; "), f"): {', '.join(words)}")
 
 
 def _of(shown: int, found: int, noun: str) -> str:

@@ -29,7 +29,7 @@ from ltocompat.report.document import (
     Row,
 )
 from ltocompat.report.grouped_findings import FindingReport, Judgement, rules_by_id
-from ltocompat.report.text import binary_size, brief
+from ltocompat.report.text import binary_size, truncate
 from ltocompat.rules.emitted import OPTIONS_DIFFER, TRIAL_REFUSED
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from ltocompat.model.link_options import Disagreement
     from ltocompat.model.records_v1 import link as v1
     from ltocompat.targets.linkers import Linker
+
+    Records = Iterable[Linked | Disagreement | Skipped | Failure]
 
 _COLUMNS = (
     Column("linker", width=17),
@@ -135,7 +137,7 @@ class _Fold(Struct):
         from ltocompat.model.link_options import Disagreement
 
         if isinstance(record, Skipped):
-            self.skipped.append((Code(record.place), ": ", brief(record.reason)))
+            self.skipped.append((Code(record.place), ": ", truncate(record.reason)))
         elif isinstance(record, Disagreement):
             self.disagreements.append(record)
         else:
@@ -158,9 +160,7 @@ class _Fold(Struct):
         yield from map(_group_row, groups)
 
 
-def blocks(
-    records: Iterable[Linked | Disagreement | Skipped | Failure], _: Options
-) -> Iterator[Block]:
+def blocks(records: Records, _: Options) -> Iterator[Block]:
     """A row a link as it comes, what all of them cost, then what the linker does not say."""
     fold = _Fold()
     stream: Iterator[Linked | Disagreement | Skipped] = answers(records)
@@ -250,9 +250,7 @@ def _differ(disagreement: Disagreement) -> tuple[str, ...]:
     return (disagreement.option, ": ", "; ".join(parts))
 
 
-def _document(
-    records: Iterable[Linked | Disagreement | Skipped | Failure], _: Options
-) -> Iterator[str]:
+def _document(records: Records, _: Options) -> Iterator[str]:
     # Imported here: a table needs no JSON.
     from ltocompat.model.link_options import Disagreement
     from ltocompat.model.records_v1 import base
@@ -264,10 +262,9 @@ def _document(
     differing: list[v1.Disagreement] = []
     outcomes: Counter[str] = Counter()
     costs = LinkCosts()
-    for record in records:
-        if isinstance(record, Failure):
-            rows.failures.append(record)
-        elif isinstance(record, Skipped):
+    found: Iterator[Linked | Disagreement | Skipped] = rows.answers(records)
+    for record in found:
+        if isinstance(record, Skipped):
             skipped.append(project(base.Skipped, record))
         elif isinstance(record, Disagreement):
             told = ((value, tuple(map(str, places))) for value, places in record.values)
@@ -313,9 +310,7 @@ def _cost_value(cost: LinkCost) -> v1.Cost:
     )
 
 
-def judgements(
-    records: Iterable[Linked | Disagreement | Skipped | Failure],
-) -> Iterator[Judgement]:
+def judgements(records: Records) -> Iterator[Judgement]:
     """Each linker, way and architecture as a target, and what it made of each file."""
     from ltocompat.model.link_options import Disagreement
 

@@ -84,10 +84,9 @@ def _document(
     rows = Rows(kind, kind.__struct_fields__[0])
     skipped: list[base.Skipped] = []
     written = download = 0
-    for record in records:
-        if isinstance(record, Failure):
-            rows.failures.append(record)
-        elif isinstance(record, Skipped):
+    found: Iterator[Linker | Skipped | Plan | InstallChange] = rows.answers(records)
+    for record in found:
+        if isinstance(record, Skipped):
             skipped.append(project(base.Skipped, record))
         elif isinstance(record, Plan):
             download = record.size

@@ -19,23 +19,16 @@ from ltocompat.report.document import (
     Column,
     Heading,
     Paragraph,
+    Styled,
     Table,
-    Toned,
-    tone_of,
+    style_of,
 )
 from ltocompat.report.matrix_cells import runs, subject
 from ltocompat.report.text import span
+from ltocompat.report.verdict_rows import GAP, PIPED
 from ltocompat.rules.emitted import SLIVER_SERVED
 
-WORDS = {
-    Verdict.OK: "ok",
-    Verdict.JIT: "jit",
-    Verdict.UNDOCUMENTED: "undoc.",
-    Verdict.UNKNOWN: "unknown",
-    Verdict.FAIL: "fail",
-}
-_PIPED = 120  # columns of a table where no terminal limits it
-_GAP = 2
+WORDS = {verdict: str(verdict) for verdict in Verdict} | {Verdict.UNDOCUMENTED: "undoc."}
 _FEW = 100  # of so many modules, one is few
 
 
@@ -86,12 +79,12 @@ def _hardly_served(matrix: Matrix) -> str:
     return ", ".join(map(span, hardly))
 
 
-def _word(result: Result) -> Toned:
+def _word(result: Result) -> Styled:
     """``fail``; ``fail 1/3,346`` where few of the modules decide."""
     extent = result.extent
     few = result.verdict > Verdict.JIT and 0 < extent.modules * _FEW <= extent.judged
     text = WORDS[result.verdict] + (f" {extent.modules:,}/{extent.judged:,}" if few else "")
-    return Toned(text, tone_of(result.verdict))
+    return Styled(text, style_of(result.verdict))
 
 
 def _tables(matrix: Matrix, width: int | None) -> Iterator[Table]:
@@ -106,24 +99,21 @@ def _tables(matrix: Matrix, width: int | None) -> Iterator[Table]:
         for name, run in zip(heads, columns, strict=True)
     ]
     first = max(len(matrix.what), *map(len, names))
-    for part in _parts(sizes, (width or _PIPED) - first):
-        yield Table(
-            (Column(matrix.what), *(Column(heads[index]) for index in part)),
-            tuple(
-                (name, *(row[columns[index].start] for index in part))
-                for name, row in zip(names, words, strict=True)
-            ),
-        )
+    for part in _parts(sizes, (width or PIPED) - first):
+        shown = (matrix.what, *(heads[index] for index in part))
+        cells = ([row[columns[index].start] for index in part] for row in words)
+        rows_ = tuple((name, *row) for name, row in zip(names, cells, strict=True))
+        yield Table(tuple(map(Column, shown)), rows_)
 
 
 def _parts(sizes: Sequence[int], room: int) -> Iterator[range]:
     """Columns that fit beside each other."""
     start = used = 0
     for index, size in enumerate(sizes):
-        used += size + _GAP
+        used += size + GAP
         if used > room and index > start:
             yield range(start, index)
-            start, used = index, size + _GAP
+            start, used = index, size + GAP
     yield range(start, len(sizes))
 
 

@@ -36,13 +36,13 @@ from ltocompat.report.document import (
     Heading,
     Items,
     Paragraph,
+    Style,
+    Styled,
     Table,
-    Tone,
-    Toned,
     first_lines,
     table_of,
 )
-from ltocompat.report.text import brief
+from ltocompat.report.text import grouped, truncate
 
 _MOST = 20
 
@@ -132,7 +132,7 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
     text = count(required.modules, "module") if required.modules else "no module was read"
     yield Heading((Code(Place(required.path)), f": {text}", unread if required.skipped else ""))
     if required.services:
-        yield Entry((Toned(_runs_with(required), Tone.STRONG),))
+        yield Entry((Styled(_runs_with(required), Style.STRONG),))
     if options.quiet:
         return
     lines = [line for line in required.lines if line.where != _VARIANT]
@@ -161,10 +161,8 @@ def _variant(variant: VariantFloors) -> tuple[str, ...]:
 def _runs_with(required: Required) -> str:
     """``Runs with driver >= 580.65.06 on sm_75-121 (sm_107: 615); links need ...``."""
     known = [service for service in required.services if service.name != NEXT]
-    alike: dict[str, list[Service]] = {}
-    for service in known:
-        if service.how != "none" and not service.hardly:
-            alike.setdefault(_driver_of(service), []).append(service)
+    served = [service for service in known if service.how != "none" and not service.hardly]
+    alike = grouped((_driver_of(service), service) for service in served)
     if not alike:
         return "It serves no GPU that is known" + _links(required)
     # Where some GPU has a driver, those without one are exceptions.
@@ -230,12 +228,9 @@ def _links(required: Required) -> str:
     if floor.newest_producer is not None:
         notes.append(f"if made by {floor.newest_producer} or older")
     known = [service for service in required.services if service.name != NEXT]
-    others: dict[str, list[Service]] = {}
-    for service in known:
-        span = _linkers_of(service, floor)
-        if span and service.driver is not None and not service.hardly:
-            others.setdefault(span, []).append(service)
-    notes += [f"{archs_range(several, known)}: {span}" for span, several in others.items()]
+    served = [service for service in known if service.driver is not None and not service.hardly]
+    others = grouped((_linkers_of(service, floor), service) for service in served)
+    notes += [f"{archs_range(several, known)}: {span}" for span, several in others.items() if span]
     told = f" ({'; '.join(notes)})" if notes else ""
     return f"; links need {need}{told}"
 
@@ -354,12 +349,10 @@ def _way(floor: RouteFloor, *, why: bool, hardly: bool) -> tuple[str, str, str, 
     return by, "none known" if floor.beyond else driver, linker, set_by
 
 
-def _span(
-    first: DriverVersion | Release | None,
-    last: DriverVersion | Release | None,
-    *,
-    or_older: bool = False,
-) -> str:
+Version = DriverVersion | Release
+
+
+def _span(first: Version | None, last: Version | None, *, or_older: bool = False) -> str:
     """From the least version on; up to the newest that does, where a later one is known not to."""
     if first is None:
         return ""
@@ -369,7 +362,7 @@ def _span(
     return f"{first} only" if first == last else f"{least} to {last}"
 
 
-def _ends(last: DriverVersion | Release) -> bool:
+def _ends(last: Version) -> bool:
     """Whether a version is followed by others that are known not to do as well."""
     if isinstance(last, DriverVersion):
         return last.branch < driver_branches()[-1]
@@ -384,8 +377,8 @@ def _line(line: PasteLine) -> tuple[str, ...]:
 def _reason(need: Asked) -> tuple[str, ...]:
     number = f"{count(need.module_count, 'module')}, first " if need.module_count > 1 else ""
     text = f"{need.component} {need.constraint} for {need.subject}, else {need.consequence}"
-    evidence = brief(f"; evidence: {need.evidence}") if need.evidence else ""
-    return (f"{need.rule}: ", brief(text), f" ({number}at ", Code(need.example), evidence, ")")
+    evidence = truncate(f"; evidence: {need.evidence}") if need.evidence else ""
+    return (f"{need.rule}: ", truncate(text), f" ({number}at ", Code(need.example), evidence, ")")
 
 
 def _document(records: Iterable[Required | Failure], _: Options) -> Iterator[str]:

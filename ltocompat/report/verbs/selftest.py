@@ -79,13 +79,8 @@ def _document(records: Iterable[SelfTestStep | Failure], _: Options) -> Iterator
         if step.result != "passed" and stopped_at is None:
             stopped_at = step.name
         yield from rows.row(project(v1.Step, step))
-    summary = v1.Summary(
-        passed=counts["passed"],
-        failed=counts["failed"],
-        missing=counts["missing"],
-        stopped_at=stopped_at,
-        errors=rows.errors,
-    )
+    passed, failed, missing = counts["passed"], counts["failed"], counts["missing"]
+    summary = v1.Summary(passed, failed, missing, stopped_at, rows.errors)
     yield from rows.end(v1.Selftest((), summary))
 
 

@@ -1,7 +1,8 @@
-"""The answer of ``survey``: a few lines; the dataset is beside them."""
+"""The answers of ``survey``: what a run did in lines, and sentences or a page of a dataset."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,10 @@ from ltocompat.report import Failure, Writable, answers
 from ltocompat.report.text import binary_size, escape
 
 if TYPE_CHECKING:
+    from ltocompat.commands.survey.answer_values import SurveyReport
     from ltocompat.commands.survey.run import Tally
 
+_WIDTH = 80
 _VERDICTS = ("fail", "unknown", "undocumented", "jit", "ok")
 
 
@@ -36,3 +39,14 @@ def _lines(tally: Tally) -> Iterator[str]:
     if tally.fetched:
         yield f"fetched {binary_size(tally.fetched)} of {binary_size(tally.size)}"
     yield f"dataset: {escape(tally.folder)}"
+
+
+def write_report(records: Iterable[SurveyReport | Failure], stream: Writable) -> None:
+    """Write the sentences."""
+    for record in answers(records):
+        stream.write(f"{count(record.packages, 'package')} in {escape(record.folder)}\n")
+        for answer in record.answers:
+            stream.write(f"\n{answer.question}\n")
+            for claim in answer.claims:
+                lines = textwrap.wrap(escape(claim.text), _WIDTH - 2, break_on_hyphens=False)
+                stream.write("".join(f"  {line}\n" for line in lines))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.projection import project
-from ltocompat.model.weight import ArchWeight, KernelWeight, LibraryWeight, Saving, Waste, Weight
+from ltocompat.model.weight import ArchWeight, LibraryWeight, Saving, Waste, Weight
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import (
@@ -19,11 +19,11 @@ from ltocompat.report.document import (
     Heading,
     Items,
     Paragraph,
+    Style,
+    Styled,
     Table,
-    Tone,
-    Toned,
 )
-from ltocompat.report.text import binary_size, brief, clip
+from ltocompat.report.text import binary_size, clip, truncate
 
 WORTH_A_LINE = 64 << 10
 """Bytes; less is not worth anyone's time, and is only added up."""
@@ -63,7 +63,7 @@ def blocks(records: Iterable[Weight | Failure], options: Options) -> Iterator[Bl
 def _weight(weight: Weight, options: Options) -> Iterator[Block]:
     yield Heading(_heading(weight))
     if weight.stored or weight.saved:
-        yield Entry((Toned(_answer(weight), Tone.STRONG),))
+        yield Entry((Styled(_answer(weight), Style.STRONG),))
     worth = [saving for saving in weight.savings if saving.saved >= WORTH_A_LINE]
     if worth:
         yield Items("could be saved", tuple(map(_saving, worth)), _rest(weight, worth))
@@ -124,7 +124,7 @@ def _could_save(weight: Weight) -> str:
 
 def _saving(saving: Saving) -> tuple[str, ...]:
     about = "about " if saving.estimated else ""
-    return (f"{about}{binary_size(saving.saved)}: ", brief(saving.what), "; ", Code(saving.fix))
+    return (f"{about}{binary_size(saving.saved)}: ", truncate(saving.what), "; ", Code(saving.fix))
 
 
 def _rest(weight: Weight, worth: list[Saving]) -> str | None:
@@ -183,7 +183,14 @@ def _kernels(weight: Weight, options: Options) -> Iterator[Block]:
         return
     yield Table(
         _KERNEL_COLUMNS,
-        tuple((binary_size(row.code), f"{row.count:,}", Code(_name(row))) for row in shown),
+        tuple(
+            (
+                binary_size(row.code),
+                f"{row.count:,}",
+                Code(clip(row.demangled or row.name, _LONGEST_NAME)),
+            )
+            for row in shown
+        ),
     )
     rest = len(weight.kernels) - len(shown) + weight.kernels_left_out
     notes = [f"{count(rest, 'smaller kernel')} not shown"] if rest else []
@@ -191,10 +198,6 @@ def _kernels(weight: Weight, options: Options) -> Iterator[Block]:
         notes.append("pip install 'ltocompat[demangle]' shows names as C++ has them")
     if notes:
         yield Paragraph(("; ".join(notes),))
-
-
-def _name(row: KernelWeight) -> str:
-    return clip(row.demangled or row.name, _LONGEST_NAME)
 
 
 def _share(part: int, whole: int) -> str:

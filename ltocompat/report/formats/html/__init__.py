@@ -76,9 +76,8 @@ def _title(judgements: Judgements) -> str:
     paths = list(dict.fromkeys(result.path for result in judgements.results))
     if not paths:
         return "Nothing was judged"
-    what = (
-        escaped(paths[0].rsplit("/", 1)[-1]) if len(paths) == 1 else count(len(paths), "artifact")
-    )
+    name = escaped(paths[0].rsplit("/", 1)[-1])
+    what = name if len(paths) == 1 else count(len(paths), "artifact")
     on = count(len(judgements.targets), "deploy target") if judgements.targets else ANY_TARGET.name
     return f"{what} on {on}"
 

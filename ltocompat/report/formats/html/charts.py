@@ -1,4 +1,4 @@
-"""Charts as drawings in the page: bars that lie, and grids of shares; words say what colours do."""
+"""Charts as drawings in the page: bars and grids of shares; words say what colours do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHADES = 10
 
 
 def bars(chart: Bars) -> str:
-    """A chart of bars; read aloud, each is its label and its numbers."""
+    """Draw a horizontal bar chart; read aloud, each bar is its label and its numbers."""
     most = max((sum(bar.parts) for bar in chart.bars), default=0) or 1
     lines = [_bar(chart, bar, number, most) for number, bar in enumerate(chart.bars)]
     height = _STEP * len(chart.bars)

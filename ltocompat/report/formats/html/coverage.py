@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -37,22 +38,17 @@ class _Column(Struct, frozen=True):
     link: int
     driver: str
 
-    @property
-    def served_by(self) -> tuple[int, int, int, str]:
-        """All but its name."""
-        return (self.sass, self.ptx, self.link, self.driver)
-
 
 _ROWS = (("SASS", "sass"), ("PTX", "ptx"), ("LTO-IR and other links", "link"))
 
 
 def coverage_section(judgements: Judgements) -> str:
     """The section with a picture an artifact; empty where nothing is known."""
-    paths = dict.fromkeys((*(result.path for result in judgements.results), *judgements.required))
+    artifacts = judgements.artifacts
     drawn: list[str] = []
-    for path in paths:
+    for path in dict.fromkeys((*artifacts, *judgements.required)):
         required = judgements.required.get(path)
-        own = [result for result in judgements.results if result.path == path]
+        own = artifacts[path].results if path in artifacts else []
         columns = list(_required_columns(required) if required else _columns_of_targets(own))
         modules = required.modules if required else max(result.coverage.modules for result in own)
         if columns and modules:
@@ -89,7 +85,8 @@ def _columns_of_targets(results: Iterable[Result]) -> Iterator[_Column]:
 
 def _picture(path: str, columns: Sequence[_Column], modules: int, *, unfolded: bool) -> str:
     """A table in which neighbours that are served alike share a column."""
-    runs = [tuple(run) for _, run in groupby(columns, key=lambda column: column.served_by)]
+    alike = groupby(columns, key=attrgetter("sass", "ptx", "link", "driver"))
+    runs = [tuple(run) for _, run in alike]
     heads = "".join(_head(run) for run in runs)
     rows = []
     for word, field in _ROWS:

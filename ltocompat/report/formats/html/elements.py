@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.report.document import SHAPES
-from ltocompat.report.text import brief, escape
+from ltocompat.report.text import safe_text
 
 
 def escaped(text: object) -> str:
     """A text that may hold anything, as HTML; also good inside of a quoted attribute."""
-    return html.escape(escape(brief(str(text))))
+    return html.escape(safe_text(str(text)))
 
 
 def code(text: object) -> str:
@@ -29,7 +29,9 @@ def badge(word: Verdict | Level, more: str = "") -> str:
         more: HTML behind the word.
     """
     behind = f" {more}" if more else ""
-    return f'<span class="badge is-{word}">{icon(word)}<span>{word}</span>{behind}</span>'
+    shape = f'<use href="#s-{word}"/>'  # for eyes alone
+    icon = f'<svg class="icon" viewBox="-8 -8 16 16" aria-hidden="true">{shape}</svg>'
+    return f'<span class="badge is-{word}">{icon}<span>{word}</span>{behind}</span>'
 
 
 def forgiven(why: str) -> str:
@@ -37,21 +39,10 @@ def forgiven(why: str) -> str:
     return f"<small>({why})</small>" if why else ""
 
 
-def icon(word: Verdict | Level) -> str:
-    """The shape of a verdict or a level, for eyes alone."""
-    shape = f'<use href="#s-{word}"/>'
-    return f'<svg class="icon" viewBox="-8 -8 16 16" aria-hidden="true">{shape}</svg>'
-
-
 def sprite() -> str:
-    """All shapes, for ``icon`` to refer to."""
+    """All shapes, for ``badge`` to refer to."""
     symbols = "".join(f'<path id="s-{name}" d="{path}"/>' for name, path in SHAPES.items())
     return f'<svg class="sprite" aria-hidden="true"><defs>{symbols}</defs></svg>'
-
-
-def inside(place: Place, path: str) -> str:
-    """A place in an artifact that is named already: without it, where that leaves some."""
-    return shorten(str(place), path)
 
 
 def shorten(text: str, path: str) -> str:

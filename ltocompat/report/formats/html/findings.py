@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from ltocompat.model.verdict import MOST_KERNELS
 from ltocompat.model.version import rule_url
 from ltocompat.model.words import count
-from ltocompat.report.formats.html.elements import badge, code, escaped, forgiven, inside, section
+from ltocompat.report.formats.html.elements import badge, code, escaped, forgiven, section, shorten
 from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, rules_by_id
 from ltocompat.report.matrix_cells import CellNames
+from ltocompat.report.text import grouped
 
 _OPEN = 25  # findings of a rule up to which they are shown at once
 _MOST_PLACES = 20  # places of a finding that are listed
@@ -25,9 +26,7 @@ def findings_section(found: Sequence[GroupedFinding], cells: CellNames) -> str:
     """
     if not found:
         return section("findings", "Findings", ['<p class="intro">There is none.</p>'])
-    by_rule: dict[str, list[tuple[int, GroupedFinding]]] = {}
-    for number, group in enumerate(found):
-        by_rule.setdefault(group.finding.rule, []).append((number, group))
+    by_rule = grouped((group.finding.rule, (number, group)) for number, group in enumerate(found))
     groups = [_group(rule, held, cells) for rule, held in by_rule.items()]
     return section("findings", "Findings", [_filter(found), *groups])
 
@@ -84,27 +83,24 @@ def _facts(group: GroupedFinding, cells: CellNames) -> Iterator[tuple[str, str]]
     yield "Verdict", badge(finding.verdict, forgiven(finding.forgiven))
     if where := cells.words(group.cells):
         yield "On", "all targets" if where == "all" else escaped(where)
-    yield "In", "<br>".join(_artifacts(group))
-    places = [inside(place, place.path) for place in group.places.values()]
-    listed = "<br>".join(code(place) for place in places[:_MOST_PLACES])
-    if places:
-        more = len(places) - _MOST_PLACES
-        yield "First at", listed + (f"<br>and {more:,} more" if more > 0 else "")
+    yield "In", _first([*map(_artifact, group.modules.items())], _MOST_PLACES)
+    if places := [code(shorten(str(place), place.path)) for place in group.places.values()]:
+        yield "First at", _first(places, _MOST_PLACES)
     if group.kernels:
-        more = len(group.kernels) - MOST_KERNELS
-        listed = "<br>".join(map(code, [*group.kernels][:MOST_KERNELS]))
         some = group.kernel_modules < group.module_count
         where = f"Kernels of {group.kernel_modules:,} modules" if some else "Kernels"
-        yield where, listed + (f"<br>and {more:,} more" if more > 0 else "")
+        yield where, _first([*map(code, group.kernels)], MOST_KERNELS)
     if finding.evidence:
         yield "Evidence", escaped(finding.evidence)
     if finding.source:
         yield "Source", escaped(finding.source)
 
 
-def _artifacts(group: GroupedFinding) -> Iterator[str]:
-    for number, (path, modules) in enumerate(group.modules.items()):
-        if number == _MOST_PLACES:
-            yield f"and {len(group.modules) - number:,} more"
-            return
-        yield escaped(path) + (f" ({count(modules, 'module')})" if modules else "")
+def _first(lines: list[str], most: int) -> str:
+    more = [f"and {len(lines) - most:,} more"] if len(lines) > most else []
+    return "<br>".join([*lines[:most], *more])
+
+
+def _artifact(counted: tuple[str, int]) -> str:
+    path, modules = counted
+    return escaped(path) + (f" ({count(modules, 'module')})" if modules else "")

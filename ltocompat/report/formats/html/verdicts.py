@@ -83,34 +83,23 @@ def _alike(results: Sequence[Result]) -> dict[str, list[_Alike]]:
 
 
 def _matrix(judgements: Judgements, alike: dict[str, list[_Alike]], names: dict[str, str]) -> str:
-    results = {(result.path, cell_of(result)): result for result in judgements.results}
-    ids = {
-        (path, cell): group.id
-        for path, groups in alike.items()
-        for group in groups
-        for cell in group.cells
-    }
-    columns = list(dict.fromkeys((cell.target, cell.gpu) for _, cell in results))
+    every = [cell_of(result) for result in judgements.results]
+    columns = list(dict.fromkeys((cell.target, cell.gpu) for cell in every))
     columns.sort(key=lambda pair: list(names).index(pair[0]) if pair[0] in names else -1)
-    routes = list(dict.fromkeys(cell.route for _, cell in results))
-    routed = any(routes)
+    routed = any(cell.route for cell in every)
     rows = []
-    for path in alike:
-        own = list(dict.fromkeys(cell.route for at, cell in results if at == path))
-        for number, route in enumerate(own):
-            cells = [
-                _cell(results.get((path, cell)), ids.get((path, cell), ""))
-                for cell in (Cell(target, gpu, route) for target, gpu in columns)
-            ]
-            span = f' rowspan="{len(own)}"' if len(own) > 1 else ""
-            scope = "rowgroup" if len(own) > 1 else "row"
-            head = (
-                f'<th scope="{scope}"{span} class="artifact">{escaped(path)}</th>'
-                if number == 0
-                else ""
-            )
+    for path, artifact in judgements.artifacts.items():
+        ids = {cell: group.id for group in alike[path] for cell in group.cells}
+        routes = list(dict.fromkeys(cell.route for cell in artifact.cells))
+        span = f' rowspan="{len(routes)}"' if len(routes) > 1 else ""
+        scope = "rowgroup" if len(routes) > 1 else "row"
+        head = f'<th scope="{scope}"{span} class="artifact">{escaped(path)}</th>'
+        for route in routes:
+            of_route = [Cell(target, gpu, route) for target, gpu in columns]
+            cells = [_cell(artifact.cells.get(cell), ids.get(cell, "")) for cell in of_route]
             way = f'<th scope="row" class="way">{escaped(route) or "any"}</th>' if routed else ""
             rows.append(f"<tr>{head}{way}{''.join(cells)}</tr>")
+            head = ""
     table = (
         '<table class="matrix"><caption class="unseen">Verdicts on artifacts by deploy target and '
         f"GPU</caption><thead>{_heads(columns, names, routed=routed)}</thead>"
