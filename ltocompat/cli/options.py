@@ -196,7 +196,7 @@ class VerbCommand(TyperCommand):
     def __init__(self, *args: Any, **facts: Any) -> None:  # noqa: ANN401 - what typer gives
         super().__init__(*args, **facts)
         for argument in self._arguments:
-            argument.display_type_rich = lambda _: None
+            argument.display_type_rich = lambda *_, **__: None
 
     @property
     def _arguments(self) -> list[Any]:
