@@ -1,0 +1,132 @@
+# The public names, and the module of each: __init__.py reads them here.
+
+from ltocompat.commands.audit import audit as audit
+from ltocompat.commands.check import check as check
+from ltocompat.commands.deployment_target import DeploymentTarget as DeploymentTarget
+from ltocompat.commands.diff import diff as diff
+from ltocompat.commands.env import Surroundings as Surroundings, env as env
+from ltocompat.commands.explain import (
+    AtFault as AtFault,
+    Explained as Explained,
+    explain as explain,
+)
+from ltocompat.commands.extract import Extracted as Extracted, extract as extract
+from ltocompat.commands.inspect import inspect as inspect, made_by as made_by
+from ltocompat.commands.link import Linked as Linked, link as link
+from ltocompat.commands.matrix import matrix as matrix
+from ltocompat.commands.policy.baseline import Baseline as Baseline
+from ltocompat.commands.policy.extent import ExtentPart as ExtentPart
+from ltocompat.commands.policy.fingerprint import FindingKey as FindingKey
+from ltocompat.commands.policy.gate import (
+    Assessed as Assessed,
+    Audited as Audited,
+    Standing as Standing,
+)
+from ltocompat.commands.policy.values import Policy as Policy, PolicyException as PolicyException
+from ltocompat.commands.read import Reading as Reading, read as read
+from ltocompat.commands.require import require as require
+from ltocompat.commands.selftest import (
+    SelfTestResult as SelfTestResult,
+    SelfTestStep as SelfTestStep,
+    selftest as selftest,
+)
+from ltocompat.commands.weigh import weigh as weigh
+from ltocompat.model.arch import ArchForm as ArchForm, Release as Release, SmArch as SmArch
+from ltocompat.model.diff import (
+    Change as Change,
+    Diff as Diff,
+    DiffSummary as DiffSummary,
+    Metadata as Metadata,
+)
+from ltocompat.model.distribution import Distribution as Distribution
+from ltocompat.model.errors import (
+    LtocompatError as LtocompatError,
+    Missing as Missing,
+    UnreadableInput as UnreadableInput,
+    UsageError as UsageError,
+)
+from ltocompat.model.failure import Progress as Progress
+from ltocompat.model.image import (
+    Artifact as Artifact,
+    Compression as Compression,
+    CubinFacts as CubinFacts,
+    CudaLibrary as CudaLibrary,
+    Host as Host,
+    Image as Image,
+    ImageKind as ImageKind,
+    LtoIrVersions as LtoIrVersions,
+    Maker as Maker,
+    Module as Module,
+    Needs as Needs,
+    Record as Record,
+    Role as Role,
+    Skipped as Skipped,
+)
+from ltocompat.model.limits import Limits as Limits
+from ltocompat.model.link_options import Disagreement as Disagreement
+from ltocompat.model.matrix import Matrix as Matrix
+from ltocompat.model.place import Place as Place
+from ltocompat.model.requirement import (
+    Asked as Asked,
+    LinkerFloor as LinkerFloor,
+    PasteLine as PasteLine,
+    Required as Required,
+    RouteFloor as RouteFloor,
+    Service as Service,
+    VariantFloors as VariantFloors,
+)
+from ltocompat.model.symbols import DeviceSymbols as DeviceSymbols
+from ltocompat.model.target import (
+    DriverVersion as DriverVersion,
+    Gpu as Gpu,
+    Quantifier as Quantifier,
+    System as System,
+    Target as Target,
+    VersionSet as VersionSet,
+)
+from ltocompat.model.verdict import (
+    Coverage as Coverage,
+    Extent as Extent,
+    Finding as Finding,
+    Level as Level,
+    Result as Result,
+    Route as Route,
+    VariantVerdict as VariantVerdict,
+    Verdict as Verdict,
+)
+from ltocompat.model.weight import (
+    ArchWeight as ArchWeight,
+    KernelWeight as KernelWeight,
+    LibraryWeight as LibraryWeight,
+    Saving as Saving,
+    Waste as Waste,
+    Weight as Weight,
+)
+from ltocompat.packages.promise import Promise as Promise
+from ltocompat.report.to_json import to_json as to_json
+from ltocompat.rules.rule import Problem as Problem
+from ltocompat.scan.filters import ArchFilter as ArchFilter, ImageFilter as ImageFilter
+from ltocompat.targets.linkers.linker import Linker as Linker, Tool as Tool
+from ltocompat.targets.machine.environment import (
+    CompatFolder as CompatFolder,
+    CompatNote as CompatNote,
+    Compiler as Compiler,
+    Conda as Conda,
+    Environment as Environment,
+    InstalledPackage as InstalledPackage,
+    Jetson as Jetson,
+    KernelDriver as KernelDriver,
+    LibraryPick as LibraryPick,
+    LocalGpu as LocalGpu,
+    Sibling as Sibling,
+    Toolkit as Toolkit,
+    UserDriver as UserDriver,
+)
+from ltocompat.trial.values import (
+    Answer as Answer,
+    LinkOutcome as LinkOutcome,
+    Seconds as Seconds,
+    Step as Step,
+)
+
+__version__: str
