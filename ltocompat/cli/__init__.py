@@ -17,7 +17,7 @@ from ltocompat.model.version import VERSION
 
 
 class Verb(Struct, frozen=True):
-    """What the list of verbs shows of one, and where it is.
+    """A verb's row in the list of verbs, and its module.
 
     Attributes:
         module: the file in this package; the verb is the function, or the group, of its own name.

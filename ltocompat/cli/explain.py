@@ -22,7 +22,7 @@ _LONGEST = 1 << 20  # characters of standard input; more is no error message
 
 
 def _rule_ids() -> list[str]:
-    """What the shell offers."""
+    """Return the words that the shell offers."""
     from ltocompat.rules.prose import rule_ids
 
     return list(rule_ids())
@@ -72,7 +72,7 @@ def _parted(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _read(words: tuple[str, ...]) -> str:
-    """What was typed, or what standard input holds.
+    """Return the text that was typed, or standard input.
 
     Raises:
         UnreadableInput: it is closed, or no file.

@@ -78,7 +78,7 @@ def in_format(
 
 
 def read_formats(texts: Sequence[str], formats: Sequence[str] = FORMATS) -> list[FormatRequest]:
-    """What was asked for; a table on standard output, where nothing else goes there.
+    """Return the format that was asked for; a table on standard output if nothing else goes there.
 
     Args:
         texts: ``FORMAT`` or ``FORMAT=FILE`` each.

@@ -106,7 +106,7 @@ def _require_sandbox(wanted: bool) -> bool:  # noqa: FBT001 - called with what w
 
 
 class Sandbox(Struct, frozen=True):
-    """What confines trials; the processes that make them read it out of their environment."""
+    """Confinement of trials."""
 
     require_sandbox: Annotated[
         bool,
@@ -132,7 +132,7 @@ class Shown(Struct, frozen=True):
     )
 
     def view(self) -> Options:
-        """What the reader of the report asks for."""
+        """The report's options."""
         why, notes = self.why or self.verbose, self.notes or self.verbose
         return Options(why=why, notes=notes, quiet=self.quiet)
 
@@ -170,7 +170,7 @@ class Threshold(Struct, frozen=True):
 
 
 class PolicyThreshold(Threshold, frozen=True):
-    """The same, where a policy may say it, too."""
+    """The threshold of a verb whose policy may give it as well."""
 
     fail_on: Annotated[str | None, _fail_on_option("the policy's, else fail")] = None
 

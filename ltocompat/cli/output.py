@@ -70,7 +70,7 @@ def terminal_width() -> int | None:
 
 
 def colors_wanted() -> bool:
-    """Whether standard output shows colours: a terminal does, unless the user says otherwise.
+    """Return whether standard output shows colours: by default a terminal does.
 
     As Python itself decides it: ``NO_COLOR`` counts before ``FORCE_COLOR``, and an empty value is
     none.

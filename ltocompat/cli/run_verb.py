@@ -71,6 +71,6 @@ def write_error(failure: Failure) -> None:
 
 
 def wants_json(arguments: list[str]) -> bool:
-    """Whether arguments that could not be read ask for JSON."""
+    """Return whether arguments that could not be read ask for JSON."""
     pairs = pairwise(arguments)
     return "--format=json" in arguments or ("--format", "json") in pairs

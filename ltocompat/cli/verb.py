@@ -37,11 +37,11 @@ class _Shown(Struct, frozen=True):
 
     @property
     def turns_off(self) -> bool:
-        """Whether it is a flag that takes something away, as ``--no-cache`` does."""
+        """Return whether the flag takes something away, as ``--no-cache`` does."""
         return self.default is True and self.flags[0].startswith("--no-")
 
     def parameter(self) -> inspect.Parameter:
-        """What typer makes a parser of."""
+        """The annotation of which typer makes a parser."""
         typed: Any = bool if isinstance(self.default, bool) else str
         default = False if self.turns_off else self.default
         if self.several:

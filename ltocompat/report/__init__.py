@@ -40,7 +40,7 @@ R = TypeVar("R")
 
 
 class Writable(Protocol):
-    """What text is written to."""
+    """A stream that takes text."""
 
     def write(self, text: str, /) -> object:
         """Write ``text``."""
@@ -56,7 +56,7 @@ def answers(records: Iterable[R | Failure]) -> Iterator[R]:
 
 
 class Options(Struct, frozen=True):
-    """What the reader of a report asked for.
+    """Options of the reader of a report.
 
     Attributes:
         width: columns of the terminal; None when the output is no terminal (nothing is cut).
@@ -102,7 +102,7 @@ class Report(Struct, Generic[R], frozen=True):
 
 
 def writer(name: str) -> Callable[[Any, Iterable[Any], Writable, Options], None]:
-    """What writes records in the format called ``name``, one of ``FORMATS``."""
+    """Return the function that writes records in the format called ``name``, one of ``FORMATS``."""
     write_in = importlib.import_module(f"{__name__}.formats.{_MODULES.get(name, name)}").write
     if name in _OF_RECORDS:
         return write_in  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""What a report says, before any format gives it a shape: headings, tables, listings, items.
+"""Blocks of a report, before a format gives them a shape: headings, tables, listings, items.
 
 A verb turns its records into blocks, a format turns blocks into text; so a new verb or a new
 format is one new file. Every string may come from a hostile file: formats escape all of them.
@@ -22,7 +22,7 @@ MEANINGS = {
     Verdict.UNKNOWN: "a fact is missing, which check names",
     Verdict.FAIL: "will not link or load",
 }
-"""What verdicts mean, for legends."""
+"""Meanings of verdicts, for legends."""
 
 # Drawn around the origin, in pictures of matrices too. Colour is never all.
 SHAPES: dict[str, str] = {
@@ -38,7 +38,7 @@ SHAPES: dict[str, str] = {
 
 
 class Style(enum.Enum):
-    """What a colour stands for, with how a terminal shows it; no answer is told by colour alone.
+    """Meanings of colours, with a terminal's code for each; no answer is told by colour alone.
 
     The values are Select Graphic Rendition (ECMA-48): 1 bold, 2 faint, 31 to 36 colours that every
     theme has.

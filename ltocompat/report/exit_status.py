@@ -229,7 +229,7 @@ class CheckStatus(ExitStatus["Target | Result"]):
 
 
 class AuditStatus(ExitStatus["AuditScope | Audited | Required"]):
-    """What counts is a finding; having decided nothing counts too."""
+    """Exit code of an audit: its findings count, and so does an audit that decided nothing."""
 
     _tally: AuditTally | None = None
 

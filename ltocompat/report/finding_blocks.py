@@ -45,7 +45,7 @@ class FindingTally:
         self._rules: dict[str, Verdict] = {}
 
     def blocks(self, groups: Iterable[GroupedFinding], cells: CellNames) -> Iterator[Block]:
-        """What is wrong, the worst verdict first; then notes, where they are wanted."""
+        """Yield the findings, the worst verdict first; then notes, where they are wanted."""
         shown = []
         for group in sorted(groups, key=_badness):
             word = _word(group)
@@ -170,7 +170,7 @@ def _where(group: GroupedFinding, cells: str, *, packages: bool) -> Iterator[tup
 
 
 def _is_named_after(path: str, package: str) -> bool:
-    """Whether a file is called ``cupy_cuda12x-14.2.0...``, or belongs to no package."""
+    """Return whether a file is called ``cupy_cuda12x-14.2.0...``, or belongs to no package."""
     name, _, version = package.partition(" ")
     stem = f"{name}-{version}".replace("-", "_").lower() if package else ""
     return posixpath.basename(path).replace("-", "_").lower().startswith(stem)

@@ -72,7 +72,7 @@ def finding_rows(results: Iterable[Result]) -> Iterator[FindingRow]:
 
 
 def _key(result: Result, finding: Finding) -> str:
-    """What keeps equal findings apart: their place and target, and the key of baselines."""
+    """Return the key of a finding's row: the key of baselines, its place and its target."""
     members = finding.example.members if finding.example else ()
     place = "\0".join((result.path, *members, result.target.name))
     return f"{fingerprint(result, finding)}\0{place}"

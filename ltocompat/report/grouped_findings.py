@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from ltocompat.rules.rule import Rule
 
 Judgement = Target | Result | Required | PolicyLines | Failure
-"""What flows into formats for findings: the targets, then the results; what else is known of them.
-"""
+"""Records that formats for findings read: the targets, the results, and facts about them."""
 
 R = TypeVar("R")
 
@@ -51,12 +50,12 @@ _WORD = re.compile(r"[\s:;,()]+|[^\s:;,()]+")
 
 
 def finding_key(finding: Finding) -> tuple[Hashable, ...]:
-    """What makes findings of several cells one."""
+    """Return the key by which findings of several cells are one."""
     return (finding.rule, finding.verdict, finding.level, finding.message)
 
 
 def headline_of(finding: Finding) -> str:
-    """What is wrong in a few words, with the values and the error that users search for."""
+    """Return the problem in a few words, with the values and the error that users search for."""
     headline = finding.headline or first_clauses(finding.message, LONGEST_HEADLINE)
     error = _ERROR.search(finding.message)
     return headline if error is None or error[0] in headline else f"{headline} ({error[0]})"
@@ -154,7 +153,7 @@ class GroupedFinding(Struct):
 
     @property
     def headline(self) -> str:
-        """What is wrong in a few words, for all of its cells."""
+        """The problem in a few words, for all of its cells."""
         return truncate(joined([*self.headlines]) or next(iter(self.headlines)))
 
     @property
@@ -242,7 +241,7 @@ def rules_by_id() -> dict[str, Rule]:
 
 
 def title_of(rule_id: str) -> str:
-    """What is wrong, in a few words; empty for a rule outside of the catalogue."""
+    """Return the title of a rule; empty for one outside of the catalogue."""
     rule = rules_by_id().get(rule_id)
     return "" if rule is None else rule.title
 
@@ -276,7 +275,7 @@ class Judgements(Struct):
 
     @property
     def names(self) -> dict[str, str]:
-        """What to call targets in tables; what holds on any of them has its name."""
+        """Labels of targets in tables; ``ANY_TARGET`` keeps its name."""
         named = labels([target.name for target in self.targets])
         return {**named, ANY_TARGET.name: ANY_TARGET.name}
 

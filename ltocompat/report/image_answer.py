@@ -118,7 +118,7 @@ class ImageAnswer:
 
 
 def _has_kernels(image: Image) -> bool | None:
-    """Whether it may have kernels; None where they were not counted."""
+    """Return whether an image may have kernels; None where they were not counted."""
     if image.kind not in (ImageKind.SASS, ImageKind.PTX):
         return True  # it never shows them
     return None if image.kernels is None else bool(image.kernels)

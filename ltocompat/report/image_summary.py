@@ -50,7 +50,7 @@ _KEYS: dict[str, Callable[[Image], Key]] = {
 }
 
 GROUPS = tuple(_KEYS)
-"""What a summary can be grouped by."""
+"""Keys by which a summary can be grouped."""
 
 
 class SummaryRow(Struct):
@@ -242,7 +242,7 @@ class HostNeeds:
 
     @property
     def of_device_code(self) -> bool:
-        """Whether a linker of device code has something to do: that says more than a library."""
+        """Return whether a linker of device code has something to do."""
         return bool(self._registrations or self._wrappers or self._imports)
 
     def items(self, *, evidence: bool = False) -> Items | None:

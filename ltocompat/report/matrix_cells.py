@@ -40,7 +40,7 @@ def cell_of(result: Result) -> Cell:
 
 
 def labels(names: Sequence[str]) -> dict[str, str]:
-    """What to call targets in tables: their names, or letters where one of those is long."""
+    """Return labels of targets for tables: names, or letters where a name is long."""
     if all(len(name) <= _LONGEST_NAME for name in names):
         return {name: name for name in names}
     # A, B .. Z, AA, AB .. as spreadsheets count.
@@ -49,7 +49,7 @@ def labels(names: Sequence[str]) -> dict[str, str]:
 
 
 class CellNames(Struct, frozen=True):
-    """What to call the cells of an answer.
+    """Names of the cells of an answer.
 
     Attributes:
         every: all of them.
@@ -99,7 +99,7 @@ def _within(cells: Iterable[Cell]) -> str:
 
 
 def target_facts(target: Target) -> str:
-    """What a target says, and who said it, where that is not plain from its name."""
+    """List the values of a target and their sources, for a target whose name does not show them."""
     words = []
     for word, known in (
         ("driver", target.driver),
@@ -119,7 +119,7 @@ def target_facts(target: Target) -> str:
 
 
 def where_files_go(target: Target) -> str:
-    """What files for Windows change about a target that names no system; empty for others."""
+    """Describe a target that names no system as files for Windows see it; empty for other files."""
     if target.system.name != "windows" or "os" in dict(target.sources):
         return ""
     known = target.driver
@@ -139,7 +139,7 @@ def sources_are_plain(target: Target) -> bool:
 
 
 def subject(matrix: Matrix) -> str:
-    """What a matrix shows, in words."""
+    """Describe the verdicts that a matrix holds."""
     what = "linked by each nvJitLink" if matrix.what == "nvJitLink" else "loaded by each driver"
     tried = ", tried with each linker" if matrix.tried else ""
     return f"{what} for each architecture{tried}"

@@ -50,7 +50,7 @@ def flush_answer() -> None:
 
 
 def lost(error: OSError) -> Exception:
-    """What to raise where standard output can't be written; what it kept is forgotten."""
+    """Return the error to raise where standard output can't be written, and drop its buffer."""
     forget(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return error

@@ -1,4 +1,4 @@
-"""What the public functions give, as the JSON document that their verb writes."""
+"""Records of the public functions as the JSON document that their verb writes."""
 
 from __future__ import annotations
 

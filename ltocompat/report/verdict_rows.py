@@ -54,7 +54,7 @@ def deciding_variant(result: Result) -> str:
 
 
 class JudgedArtifact(Struct):
-    """What is kept of one artifact."""
+    """The verdicts on one artifact."""
 
     path: str
     cells: dict[Cell, Result] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class CellColumn(Struct, frozen=True):
         return max(len(self.head), _WORD if self.gpu is not None else _WORDS)
 
     def holds(self, cell: Cell) -> bool:
-        """Whether it shows the verdict of a cell."""
+        """Return whether it shows the verdict of a cell."""
         return cell.target == self.target and self.gpu in (None, cell.gpu)
 
 
@@ -188,7 +188,7 @@ def _worst_word(several: Iterable[Result]) -> str:
 
 
 def _more_of(route: str, cells: Mapping[Cell, Result], columns: Sequence[CellColumn]) -> str:
-    """What a row has no column for: ``  by load  (not judged: link)``."""
+    """Return the facts that a row has no column for: ``  by load  (not judged: link)``."""
     by = f"  by {route}" if route else ""
     halves = dict.fromkeys(half for verdict in cells.values() for half in verdict.not_judged)
     forgiven = dict.fromkeys(verdict.forgiven for verdict in cells.values() if verdict.forgiven)

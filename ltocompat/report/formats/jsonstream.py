@@ -76,7 +76,7 @@ class Array:
         return f"{comma}\n{text}"
 
     def pieces(self, pieces: Iterable[str]) -> Iterator[str]:
-        """The same of an element that comes in pieces."""
+        """Write an element that comes in pieces."""
         yield self.element("")
         yield from pieces
 

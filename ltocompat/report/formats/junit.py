@@ -48,7 +48,7 @@ def _failure_suite(failure: Failure) -> str:
 
 
 def _tag(result: Result) -> str:
-    """What a result is to JUnit; empty for one that passes."""
+    """Return JUnit's element for a result; empty for one that passes."""
     loud = {finding.level for finding in result.findings}
     if Level.ERROR in loud or (result.verdict is Verdict.FAIL and not loud):
         return "failure"

@@ -143,7 +143,7 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Op
 
 
 def _is_plain(rows: Iterable[Sequence[str]], widths: Sequence[int]) -> bool:
-    """Whether each cell is a line that fits, of letters that take a column each."""
+    """Return whether each cell is a line that fits, of letters that take a column each."""
     return all(
         len(cell) <= size and cell.isascii() and cell == " ".join(cell.split())
         for row in rows

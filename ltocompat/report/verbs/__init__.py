@@ -1,1 +1,1 @@
-"""What each verb tells, as a document and as JSON."""
+"""Reports of the verbs, as documents and as JSON."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _MOST = 20
 
 AuditRecord = AuditScope | Audited | Required | Failure
-"""What the command yields: the first says what the others are held to."""
+"""Records of the command: the first is the scope of the others."""
 
 
 class Audit(Struct, frozen=True):
@@ -72,12 +72,12 @@ class Audit(Struct, frozen=True):
 
     @property
     def policy(self) -> Policy:
-        """What it was held to."""
+        """The policy of the audit."""
         return self.scope.policy
 
 
 def scope_of(stream: Iterable[AuditRecord]) -> AuditScope:
-    """What the audit is held to, which is its first record.
+    """Return the scope of the audit, which is its first record.
 
     Raises:
         TypeError: it is not.
@@ -268,7 +268,7 @@ def _not_forgiven(audited: Audited) -> Result:
 
 
 def _forgiven(audit: Audit) -> Iterator[Block]:
-    """What does not count, and why, each finding of an artifact once."""
+    """Yield the findings that do not count, with reasons, each finding of an artifact once."""
     results: dict[str, list[Result]] = {}
     for audited in audit.audits:
         for finding, assessed in audited.having(*FORGIVEN):

@@ -327,7 +327,7 @@ def _row(several: Sequence[tuple[Cell, Result]], names: dict[str, str]) -> tuple
 
 
 class Tally(Struct):
-    """What the end of a JSON document says of all its results."""
+    """Totals of all results, which stand at the end of a JSON document."""
 
     artifacts: dict[str, None] = field(default_factory=dict)
     empty: set[str] = field(default_factory=set)
@@ -372,7 +372,7 @@ Records = Iterable[Target | Result | Failure]
 
 
 def _fate(result: Result) -> Hashable:
-    """What of a result has to be equal on all targets for it to count as no change."""
+    """Return the part of a result in which targets can differ."""
     rules = frozenset((finding.rule, finding.verdict) for finding in result.findings)
     return result.verdict, result.not_judged, rules
 
@@ -424,4 +424,4 @@ def _changed_document(records: Records, options: Options) -> Iterator[str]:
 
 
 CHANGES: FindingReport[Target | Result] = FindingReport(_changed_blocks, _changed_document, changed)
-"""What differs between targets, the worst first."""
+"""Differences between targets, the worst first."""

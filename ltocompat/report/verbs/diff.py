@@ -178,7 +178,7 @@ def _document(records: Iterable[Diff | Failure], _: Options) -> Iterator[str]:
 
 
 def judgements(records: Iterable[Diff | Failure]) -> Iterator[Judgement]:
-    """What is forbidden of all that moved, as findings on the newer release."""
+    """Turn forbidden changes into findings on the newer release."""
     for record in records:
         if isinstance(record, Failure):
             yield record
@@ -187,7 +187,7 @@ def judgements(records: Iterable[Diff | Failure]) -> Iterator[Judgement]:
 
 
 def _result(diff: Diff) -> Result:
-    """What is forbidden, as a verdict on the newer release."""
+    """Return the verdict on the newer release, with its forbidden changes as findings."""
     found = tuple(map(_finding, diff.broken))
     return Result(diff.new.path, ANY_TARGET, None, None, Verdict.FAIL, Coverage(0), (), found, ())
 

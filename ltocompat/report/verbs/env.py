@@ -73,7 +73,7 @@ class _Fact(Struct, frozen=True):
 
 
 def blocks(records: Iterable[Surroundings | Failure], options: Options) -> Iterator[Block]:
-    """What is there and how many problems, in a line; facts with their sources; what is wrong."""
+    """Yield a line with parts and problems; then facts with their sources; then the problems."""
     for record in answers(records):
         found = record.environment
         loud = [problem for problem in record.problems if problem.verdict > Verdict.OK]

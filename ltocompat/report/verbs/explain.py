@@ -22,7 +22,7 @@ _ALSO = 4  # further rules that are named
 
 
 def blocks(records: Iterable[Explained | Failure], options: Options) -> Iterator[Block]:
-    """What causes a text in a few lines; a rule that was named, or all with ``--full``, in full."""
+    """Yield the causes of a text in brief; named rules, or all with ``--full``, in full."""
     entries = [*answers(records)]
     causes = [entry for entry in entries if entry.cause is not None]
     if causes:

@@ -75,7 +75,7 @@ _GROUP_HEADS = {"arch": "arch", "section": "section", "compression": "stored as"
 
 
 class _Fold(Struct):
-    """What is remembered of the artifact that is being read."""
+    """State of the artifact that is being read."""
 
     summary: ImageSummary
     answer: ImageAnswer = field(default_factory=ImageAnswer)
@@ -113,7 +113,7 @@ class _Fold(Struct):
 
     @property
     def unmentioned(self) -> bool:
-        """Whether there is nothing to show of a file that was found in a folder."""
+        """Return whether a file that was found in a folder has nothing to show."""
         device_code = self.summary.images or self.summary.modules or self.skipped_count
         return not device_code and not self.needs.of_device_code
 
@@ -229,7 +229,7 @@ def _artifact(closing: Artifact | None, fold: _Fold, options: Options) -> Iterat
 
 
 def _in_brief(fold: _Fold, options: Options) -> bool:
-    """Whether the first lines are enough: of a file that was found in a folder."""
+    """Return whether the first lines are enough, as for a file that was found in a folder."""
     if options.why or options.quiet or options.kernels or options.images or options.by != "kind":
         return False
     path = fold.path or ""

@@ -124,7 +124,7 @@ class _Group(Struct):
 
 
 class _Fold(Struct):
-    """What is kept until the end of the rows."""
+    """Totals that are shown behind the rows."""
 
     groups: dict[tuple[str, ...], _Group] = field(default_factory=dict)
     costs: LinkCosts = field(default_factory=LinkCosts)
@@ -349,7 +349,7 @@ def _link_target(linked: Linked) -> Target:
 def _link_result(
     path: str, target: Target, tried: Sequence[Linked], differ: tuple[Finding, ...] = ()
 ) -> Result:
-    """What became of one file, or of all inputs together, with one linker."""
+    """Return the result of one linker for one file, or for all inputs together."""
     findings = (*(_refusal(linked) for linked in tried if linked.reason), *differ)
     coverage = Coverage(len(tried), link=sum(not linked.reason for linked in tried))
     verdict = worst((Verdict.OK, *(finding.verdict for finding in findings)))

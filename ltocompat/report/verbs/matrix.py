@@ -63,7 +63,7 @@ def _variants(matrix: Matrix) -> str:
 
 
 def _conditions(matrix: Matrix) -> Iterable[str]:
-    """What an ``ok`` among the cells rests on, each once."""
+    """Yield the conditions under which an ``ok`` among the cells holds, each once."""
     found = (finding for row in matrix.cells for result in row for finding in result.findings)
     return dict.fromkeys(f"{f.headline} ({f.rule})" for f in found if f.is_condition)
 

@@ -106,7 +106,7 @@ def _together(lines: Iterable[PasteLine]) -> Iterator[PasteLine | str]:
 
 
 def _notes(first: PasteLine, alike: Iterable[tuple[str, str, str, PasteLine]]) -> str:
-    """What the line says that asks most, and the exceptions that others make."""
+    """Join the note of the line that asks most with the exceptions that others make."""
     others = (part for *_, line in alike for part in line.note.split("; ") if "sm_" in part)
     return "; ".join(dict.fromkeys([*filter(None, first.note.split("; ")), *others]))
 
@@ -151,7 +151,7 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
 
 
 def _variant(variant: VariantFloors) -> tuple[str, ...]:
-    """What one of the variants asks."""
+    """Return the row of one variant's floors."""
     linker = f"nvJitLink >= {variant.nvjitlink}" if variant.nvjitlink else ""
     driver = f"driver >= {variant.driver}" if variant.driver else ""
     needs = ", ".join(part for part in (driver, linker) if part)
@@ -204,7 +204,7 @@ _BEYOND = "no known driver"
 
 
 def _verdict(service: Service) -> Verdict:
-    """What ``check`` says there with the least versions."""
+    """Return the verdict of ``check`` there with the least versions."""
     return next((route.verdict for route in service.routes if route.coverage.served), Verdict.FAIL)
 
 
@@ -217,7 +217,7 @@ def _driver_of(service: Service) -> str:
 
 
 def _links(required: Required) -> str:
-    """What links need, and whether less may do."""
+    """Describe the nvJitLink that links need, and whether less may do."""
     floor = required.nvjitlink
     if floor is None:
         return f"; links: {required.no_nvjitlink}" if required.no_nvjitlink else ""
@@ -363,7 +363,7 @@ def _span(first: Version | None, last: Version | None, *, or_older: bool = False
 
 
 def _ends(last: Version) -> bool:
-    """Whether a version is followed by others that are known not to do as well."""
+    """Return whether later known versions fail."""
     if isinstance(last, DriverVersion):
         return last.branch < driver_branches()[-1]
     return last < max(nvjitlink_minors())

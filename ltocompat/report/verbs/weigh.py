@@ -220,4 +220,4 @@ def _document(records: Iterable[Weight | Failure], _: Options) -> Iterator[str]:
 
 
 REPORT: Report[Weight] = Report(blocks, _document)
-"""What each path weighs, as blocks and as JSON."""
+"""The report of ``weigh``, as blocks and as JSON."""

@@ -83,7 +83,7 @@ def _title(judgements: Judgements) -> str:
 
 
 def _document_title(judgements: Judgements) -> str:
-    """What a tab or a bookmark shows: project and version, and when the page was made."""
+    """Return the title of a tab or a bookmark: project and version, and the page's date."""
     projects = dict.fromkeys(_project(result.path) for result in judgements.results)
     what = escaped(next(iter(projects))) if len(projects) == 1 else _title(judgements)
     return f"{what}, {dt.datetime.now(dt.UTC).date()}: ltocompat"
