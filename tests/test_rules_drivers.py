@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from rules import asked, compat, driver, image, judged, loading, noted, sample
 
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import Compression, ImageKind
 from ltocompat.model.verdict import Verdict
+from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.rule import CompatUse
 
 OK, UNKNOWN, FAIL = Verdict.OK, Verdict.UNKNOWN, Verdict.FAIL
@@ -138,6 +140,20 @@ def test_fb_01_zstandard_needs_a_driver_of_12_4(version: str, verdict: Verdict) 
     images = sample("objects/nvcc-13.0-plain.o")
     assert judged("FB-01", loading(*images, on="sm_90"), driver(version)) is verdict
     assert judged("FB-01", loading(*images, on="sm_80"), driver(version)) is None
+
+
+@pytest.mark.parametrize("kind", [ImageKind.SASS, ImageKind.PTX])
+@pytest.mark.parametrize("cuda", ["11.8", "12.4", "13.0"])
+def test_fb_01_a_frame_outside_of_a_fatbin_asks_what_the_code_in_it_asks(
+    kind: ImageKind, cuda: str
+) -> None:
+    """No driver is given such a frame: libcublasLt 12.9 unpacks 3,000 of its own, on 525, too."""
+    arch = "sm_80" if kind is ImageKind.SASS else "compute_80"
+    bare = image(kind, arch, cuda, in_fatbin=False)
+    frame = replace(bare, compression=Compression.ZSTD)
+    assert requirements_of(loading(frame, on="sm_80", registered=False)) == requirements_of(
+        loading(bare, on="sm_80", registered=False)
+    )
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,8 @@ def zstd_needs_driver(subject: Subject) -> Iterator[Requirement]:
     if subject.route is not Route.LOAD:
         return
     for image in subject.picked:
-        if image.compression is Compression.ZSTD:
+        # A frame that lies bare in data or a member is unpacked by the library's own code.
+        if image.in_fatbin and image.compression is Compression.ZSTD:
             yield Requirement(
                 Component.DRIVER,
                 DriverFrom(floors.driver("zstd-driver")),
