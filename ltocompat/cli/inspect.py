@@ -72,11 +72,11 @@ def inspect(
         from ltocompat.report.verbs import weigh as weigh_report
 
         weighing = WeighOptions(options.paths, options.kernels, jobs=options.jobs)
-        writing = in_format(form, weigh_report.REPORT, view, options.paths)
+        writing = in_format(form, weigh_report.REPORT, view, map(str, options.paths))
         return run_verb(weigh_command.run, weighing, writing, ExitStatus(of_weight))
     from ltocompat.commands import inspect as command
     from ltocompat.report.verbs.inspect import REPORT
 
-    writing = in_format(form, REPORT, view, options.paths)
+    writing = in_format(form, REPORT, view, map(str, options.paths))
     status = ReadingStatus(filtered=where is not None)
     return run_verb(command.run, options, writing, status)

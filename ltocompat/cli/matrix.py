@@ -37,5 +37,5 @@ def matrix(
     from ltocompat.report.verbs.matrix import REPORT, run_and_draw
 
     run = command.run if svg is None else functools.partial(run_and_draw, svg=svg)
-    writing = in_format(form, REPORT, inputs=options.paths)
+    writing = in_format(form, REPORT, inputs=map(str, options.paths))
     return run_verb(run, options, writing, ExitStatus(required=True))

@@ -45,5 +45,5 @@ def require(
     from ltocompat.report.verbs.require import REPORT
 
     view = Options(why=why or verbose, quiet=quiet, paste_for=paste_for or "")
-    writing = in_format(form, REPORT, view, options.paths)
+    writing = in_format(form, REPORT, view, map(str, options.paths))
     return run_verb(command.run, options, writing, ExitStatus(of_required, required=True))

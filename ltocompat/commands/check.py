@@ -24,6 +24,7 @@ from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.verdict import Result, Route
+from ltocompat.scan.sources import OpenSources, Source, opened_sources
 from ltocompat.scan.walk import ScanSettings
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from ltocompat.trial.try_links import OneLinkTrial
     from ltocompat.trial.try_loads import LoadTrial
 
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+Paths = Source | Sequence[Source]
 Targets = Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget | str]
 
 
@@ -52,6 +53,7 @@ def check(
     trial_load: bool = False,
     install_linkers: bool = False,
     cache: bool = True,
+    floors: bool = True,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
     on_error: OnError | None = None,
@@ -59,7 +61,8 @@ def check(
     """Judge every file at these paths, for every target and each of its GPUs.
 
     Args:
-        paths: one or several files, folders, packages, places, or ``-`` for standard input; none:
+        paths: one or several files, folders, packages, places, ``-`` for standard input, bytes or
+            open binary files (bytes are called ``input-0``, ``input-1`` by their position); none:
             the packages with device code in an environment of this machine.
         targets: one or several values, or spellings as ``--deploy-target`` takes them; none: this
             machine.
@@ -72,6 +75,8 @@ def check(
         trial_load: ask this machine's driver, on its GPUs, where this machine is a target.
         install_linkers: install those that are not at hand.
         cache: keep the answers of trial links, and use those that are kept.
+        floors: also find the least versions that a package needs, and hold its metadata against
+            them; False: judge its code alone, which takes a tenth of the time.
         limits: what reading one file may cost.
         progress: called as files are read.
         on_error: gets what goes wrong with one of the paths, while the others go on; None: the
@@ -127,26 +132,28 @@ def _judged(
     from ltocompat.trial.trial_run import TrialRun
 
     installation = _installation(targets)
-    files = options.paths
-    if not files:
-        files, others = _installed_files(installation)
+    paths: Sequence[Source] = options.paths
+    if not paths:
+        paths, others = _installed_files(installation)
         kinds = "images of tests, NVIDIA's device runtime"
         left_out = f"; left out: {others:,} that nobody runs ({kinds})" if others else ""
         yield Note(f"checking the packages of {installation}{left_out}")
     yield from (target.target for target in targets)
-    packages = Packages(files, options.beside, options.limits)
     # Here it is known what a package got, whatever its metadata admit.
     shipped = bool(options.beside) or any(target.installation is None for target in targets)
     with ExitStack() as stack:
+        sources = stack.enter_context(opened_sources(paths, options.limits))
+        packages = Packages(sources.texts, options.beside, options.limits, sources)
         trial_run = TrialRun.of(options.limits, options.progress)
         one_link = _one_link_trial(options, targets, trial_run)
         tries = _tries(stack, options, targets, one_link, trial_run)
-        kept = MemberCache()
-        found = _summaries(files, options, targets, tries, kept)
+        kept = MemberCache(sources)
+        found = _summaries(sources, options, targets, tries, kept)
         if options.together:
             found = _together(found, one_link)
         yield from filter(None, (target.own_result() for target in targets))
-        files_judged = _files_judged(found, options, targets, route, packages if shipped else None)
+        held = packages if shipped and options.floors else None
+        files_judged = _files_judged(found, options, targets, route, held)
         for file in with_variants(files_judged, options.limits):
             yield from file.notes
             for verdict in with_kernel_names(file.results, options.limits, kept=kept):
@@ -167,7 +174,7 @@ def _files_judged(
     """The verdicts on each file; with what is wrong with packages, where ``packages`` is given."""
     from ltocompat.commands.package_problems import result_of
     from ltocompat.commands.variants_of_files import JudgedFile
-    from ltocompat.packages.reading import owner, package_of
+    from ltocompat.packages.reading import owner
 
     for summary in found:
         if isinstance(summary, Failure):
@@ -177,29 +184,30 @@ def _files_judged(
         package = "" if options.paths else str(owner(summary.path) or "")
         verdicts = [result for target in targets for result in target.results(summary, route)]
         if packages is not None and not options.together:
-            found_package = package_of(summary.path, options.limits)
-            problems = packages.problems(summary, found_package)
+            problems = packages.problems(summary, packages.package_of(summary.path))
             verdicts += [result_of(summary.path, problems)] if problems else []
         yield JudgedFile(summary.path, package, verdicts, tuple(ended_trials(summary)))
 
 
 def _summaries(
-    files: Sequence[str | os.PathLike[str]],
+    sources: OpenSources,
     options: CheckOptions,
     targets: Sequence[DeploymentTarget],
     tries: Tries | None,
     kept: MemberCache,
 ) -> Iterable[ArtifactSummary | Failure]:
-    """What lies in each of the files."""
+    """What lies in each of the sources."""
     settings = ScanSettings(
         limits=options.limits,
         progress=reporter(options.progress),
         kept=kept,
         allow_empty=options.allow_empty,
+        sources=sources,
+        jobs=1 if sources.all_in_memory else None,
     )
     plain = tuple(target.target for target in targets)
     scan = ScanOptions(settings, plain, tries, named=bool(options.paths), one_link=options.together)
-    return with_failures(functools.partial(summaries, files, scan))
+    return with_failures(functools.partial(summaries, sources.texts, scan))
 
 
 def _together(

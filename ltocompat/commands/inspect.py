@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -21,13 +20,14 @@ from ltocompat.model.place import Place
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.describe import ReadOptions
 from ltocompat.scan.filters import ImageFilter
+from ltocompat.scan.sources import Source, opened_sources
 
 if TYPE_CHECKING:
     from ltocompat.trial.narrow_makers import MakerNarrower
 
 
 def inspect(
-    *paths: str | os.PathLike[str],
+    *paths: Source,
     kernels: bool = False,
     hashes: bool = False,
     trial_link: bool = False,
@@ -41,7 +41,8 @@ def inspect(
     """Read files, folders and places, in constant memory; several large ones side by side.
 
     Args:
-        paths: files, folders, places as ``Place`` writes them, or ``-`` for standard input.
+        paths: files, folders, places as ``Place`` writes them, ``-`` for standard input, bytes or
+            open binary files; bytes are called ``input-0``, ``input-1`` by their position.
         kernels: also read the names of kernels.
         hashes: also take the SHA-256 of every decoded image.
         trial_link: narrow the releases of scrambled LTO-IR by asking nvJitLinks which of them first
@@ -102,13 +103,14 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
     detail = ReadOptions(options.kernels, options.hashes)
     progress = reporter(options.progress)
     jobs = 1 if options.trial_link else options.jobs  # linkers are asked by one process
-    settings = walk.ScanSettings(detail, options.limits, progress, jobs)
-    texts = named(options.paths)
     with ExitStack() as stack:
+        sources = stack.enter_context(opened_sources(options.paths, options.limits))
+        settings = walk.ScanSettings(detail, options.limits, progress, jobs, sources=sources)
         narrower = stack.enter_context(_narrower(options)) if options.trial_link else None
         work = functools.partial(
             _inspect, settings=settings, where=options.where, narrower=narrower
         )
+        texts = named(sources.texts)
         found = parallel.read(work, texts, parallel.path_of_text, settings, in_slices=True)
         for records in found:
             try:
@@ -144,7 +146,7 @@ def _inspect(
     where: ImageFilter | None,
     narrower: MakerNarrower | None,
 ) -> Iterator[Record]:
-    place = Place.parse(text)
+    place = settings.place_of(text)
     found = False
     for record in _records(place, settings, narrower):
         found = found or isinstance(record, Module | Skipped)

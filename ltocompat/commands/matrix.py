@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
@@ -22,6 +21,7 @@ from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.ways import ways
+from ltocompat.scan.sources import Source
 
 _SOURCE = "matrix"
 # Minor-version compatibility of every major that is still used begins here.
@@ -29,7 +29,7 @@ _OLDEST_BRANCH = 525
 
 
 def matrix(
-    *paths: str | os.PathLike[str],
+    *paths: Source,
     trial_link: bool = False,
     install_linkers: bool = False,
     limits: Limits = DEFAULT_LIMITS,
@@ -39,7 +39,7 @@ def matrix(
     """Lay out verdicts in matrices: what is linked by nvJitLink, what is loaded by driver branch.
 
     Args:
-        paths: files, folders, places, or ``-`` for standard input.
+        paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
         trial_link: ask every nvJitLink.
         install_linkers: install those that are not at hand.
         limits: what reading one file may cost.

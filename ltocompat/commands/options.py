@@ -15,6 +15,7 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.scan.filters import ImageFilter
+from ltocompat.scan.sources import Source, is_one_source
 
 if TYPE_CHECKING:
     from ltocompat.commands.deployment_target import DeploymentTarget
@@ -90,7 +91,7 @@ def options_of(options: type[S], arguments: Mapping[str, Any]) -> S:
 
 
 def _as_tuple(values: object) -> tuple[object, ...]:
-    if isinstance(values, Iterable) and not isinstance(values, str | os.PathLike):
+    if isinstance(values, Iterable) and not is_one_source(values):
         return tuple(values)
     return (values,)
 
@@ -120,7 +121,7 @@ def jobs_of(text: str) -> int:
 # Options that several use cases have.
 
 Paths = Annotated[
-    tuple[StrPath, ...],
+    tuple[Source, ...],
     Argument("Files, folders, places (libx.a::m.o@0x40) or -.", metavar="PATH..."),
 ]
 InstallLinkers = Annotated[
@@ -191,10 +192,14 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
 
 
 class CheckOptions(ReadOptions, frozen=True):
-    """What to judge for which targets."""
+    """What to judge for which targets.
+
+    Attributes:
+        floors: also hold the metadata of packages against the least versions that they need.
+    """
 
     paths: Annotated[
-        tuple[StrPath, ...],
+        tuple[Source, ...],
         Argument(
             "Files, folders, packages, places (libx.a::m.o@0x40) or -; none of them: the packages "
             "of the environment that --python names, else of the active one.",
@@ -230,6 +235,7 @@ class CheckOptions(ReadOptions, frozen=True):
     beside: Beside = ()
     cache: Cache = True
     allow_empty: AllowEmpty = False
+    floors: bool = True
 
 
 class AuditOptions(ReadOptions, frozen=True):
@@ -378,7 +384,7 @@ class InspectOptions(ReadOptions, frozen=True):
 class WeighOptions(ReadOptions, frozen=True):
     """What to weigh; the command line has it as ``inspect --weigh``."""
 
-    paths: tuple[StrPath, ...]
+    paths: tuple[Source, ...]
     kernels: bool = False
     jobs: int | None = None
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from ltocompat.files.byteview import ByteView
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.limits import Limits
 from ltocompat.model.place import Place
@@ -12,6 +13,7 @@ from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Result, Verdict, worst
 from ltocompat.packages.promise import Promise
+from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.collect_requirements import required
@@ -20,6 +22,7 @@ from ltocompat.rules.engine.judge_package import packages_beside, problems_of
 from ltocompat.rules.engine.problems import machine_result, with_problems
 from ltocompat.rules.rule import Problem
 
+NO_SOURCES: Mapping[str, ByteView] = {}
 _LOOKED = "its metadata and promises held against what is inside"
 
 
@@ -30,6 +33,7 @@ class Packages:
         paths: what is judged, as the user named it; of a place inside a package too little is read.
         beside: packages that are installed with them.
         limits: what reading metadata may cost.
+        sources: bytes that stand for some of the paths.
 
     Raises:
         UsageError: one of those beside is no package.
@@ -40,11 +44,17 @@ class Packages:
         paths: Sequence[str | os.PathLike[str]],
         beside: Sequence[str | os.PathLike[str]],
         limits: Limits,
+        sources: Mapping[str, ByteView] = NO_SOURCES,
     ) -> None:
-        places = [Place.parse(os.fspath(path)) for path in paths]
+        places = [Place.parse(path) for each in paths if (path := os.fspath(each)) not in sources]
         self._parts = {place.path for place in places if place.members or place.offset is not None}
         self._beside = packages_beside(beside, limits)
         self._limits = limits
+        self._sources = sources
+
+    def package_of(self, path: str) -> Package | None:
+        """The package that a path is, or that it was installed from; None where it is none."""
+        return package_of(path, self._limits, self._sources.get(path))
 
     def problems(
         self,

@@ -38,7 +38,7 @@ from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.rule import Problem
 from ltocompat.scan import parallel, walk
-from ltocompat.scan.sources import is_address, name_of, opened_address, opened_file
+from ltocompat.scan.sources import Source, is_address, name_of, opened_address, opened_file
 from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import Batch, ScanSettings
 from ltocompat.scan.weigh import Weigher
@@ -81,6 +81,7 @@ class Reading:
         *,
         route: Route | str | None = None,
         beside: Sequence[str | os.PathLike[str]] = (),
+        floors: bool = True,
     ) -> Iterator[Result]:
         """Judge it for deploy targets.
 
@@ -88,6 +89,7 @@ class Reading:
             targets: one or several values, or spellings as ``--deploy-target`` takes them.
             route: ``load`` or ``link``, for modules that can go both ways; None judges both.
             beside: packages that are installed with it.
+            floors: also hold the metadata of a package against the least versions that it needs.
 
         Yields:
             Its results by target, then by GPU, then by route; last, where there is something, what
@@ -102,7 +104,7 @@ class Reading:
                 if isinstance(result, Failure):
                     raise result.error or LtocompatError(result.message)
                 yield advising_trials(result)
-        problems = self._kept.problems(self._kept.summary, self._kept.required, beside)
+        problems = self._kept.problems(self._kept.summary, beside) if floors else ()
         if problems:
             yield advising_trials(result_of(self.path, problems))
 
@@ -128,7 +130,7 @@ class Reading:
             UsageError: one of those is no package.
         """
         kept = self._kept
-        problems = kept.problems(kept.apart, required(kept.apart), beside)
+        problems = kept.problems(kept.apart, beside)
         result = on_any_target(kept.apart, problems)
         return replace(result, distribution=str(kept.package or ""))
 
@@ -164,14 +166,12 @@ class _Kept(Struct, dict=True):
         return required(self.summary)
 
     def problems(
-        self,
-        summary: ArtifactSummary,
-        requirement: Required,
-        beside: Sequence[str | os.PathLike[str]],
+        self, summary: ArtifactSummary, beside: Sequence[str | os.PathLike[str]]
     ) -> tuple[Problem, ...]:
         """What is wrong with it as a package; of a place inside too little is known."""
         packages = Packages([str(self.place)], beside, self.limits)
-        return packages.problems(summary, self.package, requirement)
+        known = self.package is not None and summary is self.summary
+        return packages.problems(summary, self.package, self.required if known else None)
 
     @property
     def holds_something(self) -> bool:
@@ -208,7 +208,7 @@ def _expanded(tag: str) -> Iterator[str]:
 
 
 def read(
-    *sources: str | os.PathLike[str] | BinaryIO,
+    *sources: Source,
     limits: Limits = DEFAULT_LIMITS,
     jobs: int | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -217,9 +217,9 @@ def read(
     """Read every file once for all that can be asked of it.
 
     Args:
-        sources: files, folders, places, or ``-`` for standard input; binary files that are open,
-            called by their ``name``; addresses that fsspec knows (``s3://bucket/x.whl``), which
-            are fetched once, by ``ltocompat[remote]``.
+        sources: files, folders, places, or ``-`` for standard input; bytes, and binary files that
+            are open, called by their ``name`` (``-`` for none); addresses that fsspec knows
+            (``s3://bucket/x.whl``), which are fetched once, by ``ltocompat[remote]``.
         limits: what one file may cost.
         jobs: how many processes may read at the same time; None: one a core.
         progress: called as reading goes on.
@@ -271,7 +271,7 @@ class _Reader:
         self._settings = settings
         self._second_pass = ArtifactReader(ScanOptions(settings, apart=True))
 
-    def of_source(self, source: str | os.PathLike[str] | BinaryIO) -> Iterator[Reading]:
+    def of_source(self, source: Source) -> Iterator[Reading]:
         """The readings of a source.
 
         Raises:

@@ -33,6 +33,7 @@ from ltocompat.rules.engine.symbols_to_read import symbols_to_read
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.module_reader import ModuleReader, ReadPlan
 from ltocompat.scan.parallel import OnError
+from ltocompat.scan.sources import opened_sources
 from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import Batch, ScanSettings
 
@@ -79,9 +80,11 @@ def summaries_of(
     one_link: bool = False,
 ) -> Iterator[ArtifactSummary | Failure]:
     """The summaries; a path that can't be read is a ``Failure`` among them."""
-    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
-    scan = ScanOptions(settings, tries=tries, narrower=narrower, one_link=one_link)
-    return with_failures(functools.partial(summaries, options.paths, scan))
+    with opened_sources(options.paths, options.limits) as sources:
+        progress = reporter(options.progress)
+        settings = ScanSettings(limits=options.limits, progress=progress, sources=sources)
+        scan = ScanOptions(settings, tries=tries, narrower=narrower, one_link=one_link)
+        yield from with_failures(functools.partial(summaries, sources.texts, scan))
 
 
 def summaries(
@@ -130,7 +133,7 @@ class ArtifactReader:
             UnreadableInput: it can't be opened.
             UsageError: nothing lies at the place.
         """
-        place = Place.parse(text)
+        place = self._reading.settings.place_of(text)
         found = False
         for summary in self._files(place):
             holds_something = bool(summary.groups or summary.skipped)
@@ -168,7 +171,7 @@ class ArtifactReader:
         summary = SummaryBuilder(apart=reading.apart, members=file.members)
         try:
             typed = named and reading.named
-            with walk.opened(file.path, reading.settings.limits, typed=typed) as view:
+            with reading.settings.opened(file.path, typed=typed) as view:
                 self.take(view, file, summary)
         except UnreadableInput as error:
             if named:
@@ -176,7 +179,8 @@ class ArtifactReader:
             summary.skip(Skipped(file, str(error)))
         whole = summary.summary(file.path)
         if any(group.loose for group in whole.groups):
-            package = package_of(file.path, reading.settings.limits)
+            settings = reading.settings
+            package = package_of(file.path, settings.limits, settings.sources.get(file.path))
             whole.has_sources = has_sources(package)
         return whole
 

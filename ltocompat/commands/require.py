@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -15,10 +14,11 @@ from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.rules.engine.collect_requirements import required
+from ltocompat.scan.sources import Source
 
 
 def require(
-    *paths: str | os.PathLike[str],
+    *paths: Source,
     trial_link: bool = False,
     install_linkers: bool = False,
     limits: Limits = DEFAULT_LIMITS,
@@ -29,7 +29,7 @@ def require(
     """Say what every file at these paths asks of drivers, GPUs and nvJitLinks.
 
     Args:
-        paths: files, folders, places, or ``-`` for standard input.
+        paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
         trial_link: narrow sets of makers by asking nvJitLinks which of them first takes the code.
         install_linkers: install nvJitLinks that are needed and not at hand.
         limits: what reading one file may cost.

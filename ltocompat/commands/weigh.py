@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -15,7 +14,6 @@ from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import ImageKind
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model.place import Place
 from ltocompat.model.weight import (
     ArchWeight,
     ImageTally,
@@ -27,13 +25,14 @@ from ltocompat.model.weight import (
 )
 from ltocompat.rules.weight_advice import savings
 from ltocompat.scan import parallel, walk
+from ltocompat.scan.sources import Source, opened_sources
 from ltocompat.scan.weigh import Weigher
 
 _MOST_KERNELS = 1000
 
 
 def weigh(
-    *paths: str | os.PathLike[str],
+    *paths: Source,
     kernels: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     jobs: int | None = None,
@@ -43,7 +42,8 @@ def weigh(
     """Weigh the device code of files, folders and packages, and say what could be saved.
 
     Args:
-        paths: files, folders, places as ``Place`` writes them, or ``-`` for standard input.
+        paths: files, folders, places as ``Place`` writes them, ``-`` for standard input, bytes or
+            open binary files.
         kernels: also rank the kernels by the size of their code, for which all is unpacked.
         limits: what one file may cost.
         jobs: how many processes may read at the same time, a path each; None: one a core.
@@ -64,20 +64,23 @@ def weigh(
 
 def run(options: WeighOptions) -> Iterator[Weight | Failure]:
     """The weights; a path that can't be read is a ``Failure`` among them."""
-    progress = reporter(options.progress)
-    settings = walk.ScanSettings(limits=options.limits, progress=progress, jobs=options.jobs)
-    texts = named(options.paths)
-    work = functools.partial(_weights_of, settings=settings, kernels=options.kernels)
-    for weights in parallel.read(work, texts, parallel.path_of_text, settings):
-        try:
-            yield from weights
-        except LtocompatError as error:
-            yield Failure.of(error)
+    with opened_sources(options.paths, options.limits) as sources:
+        progress, jobs = reporter(options.progress), options.jobs
+        settings = walk.ScanSettings(
+            limits=options.limits, progress=progress, jobs=jobs, sources=sources
+        )
+        texts = named(sources.texts)
+        work = functools.partial(_weights_of, settings=settings, kernels=options.kernels)
+        for weights in parallel.read(work, texts, parallel.path_of_text, settings):
+            try:
+                yield from weights
+            except LtocompatError as error:
+                yield Failure.of(error)
 
 
 def _weights_of(text: str, settings: walk.ScanSettings, *, kernels: bool) -> Iterator[Weight]:
     """The weight of one path, which may be read in a process of its own."""
-    place = Place.parse(text)
+    place = settings.place_of(text)
     weigher = Weigher(kernels=kernels)
     for batch in walk.take_batches(place, settings):
         weigher.take(batch)

@@ -35,18 +35,23 @@ def package_in(view: ByteView, path: str, limits: Limits = DEFAULT_LIMITS) -> Pa
         return None
 
 
-def package_of(path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
+def package_of(
+    path: str, limits: Limits = DEFAULT_LIMITS, source: ByteView | None = None
+) -> Package | None:
     """The package that a path is, or that it was installed from; None where it is none.
 
     Args:
         path: a wheel or conda package, a ``*.dist-info`` folder, or a file of an installed package.
         limits: what reading it may cost.
+        source: bytes that stand for the path; None: they are read there.
 
     Returns:
         The package; what is broken about its metadata stands in its problems.
     """
     if path == "-":
         return None
+    if source is not None:
+        return package_in(source, path, limits)
     try:
         budget = Budget(limits)
         if os.path.isdir(path):

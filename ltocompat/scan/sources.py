@@ -1,18 +1,73 @@
-"""Inputs of ``read`` beside paths: open files, and addresses that fsspec knows, as bytes."""
+"""Inputs beside paths: bytes, open files, and addresses that fsspec knows."""
 
 from __future__ import annotations
 
 import io
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import BinaryIO
 
-from ltocompat.files.byteview import ByteView, FileSource
-from ltocompat.model.errors import Missing, UnreadableInput
+from ltocompat.files.byteview import ByteView, FileSource, MemorySource
+from ltocompat.model.errors import Missing, UnreadableInput, UsageError
 from ltocompat.model.limits import Limits
-from ltocompat.scan.walk import spooled
+
+_Bytes = bytes | bytearray | memoryview
+Source = str | os.PathLike[str] | _Bytes | BinaryIO
+"""A path or place; or the bytes of a file: themselves, or an open binary file."""
+
+
+class OpenSources(dict[str, ByteView]):
+    """The bytes of sources that are no paths, by the names that stand for them.
+
+    Attributes:
+        texts: every source as a path: as it was given, or its name.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    @property
+    def all_in_memory(self) -> bool:
+        """Return whether no source is read from a disk."""
+        views = self.values()
+        return len(self) == len(self.texts) and all(
+            isinstance(view.source, MemorySource) for view in views
+        )
+
+
+def is_one_source(value: object) -> bool:
+    """Return whether a value is a source itself, and no collection of them."""
+    return isinstance(value, str | os.PathLike | _Bytes) or hasattr(value, "read")
+
+
+@contextmanager
+def opened_sources(sources: Iterable[Source], limits: Limits) -> Iterator[OpenSources]:
+    """Sources as paths; bytes get the name ``input-N`` of their position, files keep their own.
+
+    Args:
+        sources: what to open; files stay open.
+        limits: what a file may cost that has to be copied.
+
+    Raises:
+        UnreadableInput: a file can't be read.
+        UsageError: it is no source.
+    """
+    found = OpenSources()
+    with ExitStack() as stack:
+        for number, source in enumerate(sources):
+            if isinstance(source, str | os.PathLike):
+                found.texts.append(os.fspath(source))
+                continue
+            if not is_one_source(source):
+                raise UsageError(f"{type(source).__name__} is no path, no bytes and no open file")
+            own = name_of(source)
+            name = f"input-{number}" if own == "-" or own in found else own
+            found[name] = stack.enter_context(opened_file(source, limits))
+            found.texts.append(name)
+        yield found
 
 
 def is_address(path: str) -> bool:
@@ -20,14 +75,14 @@ def is_address(path: str) -> bool:
     return "://" in path and not os.path.lexists(path)
 
 
-def name_of(file: BinaryIO) -> str:
-    """The name that an open file bears; ``-`` where it has none."""
+def name_of(file: Source) -> str:
+    """The name that an open file bears; ``-`` where it has none, as bytes have none."""
     name = getattr(file, "name", None)
     return name if isinstance(name, str) and name else "-"
 
 
 @contextmanager
-def opened_file(file: BinaryIO, limits: Limits) -> Iterator[ByteView]:
+def opened_file(file: _Bytes | BinaryIO, limits: Limits) -> Iterator[ByteView]:
     """The bytes of an open file: read in place where it is a regular one, else spooled.
 
     Args:
@@ -37,6 +92,9 @@ def opened_file(file: BinaryIO, limits: Limits) -> Iterator[ByteView]:
     Raises:
         UnreadableInput: it can't be read.
     """
+    if isinstance(file, _Bytes | io.BytesIO):
+        yield ByteView.of(file.getvalue() if isinstance(file, io.BytesIO) else file)
+        return
     descriptor = _regular(file)
     if descriptor is not None:
         yield ByteView(FileSource(descriptor))
@@ -48,6 +106,8 @@ def opened_file(file: BinaryIO, limits: Limits) -> Iterator[ByteView]:
             return file.read(size)
         except Exception as error:  # whatever a foreign file raises
             raise UnreadableInput(f"{name!r} can't be read: {error}") from error
+
+    from ltocompat.scan.walk import spooled  # late: options name sources, and read none
 
     if file.seekable():
         file.seek(0)

@@ -12,7 +12,7 @@ import functools
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -63,6 +63,7 @@ class ScanSettings(Struct, frozen=True):
         jobs: how many processes may read at the same time; None: one a core.
         kept: gets large members of packages, for a second look at them.
         allow_empty: a folder may hold no file at all.
+        sources: bytes that stand for files, by their names; they are looked for first.
     """
 
     detail: ReadOptions = field(default_factory=ReadOptions)
@@ -71,6 +72,30 @@ class ScanSettings(Struct, frozen=True):
     jobs: int | None = None
     kept: MemberCache | None = None
     allow_empty: bool = False
+    sources: Mapping[str, ByteView] = {}
+
+    def place_of(self, text: str) -> Place:
+        """The place that a text names.
+
+        Raises:
+            UsageError: the text is empty.
+        """
+        return Place(text) if text in self.sources else Place.parse(text)
+
+    @contextmanager
+    def opened(self, path: str, *, typed: bool = False) -> Iterator[ByteView]:
+        """The bytes of a file, or those that stand for it, as ``opened`` gives them.
+
+        Raises:
+            UnreadableInput: it can't be read, or is not the package that its name promises.
+        """
+        if path not in self.sources:
+            with opened(path, self.limits, typed=typed) as view:
+                yield view
+            return
+        view = self.sources[path]
+        hold_to_name(view, path, self.limits, typed=typed)
+        yield view
 
     def report(self, path: str, done: int, total: int) -> None:
         """Tell how far it is; workers don't."""
@@ -158,7 +183,7 @@ def _of_file(
         yield found
         return
     try:
-        with opened(found.path, settings.limits, typed=found == top) as view:
+        with settings.opened(found.path, typed=found == top) as view:
             yield from read(view, found)
     except UnreadableInput as error:
         if found == top:
@@ -173,7 +198,7 @@ def files(place: Place, settings: ScanSettings) -> Iterator[Place | Skipped]:
         UnreadableInput: there is no file in the folder, and that may not be.
     """
     path, limits = place.path, settings.limits
-    if path == "-" or not os.path.isdir(path):
+    if path == "-" or path in settings.sources or not os.path.isdir(path):
         yield place
         return
     from ltocompat.files.archives import folder

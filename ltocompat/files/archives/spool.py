@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from weakref import WeakSet
 
 from msgspec import Struct, field
@@ -125,8 +125,12 @@ class MemberCache(Struct):
     Only members of ``_LEAST_KEPT`` bytes and more are kept, since smaller ones are unpacked again
     in no time, and no more than ``_MOST_KEPT`` bytes of them: on some systems temporary files lie
     in memory.
+
+    Attributes:
+        sources: bytes that stand for whole files, by their names.
     """
 
+    sources: Mapping[str, ByteView] = {}
     _path: str | None = None
     _views: dict[Place, ByteView] = field(default_factory=dict)
 
@@ -141,9 +145,10 @@ class MemberCache(Struct):
                 self._views[place] = view
 
     def around(self, place: Place) -> tuple[Place, ByteView] | None:
-        """The kept member that a place is, or lies in; None where it was not kept."""
+        """The kept member or source that a place is, or lies in; None where none was kept."""
         for depth in range(len(place.members), 0, -1):
             at = Place(place.path, place.members[:depth])
             if at in self._views:
                 return at, self._views[at]
-        return None
+        source = self.sources.get(place.path)
+        return None if source is None else (Place(place.path), source)

@@ -1,0 +1,88 @@
+"""Bytes and open files are read as the files that they came from, by every verb that reads."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from package_writer import zip_of
+from samples import FOLDER
+
+import ltocompat
+from ltocompat.model.image import Module
+from ltocompat.scan.sources import Source
+
+FATBIN = FOLDER / "fatbin" / "nvfatbin-13.5-sm_90a.fatbin"
+DEFAULT = FOLDER / "fatbin" / "nvcc-13.5-default.fatbin"
+ARCHIVE = FOLDER / "objects" / "libaxpy.a"
+TARGET = "driver=525.60.13,gpu=a100"
+METADATA = b"Metadata-Version: 2.1\nName: some\nVersion: 1\nRequires-Dist: nvidia-nvjitlink-cu12\n"
+
+SHAPES: dict[str, Callable[[bytes], Source]] = {
+    "bytes": bytes,
+    "bytearray": bytearray,
+    "memoryview": memoryview,
+    "BytesIO": io.BytesIO,
+    "buffered": lambda data: io.BufferedReader(io.BytesIO(data)),
+}
+
+
+def as_shown(records: Any, name: str) -> str:  # noqa: ANN401 - of any verb
+    return ltocompat.to_json(records).replace(name, "input-0")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("path", [FATBIN, ARCHIVE], ids=["fatbin", "archive"])
+def test_bytes_get_the_answers_of_their_file(shape: str, path: Any) -> None:  # noqa: ANN401
+    source = SHAPES[shape](path.read_bytes())
+    verbs: list[Callable[[Any], Any]] = [
+        ltocompat.inspect,
+        ltocompat.require,
+        ltocompat.matrix,
+        lambda one: ltocompat.check(one, TARGET),
+        lambda one: ltocompat.check([one], TARGET, route="link"),
+    ]
+    for verb in verbs:
+        assert as_shown(verb(source), "input-0") == as_shown(verb(path), str(path))
+
+
+def test_bytes_weigh_what_their_file_weighs() -> None:
+    ((ours,), (theirs,)) = (ltocompat.weigh(source) for source in (FATBIN.read_bytes(), FATBIN))
+    assert (ours.path, ours.stored, ours.size) == ("input-0", theirs.stored, theirs.size)
+
+
+def test_findings_on_bytes_name_their_kernels() -> None:
+    old = "driver=450.80.02,gpu=b200"
+    for source in (DEFAULT.read_bytes(), DEFAULT):
+        (result,) = ltocompat.check(source, old)
+        assert {finding.kernels for finding in result.findings} == {("saxpy",)}
+
+
+def test_bytes_are_called_by_their_position_and_files_by_their_names() -> None:
+    with FATBIN.open("rb") as file:
+        records = list(ltocompat.inspect(ARCHIVE.read_bytes(), file, FATBIN.read_bytes()))
+    paths = {record.place.path for record in records if isinstance(record, Module)}
+    assert paths == {"input-0", str(FATBIN), "input-2"}
+
+
+def test_a_wheel_in_memory_is_a_package() -> None:
+    wheel = io.BytesIO(
+        zip_of(("some/x.fatbin", FATBIN.read_bytes()), ("some-1.dist-info/METADATA", METADATA))
+    )
+    wheel.name = "some-1-py3-none-any.whl"
+    rules = [
+        {finding.rule for result in results for finding in result.findings}
+        for results in (
+            ltocompat.check(wheel, TARGET),
+            ltocompat.check(wheel, TARGET, floors=False),
+        )
+    ]
+    assert rules[1] < rules[0]
+    assert all(rule.startswith("PKG-") for rule in rules[0] - rules[1])
+
+
+def test_what_is_no_source_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ltocompat.UsageError, match="int is no path, no bytes and no open file"):
+        list(ltocompat.check([7], TARGET))  # type: ignore[list-item]
