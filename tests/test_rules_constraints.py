@@ -37,7 +37,7 @@ from ltocompat.rules.constraints import (
     Untold,
 )
 from ltocompat.rules.engine.fold_floors import least_version
-from ltocompat.rules.rule import Component, Constraint, Floor, Requirement, Unbounded
+from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
 
 WITHOUT_FLOOR = """
 from typing import ClassVar
@@ -48,7 +48,7 @@ from ltocompat.rules.rule import Component, Constraint
 
 
 class EvenMinor(Constraint):
-    components: ClassVar = frozenset({Component.LINKER})
+    component: ClassVar = Component.LINKER
 
     def __str__(self) -> str:
         return "of an even minor"
@@ -83,7 +83,7 @@ BOUNDED = [
 UNBOUNDED = [
     (Remark(), Unbounded.ANY),
     (Always(Verdict.UNKNOWN), Unbounded.ANY),
-    (Untold(), Unbounded.NOT_KNOWN),
+    (Untold(Component.DRIVER), Unbounded.NOT_KNOWN),
     (LinkerNotOlderThan(()), Unbounded.NOT_KNOWN),
     (LinkerNotOlderThan((), Release(13, 5)), Unbounded.NONE_KNOWN),
     (LinkerNotOlderThan((), Release(12, 9)), Unbounded.NOT_KNOWN),
@@ -99,7 +99,7 @@ UNBOUNDED = [
 
 
 def known_versions(constraint: Constraint) -> list[Release] | list[DriverVersion]:
-    if constraint.components == {Component.LINKER}:
+    if constraint.component is Component.LINKER:
         return list(nvjitlink_minors())
     return [drivers.first_production(branch) for branch in drivers.driver_branches()]
 
@@ -186,8 +186,3 @@ def test_the_floors_of_several_constraints_fold_into_one_that_all_take() -> None
 def test_constraints_that_exclude_each_other_have_no_least_version() -> None:
     several = [LinkerExporting(Release(12, 4)), LinkerFrom(Release(13, 2))]
     assert least_version(several).unbounded is Unbounded.NONE_KNOWN
-
-
-def test_a_requirement_needs_a_constraint_that_can_judge_its_component() -> None:
-    with pytest.raises(TypeError, match="X-1: LinkerFrom can't judge the driver"):
-        Requirement(Component.DRIVER, LinkerFrom(Release(12, 0)), "X-1", "", "", "", "")

@@ -28,6 +28,7 @@ from ltocompat.report.grouped_findings import headline_of
 from ltocompat.report.verbs.check import REPORT
 from ltocompat.rules import constraints
 from ltocompat.rules.catalogue import RULES, requirements_of
+from ltocompat.rules.constraints import Always, Untold
 from ltocompat.rules.engine.evaluate import evaluate
 from ltocompat.rules.engine.fold_versions import combinations
 from ltocompat.rules.engine.judge_module import finding_of
@@ -132,19 +133,22 @@ def assert_is_sentence(found: Finding, subject: str) -> None:
     assert len(headline.split()) > 2
 
 
-OTHERS: list[tuple[Component, Constraint]] = [
-    (Component.COMPAT, constraints.CompatNewerThanKernel()),
-    (Component.COMPAT, constraints.CompatOnLinux()),
-    (Component.COMPAT, constraints.CompatOnSupportedGpu()),
-    (Component.COMPAT, constraints.CompatPairProvided()),
-    (Component.DRIVER, constraints.DriverOfWriter(Release(13, 5))),
-    (Component.KERNEL, constraints.KernelStillServes(75)),
-    (Component.NVRTC, constraints.NvrtcOfMinor(Release(12, 4))),
+OTHERS = [
+    constraints.CompatNewerThanKernel(),
+    constraints.CompatOnLinux(),
+    constraints.CompatOnSupportedGpu(),
+    constraints.CompatPairProvided(),
+    constraints.DriverOfWriter(Release(13, 5)),
+    constraints.KernelStillServes(75),
+    constraints.NvrtcOfMinor(Release(12, 4)),
 ]
-EVERY = OTHERS + [
-    (component, constraint)
-    for constraint in (*BOUNDED, *(each for each, _ in UNBOUNDED))
-    for component in constraint.components
+OF_ANY = [Always(Verdict.UNKNOWN, component) for component in Component]
+EVERY: list[Constraint] = [
+    *OTHERS,
+    *OF_ANY,
+    *map(Untold, Component),
+    *BOUNDED,
+    *(each for each, _ in UNBOUNDED),
 ]
 linkers = st.sampled_from(nvjitlink_minors())
 
@@ -163,13 +167,12 @@ def exact(number: int) -> Target:
     st.sampled_from(["short", "it fails " + "again and again, " * 20 + "and ends (error 222)"]),
 )
 def test_no_constraint_speaks_in_code(
-    asked: tuple[Component, Constraint], number: int, gpu: int, linker: Release, consequence: str
+    constraint: Constraint, number: int, gpu: int, linker: Release, consequence: str
 ) -> None:
-    component, constraint = asked
     target = exact(number)
     subject = "a subject of some words"
     requirement = Requirement(
-        component, constraint, "PTX-01", subject, consequence, "mend it", "its bytes"
+        constraint, subject, consequence, "mend it", "its bytes", rule="PTX-01"
     )
     ruling = evaluate(requirement, target, target.gpus[gpu], linker)
     if ruling.message:

@@ -61,6 +61,9 @@ PROMISED_ARCH_MISSING = "PKG-09"
 PROMISED_VERSION_REFUSED = "PKG-10"
 """A project promises a version that its package can't keep."""
 
+PROMISES_NOT_JUDGED = "PKG-11"
+"""Metadata that can't be read, or are too much to judge."""
+
 ASKED_BY_PROJECT = frozenset(
     {ARCH_MISSING, DRIVER_ROSE, GPU_NOT_SERVED, PROMISED_ARCH_MISSING, PROMISED_VERSION_REFUSED}
 )

@@ -80,7 +80,6 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True):
     can answer one question and not the other.
 
     Attributes:
-        components: the components whose values it can judge.
         of_gpu: it is about the GPU, so that it holds in that GPU's row of ``require`` only.
         hides_concatenated: a driver that fails it reads on as if concatenated entries were not
             there.
@@ -90,13 +89,17 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True):
         driver_may_link: what every nvJitLink refuses may be linked by a driver.
     """
 
-    components: ClassVar[frozenset[Component]]
     of_gpu: ClassVar[bool] = False
     hides_concatenated: ClassVar[bool] = False
     names_compiler: ClassVar[bool] = False
     weighs_values: ClassVar[bool] = True
     left_to_chance: ClassVar[bool] = False
     driver_may_link: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def component(self) -> Component:
+        """The part of a target whose values it judges."""
 
     @abstractmethod
     def __str__(self) -> str:
@@ -154,36 +157,29 @@ class Requirement(Struct, frozen=True, cache_hash=True):
     """What an image asks of one part of its target.
 
     Attributes:
-        component: the part.
-        constraint: what it has to be.
-        rule: ID of the rule that says so.
+        constraint: what that part has to be.
         subject: what asks, as the start of a sentence: ``PTX 9.2``.
         consequence: what happens otherwise, as the end of one.
         remedy: what to do then.
         evidence: the bytes that say so.
         doubt: what to say instead of the consequence where the verdict is unknown.
         short: the consequence in a few words, where a headline has no room for all of it.
-
-    Raises:
-        TypeError: the constraint can't judge values on the component.
+        rule: ID of the rule that says so, which its family writes.
     """
 
-    component: Component
     constraint: Constraint
-    rule: str
     subject: str
     consequence: str
     remedy: str
     evidence: str
     doubt: str = ""
     short: str = ""
+    rule: str = ""
 
-    def __post_init__(self) -> None:
-        if self.component not in self.constraint.components:
-            kind = type(self.constraint).__name__
-            raise TypeError(
-                f"{self.rule}: {kind} can't judge the {self.component}; give a constraint on it"
-            )
+    @property
+    def component(self) -> Component:
+        """The part of a target that it is about."""
+        return self.constraint.component
 
 
 class Subject(Struct, frozen=True):
@@ -273,7 +269,6 @@ class Problem(Struct, frozen=True):
     """Something wrong with a machine, with a library on it, or with a package.
 
     Attributes:
-        rule: ID of the rule that says so.
         verdict: what it means for device code there: ``fail``, ``unknown``, or ``ok`` for a note.
         message: one sentence, with the values.
         remedy: what to do.
@@ -284,9 +279,9 @@ class Problem(Struct, frozen=True):
         module_count: number of modules that it is about; 0 where it is about none.
         example: the first of them.
         subject, asked: as those of ``Finding``; without a subject the message is that.
+        rule: ID of the rule that says so, which its family writes.
     """
 
-    rule: str
     verdict: Verdict
     message: str
     remedy: str
@@ -298,6 +293,7 @@ class Problem(Struct, frozen=True):
     example: Place | None = None
     subject: str = ""
     asked: tuple[str, ...] = ()
+    rule: str = ""
 
 
 def nothing(_: Subject) -> Iterable[Requirement]:

@@ -81,7 +81,6 @@ def _archs(
         f"-gencode arch=compute_{arch.number}{arch.suffix},code={arch}" for arch in missing
     )
     yield Problem(
-        ARCH_MISSING,
         Verdict.FAIL,
         f"{word} for {lost} is required, but "
         + (f"there is {word} only for {has}" if there else f"there is no {word}"),
@@ -89,6 +88,7 @@ def _archs(
         f"require-archs in {policy.source}",
         subject=word,
         asked=tuple(map(str, missing)),
+        rule=ARCH_MISSING,
     )
 
 
@@ -107,7 +107,6 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
     ]
     if hardly:
         yield Problem(
-            SLIVER_SERVED,
             Verdict.OK,
             f"{', '.join(hardly)} must be served, and few of the modules are for it",
             "compile the other modules for it, too, or take it out of require-gpus",
@@ -115,6 +114,7 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
             level=Level.WARNING,
             subject="GPUs",
             asked=tuple(hardly),
+            rule=SLIVER_SERVED,
         )
     if not missing:
         return
@@ -127,7 +127,6 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
         for number in dict.fromkeys(gpu.arch.number for gpu in missing)
     )
     yield Problem(
-        GPU_NOT_SERVED,
         Verdict.FAIL,
         f"{lost} must be served, and nothing is for it; "
         + (f"served are {', '.join(served)}" if served else "nothing is served at all"),
@@ -135,6 +134,7 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
         f"require-gpus in {policy.source}",
         subject="GPUs",
         asked=tuple(gpu_key(gpu) for gpu in missing),
+        rule=GPU_NOT_SERVED,
     )
 
 
@@ -148,20 +148,20 @@ def _driver(policy: Policy, required: Required) -> Iterator[Problem]:
         floor, word = required.driver_ptx, "PTX"
     if floor is not None and floor > least:
         yield Problem(
-            DRIVER_ROSE,
             Verdict.FAIL,
             f"driver {least} is the least to keep, but the {word} needs {floor}",
             f'build with an older toolkit, or write least-driver = "{floor}"',
             where,
             subject="driver",
             asked=(f"driver {floor}",),
+            rule=DRIVER_ROSE,
         )
     elif floor is None and required.ptx_beyond:
         known = least.branch <= drivers.driver_branches()[-1]
         yield Problem(
-            DRIVER_ROSE,
             Verdict.FAIL if known else Verdict.UNKNOWN,
             f"driver {least} is the least to keep, but the PTX is newer than every known driver",
             "build with an older toolkit",
             where,
+            rule=DRIVER_ROSE,
         )

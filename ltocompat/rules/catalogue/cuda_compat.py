@@ -15,7 +15,7 @@ from ltocompat.rules.constraints import (
     CompatOnSupportedGpu,
     CompatPairProvided,
 )
-from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
+from ltocompat.rules.rule import Constraint, Problem, Requirement, Subject
 
 if TYPE_CHECKING:
     from ltocompat.targets.machine.environment import Environment, UserDriver
@@ -24,12 +24,10 @@ FAMILY = Family("cuda_compat")
 
 
 def _wherever_code_runs(
-    constraint: Constraint, rule_id: str, consequence: str, remedy: str, evidence: str
+    constraint: Constraint, consequence: str, remedy: str, evidence: str
 ) -> OfModule:
     """A rule on the pair of cuda-compat and driver, for whatever is picked for the GPU."""
-    requirement = Requirement(
-        Component.COMPAT, constraint, rule_id, "cuda-compat", consequence, remedy, evidence
-    )
+    requirement = Requirement(constraint, "cuda-compat", consequence, remedy, evidence)
     return lambda subject: (requirement,) if subject.picked else ()
 
 
@@ -38,9 +36,7 @@ def compat_pair_not_provided(subject: Subject) -> Iterator[Requirement]:
     """cuda-compat goes with the kernel drivers that NVIDIA lists for it."""
     if subject.picked:
         yield Requirement(
-            Component.COMPAT,
             CompatPairProvided(),
-            "CMP-01",
             "cuda-compat",
             f"the target's pair of package and kernel driver is not among those that NVIDIA "
             f"lists as usable (the list has {_listed_pairs()})",
@@ -60,7 +56,6 @@ def _listed_pairs() -> str:
 FAMILY.rule("CMP-02", Level.ERROR)(
     _wherever_code_runs(
         CompatOnSupportedGpu(),
-        "CMP-02",
         "it is for data centre GPUs, NGC-ready RTX and Jetson, and keeps CUDA from starting on "
         "others (error 804)",
         "take cuda-compat out of the library path and update the driver instead",
@@ -73,7 +68,6 @@ FAMILY.rule("CMP-02", Level.ERROR)(
 FAMILY.rule("CMP-03", Level.ERROR)(
     _wherever_code_runs(
         CompatNewerThanKernel(),
-        "CMP-03",
         "a package that is no newer than the kernel driver keeps CUDA from starting (error 803)",
         "leave cuda-compat away: the driver itself is new enough",
         "package and kernel driver of the target",
@@ -92,7 +86,6 @@ def compat_listed_always(environment: Environment) -> Iterator[Problem]:
         driver = f" {copy.version}" if copy.version else ""
         beneath = "whatever driver the host has" if kernel is None else "after a driver update, too"
         yield Problem(
-            "CMP-04",
             Verdict.UNKNOWN if kernel is None else Verdict.OK,
             f"{' and '.join(folder.listed_by)} put{'s' if len(folder.listed_by) == 1 else ''} "
             f"the libcuda{driver} of cuda-compat in front, {beneath}: on one that is as new or "
@@ -114,7 +107,6 @@ def compat_incomplete(environment: Environment) -> Iterator[Problem]:
         wrong = [*_missing_siblings(copy), *_siblings_of_another_version(copy)]
         if wrong:
             yield Problem(
-                "CMP-05",
                 Verdict.UNKNOWN if in_use else Verdict.OK,
                 f"the cuda-compat libcuda {copy.path} {' and '.join(wrong)}: what the driver has "
                 "to compile (PTX, LTO-IR) fails with error 221",
@@ -140,7 +132,6 @@ def compat_without_graphics(environment: Environment) -> Iterator[Problem]:
     driver = environment.user_driver
     if driver is not None and driver_release.of_compat_package(driver):
         yield Problem(
-            "CMP-06",
             Verdict.OK,
             f"{driver.path} is cuda-compat, which shares no memory with OpenGL and Vulkan",
             "use the driver's own libcuda for programs that do",
@@ -152,7 +143,6 @@ def compat_without_graphics(environment: Environment) -> Iterator[Problem]:
 FAMILY.rule("CMP-07", Level.ERROR)(
     _wherever_code_runs(
         CompatOnLinux(),
-        "CMP-07",
         "forward compatibility exists on Linux only; in WSL 2, libcuda belongs to the driver "
         "of Windows",
         "leave cuda-compat out of the target and update the driver of Windows instead",

@@ -59,9 +59,7 @@ def _undefined(host: Host, names: list[str], remedy: str) -> Requirement:
     final = host.type in _LOADED
     constraint: Constraint = Always(Verdict.FAIL) if final else Remark()
     return Requirement(
-        Component.NONE,
         constraint,
-        "BLD-01",
         f"the undefined {first_of(names, 1)}",
         _loader_text(names[0]) if final else _linker_text(names[0]),
         remedy,
@@ -101,13 +99,11 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
         tolerated = makers.only_cuda_13_writes(image)
         untried = horizon.of_linker(cuda).beyond
         yield Requirement(
-            Component.LINKER,
             LinkerOfCubin(
                 cuda,
                 tolerated=tolerated,
                 doubtful=untried if tolerated else _is_taken_by_some(image, cuda),
             ),
-            "BLD-02",
             f"SASS of CUDA {cuda}",
             "a linker takes SASS only up to its own release (12.5 to 12.9 were seen to take that "
             "of 13.x, against the documents)",
@@ -131,9 +127,7 @@ def _is_taken_by_some(image: ImageSignature, cuda: Release) -> bool:
 
 def _across_family(subject: Subject, image: ImageSignature) -> Requirement:
     return Requirement(
-        Component.NONE,
         Always(Verdict.FAIL),
-        "BLD-02",
         f"{image} in a fatbin for {subject.link_target}",
         "linkers pick it for its family, and take that of CUDA 13 alone, for sm_103 and sm_121",
         "link the bare cubin, or compile SASS for the target",
@@ -143,9 +137,7 @@ def _across_family(subject: Subject, image: ImageSignature) -> Requirement:
 
 def _too_old(image: ImageSignature, cuda: Release) -> Requirement:
     return Requirement(
-        Component.LINKER,
-        Always(Verdict.UNKNOWN, trial_decides=True),
-        "BLD-02",
+        Always(Verdict.UNKNOWN, Component.LINKER, trial_decides=True),
         f"SASS of CUDA {cuda}",
         "nvJitLink was seen to die with a segmentation fault on relocatable SASS of 7.5, 9.0 and "
         "9.2, and to take that of 11.1",
@@ -165,9 +157,7 @@ def left_out_of_a_device_link(link: Link) -> Iterator[Requirement]:
     refused = (Always(Verdict.FAIL), "nvJitLink refuses them, whatever else is linked")
     constraint, consequence = _without(link) if link.offline else refused
     yield Requirement(
-        Component.NONE,
         constraint,
-        "BLD-03",
         f"objects without code for {'the target' if link.gpu is None else link.gpu.arch}",
         consequence,
         "compile them for the target, too",
@@ -240,9 +230,7 @@ def _without_dlto(subject: Subject) -> str:
 
 def _dlto_remark(subject: str, consequence: str) -> Requirement:
     return Requirement(
-        Component.NONE,
         Remark(),
-        "BLD-05",
         subject,
         consequence,
         _DLTO_TWICE,
@@ -262,7 +250,6 @@ def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
         if not toolkit.nvlink or any(path.startswith(inside) for path in known):
             continue
         yield Problem(
-            "BLD-06",
             Verdict.OK,
             f"the toolkit in {toolkit.root} has nvlink and no libnvvm in {_LIBNVVM}: device links "
             "with -dlto fail there (elfLink linker library load error)",
@@ -301,9 +288,7 @@ def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
         else "newer ones take the first definition, and say so in their log at most"
     )
     yield Requirement(
-        Component.NONE if link.offline else Component.LINKER,
         Always(Verdict.FAIL) if link.offline else tolerated,
-        "BLD-09",
         f"{image_helpers.listed(names)}, which more than one input defines,",
         f"nvlink and nvJitLink before 12.6 refuse the link; {newer}",
         "link one of them, or give the others another name (static, a namespace)",
@@ -338,9 +323,7 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
     blind = len(readable) < len(known)
     if names:
         yield Requirement(
-            Component.NONE,
             Always(Verdict.UNKNOWN, trial_decides=True) if blind else Always(Verdict.FAIL),
-            "BLD-10",
             image_helpers.listed(names),
             "no PTX or SASS of the link defines it, and LTO-IR shows no names"
             if blind
@@ -350,9 +333,7 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
         )
     if any(image.kind is ImageKind.LTOIR for image, _ in link.images):
         yield Requirement(
-            Component.NONE,
             Remark(),
-            "BLD-10",
             "LTO-IR",
             "it shows no names: whether what it calls is defined, and once, is not judged",
             "ask the linker with --trial-link",
@@ -364,9 +345,7 @@ def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:
     """The remark that files which are judged one by one need each other."""
     if names:
         yield Requirement(
-            Component.NONE,
             Remark(),
-            "BLD-10",
             image_helpers.listed(names),
             "another input of the link has to define it, and none is judged beside it",
             "judge all that is linked as one link, with --together",

@@ -47,9 +47,7 @@ def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
             "runtime, or 200)"
         )
         yield Requirement(
-            Component.DRIVER,
             _from_floor(cuda.major),
-            "DRV-01",
             f"SASS of CUDA {cuda.major}",
             consequence,
             f"update the driver, put cuda-compat in front of it where the GPU allows that, or "
@@ -63,7 +61,7 @@ def _from_floor(major: int) -> Constraint:
     floor, enough = floors.major(major), floors.enough_for_major(major)
     if floor is not None:
         return DriverFrom(floor)
-    return Untold() if enough is None else DriverEnough(enough)
+    return Untold(Component.DRIVER) if enough is None else DriverEnough(enough)
 
 
 @FAMILY.rule("DRV-02", Level.NOTE)
@@ -74,9 +72,7 @@ def sass_newer_than_driver_minor(subject: Subject) -> Iterator[Requirement]:
         if cuda is None:
             continue
         yield Requirement(
-            Component.DRIVER,
             DriverOfWriter(cuda),
-            "DRV-02",
             f"SASS of a newer CUDA {cuda.major} than the driver's",
             "this driver runs it under minor-version compatibility, which leaves out PTX of that "
             "release and functions that need a newer driver (error 36)",
@@ -92,9 +88,7 @@ def gpu_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
     if subject.picked:
         gpu = image_helpers.real(subject.gpu)
         yield Requirement(
-            Component.KERNEL,
             KernelKnows(subject.gpu.arch.number),
-            "DRV-03",
             gpu,
             "the driver doesn't know the GPU (this floor is derived from the first toolkit that "
             "targets it)",
@@ -109,9 +103,7 @@ def gpu_dropped_by_driver(subject: Subject) -> Iterator[Requirement]:
     """Newer drivers ignore GPUs that NVIDIA has dropped."""
     if subject.picked:
         yield Requirement(
-            Component.KERNEL,
             KernelStillServes(subject.gpu.arch.number),
-            "DRV-04",
             image_helpers.real(subject.gpu),
             "newer drivers ignore the GPU, as if it were not there",
             "stay on the last branch that supports it",
@@ -129,7 +121,6 @@ def gpu_too_old_for_open_driver(environment: Environment) -> Iterator[Problem]:
     for gpu in dict.fromkeys(environment.gpus):
         if gpu.arch is not None and gpu.arch.number < least:
             yield Problem(
-                "DRV-05",
                 Verdict.FAIL,
                 f"the kernel driver {driver.version} is made from the open modules, which don't "
                 f"run {gpu.name} (compute capability {gpu.arch.major}.{gpu.arch.minor})",

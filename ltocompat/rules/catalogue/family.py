@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -27,7 +27,30 @@ OfMachine: TypeAlias = "Callable[[Environment], Iterable[Problem]]"
 OfLibrary: TypeAlias = "Callable[[Library], Iterable[Problem]]"
 OfPackage: TypeAlias = "Callable[[Shipped], Iterable[Problem]]"
 OfArtifact: TypeAlias = Callable[[ArtifactSummary], Iterable[Problem]]
-Function = TypeVar("Function")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _Adds(Generic[Function]):
+    """A decorator of rules that look at one kind of thing.
+
+    Args:
+        kind: the field of ``Rule`` that takes the function.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def __get__(
+        self, family: Family, _: type[Family]
+    ) -> Callable[..., Callable[[Function], Function]]:
+        def rule(rule_id: str, level: Level | None = None) -> Callable[[Function], Function]:
+            def add(function: Function) -> Function:
+                family.add(self._kind, rule_id, level, function)
+                return function
+
+            return add
+
+        return rule
 
 
 class Family:
@@ -39,6 +62,15 @@ class Family:
     Args:
         name: the name of the module, and of its table in ``prose``.
     """
+
+    rule = _Adds[OfModule]("requirements")
+    excludes = _Adds[Excludes]("excludes")
+    of_link = _Adds[OfLink]("of_link")
+    of_host = _Adds[OfHost]("of_host")
+    of_machine = _Adds[OfMachine]("of_machine")
+    of_library = _Adds[OfLibrary]("of_library")
+    of_artifact = _Adds[OfArtifact]("of_artifact")
+    of_package = _Adds[OfPackage]("of_package")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -55,54 +87,23 @@ class Family:
             raise ValueError(f"{rule_id} is declared twice in {self.name}")
         self._rules[rule_id] = Rule(rule_id, level, self.name)
 
-    def rule(self, rule_id: str, level: Level | None = None) -> Callable[[OfModule], OfModule]:
-        """A function that finds what a module on its way to a GPU requires."""
-        return self._adding("requirements", rule_id, level)
+    def add(
+        self, kind: str, rule_id: str, level: Level | None, function: Callable[..., Any]
+    ) -> None:
+        """Add a function to a rule, which is a new one where a level is given."""
+        if level is not None:
+            self.declare(rule_id, level)
+        signed = function if kind == "excludes" else _signed(function, rule_id)
+        added: dict[str, Any] = {kind: signed}
+        self._rules[rule_id] = replace(self._rules[rule_id], **added)
 
-    def excludes(self, rule_id: str, level: Level | None = None) -> Callable[[Excludes], Excludes]:
-        """A function that says why an image is not picked for a GPU."""
-        return self._adding("excludes", rule_id, level)
 
-    def of_link(self, rule_id: str, level: Level | None = None) -> Callable[[OfLink], OfLink]:
-        """A function that finds what a link of several modules requires."""
-        return self._adding("of_link", rule_id, level)
+def _signed(
+    function: Callable[[Any], Iterable[Requirement | Problem]], rule_id: str
+) -> Callable[[Any], Iterator[Requirement | Problem]]:
+    """The function, with the ID of its rule in all that it finds."""
 
-    def of_host(self, rule_id: str, level: Level | None = None) -> Callable[[OfHost], OfHost]:
-        """A function that finds what a host file requires."""
-        return self._adding("of_host", rule_id, level)
+    def signed(looked_at: Any) -> Iterator[Requirement | Problem]:  # noqa: ANN401 - as the rule
+        return (replace(found, rule=rule_id) for found in function(looked_at))
 
-    def of_machine(
-        self, rule_id: str, level: Level | None = None
-    ) -> Callable[[OfMachine], OfMachine]:
-        """A function that finds the problems of a machine."""
-        return self._adding("of_machine", rule_id, level)
-
-    def of_library(
-        self, rule_id: str, level: Level | None = None
-    ) -> Callable[[OfLibrary], OfLibrary]:
-        """A function that finds the problems of a library on a machine."""
-        return self._adding("of_library", rule_id, level)
-
-    def of_artifact(
-        self, rule_id: str, level: Level | None = None
-    ) -> Callable[[OfArtifact], OfArtifact]:
-        """A function that finds what is missing from an artifact as a whole, or left over in it."""
-        return self._adding("of_artifact", rule_id, level)
-
-    def of_package(
-        self, rule_id: str, level: Level | None = None
-    ) -> Callable[[OfPackage], OfPackage]:
-        """A function that finds the problems of a package."""
-        return self._adding("of_package", rule_id, level)
-
-    def _adding(
-        self, kind: str, rule_id: str, level: Level | None
-    ) -> Callable[[Function], Function]:
-        def add(function: Function) -> Function:
-            if level is not None:
-                self.declare(rule_id, level)
-            added: dict[str, Any] = {kind: function}
-            self._rules[rule_id] = replace(self._rules[rule_id], **added)
-            return function
-
-        return add
+    return signed

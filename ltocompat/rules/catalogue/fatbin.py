@@ -20,7 +20,7 @@ from ltocompat.rules.constraints import (
     LinkerFrom,
     LinkerSteadyFrom,
 )
-from ltocompat.rules.rule import Component, Requirement, Subject
+from ltocompat.rules.rule import Requirement, Subject
 from ltocompat.rules.selection import runs
 
 FAMILY = Family("fatbin")
@@ -35,9 +35,7 @@ def zstd_needs_driver(subject: Subject) -> Iterator[Requirement]:
         # A frame that lies bare in data or a member is unpacked by the library's own code.
         if image.in_fatbin and image.compression is Compression.ZSTD:
             yield Requirement(
-                Component.DRIVER,
                 DriverFrom(floors.driver("zstd-driver")),
-                "FB-01",
                 f"{str(image.kind).upper()} compressed with Zstandard",
                 "the driver can't unpack it (error 200, device kernel image is invalid)",
                 "compile with --compress-mode=speed (LZ4) or none, or update the driver",
@@ -55,9 +53,7 @@ def compressed_needs_linker(subject: Subject) -> Iterator[Requirement]:
         if floor is None:
             continue
         yield Requirement(
-            Component.LINKER,
             LinkerFrom(floors.linker(floor)),
-            "FB-02",
             "LTO-IR compressed as newer tools do" if image.scrambled else "a Zstandard entry",
             "the linker can't unpack it, and 12.0 crashes",
             "raise the linker, or compile with --compress-mode=none",
@@ -81,9 +77,7 @@ def concatenated_needs_driver(subject: Subject) -> Iterator[Requirement]:
     for image in subject.picked:
         if image.concatenated:
             yield Requirement(
-                Component.DRIVER,
                 DriverSureFrom(floors.linker("concat-nvcc"), floors.linker("concat-unseen")),
-                "FB-03",
                 "a concatenated fatbin entry",
                 "the driver doesn't see the images in it (error 209, unless another one serves)",
                 "compile without --concat",
@@ -100,9 +94,7 @@ def entry_without_options(subject: Subject) -> Iterator[Requirement]:
     for image in subject.picked:
         if image.lacks_options:
             yield Requirement(
-                Component.NONE,
                 Always(Verdict.FAIL),
-                "FB-04",
                 f"{image} in an entry without a place for options",
                 "every nvJitLink and nvlink ends with SIGSEGV",
                 "make the fatbin with fatbinary or nvFatbin, or link the bare image",
@@ -121,9 +113,7 @@ def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
         if image.kind is not ImageKind.SASS or not (unpacked or from_object):
             continue
         yield Requirement(
-            Component.LINKER,
             LinkerSteadyFrom(floors.linker("copied-sass-linker")),
-            "FB-05",
             "SASS compressed with LZ4" if unpacked else "SASS in an object",
             "12.0 frees its copy of it too early, and crashes at times",
             "link with a newer nvJitLink, or give it the bare cubin",
@@ -143,9 +133,7 @@ def passed_over_by_linker(subject: Subject) -> Iterator[Requirement]:
         virtual = image.kind is not ImageKind.SASS
         since = row.first_toolkit if row is not None and virtual else FIRST_NVJITLINK
         yield Requirement(
-            Component.LINKER,
             LinkerFinding(subject.found_by, since),
-            "FB-06",
             f"{image} for {subject.link_target}",
             "the linker passes over it for this target (bad input)",
             f"compile for {image_helpers.real(subject.gpu)} itself, or use another release of the "

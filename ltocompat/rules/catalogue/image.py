@@ -13,7 +13,7 @@ from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.model.words import count, first_of
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import Always
-from ltocompat.rules.rule import Component, Problem, Requirement, Subject
+from ltocompat.rules.rule import Problem, Requirement, Subject
 
 if TYPE_CHECKING:
     from ltocompat.packages.values import Shipped
@@ -29,9 +29,7 @@ def image_contradicts_itself(subject: Subject) -> Iterator[Requirement]:
         problem = image.problem or _architecture_of_no_compiler(image)
         if problem is not None:
             yield Requirement(
-                Component.NONE,
                 Always(Verdict.UNKNOWN, trial_decides=_can_be_linked(subject)),
-                "IMG-01",
                 str(image),
                 problem,
                 "rebuild the file, or copy it again from where it came",
@@ -75,7 +73,6 @@ def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
         verb = "are" if number > 1 else "is"
         own = "" if summary.groups else ", and it has no device code of its own"
         yield Problem(
-            "IMG-05",
             Verdict.OK,
             f"{images} {verb} not judged{own}: its users don't run them",
             "name an image to judge it",
@@ -103,7 +100,6 @@ def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
     found = [file for file in files if file.endswith(BITCODE)]
     if found:
         yield Problem(
-            "IMG-06",
             Verdict.OK,
             f"{first_of(found, 1)} {'are' if len(found) > 1 else 'is'} not judged: a library of "
             "LLVM bitcode, which a compiler makes device code of later",
@@ -120,7 +116,6 @@ def device_runtime_inside(summary: ArtifactSummary) -> Iterator[Problem]:
     if groups:
         own = "" if summary.groups else ", and there is no other device code"
         yield Problem(
-            "IMG-07",
             Verdict.OK,
             f"NVIDIA's device runtime is not judged{own}: a device link takes it where code asks "
             "for it",

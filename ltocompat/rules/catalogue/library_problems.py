@@ -60,7 +60,6 @@ def opened(shipped: Shipped) -> Iterator[Problem]:
     files = [library.file for library in lacking if library.first == first.first]
     more = len(lacking) - len(files[:_SHOWN])
     yield Problem(
-        "PKG-01",
         Verdict.OK,
         f"{first.first} opens {', '.join(files[:_SHOWN])}{f' and {more} more' if more else ''} by "
         "name, and nothing in the metadata brings that",
@@ -73,7 +72,6 @@ def opened(shipped: Shipped) -> Iterator[Problem]:
 def _only_with_extra(library: NeededLibrary, shipped: Shipped) -> Problem:
     extras = ", ".join(dict.fromkeys(str(lead.extra) for lead in library.leads))
     return Problem(
-        "PKG-01",
         Verdict.OK,
         f"{library.named}, which comes only with the extra {extras}",
         f"have users install it with {shipped.package.name}[{extras}], or "
@@ -111,7 +109,6 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
         text = f"{library.named}, {text.format('it')}"
         remedy += cure
     return Problem(
-        "PKG-01",
         verdict,
         text,
         remedy,
@@ -175,7 +172,6 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
                 continue
             seen.add(lead)
             yield Problem(
-                "PKG-02",
                 Verdict.UNDOCUMENTED,
                 f"{lead.package} admits {majors[0]}.x, but {library.named}, which is the file of "
                 "another major",
@@ -196,7 +192,6 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
         seen.add(library.packages)
         lead = library.leads_to_others[0]
         yield Problem(
-            "PKG-04",
             Verdict.OK if library.stem in brought else Verdict.FAIL,
             f"{library.named}, but {lead.package} here never has it",
             _advice(library, shipped),

@@ -52,9 +52,7 @@ def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         releases = makers.ltoir_releases(image)
         yield Requirement(
-            Component.LINKER,
             LinkerNotOlderThan(releases, makers.above(image)),
-            "LTO-01",
             makers.describe(image),
             "the linker refuses LTO-IR that is newer than itself",
             f"{_newer_linker(subject, releases)}, or compile the LTO-IR with the target's toolkit"
@@ -87,9 +85,7 @@ def _read_by_linker(image: ImageSignature) -> Iterator[Requirement]:
         newest = max(facts.ltoir_releases().values()) if reader is None else None
         read_by = (reader,) if written and reader is not None else ()
         yield Requirement(
-            Component.LINKER,
             LinkerNotOlderThan(read_by, newest),
-            "LTO-01",
             f"{makers.describe(image)} with {name} {version} in its header",
             "the linker refuses LTO-IR that is newer than itself",
             "compile the LTO-IR again: its header is damaged",
@@ -130,9 +126,7 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             else "it links in every measured case, but NVIDIA promises it within a major only"
         )
         yield Requirement(
-            Component.LINKER,
             LinkerOfMajor(releases),
-            "LTO-02",
             makers.describe(image),
             consequence,
             f"compile the LTO-IR once for each major of nvJitLink, {_ACROSS_MAJORS}",
@@ -163,9 +157,7 @@ def ltoir_above_target_unchecked(subject: Subject) -> Iterator[Requirement]:
             continue
         if image.arch.number > subject.link_target.number:
             yield Requirement(
-                Component.NONE,
                 Always(Verdict.UNDOCUMENTED),
-                "LTO-03",
                 f"LTO-IR {image.arch} for {subject.link_target}",
                 "nvJitLink 12.0 and 12.1 link it unchecked, and later ones refuse it",
                 f"compile the LTO-IR for lto_{subject.link_target.number}, or link for sm_"
@@ -186,10 +178,7 @@ def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
         if _suffix_matches(code, subject.link_target, subject.linker):
             continue
         yield Requirement(
-            Component.NONE,
-            # What links without the suffix is code without it: nothing else tells them apart.
             Always(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
-            "LTO-04",
             f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.link_target}",
             _suffix_question(code, hidden=hidden),
             f"ask the linker with --trial-link; or link for {_targets_of_suffix(code)}, or compile "
@@ -235,9 +224,7 @@ def ltoir_loaded_directly(subject: Subject) -> Iterator[Requirement]:
     """The driver links no LTO-IR by itself: a module of LTO-IR alone does not load."""
     if subject.route is Route.LOAD and subject.missed is Missed.LTO_ONLY:
         yield Requirement(
-            Component.NONE,
             Always(Verdict.FAIL),
-            "LTO-05",
             "LTO-IR alone",
             f"the driver doesn't link it ({_load_error(subject)})",
             "link it first: the application with nvJitLink when it runs, or the build with a "
@@ -256,9 +243,7 @@ def lto_option_missing(subject: Subject) -> Iterator[Requirement]:
     """A link takes LTO-IR only with the option -lto."""
     for _ in image_helpers.linked(subject, ImageKind.LTOIR):
         yield Requirement(
-            Component.OPTIONS,
-            Always(Verdict.OK),
-            "LTO-06",
+            Always(Verdict.OK, Component.OPTIONS),
             "LTO-IR",
             "-lto must be given to the linker",
             "give -lto to nvJitLinkCreate (nvlink and nvcc: -dlto)",
@@ -273,9 +258,7 @@ def lto_option_without_ltoir(subject: Subject) -> Iterator[Requirement]:
         return
     if all(image.kind is not ImageKind.LTOIR for image in subject.picked):
         yield Requirement(
-            Component.OPTIONS,
-            Always(Verdict.OK),
-            "LTO-07",
+            Always(Verdict.OK, Component.OPTIONS),
             "code without LTO-IR",
             "-lto must not be given to the linker unless other inputs are LTO-IR",
             "leave -lto away",
@@ -290,9 +273,7 @@ def partial_lto(link: Link) -> Iterator[Requirement]:
     if ImageKind.LTOIR not in kinds or len(kinds) == 1:
         return
     yield Requirement(
-        Component.NONE,
         Remark(),
-        "LTO-08",
         "modules without LTO-IR",
         "they are linked as they are: the link is optimised only in part",
         "compile all of them to LTO-IR, where whole-program optimisation matters",
@@ -301,9 +282,7 @@ def partial_lto(link: Link) -> Iterator[Requirement]:
     least = _taken_beside_ltoir(link) if link.certain and not link.offline else None
     if least is not None:
         yield Requirement(
-            Component.LINKER,
             least,
-            "LTO-08",
             "PTX or SASS beside LTO-IR",
             "an older one leaves all of it out of the result, kernels too, where no call crosses "
             "the border, and says nothing",
@@ -337,9 +316,7 @@ def ltoir_before_nvjitlink(subject: Subject) -> Iterator[Requirement]:
         releases = makers.ltoir_releases(image)
         if releases and releases[-1] < FIRST_NVJITLINK:
             yield Requirement(
-                Component.NONE,
                 Remark(),
-                "LTO-09",
                 makers.describe(image),
                 "only cuLinkAddData of a driver links it (CU_JIT_LTO, deprecated)",
                 "compile the LTO-IR with CUDA 12.0 or later and link it with nvJitLink",
@@ -364,7 +341,6 @@ def linker_of_another_major_than_driver(environment: Environment) -> Iterator[Pr
     floor = floors.major(linker.release.major)
     newer = linker.release.major > driver.major and floor is not None
     yield Problem(
-        "LTO-10",
         Verdict.UNKNOWN,
         f"{' and '.join(clients)} with nvJitLink {linker.version} and a driver of CUDA {driver}: "
         "depending on its version it links LTO-IR, refuses it, or gives it to the driver's "
@@ -382,7 +358,7 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
     major = subject.linker.major
     name = image_helpers.linker_name(subject)
     floor = floors.major(major)
-    constraint: Constraint = Untold() if floor is None else DriverFrom(floor)
+    constraint: Constraint = Untold(Component.DRIVER) if floor is None else DriverFrom(floor)
     consequence = (
         f"the tables name no least driver for CUDA {major}"
         if floor is None
@@ -390,9 +366,7 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
         "as unsupported (which was not measured)"
     )
     yield Requirement(
-        Component.DRIVER,
         constraint,
-        "LTO-10b",
         f"code linked by {name} {major}.x",
         consequence,
         f"link with {name} of the driver's major, or update the driver",
@@ -406,9 +380,7 @@ def ltoir_with_debug(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         if image.debug:
             yield Requirement(
-                Component.NONE,
                 Remark(),
-                "LTO-11",
                 "LTO-IR with debug information",
                 "it links, but nvcc refuses the combination, and some front ends drop -lto for it",
                 "build without device debug information (-G), or without LTO",
@@ -435,9 +407,7 @@ def options_differ(link: Link) -> Iterator[Requirement]:
         given = [value for value in values if value is not None]
         fatal = differing.option in _SAME_FOR_NVLINK and len(given) > 1
         yield Requirement(
-            Component.NONE,
             Always(Verdict.FAIL) if fatal and link.offline and link.certain else Remark(),
-            "LTO-12",
             f"LTO-IR of one link that differs in {differing.option} ({listed})",
             _consequence_of_options(link, differing.option, fatal=fatal),
             "compile all that is linked together with the same options",
@@ -476,9 +446,7 @@ def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
     if subject.route is Route.LINK and subject.picked:
         target = f"{image_helpers.real(subject.gpu)}{subject.link_target.suffix}"
         yield Requirement(
-            Component.LINKER,
             LinkerTargets(subject.gpu.arch.number, family=subject.link_target.suffix == "f"),
-            "LTO-15",
             f"the target {target}",
             "the linker makes no code for it",
             "use a linker of a release that has the target",
@@ -494,7 +462,6 @@ def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
     if groups:
         number = sum(group.count for group in groups)
         yield Problem(
-            "LTO-17",
             Verdict.OK,
             f"{count(number, 'registered module')} hold{'s' * (number == 1)} LTO-IR beside what "
             "the driver loads: it was for a link that is done, and makes the file larger alone",
@@ -526,9 +493,7 @@ def ltoir_of_a_release_to_come(subject: Subject) -> Iterator[Requirement]:
         if newest is not None:
             limit = f"if made by {newest} or older; tables of {horizon.ltoir_date()}"
             yield Requirement(
-                Component.LINKER,
                 LinkerOfKnownMaker(newest),
-                "LTO-18",
                 "scrambled LTO-IR",
                 f"it links {limit}: a newer compiler may write the same container",
                 "compile it with a toolkit that is no newer than the linker",

@@ -65,7 +65,6 @@ def _unmet(name: str, text: str, verdict: Verdict, what: str) -> Problem:
     first = text.split(maxsplit=1)[0]
     more = "" if first == text.strip() else " or one of its alternatives"
     return Problem(
-        "ENV-01",
         verdict,
         f"the image asks for {first}{more} ({name}), which {what}",
         _OTHER_DRIVER_OR_IMAGE,
@@ -107,7 +106,6 @@ def driver_of_two_releases(environment: Environment) -> Iterator[Problem]:
     if beneath is None or user.cuda is None or beneath == user.cuda:
         return
     yield Problem(
-        "ENV-02",
         Verdict.OK,
         f"kernel driver {kernel.version} is of CUDA {beneath}, and libcuda of {user.cuda} "
         f"({user.cuda_source}): nvidia-smi shows both in one line",
@@ -144,7 +142,6 @@ def toolkits_in_conflict(environment: Environment) -> Iterator[Problem]:
     apart = len(majors) > 1 or (bool(others) and not majors <= {other.major for other in others})
     text = ", ".join(f"{name}: {release}" for name, release in {**chosen, **brought}.items())
     yield Problem(
-        "ENV-03",
         Verdict.UNKNOWN if apart else Verdict.OK,
         f"several toolkits may be mixed ({text}); what compiles may not be what links and runs",
         "point CUDA_HOME, CUDA_PATH and PATH at one toolkit, that of the packages",
@@ -171,7 +168,6 @@ def libcuda_is_a_stub(environment: Environment) -> Iterator[Problem]:
     driver = environment.user_driver
     if driver is not None and driver.stub:
         yield Problem(
-            "ENV-04",
             Verdict.FAIL,
             f"the loader finds {driver.path} by {driver.found_by}, which is a stub: every CUDA "
             "program fails with error 34",
@@ -212,7 +208,6 @@ def _pairs(environment: Environment, library: str, way: str) -> Iterator[tuple[F
 
 def _newer_than_linker(name: str, compiler: Found, linker: Found) -> Problem:
     return Problem(
-        "ENV-05",
         Verdict.UNKNOWN,
         f"{name} {compiler.version} is newer than nvJitLink {linker.version}, by {linker.by}: "
         "nvJitLink refuses the LTO-IR that it makes",
@@ -241,7 +236,6 @@ def compiler_newer_than_driver(environment: Environment) -> Iterator[Problem]:
                 continue
             seen.add(compiler.path)
             yield Problem(
-                "ENV-06",
                 verdict,
                 f"{name} {compiler.version} by {compiler.by} writes PTX {isa}, and the driver of "
                 f"CUDA {driver} reads PTX up to {cuda_ptx(driver) or 'an older one'}: error 222 "
@@ -270,7 +264,6 @@ def nvrtc_builtins_of_another_minor(environment: Environment) -> Iterator[Proble
             continue
         beside = " and ".join(map(str, compiler.builtins))
         yield Problem(
-            "ENV-07",
             Verdict.FAIL if compiler.builtins else Verdict.UNKNOWN,
             f"NVRTC {compiler.version} needs libnvrtc-builtins.so.{release}, and beside it "
             + (f"is {beside}" if beside else "is none")
@@ -291,7 +284,6 @@ def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
         return
     older = user.version is not None and user.version < kernel.version
     yield Problem(
-        "ENV-08",
         Verdict.FAIL if older else Verdict.UNKNOWN,
         f"libcuda is {user.version} and the kernel driver {kernel.version}: "
         + (

@@ -19,7 +19,7 @@ from ltocompat.rules.constraints import (
     NvrtcOfMinor,
     Remark,
 )
-from ltocompat.rules.rule import Component, Problem, Requirement
+from ltocompat.rules.rule import Problem, Requirement
 
 if TYPE_CHECKING:
     from ltocompat.targets.machine.environment import Environment
@@ -40,9 +40,7 @@ def nvjitlink_symbol_missing(host: Host) -> Iterator[Requirement]:
         floor = max(version for version in versions.values() if version and version.major == major)
         name = next(name for name, version in versions.items() if version == floor)
         yield Requirement(
-            Component.LINKER,
             LinkerExporting(floor, by_name=named),
-            "NJL-01",
             f"the imported {name}",
             linker_imports.missing_symbol_text(host, name),
             _GIVE_NVJITLINK.format(floor, major + 1),
@@ -57,15 +55,14 @@ def nvjitlink_symbol_missing_on_machine(library: Library) -> Iterator[Problem]:
     version = linker_imports.version_of(name) if name else None
     if name is None or version is None or linker_imports.wants_ltoir(name):
         return
-    yield _lacks_symbol(library, name, "NJL-01", _GIVE_NVJITLINK.format(version, version.major + 1))
+    yield _lacks_symbol(library, name, _GIVE_NVJITLINK.format(version, version.major + 1))
 
 
-def _lacks_symbol(library: Library, name: str, rule_id: str, remedy: str) -> Problem:
+def _lacks_symbol(library: Library, name: str, remedy: str) -> Problem:
     """The problem of a library whose nvJitLink has no such symbol."""
     linker = library.nvjitlink
     got = f"nvJitLink {linker.version} by {linker.found_via}" if linker else "no nvJitLink"
     return Problem(
-        rule_id,
         Verdict.FAIL,
         f"{linker_imports.short(library.path)} gets {got}, where the loader says: "
         f"{library.path}: {linker_imports.missing_symbol_text(library.host, name)}",
@@ -91,7 +88,6 @@ def nvjitlink_hidden_from_library(library: Library) -> Iterator[Problem]:
         return
     older = got.release < meant.release
     yield Problem(
-        "NJL-02",
         Verdict.UNKNOWN if older else Verdict.OK,
         f"{linker_imports.short(library.path)} gets nvJitLink {got.version} by {got.found_via}, "
         f"which hides {meant.version} by {meant.found_via}",
@@ -112,7 +108,7 @@ def nvjitlink_hidden_on_machine(environment: Environment) -> Iterator[Problem]:
             f"{pick.way} takes {pick.version} ({pick.found_by})" for pick in found.values()
         )
         files = "; ".join(f"{pick.path}" for pick in found.values())
-        yield Problem("NJL-02", Verdict.UNKNOWN, f"two copies of {name}: {text}", _UNHIDE, files)
+        yield Problem(Verdict.UNKNOWN, f"two copies of {name}: {text}", _UNHIDE, files)
 
 
 _OF_DRIVER = ("libcuda.so", "libnvidia-")
@@ -140,7 +136,6 @@ def library_not_found(library: Library) -> Iterator[Problem]:
     else:
         why = "" if program else ", unless the program has loaded it before"
     yield Problem(
-        "NJL-10",
         Verdict.FAIL if sure else Verdict.OK if own else Verdict.UNKNOWN,
         f"{linker_imports.short(first.needed_by or library.path)} needs {first.asked}, and the "
         f"loader says: {first.problem}{why}",
@@ -178,9 +173,7 @@ def nvjitlink_of_another_major(host: Host) -> Iterator[Requirement]:
         certain = how == "needed"
         text = linker_imports.missing_file_text(host, files[0])
         yield Requirement(
-            Component.LINKER,
             LinkerNamed(tuple(majors), certain=certain),
-            "NJL-03",
             f"{'the needed' if certain else 'the opened'} {' or '.join(files)}",
             text,
             f"install an nvJitLink of major {' or '.join(map(str, majors))} beside the other",
@@ -202,7 +195,6 @@ def nvjitlink_of_another_major_on_machine(library: Library) -> Iterator[Problem]
         if linker_imports.major_of(file) in others:
             continue
         yield Problem(
-            "NJL-03",
             Verdict.FAIL if needed else Verdict.UNKNOWN,
             f"{linker_imports.short(library.path)} {'needs' if needed else 'opens'} {file}, and "
             f"nvJitLink {' and '.join(map(str, others))} is what there is: "
@@ -222,9 +214,7 @@ def nvjitlink_without_plain_names(host: Host) -> Iterator[Requirement]:
         if linker_imports.wants_ltoir(name):
             continue
         yield Requirement(
-            Component.LINKER,
             LinkerFrom(floor),
-            "NJL-04",
             f"the imported {name}",
             linker_imports.missing_symbol_text(host, name),
             f"use an nvJitLink from {floor} on",
@@ -240,7 +230,7 @@ def nvjitlink_without_plain_names_on_machine(library: Library) -> Iterator[Probl
     if name and linker_imports.is_plain(name) and not linker_imports.wants_ltoir(name):
         floor = floors.linker("unversioned-symbols")
         remedy = f"give it an nvJitLink from {floor} on"
-        yield _lacks_symbol(library, name, "NJL-04", remedy)
+        yield _lacks_symbol(library, name, remedy)
 
 
 @FAMILY.of_host("NJL-05", Level.ERROR)
@@ -250,9 +240,7 @@ def nvjitlink_without_linked_ltoir(host: Host) -> Iterator[Requirement]:
     name = next(filter(linker_imports.wants_ltoir, host.nvjitlink_imports), None)
     if name is not None:
         yield Requirement(
-            Component.LINKER,
             LinkerFrom(floor),
-            "NJL-05",
             f"the imported {name}",
             linker_imports.missing_symbol_text(host, name),
             f"use an nvJitLink from {floor} on",
@@ -266,7 +254,7 @@ def nvjitlink_without_linked_ltoir_on_machine(library: Library) -> Iterator[Prob
     name = linker_imports.lacking(library)
     if name and linker_imports.wants_ltoir(name):
         remedy = f"give it an nvJitLink from {floors.linker('linked-ltoir')} on"
-        yield _lacks_symbol(library, name, "NJL-05", remedy)
+        yield _lacks_symbol(library, name, remedy)
 
 
 @FAMILY.of_machine("NJL-07", Level.NOTE)
@@ -283,7 +271,6 @@ def nvjitlink_majors_mixed(environment: Environment) -> Iterator[Problem]:
     there = "; ".join(", ".join(sorted(set(names))) for _, names in sorted(reached.items()))
     text = "" if not mixed else f": {mixed[0]}"
     yield Problem(
-        "NJL-07",
         Verdict.UNKNOWN if mixed else Verdict.OK,
         f"two majors can be loaded ({there}); code that tries one file name after the other may "
         f"mix them{text}",
@@ -312,9 +299,7 @@ def nvrtc_builtins_needed(host: Host) -> Iterator[Requirement]:
     """Who links to libnvrtc-builtins runs with one minor only."""
     for file, release in _needed_builtins(host):
         yield Requirement(
-            Component.NVRTC,
             NvrtcOfMinor(release),
-            "NJL-08",
             f"the needed {file}",
             linker_imports.missing_file_text(host, file),
             _LINK_WITH_NVRTC,
@@ -328,7 +313,6 @@ def nvrtc_builtins_needed_on_machine(library: Library) -> Iterator[Problem]:
     for resolved in linker_imports.missing(library.resolved):
         if _BUILTINS.fullmatch(resolved.asked):
             yield Problem(
-                "NJL-08",
                 Verdict.FAIL,
                 f"{linker_imports.short(resolved.needed_by or library.path)} needs "
                 f"{resolved.asked} of exactly that minor: {resolved.problem}",
@@ -341,7 +325,6 @@ def nvrtc_builtins_needed_on_machine(library: Library) -> Iterator[Problem]:
     for file, release in _needed_builtins(library.host):
         if file in found:
             yield Problem(
-                "NJL-08",
                 Verdict.OK,
                 f"{linker_imports.short(library.path)} needs {file}, which NVRTC {release} alone "
                 "brings",
@@ -365,9 +348,7 @@ def nvjitlink_inside(host: Host) -> Iterator[Requirement]:
         if library.name == linker_imports.NVJITLINK and library.how == "static":
             version = f" {library.version}" if library.version else " of an unknown version"
             yield Requirement(
-                Component.NONE,
                 Remark(),
-                "NJL-09",
                 f"nvJitLink{version} inside",
                 "it links what this file links, and no nvJitLink of the target changes that",
                 "rebuild the file to get another nvJitLink",

@@ -70,7 +70,6 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
                 file, host = next((f, h) for f, h in found.items() if library_major(f) in majors)
                 does = "needs" if how == "needed" else "opens"
                 yield Problem(
-                    "PKG-05",
                     verdict,
                     f"{shipped.package.name} is called {text}, but "
                     f"{short(host.place.innermost)} {does} {file}",
@@ -107,7 +106,6 @@ def _newer_makers(shipped: Shipped, major: int, text: str) -> Iterator[Problem]:
         return
     maker_name, _ = newer.most_common(1)[0]
     yield Problem(
-        "PKG-05",
         Verdict.UNKNOWN,
         f"{shipped.package.name} is called {text}, but {sum(newer.values())} of {total} modules "
         f"were made by newer tools, such as {maker_name}",
@@ -170,7 +168,6 @@ def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
     found = ", ".join(f"{machine} ({form})" for form, machine in sorted(kinds))
     whole = len(other) == len(hosts)
     yield Problem(
-        "PKG-06",
         Verdict.FAIL if whole else Verdict.OK,
         f"its tag says {'.'.join(platforms)}, but {_count(other, hosts)} for {found}",
         mend if whole else "leave out what does not run there, if nothing reads it",
@@ -275,7 +272,6 @@ def _runpath_problem(host: Host, file: str, folder: str, here: str, verdict: Ver
     shown = ":".join(host.runpath) or "no RUNPATH"
     name = posixpath.basename(host.place.innermost)
     return Problem(
-        "PKG-07",
         verdict,
         f"{name} needs {file}, which the dependency puts into {folder}, but its RUNPATH does not "
         "lead there: unless something loads it first, it is found by chance",
@@ -337,7 +333,6 @@ def runpath_of_build_machine(shipped: Shipped) -> Iterator[Problem]:
         kept = [text for text in host.runpath if not _kind_of_folder(text, shipped.package)]
         fix = f"--set-rpath {shlex.quote(':'.join(kept))}" if kept else "--remove-rpath"
         yield Problem(
-            "PKG-14",
             verdict,
             f"RUNPATH of {name}{more} has {wrong.format(folder=folder)}",
             f"link without it, or run patchelf {fix} {shlex.quote(name)}",
@@ -380,7 +375,6 @@ def nvjitlink_shipped_twice(shipped: Shipped) -> Iterator[Problem]:
             same = files[name] == others[name]
             what = "write over each other's" if same else "both bring"
             yield Problem(
-                "PKG-08",
                 Verdict.UNKNOWN,
                 f"{package} and {other} {what} {name}: which one a process gets depends on what is "
                 f"{'installed' if same else 'loaded'} first",
@@ -416,7 +410,6 @@ def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
         return
     for (driver, rules), archs in _driver_floors(shipped, least).items():
         yield Problem(
-            "PKG-13",
             Verdict.UNDOCUMENTED,
             f"{package.name} needs driver {driver} on {', '.join(archs)} ({', '.join(rules)}), but "
             f"those of CUDA {major}, which it is for ({text}), begin at {least}",

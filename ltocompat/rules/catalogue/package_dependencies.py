@@ -51,7 +51,6 @@ def nvjitlink_allowed_too_old(shipped: Shipped) -> Iterator[Problem]:
         else:
             continue
         yield Problem(
-            "NJL-06",
             verdict,
             f"{package} may be {least}, but {text}",
             need.advice,
@@ -64,7 +63,6 @@ def nvjitlink_allowed_too_old(shipped: Shipped) -> Iterator[Problem]:
         least = min(admitted.releases, default=need.possible)
         if least < need.possible:
             yield Problem(
-                "NJL-06",
                 Verdict.FAIL if need.hard else Verdict.UNKNOWN,
                 f"{package} may be installed instead, up to {max(admitted.releases)}, but "
                 f"{need.why}, so that it has to be {need.possible} or newer",
@@ -133,7 +131,6 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
 
 def _missing(need: Need, verdict: Verdict, text: str, remedy: str, evidence: str) -> Problem:
     return Problem(
-        "PKG-01",
         verdict,
         text,
         remedy,
@@ -177,7 +174,6 @@ def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
             newer = [release.major for release in admitted.releases if release.major > most]
             if newer or admitted.later_major:
                 yield Problem(
-                    "PKG-02",
                     Verdict.UNDOCUMENTED,
                     f"{package} admits major {min(newer, default=most + 1)}, but the "
                     f"{TITLES[part]} that is asked for is the file of major {most}",
@@ -197,7 +193,6 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
     for (package, _), (admitted, way) in ways_of(need, shipped).items():
         if admitted.pinned:
             yield Problem(
-                "PKG-03",
                 Verdict.UNDOCUMENTED,
                 f"{package} is pinned to {admitted.pinned}, so that a package that needs a newer "
                 "nvJitLink can't be installed beside it",
@@ -225,7 +220,6 @@ def dependency_of_another_major(shipped: Shipped) -> Iterator[Problem]:
         majors = " or ".join(map(str, need.majors))
         for (package, _), (_, way) in ways.items():
             yield Problem(
-                "PKG-04",
                 Verdict.FAIL if need.hard else Verdict.UNKNOWN,
                 f"{need.why}, but {package} here is never {TITLES[part]} of major {majors}",
                 need.advice,

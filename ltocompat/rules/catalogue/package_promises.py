@@ -11,6 +11,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import NEXT
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.emitted import PROMISES_NOT_JUDGED
 from ltocompat.rules.engine.shipped_needs import (
     need_of,
 )
@@ -51,7 +52,6 @@ def promise_of_architectures(shipped: Shipped) -> Iterator[Problem]:
         title = str(kind).upper()
         has = ", ".join(map(str, sorted(there)))
         yield Problem(
-            "PKG-09",
             Verdict.FAIL,
             f"{title} for {', '.join(map(str, missing))} is promised, but {shipped.package} has "
             + (f"{title} only for {has}" if there else f"no {title}"),
@@ -94,7 +94,6 @@ def _promised_driver(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
         floor, what = required.driver_ptx, "PTX"
     if floor is not None and floor > least:
         yield Problem(
-            "PKG-10",
             Verdict.FAIL,
             f"it is promised to load from driver {least} on, but its {what} needs {floor}",
             f'write driver = "{floor}"',
@@ -105,7 +104,6 @@ def _promised_driver(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
     ptx = required.driver_ptx
     if what == "SASS" and ptx is not None and ptx > least and ptx != floor:
         yield Problem(
-            "PKG-10",
             Verdict.OK,
             f"on GPUs that only its PTX serves, it needs driver {ptx} instead of the promised "
             f"{least}",
@@ -116,7 +114,6 @@ def _promised_driver(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
         )
     elif required.ptx_beyond:
         yield Problem(
-            "PKG-10",
             Verdict.UNKNOWN,
             f"it is promised to load from driver {least} on, but some of its PTX is newer than "
             "every driver that is known",
@@ -135,7 +132,6 @@ def _promised_nvjitlink(shipped: Shipped, promise: Promise) -> Iterator[Problem]
     fails = least < need.possible
     known = f"{need.possible}" if need.exact else f"{need.possible} or newer"
     yield Problem(
-        "PKG-10",
         Verdict.FAIL if fails else Verdict.UNKNOWN,
         f"it is promised to link from nvJitLink {least} on, but {need.why}: {known} is needed"
         + ("" if fails or need.tried else ", which only a trial link tells"),
@@ -161,12 +157,12 @@ def metadata_unread(shipped: Shipped) -> Iterator[Problem]:
 def not_judged(package: Package, problem: str) -> Problem:
     """The finding that a problem leaves the promises of a package unjudged."""
     return Problem(
-        "PKG-11",
         Verdict.UNKNOWN,
         f"{problem}, so that what it promises is not judged",
         "mend the metadata and build the package again",
         package.path,
         headline=problem,
+        rule=PROMISES_NOT_JUDGED,
     )
 
 
@@ -179,7 +175,6 @@ def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
             other = given.get(require.name)
             if other is not None and not require.marker and not _admits(require, other):
                 yield Problem(
-                    "PKG-12",
                     Verdict.FAIL,
                     f"{package} asks for {require.name} {' or '.join(require.versions)}, "
                     f"but {other} is given beside it",
@@ -217,7 +212,6 @@ def admitted_driver_refused(shipped: Shipped) -> Iterator[Problem]:
         if branch is None or floor is None or floor <= drivers.first_production(branch):
             continue
         yield Problem(
-            "PKG-16",
             Verdict.FAIL if declared.binding else Verdict.UNDOCUMENTED,
             f"drivers of CUDA {declared.cuda} are admitted ({drivers.first_production(branch)}), "
             f"but {package.name} needs {floor}",
@@ -248,7 +242,6 @@ def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
             least = missing[0].number in declared.gpus
             listed = ", ".join(f"sm_{service.number}" for service in missing)
             yield Problem(
-                "PKG-15",
                 Verdict.FAIL if least else Verdict.UNDOCUMENTED,
                 f"{listed} {'is' if len(missing) == 1 else 'are'} admitted, but nothing in "
                 f"{package.name} is for {'it' if len(missing) == 1 else 'them'} (error 209)",
@@ -282,7 +275,6 @@ def _other_kind(shipped: Shipped, declared: Declared) -> Iterator[Problem]:
     if missing:
         number = missing[0]
         yield Problem(
-            "PKG-15",
             Verdict.OK,
             f"{str(kind).upper()} for compute capability {capability(number)} is declared, and "
             f"{shipped.package.name} serves it by other code",

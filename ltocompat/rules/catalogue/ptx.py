@@ -31,9 +31,7 @@ def ptx_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
     """A driver compiles PTX up to the ISA version of its own CUDA release."""
     for image in image_helpers.loaded(subject, ImageKind.PTX):
         yield Requirement(
-            Component.DRIVER,
             _driver_for(image.isa),
-            "PTX-01",
             _described(image),
             "the driver refuses it with error 222 (the provided PTX was compiled with an "
             "unsupported toolchain)",
@@ -50,9 +48,7 @@ def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker compiles PTX up to the ISA version of its own release."""
     for image in image_helpers.linked(subject, ImageKind.PTX):
         yield Requirement(
-            Component.LINKER,
             _linker_for(image.isa),
-            "PTX-02",
             _described(image),
             "the linker can't compile it (NVJITLINK_ERROR_PTX_COMPILE)",
             f"raise {image_helpers.linker_name(subject)} to the release of the PTX, or compile the "
@@ -71,7 +67,7 @@ def _around(isa: str | None) -> Position[tuple[int, ...]] | None:
 def _driver_for(isa: str | None) -> Constraint:
     around, releases = _around(isa), toolkits.ptx_releases()
     if around is None:
-        return Untold()
+        return Untold(Component.DRIVER)
     if around.above is None:
         newest = max(releases.values())
         return DriverOfCuda(Release(newest.major, newest.minor + 1))
@@ -81,7 +77,7 @@ def _driver_for(isa: str | None) -> Constraint:
 def _linker_for(isa: str | None) -> Constraint:
     around, releases = _around(isa), toolkits.ptx_releases()
     if around is None or around.below is None:
-        return Untold()
+        return Untold(Component.LINKER)
     newest = releases[around.below]
     return LinkerFrom(newest) if around.known else LinkerNotOlderThan((), newest)
 
@@ -143,9 +139,7 @@ def ptx_only(subject: Subject) -> Iterator[Requirement]:
     for _ in image_helpers.loaded(subject, ImageKind.PTX):
         gpu = image_helpers.real(subject.gpu)
         yield Requirement(
-            Component.NONE,
             Always(Verdict.JIT),
-            "PTX-06",
             "PTX alone",
             f"there is no SASS for {gpu}, so that the driver compiles the PTX when it loads",
             f"add SASS: -gencode arch=compute_{subject.gpu.arch.number},code={gpu}",
@@ -168,7 +162,6 @@ def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
         return
     newest = max(sass)
     yield Problem(
-        "PTX-07",
         Verdict.OK,
         f"there is SASS for {artifact_code.listed_archs(sass)} and no PTX at all: on a GPU that "
         "none of these is for, and on those to come, no kernel starts (error 209)",
@@ -188,7 +181,6 @@ def ptx_compiler_disabled(environment: Environment) -> Iterator[Problem]:
     value = environment.variable(_NO_PTX)
     if value not in (None, "", "0"):
         yield Problem(
-            "PTX-08",
             Verdict.UNKNOWN,
             f"{_NO_PTX}={value} forbids the driver to compile PTX: what is not SASS for the GPU "
             "fails with error 223",
@@ -198,7 +190,6 @@ def ptx_compiler_disabled(environment: Environment) -> Iterator[Problem]:
     driver = environment.user_driver
     if driver and not driver.is_compat and not driver.stub and _PTX_COMPILER in driver.missing:
         yield Problem(
-            "PTX-08",
             Verdict.UNKNOWN,
             f"{driver.path} has no {_PTX_COMPILER} beside it: PTX fails with error 221",
             "install the whole driver (in containers: NVIDIA_DRIVER_CAPABILITIES with compute)",
@@ -222,9 +213,7 @@ def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
             verdict = Verdict.FAIL if image.symbols.needed_by_kernels else Verdict.UNKNOWN
         if names:
             yield Requirement(
-                Component.NONE,
                 Always(verdict),
-                "PTX-09",
                 _described(image),
                 f"it uses {image_helpers.listed(names)}, which nothing in it defines: {error}, "
                 "loaded lazily or eagerly",
@@ -239,6 +228,7 @@ def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
     """No compiler takes a .target that the .version of the text doesn't have yet."""
     linked = subject.route is Route.LINK
     picked = image_helpers.linked if linked else image_helpers.loaded
+    component = Component.LINKER if linked else Component.DRIVER
     for image in picked(subject, ImageKind.PTX):
         if image.arch is None:
             continue
@@ -248,9 +238,7 @@ def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
         if not unheard and (isa is None or first is None or isa >= first):
             continue
         yield Requirement(
-            Component.LINKER if linked else Component.DRIVER,
-            Always(Verdict.UNKNOWN if row is None else Verdict.FAIL),
-            "PTX-10",
+            Always(Verdict.UNKNOWN if row is None else Verdict.FAIL, component),
             f"{_described(image)} for sm_{image.arch.number}",
             "no such architecture is known"
             if row is None
@@ -267,9 +255,7 @@ def ptx_picked_and_refused(subject: Subject) -> Iterator[Requirement]:
         if image.arch is None or compiles_to(image.arch, subject.link_target):
             continue
         yield Requirement(
-            Component.NONE,
             Always(Verdict.FAIL),
-            "PTX-11",
             f"{image} for {subject.link_target}",
             "the linker picks the entry by its number, whatever its suffix, and can't compile it "
             "(NVJITLINK_ERROR_PTX_COMPILE)",

@@ -14,7 +14,7 @@ from ltocompat.rules import artifact_code, floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import Always, DriverFrom
 from ltocompat.rules.linker_traits import newest_traits
-from ltocompat.rules.rule import Component, Problem, Requirement, Subject
+from ltocompat.rules.rule import Problem, Requirement, Subject
 from ltocompat.rules.selection import runs, same_arch
 
 FAMILY = Family("sass")
@@ -59,9 +59,7 @@ def sass_across_tegra_within_ampere(subject: Subject) -> Iterator[Requirement]:
         numbers = (image.arch.number, gpu)
         if any(gpus.is_tegra(number) and number // 10 == _AMPERE for number in numbers):
             yield Requirement(
-                Component.NONE,
                 Always(Verdict.UNDOCUMENTED),
-                "SASS-02",
                 f"SASS {image.arch} on {image_helpers.real(subject.gpu)}",
                 "binary compatibility between discrete and integrated GPUs is not promised",
                 f"add SASS for {image_helpers.real(subject.gpu)} itself",
@@ -102,9 +100,7 @@ def _linked_for_others(subject: Subject) -> Iterator[Requirement]:
         links = target.suffix == "a" if minds_suffix else own
         refused = image.entry_arch is not None and not links
         yield Requirement(
-            Component.NONE,
             Always(Verdict.FAIL if refused else Verdict.UNDOCUMENTED),
-            "SASS-03",
             f"SASS {arch}{_in_entry(image)} for {target}",
             "nvJitLink up to 13.0 links it for its own number, newer ones only for targets with a, "
             "and NVIDIA documents that it always fails",
@@ -123,9 +119,7 @@ def _loaded_by_others(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.loaded(subject, ImageKind.SASS):
         if image.arch is not None and image.entry_arch is not None and not runs(image.arch, gpu):
             yield Requirement(
-                Component.NONE,
                 Always(Verdict.FAIL),
-                "SASS-03",
                 f"SASS {image.arch}{_in_entry(image)} on {image_helpers.real(subject.gpu)}",
                 "the driver picks it by its entry, and its cubin is for that GPU alone (error 209)",
                 f"add SASS for {image_helpers.real(subject.gpu)} itself",
@@ -155,9 +149,7 @@ def sass_of_13_below_580(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.loaded(subject, ImageKind.SASS):
         if makers.only_cuda_13_writes(image):
             yield Requirement(
-                Component.DRIVER,
                 DriverFrom(floors.driver("generation-2-driver")),
-                "SASS-07",
                 "SASS in the form of CUDA 13",
                 "NVIDIA documents older drivers as unsupported (which was not measured)",
                 "update the driver, or build with CUDA 12",
@@ -174,9 +166,7 @@ def relocatable_sass_loaded(subject: Subject) -> Iterator[Requirement]:
         if image.relocatable:
             verdict, consequence, evidence = _relocatable(image)
             yield Requirement(
-                Component.NONE,
                 Always(verdict),
-                "SASS-08",
                 "relocatable SASS",
                 consequence,
                 "link it first: nvcc -dlink, nvlink or nvJitLink",
@@ -230,7 +220,6 @@ def default_architecture_alone(summary: ArtifactSummary) -> Iterator[Problem]:
     if found != {ImageKind.SASS, ImageKind.PTX} or not _made_by_default(groups, number):
         return
     yield Problem(
-        "SASS-09",
         Verdict.OK,
         f"all of it is for sm_{number}, as nvcc compiles where no -arch is given: on newer GPUs "
         "the driver compiles its PTX when it loads, without the instructions that they added",

@@ -7,8 +7,6 @@ from typing import ClassVar
 from ltocompat.model.verdict import LEVELS, Level, Verdict
 from ltocompat.rules.rule import Component, Constraint, Unbounded
 
-_EVERY = frozenset(Component)
-
 
 class Remark(Constraint, frozen=True):
     """Nothing that has to be so; something that is worth a note on any target.
@@ -17,7 +15,7 @@ class Remark(Constraint, frozen=True):
         warns: it is worth a warning.
     """
 
-    components: ClassVar = _EVERY
+    component: ClassVar = Component.NONE
     weighs_values: ClassVar = False
     warns: bool = False
 
@@ -48,13 +46,14 @@ class Always(Constraint, frozen=True):
 
     Attributes:
         verdict: the verdict.
+        component: the part of a target that it is about.
         trial_decides: a trial link would replace it.
         promised: what it then links is promised to; the bytes just don't show that it is such code.
     """
 
-    components: ClassVar = _EVERY
     weighs_values: ClassVar = False
     verdict: Verdict
+    component: Component = Component.NONE
     trial_decides: bool = False
     promised: bool = False
 
@@ -84,7 +83,7 @@ class Always(Constraint, frozen=True):
 class Untold(Constraint, frozen=True):
     """A version that the tables don't tell."""
 
-    components: ClassVar = _EVERY
+    component: Component
 
     def __str__(self) -> str:
         return "of a release that the tables don't tell"

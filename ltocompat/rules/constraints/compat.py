@@ -14,7 +14,7 @@ _LINUX = "linux"
 class CompatPairProvided(Constraint, frozen=True):
     """A package that NVIDIA provides for the kernel driver beneath."""
 
-    components: ClassVar = frozenset({Component.COMPAT})
+    component: ClassVar = Component.COMPAT
 
     def __str__(self) -> str:
         return "in a pair with its kernel driver that NVIDIA provides"
@@ -40,7 +40,7 @@ class CompatPairProvided(Constraint, frozen=True):
 class CompatOnSupportedGpu(Constraint, frozen=True):
     """A GPU that forward compatibility is made for."""
 
-    components: ClassVar = frozenset({Component.COMPAT})
+    component: ClassVar = Component.COMPAT
 
     def __str__(self) -> str:
         return "on a data centre GPU, an NGC-ready RTX or a Jetson"
@@ -61,7 +61,7 @@ class CompatOnSupportedGpu(Constraint, frozen=True):
 class CompatNewerThanKernel(Constraint, frozen=True):
     """A package of a newer driver branch than the kernel driver."""
 
-    components: ClassVar = frozenset({Component.COMPAT})
+    component: ClassVar = Component.COMPAT
 
     def __str__(self) -> str:
         return "of a newer branch than the kernel driver"
@@ -82,7 +82,7 @@ class CompatNewerThanKernel(Constraint, frozen=True):
 class CompatOnLinux(Constraint, frozen=True):
     """A Linux: there is no cuda-compat elsewhere."""
 
-    components: ClassVar = frozenset({Component.COMPAT})
+    component: ClassVar = Component.COMPAT
 
     def __str__(self) -> str:
         return "on Linux itself"

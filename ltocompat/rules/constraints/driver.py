@@ -15,7 +15,7 @@ from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
 class DriverFrom(Constraint, frozen=True):
     """A driver of this version or newer."""
 
-    components: ClassVar = frozenset({Component.DRIVER})
+    component: ClassVar = Component.DRIVER
     least: DriverVersion
 
     def __str__(self) -> str:
@@ -33,7 +33,7 @@ class DriverFrom(Constraint, frozen=True):
 class DriverEnough(Constraint, frozen=True):
     """A driver of this version is enough; whether an older one is, too, the tables don't tell."""
 
-    components: ClassVar = frozenset({Component.DRIVER})
+    component: ClassVar = Component.DRIVER
     enough: DriverVersion
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class DriverOfCuda(Constraint, frozen=True):
         surely: all of those do; else it is only known that older ones don't.
     """
 
-    components: ClassVar = frozenset({Component.DRIVER})
+    component: ClassVar = Component.DRIVER
     cuda: Release
     surely: bool = True
 
@@ -96,7 +96,7 @@ class DriverOfCuda(Constraint, frozen=True):
 class DriverOfWriter(Constraint, frozen=True):
     """A driver that is as new as the toolkit that wrote the code, where its major is enough."""
 
-    components: ClassVar = frozenset({Component.DRIVER})
+    component: ClassVar = Component.DRIVER
     cuda: Release
 
     def __str__(self) -> str:
@@ -125,7 +125,7 @@ class DriverSureFrom(Constraint, frozen=True):
         blind: the newest release whose driver is known not to work; what lies between is unknown.
     """
 
-    components: ClassVar = frozenset({Component.DRIVER})
+    component: ClassVar = Component.DRIVER
     hides_concatenated: ClassVar = True
     cuda: Release
     blind: Release
@@ -159,7 +159,7 @@ class KernelKnows(Constraint, frozen=True):
     The floors are derived from the first toolkit that targets the GPU.
     """
 
-    components: ClassVar = frozenset({Component.KERNEL})
+    component: ClassVar = Component.KERNEL
     of_gpu: ClassVar = True
     number: int
 
@@ -191,7 +191,7 @@ class KernelKnows(Constraint, frozen=True):
 class KernelStillServes(Constraint, frozen=True):
     """A kernel driver that has not dropped GPUs of this compute capability (10 * major + minor)."""
 
-    components: ClassVar = frozenset({Component.KERNEL})
+    component: ClassVar = Component.KERNEL
     of_gpu: ClassVar = True
     number: int
 

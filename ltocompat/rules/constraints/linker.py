@@ -16,7 +16,7 @@ FIRST_NVJITLINK = Release(12, 0)
 class LinkerFrom(Constraint, frozen=True):
     """A linker of this release or a newer one."""
 
-    components: ClassVar = frozenset({Component.LINKER})
+    component: ClassVar = Component.LINKER
     least: Release
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class LinkerFrom(Constraint, frozen=True):
 class LinkerSureFrom(Constraint, frozen=True):
     """A linker of this release or a newer one; what an older one does can't be told from bytes."""
 
-    components: ClassVar = frozenset({Component.LINKER})
+    component: ClassVar = Component.LINKER
     least: Release
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class LinkerSteadyFrom(LinkerSureFrom, frozen=True):
 class LinkerTargets(Constraint, frozen=True):
     """A linker that can produce code for this architecture, of which it minds the suffix ``f``."""
 
-    components: ClassVar = frozenset({Component.LINKER})
+    component: ClassVar = Component.LINKER
     of_gpu: ClassVar = True
     number: int
     family: bool = False
@@ -109,7 +109,7 @@ class LinkerFinding(Constraint, frozen=True):
         since: before this release another rule objects, since the code is newer than the linker.
     """
 
-    components: ClassVar = frozenset({Component.LINKER})
+    component: ClassVar = Component.LINKER
     of_gpu: ClassVar = True
     releases: tuple[Release, ...]
     since: Release
@@ -141,7 +141,7 @@ class LinkerTolerating(Constraint, frozen=True):
         always: every one from then on does, so far; else only some, or not in each case.
     """
 
-    components: ClassVar = frozenset({Component.LINKER})
+    component: ClassVar = Component.LINKER
     since: Release
     always: bool = True
 
@@ -167,7 +167,7 @@ class LinkerNotOlderThan(Constraint, frozen=True):
         beyond: with no releases: the newest release that it is newer than, as far as is known.
     """
 
-    components: ClassVar = frozenset({Component.LINKER})
+    component: ClassVar = Component.LINKER
     names_compiler: ClassVar = True
     releases: tuple[Release, ...]
     beyond: Release | None = None
@@ -204,7 +204,7 @@ class LinkerNotOlderThan(Constraint, frozen=True):
 class LinkerOfMajor(Constraint, frozen=True):
     """A linker of the same major as LTO-IR made by one of ``releases``: all that is documented."""
 
-    components: ClassVar = frozenset({Component.LINKER})
+    component: ClassVar = Component.LINKER
     driver_may_link: ClassVar = True  # LTO-IR from before 12.0, the one that nvJitLinks refuse
     releases: tuple[Release, ...]
 
@@ -245,7 +245,7 @@ class LinkerOfKnownMaker(Constraint, frozen=True):
         newest: the newest release that can have made it, as far as the tables go.
     """
 
-    components: ClassVar = frozenset({Component.LINKER})
+    component: ClassVar = Component.LINKER
     weighs_values: ClassVar = False
     newest: Release
 
@@ -290,7 +290,7 @@ class LinkerOfCubin(Constraint, frozen=True):
         doubtful: one that some of them take, and others refuse.
     """
 
-    components: ClassVar = frozenset({Component.LINKER})
+    component: ClassVar = Component.LINKER
     writer: Release
     tolerated: bool = False
     doubtful: bool = False
@@ -322,7 +322,7 @@ class LinkerExporting(Constraint, frozen=True):
             left to the rule on sonames.
     """
 
-    components: ClassVar = frozenset({Component.LINKER})
+    component: ClassVar = Component.LINKER
     least: Release
     by_name: bool = False
 
@@ -348,7 +348,7 @@ class LinkerNamed(Constraint, frozen=True):
         certain: the loader itself needs the file; else the program may do without it.
     """
 
-    components: ClassVar = frozenset({Component.LINKER})
+    component: ClassVar = Component.LINKER
     majors: tuple[int, ...]
     certain: bool
 
@@ -370,7 +370,7 @@ class LinkerNamed(Constraint, frozen=True):
 class NvrtcOfMinor(Constraint, frozen=True):
     """An NVRTC of exactly this minor: its builtins carry the minor in their soname."""
 
-    components: ClassVar = frozenset({Component.NVRTC})
+    component: ClassVar = Component.NVRTC
     release: Release
 
     def __str__(self) -> str:
