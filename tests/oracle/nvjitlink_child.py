@@ -84,6 +84,8 @@ def in_a_fork(library: Library, request: dict[str, Any]) -> dict[str, Any]:
     if child == 0:
         os.close(reading)
         signal.alarm(SECONDS)
+        # What a thin archive names is looked for in the current folder.
+        os.chdir(request.get("folder", "."))
         with os.fdopen(writing, "w") as pipe:
             json.dump(link(library, request), pipe)
         os._exit(0)
