@@ -7,18 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from packages_made import wheel
 from report_values import valid_json
 from samples import FOLDER
-from verdict_values import finding, result
 
 from ltocompat.cli import run
-from ltocompat.commands.policy.baseline import Baseline
-from ltocompat.commands.policy.fingerprint import key_of
-from ltocompat.model.target import ANY_TARGET
-from ltocompat.model.verdict import Verdict
-from ltocompat.targets import parse
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -146,55 +139,15 @@ def test_a_half_that_the_target_leaves_open_is_known_by_itself() -> None:
     assert run(["audit", path, *KNOWN, "-q"]) == 3
 
 
-OLDER = """{"schema": "ltocompat/baseline/v1", "findings": [
-  {"rule": "NJL-06", "distribution": "libp", "member": "", "kind": "LTO-IR", "arch": "", \
-"target": "any target", "verdict": "unknown", "message": "nvidia-nvjitlink may be 13.0, but LTO-IR \
-made by 13.5 is inside, so that it has to be 13.5 or newer", \
-"fingerprint": "b229455ec81540b05d2ed74de6158b1f"},
-  {"rule": "PTX-01", "distribution": "libp", "member": "k/b.ptx", "kind": "PTX", "arch": "", \
-"target": "prod", "verdict": "unknown", "message": "PTX 9.0 needs driver >= 580 (CUDA 13.0); the \
-target has 535.54.03: the driver refuses it with error 222 (the provided PTX was compiled with an \
-unsupported toolchain)", "fingerprint": "d39d5c94a53bbb652d2b958139d22f9e"}
-]}
-"""
-"""As the last version wrote it that knew no extents."""
-
-
-def test_a_baseline_of_the_older_form_forgives_what_it_says_and_is_to_be_written_anew(
-    capsys: Captured,
-) -> None:
-    Path("known.json").write_text(OLDER, "utf-8")
-    members = {"k/a.ltoir": "ltoir/nvrtc-13.5-lto_80.ltoir"}
-    path = build("1.0", members, "libp", "nvidia-nvjitlink>=13.0")
-    assert run(["audit", path, "-q"]) == 3
-    assert run(["audit", path, *KNOWN, "-q"]) == 0
-    note = "known.json is a baseline of an older form, which names no GPU, no number of modules"
+def test_a_baseline_of_another_form_is_told_and_written_anew(capsys: Captured) -> None:
+    Path("known.json").write_text('{"schema": "ltocompat/baseline/v1", "findings": []}', "utf-8")
+    path = build("1.0", {"k/b.ptx": PTX_13}, "libp")
+    assert run(["audit", path, *KNOWN]) == 2
     message = capsys.readouterr().err
-    assert note in message
+    assert "known.json is a baseline of another form, ltocompat/baseline/v1; " in message
     assert "write it anew with: ltocompat audit --write-baseline known.json\n" in message
-    narrower = build("1.1", members, "libp", "nvidia-nvjitlink>=13.1")
-    assert run(["audit", narrower, *KNOWN, "-q"]) == 3
-    policy()
-    ptx = build("1.2", {"k/b.ptx": PTX_13}, "libp")
-    assert run(["audit", ptx, *KNOWN, "-q"]) == 1
-    write(ptx)
-    assert json.loads(Path("known.json").read_text("utf-8"))["schema"] == "ltocompat/baseline/v2"
-    assert "older form" not in capsys.readouterr().err.rpartition("written to")[2]
-
-
-def test_the_older_form_says_nothing_of_a_target() -> None:
-    """What its keys were is not known, nor which of its GPUs were concerned."""
-    (prod,) = parse(["name=prod,driver=535"])
-    whole = finding(Verdict.FAIL, "no", 0, rule="NJL-01", example=None)
-    older = {("NJL-01", "libx", "", name, "no"): Verdict.FAIL for name in ("prod", "any target")}
-    for target, known in ((prod, False), (ANY_TARGET, True)):
-        of_wheel = result(Verdict.FAIL, target, path="libx-1.0-py3-none-any.whl")
-        key = key_of(of_wheel, whole)
-        assert (
-            Baseline("known.json", older=older).knew_in_older_form(of_wheel, key, [whole]) is known
-        )
-        counted = replace(whole, module_count=1)
-        assert not Baseline("x", older=older).knew_in_older_form(of_wheel, key, [counted])
+    write(path)
+    assert run(["audit", path, *KNOWN, "-q"]) == 0
 
 
 @pytest.mark.parametrize("schema", ["v1", "v2"])

@@ -618,7 +618,7 @@ def test_relative_paths_in_the_settings_of_pip_and_uv_still_mean_the_users_folde
 
 @pytest.mark.slow
 def test_the_verb_install_runs_nothing_of_the_current_folder(planted: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "ltocompat", "nvjitlink", "install", "12.4.127"]
+    command = [sys.executable, "-P", "-m", "ltocompat", "linkers", "install", "nvjitlink=12.4.127"]
     environ = {
         **os.environ,
         "PYTHONPATH": str(Path(__file__).parents[1]),

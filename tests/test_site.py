@@ -39,8 +39,8 @@ def test_the_address_of_every_rule_is_a_page_of_the_site(site: Path) -> None:
 def test_the_reference_has_every_verb_and_every_table_of_facts(site: Path) -> None:
     verbs = (site / "reference" / "verbs.html").read_text("utf-8")
     facts = (site / "reference" / "facts.html").read_text("utf-8")
-    for name, verb in VERBS.items():
-        assert (f"Usage: ltocompat {name} " in verbs) is not verb.hidden
+    for name in VERBS:
+        assert f"Usage: ltocompat {name} " in verbs
     for file in (DOCS.parent / "ltocompat" / "facts").glob("*.toml"):
         assert f'id="facts-{file.stem}"' in facts
 

@@ -28,8 +28,7 @@ class Verbs(Directive):
         """The sections, in the order of the help."""
         return [
             _section(name, f"ltocompat {name}", nodes.literal_block("", _help(name)))
-            for name, verb in VERBS.items()
-            if not verb.hidden
+            for name in VERBS
         ]
 
 

@@ -10,51 +10,36 @@ from functools import cache
 from typing import Annotated, Any, Protocol, runtime_checkable
 
 import typer
-from msgspec import Struct
 from typer.core import TyperCommand, TyperGroup
 
 from ltocompat.model.version import VERSION
 
-
-class Verb(Struct, frozen=True):
-    """A verb's row in the list of verbs, and its module.
-
-    Attributes:
-        module: the file in this package; the verb is the function, or the group, of its own name.
-        help: its line in the list of verbs: the first of its docstring.
-        hidden: it is not in the list.
-    """
-
-    module: str
-    help: str
-    hidden: bool = False
-
-
 VERBS = {
-    "check": Verb("check", "Judge whether device code links and loads where it goes."),
-    "audit": Verb("audit", "Hold packages against the project's policy before a release."),
-    "init": Verb("init", "Write the policy that packages pass today, or what moved."),
-    "require": Verb("require", "Say which driver, nvJitLink and GPUs device code needs."),
-    "matrix": Verb("matrix", "Check on every nvJitLink, driver branch and GPU at once."),
-    "diff": Verb("diff", "Say what moved between two releases of a package or file."),
-    "explain": Verb("explain", "Say what causes an error text and what to do."),
-    "inspect": Verb("inspect", "List the LTO-IR, PTX and SASS in files, and who made it."),
-    "extract": Verb("extract", "Write images to files, decoded where they can be."),
-    "link": Verb("link", "Link inputs with real linkers, and say what that costs."),
-    "env": Verb("env", "Tell what device code meets here: driver, GPUs, linkers."),
-    "selftest": Verb("selftest", "Compile, link, load and run here, and say where it stops."),
-    "targets": Verb("targets", "List the GPUs, drivers and releases of deploy targets."),
-    "schema": Verb("schema", "Print the JSON Schema of a verb's answer, or of a policy."),
-    "survey": Verb("survey", "Survey many packages: a dataset of what they hold and need."),
-    "linkers": Verb("linkers", "List, install and remove nvJitLinks and nvlinks."),
-    "nvjitlink": Verb("linkers", "The same as linkers, of nvJitLink alone.", hidden=True),
+    "check": "Judge whether device code links and loads where it goes.",
+    "audit": "Hold packages against the project's policy before a release.",
+    "init": "Write the policy that packages pass today, or what moved.",
+    "require": "Say which driver, nvJitLink and GPUs device code needs.",
+    "matrix": "Check on every nvJitLink, driver branch and GPU at once.",
+    "diff": "Say what moved between two releases of a package or file.",
+    "explain": "Say what causes an error text and what to do.",
+    "inspect": "List the LTO-IR, PTX and SASS in files, and who made it.",
+    "extract": "Write images to files, decoded where they can be.",
+    "link": "Link inputs with real linkers, and say what that costs.",
+    "env": "Tell what device code meets here: driver, GPUs, linkers.",
+    "selftest": "Compile, link, load and run here, and say where it stops.",
+    "targets": "List the GPUs, drivers and releases of deploy targets.",
+    "schema": "Print the JSON Schema of a verb's answer, or of a policy.",
+    "survey": "Survey many packages: a dataset of what they hold and need.",
+    "linkers": "List, install and remove nvJitLinks and nvlinks.",
 }
-"""The verbs in the order of the help; a new one is one file and one entry."""
+"""The verbs in the order of the help, each with its line there: the first of its docstring.
+
+A new verb is one file of this name, with the function or group that is called so, and one entry."""
 
 
 def verb_command(name: str) -> Any:  # noqa: ANN401 - each version of typer has its own type of it
     """The parser of a verb, or of a group of them; its module is imported now."""
-    verb = getattr(importlib.import_module(f"{__name__}.{VERBS[name].module}"), name)
+    verb = getattr(importlib.import_module(f"{__name__}.{name}"), name)
     if isinstance(verb, typer.Typer):
         return typer.main.get_group(verb)
     from ltocompat.cli.options import VerbCommand
@@ -77,8 +62,8 @@ class _Verbs(TyperGroup):
 
     def __init__(self, **facts: Any) -> None:  # noqa: ANN401 - what typer gives
         super().__init__(**facts)
-        for name, verb in VERBS.items():
-            self.add_command(_LazyVerb(name, help=verb.help, hidden=verb.hidden))
+        for name, line in VERBS.items():
+            self.add_command(_LazyVerb(name, help=line))
 
 
 @runtime_checkable

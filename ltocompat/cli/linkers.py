@@ -1,12 +1,6 @@
-"""``ltocompat linkers list``, ``install`` and ``remove``; ``nvjitlink`` is the same for that one.
-
-The words behind ``ltocompat nvjitlink`` are versions, and its JSON is ``ltocompat/nvjitlink/v1``.
-"""
+"""``ltocompat linkers list``, ``install`` and ``remove``."""
 
 from __future__ import annotations
-
-import functools
-from typing import Annotated
 
 import typer
 
@@ -14,38 +8,15 @@ from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format, VerbCommand
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.cli.verb import verb
-from ltocompat.commands.options import Argument, InstallOptions, RemoveOptions
+from ltocompat.commands.options import InstallOptions, RemoveOptions
 from ltocompat.report.exit_status import ExitStatus
 
-_group = functools.partial(typer.Typer, no_args_is_help=True, rich_markup_mode=None)
-linkers = _group(name="linkers", help="List, install and remove nvJitLinks and nvlinks.")
-nvjitlink = _group(name="nvjitlink", help="The same as linkers, of nvJitLink alone.", hidden=True)
-
-
-def _nvjitlinks(versions: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"nvjitlink={version}" for version in versions)
-
-
-Versions = Annotated[
-    tuple[str, ...],
-    Argument(
-        "12.4 (of which the newest patch level), 12.4.127, or all.",
-        metavar="VERSION...",
-        parse=_nvjitlinks,
-    ),
-]
-
-
-class NvJitLinkRemoval(RemoveOptions, frozen=True):
-    """Which nvJitLinks to remove."""
-
-    wanted: Versions
-
-
-class NvJitLinkInstallation(InstallOptions, frozen=True, kw_only=True):
-    """Which nvJitLinks to install."""
-
-    wanted: Versions
+linkers = typer.Typer(
+    name="linkers",
+    help="List, install and remove nvJitLinks and nvlinks.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
 @linkers.command("list", cls=VerbCommand)
@@ -93,35 +64,3 @@ def remove(*, options: RemoveOptions, form: Format = ()) -> int:
     from ltocompat.report.verbs.linkers import CHANGES
 
     return run_verb(command.run_remove, options, in_format(form, CHANGES), ExitStatus())
-
-
-@nvjitlink.command("list", cls=VerbCommand)
-@verb
-def list_nvjitlinks(*, form: Format = ()) -> int:
-    """The same as ``ltocompat linkers list``, of nvJitLink alone."""
-    from ltocompat.commands import linkers as command
-    from ltocompat.report.verbs.linkers import NVJITLINK_LISTING
-    from ltocompat.targets.linkers import Tool
-
-    options = command.ListOptions((Tool.NVJITLINK,))
-    return run_verb(command.run_list, options, in_format(form, NVJITLINK_LISTING), ExitStatus())
-
-
-@nvjitlink.command("install", cls=VerbCommand)
-@verb
-def install_nvjitlinks(*, options: NvJitLinkInstallation, form: Format = ()) -> int:
-    """The same as ``ltocompat linkers install nvjitlink=VERSION``."""
-    from ltocompat.commands import linkers as command
-    from ltocompat.report.verbs.linkers import NVJITLINK_CHANGES
-
-    return run_verb(command.run_install, options, in_format(form, NVJITLINK_CHANGES), ExitStatus())
-
-
-@nvjitlink.command("remove", cls=VerbCommand)
-@verb
-def remove_nvjitlinks(*, options: NvJitLinkRemoval, form: Format = ()) -> int:
-    """The same as ``ltocompat linkers remove nvjitlink=VERSION``."""
-    from ltocompat.commands import linkers as command
-    from ltocompat.report.verbs.linkers import NVJITLINK_CHANGES
-
-    return run_verb(command.run_remove, options, in_format(form, NVJITLINK_CHANGES), ExitStatus())

@@ -65,16 +65,6 @@ class AuditScope(Struct, frozen=True):
     policy: Policy
     baseline: Baseline
 
-    def notes(self) -> Iterator[Note]:
-        """What is to be said of the baseline itself."""
-        path = self.baseline.source
-        if self.baseline.older:
-            yield Note(
-                f"{path} is a baseline of an older form, which names no GPU, no number of modules "
-                "and no version: it forgives what is wrong wherever an artifact goes, and nothing "
-                f"else; write it anew with: ltocompat audit --write-baseline {path}"
-            )
-
 
 def audit(
     paths: Paths,
@@ -238,7 +228,6 @@ def _with_scope(
     options: AuditOptions, files: Sequence[str | os.PathLike[str]], scope: AuditScope
 ) -> Iterator[AuditScope | Audited | Required | Failure | Note]:
     yield scope
-    yield from scope.notes()
     yield from _audited(options, files, scope)
 
 

@@ -26,7 +26,6 @@ DOCUMENTS = (
     "extract",
     "link",
     "linkers",
-    "nvjitlink",
     "env",
     "selftest",
     "targets",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -18,21 +18,15 @@ from msgspec.structs import asdict
 from ltocompat.commands.policy.extent import ExtentPart, FindingExtent, extent_of, gpu_key, no_worse
 from ltocompat.commands.policy.fingerprint import FindingKey, key_of
 from ltocompat.model.errors import LtocompatError, UsageError
-from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
 from ltocompat.targets.text_file import read_text
 
 SCHEMA = "ltocompat/baseline/v2"
-_OLDER = "ltocompat/baseline/v1"
+_ANY_SCHEMA = "ltocompat/baseline/"
 
 Extents = Mapping[str, FindingExtent]
 """Extents by GPU."""
-
-
-OlderEntry = tuple[str, str, str, str, str]
-"""A finding as baselines had it that named no GPU and no extent: rule, distribution, member, name
-of the deploy target, message."""
 
 
 class Baseline(Struct, frozen=True):
@@ -42,32 +36,15 @@ class Baseline(Struct, frozen=True):
         source: the file; empty for none.
         findings: the extents of each finding by its fingerprint: those of each artifact that it
             was found in.
-        older: the verdicts of findings in a file of the older form.
     """
 
     source: str = ""
     findings: Mapping[str, tuple[Extents, ...]] = field(default_factory=dict)
-    older: Mapping[OlderEntry, Verdict] = field(default_factory=dict)
 
     def knows(self, fingerprint: str, gpu: str, extent: FindingExtent) -> bool:
         """Whether a finding was there, on this GPU and in one artifact, with no less extent."""
         return any(
             no_worse(extent, extents.get(gpu, ())) for extents in self.findings.get(fingerprint, ())
-        )
-
-    def knew_in_older_form(
-        self, result: Result, key: FindingKey, findings: Sequence[Finding]
-    ) -> bool:
-        """Whether a file of the older form says all that there is to say of findings of a key.
-
-        It tells no GPU, no keys of a target, no number of modules, and no version but those of the
-        message.
-        """
-        if result.target != ANY_TARGET or not self.older:
-            return False
-        return not any(finding.module_count for finding in findings) and all(
-            finding.verdict <= self.older.get(_as_older(result, key, finding), Verdict.OK)
-            for finding in findings
         )
 
     def extents(self, fingerprint: str) -> Extents:
@@ -77,10 +54,6 @@ class Baseline(Struct, frozen=True):
             for gpu, extent in extents.items():
                 known[gpu] = max(known.get(gpu, ()), extent)
         return known
-
-
-def _as_older(result: Result, key: FindingKey, finding: Finding) -> OlderEntry:
-    return key.rule, key.distribution, key.member, result.target.name, finding.message
 
 
 _Word = Annotated[str, Meta(pattern=f"^({'|'.join(map(str, Verdict))})$")]
@@ -106,56 +79,44 @@ class _Row(Struct):
     fingerprint: Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
 
 
-class _OlderRow(Struct):
-    rule: str
-    distribution: str
-    member: str
-    target: str
-    verdict: _Word
-    message: str
-
-
 def read_baseline(path: str) -> Baseline:
     """The baseline in a file.
 
     Raises:
         UsageError: it can't be read, or is no baseline.
     """
-    again = f"ltocompat audit --write-baseline {path}"
+    value = _document(path)
+    again = f"write it anew with: ltocompat audit --write-baseline {path}"
+    if value["schema"] != SCHEMA:
+        raise UsageError(f"{path} is a baseline of another form, {value['schema']}; {again}")
+    found: dict[str, tuple[Extents, ...]] = {}
+    try:
+        for row in msgspec.convert(value.get("findings"), list[_Row]):
+            extents = {gpu: tuple(map(_part, parts)) for gpu, parts in row.extent.items()}
+            found[row.fingerprint] = (*found.get(row.fingerprint, ()), extents)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: in findings, {error}; {again}") from error
+    return Baseline(path, found)
+
+
+def _document(path: str) -> dict[str, Any]:
+    """A baseline as it was written, of this form or another.
+
+    Raises:
+        UsageError: it can't be read, or is no baseline.
+    """
     try:
         value = json.loads(read_text(path))
     except (ValueError, RecursionError):
         value = None
-    schema = value.get("schema") if isinstance(value, dict) else None
-    if schema not in (SCHEMA, _OLDER):
-        raise UsageError(f"{path} is no baseline; write one with: {again}")
-    listed = value.get("findings")
-    try:
-        if schema == _OLDER:
-            return Baseline(path, older=_older(msgspec.convert(listed, list[_OlderRow])))
-        return Baseline(path, _newer(msgspec.convert(listed, list[_Row])))
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{path}: in findings, {error}; write it anew with: {again}") from error
-
-
-def _newer(rows: Iterable[_Row]) -> dict[str, tuple[Extents, ...]]:
-    found: dict[str, tuple[Extents, ...]] = {}
-    for row in rows:
-        extents = {gpu: tuple(map(_part, parts)) for gpu, parts in row.extent.items()}
-        found[row.fingerprint] = (*found.get(row.fingerprint, ()), extents)
-    return found
+    if isinstance(value, dict) and str(value.get("schema")).startswith(_ANY_SCHEMA):
+        return value
+    write = "ltocompat audit --write-baseline FILE"
+    raise UsageError(f"{path} is no baseline; write one with: {write}")
 
 
 def _part(row: _PartRow) -> ExtentPart:
     return ExtentPart(Verdict[row.verdict.upper()], row.modules, row.asked)
-
-
-def _older(rows: Iterable[_OlderRow]) -> dict[OlderEntry, Verdict]:
-    found: dict[OlderEntry, Verdict] = {}
-    for row in rows:
-        entry = (row.rule, row.distribution, row.member, row.target, row.message)
-        found[entry] = max(Verdict[row.verdict.upper()], found.get(entry, Verdict.OK))
-    return found
 
 
 def write_baseline(path: str, results: Iterable[Result]) -> int:
@@ -166,7 +127,7 @@ def write_baseline(path: str, results: Iterable[Result]) -> int:
         LtocompatError: the file can't be written.
     """
     if os.path.exists(path) and os.path.getsize(path):
-        read_baseline(path)  # anything else is not replaced
+        _document(path)  # anything else is not replaced
     rows: dict[tuple[str, str, FindingKey], _Row] = {}
     for result in results:
         for key, findings in by_key(result, filter(_may_count, result.findings)).items():

@@ -151,7 +151,6 @@ def _assessed(result: Result, policy: Policy, baseline: Baseline) -> tuple[Asses
     for key, numbers in left.items():
         findings = [result.findings[n] for n in numbers]
         known = baseline.knows(key.digest, gpu_key(result.gpu), extent_of(findings))
-        known = known or baseline.knew_in_older_form(result, key, findings)
         for n in numbers:
             bad = result.findings[n].counts_from(policy.fail_on)
             counts = Standing.COUNTS if bad else Standing.UNDECIDED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ltocompat.model.image import Skipped
@@ -63,25 +62,16 @@ def change_blocks(records: Iterable[Plan | InstallChange | Failure], _: Options)
 
 
 def _document(
-    records: Iterable[Linker | Skipped | Plan | InstallChange | Failure],
-    _: Options,
-    *,
-    of_nvjitlink: bool = False,
+    records: Iterable[Linker | Skipped | Plan | InstallChange | Failure], _: Options
 ) -> Iterator[str]:
-    """The pieces of the JSON document; a list and a change have the same rows.
-
-    Args:
-        records: what the command gave.
-        of_nvjitlink: under the names that the verb of nvJitLink alone has always had.
-    """
+    """The pieces of the JSON document; a list and a change have the same rows."""
     # Imported here: a table needs no JSON.
     from ltocompat.commands.linkers import InstallChange, Plan
-    from ltocompat.model.records_v1 import base, nvjitlink
+    from ltocompat.model.records_v1 import base
     from ltocompat.model.records_v1 import linkers as v1
     from ltocompat.report.formats.jsonstream import Rows
 
-    kind = nvjitlink.Nvjitlink if of_nvjitlink else v1.Linkers
-    rows = Rows(kind, kind.__struct_fields__[0])
+    rows = Rows(v1.Linkers, "linkers")
     skipped: list[base.Skipped] = []
     written = download = 0
     found: Iterator[Linker | Skipped | Plan | InstallChange] = rows.answers(records)
@@ -96,18 +86,9 @@ def _document(
             linker = record.linker if isinstance(record, InstallChange) else record
             action, size = (change.action, change.size) if change else (None, None)
             yield from rows.row(project(v1.Copy, linker, action=action, size=size))
-    counts = (written, len(skipped), download, rows.errors)
-    whole: base.Document = v1.Linkers((), tuple(skipped), v1.Summary(*counts))
-    if of_nvjitlink:
-        whole = nvjitlink.Nvjitlink((), tuple(skipped), nvjitlink.Summary(*counts))
-    yield from rows.end(whole)
+    summary = v1.Summary(written, len(skipped), download, rows.errors)
+    yield from rows.end(v1.Linkers((), tuple(skipped), summary))
 
 
 LISTING: Report[Linker | Skipped] = Report(list_blocks, _document)
 CHANGES: Report[Plan | InstallChange] = Report(change_blocks, _document)
-NVJITLINK_LISTING: Report[Linker | Skipped] = Report(
-    list_blocks, partial(_document, of_nvjitlink=True)
-)
-NVJITLINK_CHANGES: Report[Plan | InstallChange] = Report(
-    change_blocks, partial(_document, of_nvjitlink=True)
-)
