@@ -65,11 +65,10 @@ def policy() -> str:
     return found
 
 
-def cibuildwheel() -> dict[str, list[str]]:
-    """The keys of cibuildwheel to paste beside."""
-    (found,) = (block for block in _toml() if "[tool.cibuildwheel" in block)
-    keys: dict[str, list[str]] = tomllib.loads(found)["tool"]["cibuildwheel"]
-    return keys
+def cibuildwheel() -> list[dict[str, list[str]]]:
+    """The keys of cibuildwheel to paste beside: without a policy, and with one."""
+    found = (block for block in _toml() if "[tool.cibuildwheel" in block)
+    return [tomllib.loads(block)["tool"]["cibuildwheel"] for block in found]
 
 
 def _toml() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from contextlib import chdir
 from pathlib import Path
 
@@ -109,14 +110,23 @@ def test_the_policy_to_paste_passes_what_serves_its_gpus(newest: str, pasted: Pa
     assert run(["audit", path.name]) == 0
 
 
-def test_cibuildwheel_keeps_its_own_audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("keys", readme.cibuildwheel(), ids=["one line", "policy"])
+def test_cibuildwheel_keeps_its_own_audit(
+    keys: dict[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What stands first is its default, word by word (its resources/defaults.toml of 4.3.5)."""
-    keys = readme.cibuildwheel()
     assert keys["audit-requires"] == ["abi3audit", "ltocompat"]
     default, ours = keys["audit-command"]
     assert default == "abi3audit --strict --report {abi3_wheel}"
     project = Project.copy(tmp_path / "kernels")
     monkeypatch.chdir(project.folder)
-    name, *words = ours.replace("{wheel}", str(project.build())).split()
+    if "--require-archs" in ours:
+        ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.entry f() { bar.sync 0; ret; }\n"
+        (tmp_path / "x.ptx").write_text(ptx, "utf-8")
+        project.code = {f"{sm}.cubin": f"cubin/nvrtc-13.0-{sm}.cubin" for sm in ("sm_80", "sm_90")}
+        project.code["x.ptx"] = str(tmp_path / "x.ptx")
+    name, *words = shlex.split(ours.replace("{wheel}", str(project.build())))
+    if "--require-archs" in ours:
+        (project.folder / "pyproject.toml").unlink()
     assert name == "ltocompat"
     assert run(words) == 0

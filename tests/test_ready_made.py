@@ -16,6 +16,7 @@ import readme
 import yaml
 from kernels_project import Project
 from packages_made import wheel
+from samples import FOLDER
 
 from ltocompat.cli import main, run
 
@@ -39,7 +40,7 @@ def act(project: Project, **inputs: str) -> subprocess.CompletedProcess[str]:
         f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m ltocompat "$@"\n', "utf-8"
     )
     command.chmod(0o755)
-    names = ("PATHS", "CONFIG", "BASELINE", "FAIL_ON", "TRIAL", "INSTALL", "SARIF", "HTML", "ARGS")
+    names = re.findall(r"\n        ([A-Z_]+): \$\{\{ inputs\.", ACTION.read_text("utf-8"))
     output = project.folder / "output.txt"
     output.unlink(missing_ok=True)
     environ = {**os.environ, **dict.fromkeys(names, ""), **inputs, "LTOCOMPAT": str(command)}
@@ -99,6 +100,23 @@ def test_the_action_expands_patterns_and_says_how_it_ended(
     done = act(project, PATHS=pattern, ARGS=args)
     assert done.returncode == code, done.stderr
     assert outputs(project) == {"outcome": outcome, "exit-code": str(code)}
+
+
+@needs_bash
+@pytest.mark.parametrize(
+    ("inputs", "code"),
+    [
+        ({"ARCHS": "8.0+PTX", "TARGETS": "R580\ndriver=580.95.05\n", "MOST": "1 MB"}, 0),
+        ({"ARCHS": "80;90-real"}, 1),
+        ({"MOST": "1kB"}, 1),
+    ],
+)
+def test_the_action_needs_no_policy(inputs: dict[str, str], code: int, tmp_path: Path) -> None:
+    project = Project.copy(tmp_path / "kernels")
+    (project.folder / "pyproject.toml").unlink()
+    path = Path(shutil.copy(FOLDER / "fatbin" / "nvcc-13.0-none.fatbin", project.folder))
+    done = act(project, PATHS=path.name, **inputs)
+    assert done.returncode == code, done.stdout + done.stderr
 
 
 @needs_bash

@@ -243,6 +243,8 @@ def test_a_rule_on_the_log_of_a_build_knows_its_message(
         # SASS for sm_80, and PTX that newer architectures compile, but no older one
         ('require-gpus = ["l4", "h100"]', "fatbin/nvcc-13.2-none.fatbin", "POL-03", None),
         ('require-gpus = ["t4", "h100"]', "fatbin/nvcc-13.2-none.fatbin", "POL-03", "fail"),
+        ("max-bytes = 1000", "fatbin/nvcc-13.2-none.fatbin", "POL-04", "fail"),
+        ('max-bytes = "1MB"', "fatbin/nvcc-13.2-none.fatbin", "POL-04", None),
     ],
 )
 def test_a_policy_strikes_and_spares(  # noqa: PLR0917 - a table and two fixtures

@@ -7,11 +7,12 @@ import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.check import Paths
+from ltocompat.commands.check import Paths, resolve_targets
 from ltocompat.commands.failures import OnError, answers, with_failures
 from ltocompat.commands.name_kernels import with_kernel_names
 from ltocompat.commands.options import AuditOptions, options_of
@@ -70,6 +71,9 @@ def audit(
     paths: Paths,
     policy: Policy | str | os.PathLike[str] | None = None,
     *,
+    targets: Sequence[Target | str] = (),
+    require_archs: str | Sequence[str] = (),
+    max_bytes: int | None = None,
     baseline: Baseline = _NO_BASELINE,
     beside: Sequence[str | os.PathLike[str]] = (),
     install_linkers: bool = False,
@@ -84,6 +88,10 @@ def audit(
         paths: one or several files, folders, packages or places.
         policy: a value, or the file that has it; None: the nearest ``ltocompat.toml`` or
             ``pyproject.toml``; where there is none, only what holds on any target is judged.
+        targets: where releases go, in place of the policy's targets.
+        require_archs: lists of architectures that every artifact must hold code for, as
+            ``TORCH_CUDA_ARCH_LIST``, CMake or nvcc spell them, in place of the policy's.
+        max_bytes: the largest file that may be released, in place of the policy's.
         baseline: findings that are known and do not count.
         beside: packages that are installed with them.
         install_linkers: install nvJitLinks that are to be asked and are not at hand.
@@ -104,7 +112,7 @@ def audit(
         Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand.
     """
     options = options_of(AuditOptions, locals())
-    scope = AuditScope(_with_machine(_policy(policy)), baseline)
+    scope = AuditScope(_with_machine(_overridden(_policy(policy), options)), baseline)
     found: Iterator[Audited | Required]
     found = answers(_audited(options, options.paths, scope), on_error)
     yield from found
@@ -143,7 +151,26 @@ def _policy(policy: Policy | str | os.PathLike[str] | None) -> Policy:
 
 
 def _overridden(policy: Policy, options: AuditOptions) -> Policy:
-    """The policy of this run: options beat its keys."""
+    """The policy of this run: options beat its keys.
+
+    Raises:
+        UsageError: a target or an architecture has no meaning.
+    """
+    by_options: dict[str, Any] = {}
+    if options.targets:
+        named = {target.name: target for target in policy.targets}
+        given = [named.get(str(word), word) for word in options.targets]
+        by_options["targets"] = tuple(found.target for found in resolve_targets(given))
+    if options.require_archs:
+        # Imported here: most audits require none.
+        from ltocompat.targets.arch_list import arch_list
+
+        listed = (arch for text in options.require_archs for arch in arch_list(text))
+        by_options["require_archs"] = tuple(dict.fromkeys(listed))
+    if options.max_bytes is not None:
+        by_options["max_bytes"] = options.max_bytes
+    keys = tuple(name.replace("_", "-") for name in by_options)
+    policy = replace(policy, **by_options, options=keys)
     if options.fail_on is not None:
         policy = replace(policy, fail_on=options.fail_on)
     if options.trial_link:  # as ``trial-link = true``: all the linkers that the targets name
@@ -334,7 +361,7 @@ def results_of(
         requirement: what it asks for.
     """
     project = os.path.dirname(policy.source) or "."
-    known_as = path_in_project(summary.path, project) if policy.given else ""
+    known_as = path_in_project(summary.path, project) if policy.source else ""
     for result in _results_of(summary, package, policy, packages, requirement):
         yield replace(result, distribution=str(package or ""), known_as=known_as)
 

@@ -6,6 +6,7 @@ Types that are dear to import stand in quotes: nothing here needs them, so that 
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
@@ -116,6 +117,22 @@ def jobs_of(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) < 10_000):
         raise UsageError(f"--jobs takes a number of processes, not {text!r}; --jobs 1 is one")
     return int(text)
+
+
+_SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,3})?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
+
+
+def bytes_of(text: str) -> int:
+    """Read a number of bytes: 104857600, 100MB (powers of 1000) or 1GiB (powers of 1024).
+
+    Raises:
+        UsageError: it is none.
+    """
+    size = _SIZE.fullmatch(text.strip())
+    if size is None or (size[3] and not size[2]) or not float(size[1]):
+        raise UsageError(f"{text[:40]!r} is no size; write it like 100MB, 1GiB or 104857600")
+    power = " kmgt".index(size[2].lower() or " ")
+    return round(float(size[1]) * float(1024 if size[3] else 1000) ** power)
 
 
 # Options that several use cases have.
@@ -262,6 +279,31 @@ class AuditOptions(ReadOptions, frozen=True):
             flags=("--config",),
             metavar="FILE",
             env="LTOCOMPAT_CONFIG",
+        ),
+    ] = None
+    targets: Annotated[
+        tuple["Target | str", ...],
+        Option(
+            "Where releases go, as in check, in place of the policy's targets; repeat it for more.",
+            flags=(DEPLOY_TARGET,),
+            metavar="TARGET",
+            complete=complete_target,
+        ),
+    ] = ()
+    require_archs: Annotated[
+        tuple[str, ...],
+        Option(
+            "Images that every artifact must hold: a TORCH_CUDA_ARCH_LIST, CMake's 80-real;90, "
+            "nvcc's -gencode ..., sm_90 or hopper.",
+            metavar="ARCHS",
+        ),
+    ] = ()
+    max_bytes: Annotated[
+        int | None,
+        Option(
+            "The largest file that may be released: 100MB, 1GiB or 104857600.",
+            metavar="SIZE",
+            parse=bytes_of,
         ),
     ] = None
     baseline: Annotated[

@@ -55,6 +55,9 @@ DRIVER_ROSE = "POL-02"
 GPU_NOT_SERVED = "POL-03"
 """A policy's ``require-gpus`` names a GPU that nothing serves."""
 
+TOO_LARGE = "POL-04"
+"""A file is larger than a policy's ``max-bytes``."""
+
 PROMISED_ARCH_MISSING = "PKG-09"
 """A project promises an architecture that is not in its package."""
 
@@ -65,6 +68,13 @@ PROMISES_NOT_JUDGED = "PKG-11"
 """Metadata that can't be read, or are too much to judge."""
 
 ASKED_BY_PROJECT = frozenset(
-    {ARCH_MISSING, DRIVER_ROSE, GPU_NOT_SERVED, PROMISED_ARCH_MISSING, PROMISED_VERSION_REFUSED}
+    {
+        ARCH_MISSING,
+        DRIVER_ROSE,
+        GPU_NOT_SERVED,
+        TOO_LARGE,
+        PROMISED_ARCH_MISSING,
+        PROMISED_VERSION_REFUSED,
+    }
 )
 """What a project asks of its own code: ``require`` shows it, on no deploy target."""

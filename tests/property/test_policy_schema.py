@@ -44,7 +44,8 @@ GOOD: dict[str, tuple[object, ...]] = {
     "ptx": ([], ["compute_80", 75]),
     "targets": (["prod"],),
     "require-gpus": ([], ["h100", "sm_90", "rtx-4090"]),
-    "require-archs": ([], ["sm_80", "COMPUTE_90", "lto_90", "75"]),
+    "require-archs": ([], ["sm_80", "COMPUTE_90", "lto_90", "75"], "8.0;9.0+PTX", ["90a-real"]),
+    "max-bytes": (104_857_600, "100MB", "1.5 GiB", " 20k"),
     "least-driver": ("580", "525.60.13", 580),
     "fail-on": ("fail", "unknown", "undocumented", "jit"),
     "trial-link": (True, False, ["13.3"], ["13.3.33"]),
@@ -92,6 +93,8 @@ UNKNOWN_TO_EDITORS = (
     "is not a deploy target",  # as a text
     " has no key; write ",
     "is no GPU",
+    "names no architecture",
+    "is no architecture but several",
     "write the whole name",
     "there is no",  # sm_9, CUDA 12.45
     "is known",

@@ -74,6 +74,10 @@ DAY: Form = {
 }
 
 
+ARCHS: Form = {"type": ["string", "array"], "pattern": r"[0-9A-Za-z]", "items": WORD}
+SIZE = _or_number(_text(r"[0-9]{1,12}(\.[0-9]{1,3})?\s*([kKmMgGtT][iI]?)?[bB]?"), 1, 10**12)
+
+
 def archs(*prefixes: str, numbers: bool = False) -> Form:
     """Architectures with one of these prefixes or none; ``numbers``: integers, too."""
     prefix = "|".join(map(_any_case, prefixes))

@@ -260,12 +260,13 @@ def _advised(result: Result, policy: Policy) -> Result:
 def asking(policy: Policy) -> str:
     """How nvJitLinks are asked in an audit: the option, and the key of its policy."""
     key = f", or write trial-link = true under {policy.table} in {policy.source}"
-    return f"add {TRIAL_OPTION}{key if policy.given else ''}"
+    return f"add {TRIAL_OPTION}{key if policy.source else ''}"
 
 
 def _with_table(finding: Finding, result: Result, policy: Policy) -> Finding:
     """What a target lacks is added in the policy's own table of that target."""
-    if finding.rule != TARGET_LEAVES_OPEN or result.target not in policy.targets:
+    in_file = bool(policy.source) and "targets" not in policy.options
+    if finding.rule != TARGET_LEAVES_OPEN or result.target not in policy.targets or not in_file:
         return finding
     table = f"[{policy.prefix}targets.{result.target.name}]"
     return replace(finding, remedy=f"{finding.remedy}: {table} in {policy.source}")

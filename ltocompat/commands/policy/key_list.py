@@ -111,10 +111,12 @@ _AUDIT_KEYS = (
     ),
     PolicyKey(
         "require-archs",
-        forms.archs("sm", "compute", "lto"),
+        forms.ARCHS,
         '["sm_80", "compute_90"]',
         "Images that every artifact must hold: sm_80 is SASS for just that, compute_90 PTX, lto_90 "
-        "LTO-IR. Where the GPU is meant, require-gpus says so.",
+        "LTO-IR. Build systems' own lists are read, too: 8.0;9.0+PTX of PyTorch, 80-real;90 of "
+        "CMake (a bare number is SASS and PTX), -gencode lines of nvcc, and hopper, which is SASS "
+        "for its GPUs. Where the GPU is meant, require-gpus says so.",
         "[]",
     ),
     PolicyKey(
@@ -122,6 +124,12 @@ _AUDIT_KEYS = (
         forms.DRIVER,
         '"580"',
         "The driver that everything must go on loading on; a branch is its first release.",
+    ),
+    PolicyKey(
+        "max-bytes",
+        forms.SIZE,
+        '"100MB"',
+        "The largest file that may be released: a number of bytes, or with kB, MB, GB, MiB or GiB.",
     ),
     PolicyKey(
         "fail-on",
@@ -259,6 +267,9 @@ TABLES: Mapping[str, tuple[PolicyKey, ...]] = {
 }
 """The keys of each table, in the order in which they are explained."""
 
+TARGET_FREE = ("require-gpus", "require-archs", "least-driver", "max-bytes")
+"""Keys of the audit that ask something wherever an artifact goes: a policy of them alone works."""
+
 EXCEPTIONS = ("ignore", "allow")
 """Tables that an audit may have several of."""
 
@@ -295,7 +306,10 @@ def schema() -> dict[str, Any]:
             "audit": audit,
         },
         "additionalProperties": False,
-        "required": ["targets"],
+        "anyOf": [
+            {"required": ["targets"]},
+            {"required": ["audit"], "properties": {"audit": _without_target()}},
+        ],
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -303,6 +317,14 @@ def schema() -> dict[str, Any]:
         "title": "What a project holds its releases to: ltocompat.toml, or [tool.ltocompat]",
         "anyOf": [{"$ref": "#/$defs/policy"}, {"$ref": "#/$defs/pasted"}],
         "$defs": {"policy": policy, "pasted": _pasted()},
+    }
+
+
+def _without_target() -> dict[str, Any]:
+    """The audit of a policy that names no target."""
+    return {
+        "anyOf": [{"required": [key]} for key in TARGET_FREE],
+        "not": {"required": ["targets"]},
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterator
 
 from ltocompat.commands.policy.extent import gpu_key
@@ -14,7 +16,13 @@ from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.packages.values import Package
-from ltocompat.rules.emitted import ARCH_MISSING, DRIVER_ROSE, GPU_NOT_SERVED, SLIVER_SERVED
+from ltocompat.rules.emitted import (
+    ARCH_MISSING,
+    DRIVER_ROSE,
+    GPU_NOT_SERVED,
+    SLIVER_SERVED,
+    TOO_LARGE,
+)
 from ltocompat.rules.rule import Problem
 
 _KINDS = {
@@ -52,6 +60,7 @@ def policy_problems(
         required: what it asks for.
         package: the package that it is; None for none.
     """
+    yield from _size(policy, summary)
     if not should_hold_code(policy, summary, package):
         return
     if package is not None or not _is_one_image(summary):  # one image has one architecture
@@ -85,7 +94,7 @@ def _archs(
         f"{word} for {lost} is required, but "
         + (f"there is {word} only for {has}" if there else f"there is no {word}"),
         f"compile with {options}, or take {lost} out of require-archs",
-        f"require-archs in {policy.source}",
+        policy.origin("require-archs"),
         subject=word,
         asked=tuple(map(str, missing)),
         rule=ARCH_MISSING,
@@ -110,7 +119,7 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
             Verdict.OK,
             f"{', '.join(hardly)} must be served, and few of the modules are for it",
             "compile the other modules for it, too, or take it out of require-gpus",
-            f"require-gpus in {policy.source}",
+            policy.origin("require-gpus"),
             level=Level.WARNING,
             subject="GPUs",
             asked=tuple(hardly),
@@ -131,7 +140,7 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
         f"{lost} must be served, and nothing is for it; "
         + (f"served are {', '.join(served)}" if served else "nothing is served at all"),
         f"compile with {options}, or take it out of require-gpus",
-        f"require-gpus in {policy.source}",
+        policy.origin("require-gpus"),
         subject="GPUs",
         asked=tuple(gpu_key(gpu) for gpu in missing),
         rule=GPU_NOT_SERVED,
@@ -142,7 +151,7 @@ def _driver(policy: Policy, required: Required) -> Iterator[Problem]:
     least = policy.least_driver
     if least is None:
         return
-    where = f"least-driver in {policy.source}"
+    where = policy.origin("least-driver")
     floor, word = required.driver_sass, "SASS"
     if floor is None:
         floor, word = required.driver_ptx, "PTX"
@@ -164,4 +173,23 @@ def _driver(policy: Policy, required: Required) -> Iterator[Problem]:
             "build with an older toolkit",
             where,
             rule=DRIVER_ROSE,
+        )
+
+
+def _size(policy: Policy, summary: ArtifactSummary) -> Iterator[Problem]:
+    """Find a file that is larger than may be released; a place in a file has no size of its own."""
+    most = policy.max_bytes
+    if most is None or not os.path.isfile(summary.path):
+        return
+    size = os.path.getsize(summary.path)
+    if size > most:
+        weigh = f"ltocompat inspect --weigh {shlex.quote(summary.path)}"
+        yield Problem(
+            Verdict.FAIL,
+            f"the file has {size:,} bytes, and {most:,} are the most",
+            f"see what takes the space with: {weigh}; or raise max-bytes",
+            policy.origin("max-bytes"),
+            subject="size",
+            asked=(f"bytes {size}",),
+            rule=TOO_LARGE,
         )

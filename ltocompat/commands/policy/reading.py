@@ -8,8 +8,9 @@ from __future__ import annotations
 import datetime as dt
 import os
 
+from ltocompat.commands.options import bytes_of
 from ltocompat.commands.policy.exceptions import read_exceptions
-from ltocompat.commands.policy.key_list import ALIASES, names
+from ltocompat.commands.policy.key_list import ALIASES, TARGET_FREE, names
 from ltocompat.commands.policy.keys import PolicyTable
 from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.model.arch import Release, SmArch
@@ -72,7 +73,7 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
     whole.only(_TABLES)
     audit = PolicyTable(path, "audit", whole.table("audit"), found.header("audit"))
     audit.only((*names("audit"), *ALIASES))
-    targets = _targets(audit)
+    targets = _targets(audit, has_targets="targets" in found.tables)
     trial, releases = _trials(audit, targets)
     return Policy(
         source=path,
@@ -90,6 +91,7 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         allow_empty=_allow_empty(audit),
         variants=_patterns(audit, "variants") if "variants" in audit.values else None,
         provided_by=_provided_by(audit),
+        max_bytes=_max_bytes(audit),
     )
 
 
@@ -105,9 +107,11 @@ def _shown(path: str, where: str) -> str:
         return path
 
 
-def _targets(audit: PolicyTable) -> tuple[Target, ...]:
-    every = {target.name: target for target in targets_of_file(audit.path, audit.path, None)}
+def _targets(audit: PolicyTable, *, has_targets: bool) -> tuple[Target, ...]:
     names = audit.texts("targets", '["prod", "edge"]')
+    if names is None and not has_targets and audit.values.keys() & TARGET_FREE:
+        return ()
+    every = {target.name: target for target in targets_of_file(audit.path, audit.path, None)}
     if names is None:
         return tuple(every.values())
     if not names:
@@ -147,15 +151,28 @@ def _provided_by(audit: PolicyTable) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _archs(audit: PolicyTable) -> tuple[SmArch, ...]:
-    example = '["sm_80", "compute_90"]'
-    found = []
-    for spelling in audit.texts("require-archs", example) or ():
-        try:
-            found.append(SmArch.parse(spelling))
-        except UsageError as error:
-            text = f"names {spelling!r}, which is no architecture"
-            raise audit.wrong("require-archs", text, f"write {example}") from error
-    return tuple(dict.fromkeys(found))
+    if "require-archs" not in audit.values:
+        return ()
+    # Imported here: most policies require none.
+    from ltocompat.targets.arch_list import arch_list
+
+    value = audit.values["require-archs"]
+    lists = [value] if isinstance(value, str) else audit.texts("require-archs", '["sm_80", "90"]')
+    try:
+        return tuple(dict.fromkeys(arch for text in lists or () for arch in arch_list(text)))
+    except UsageError as error:
+        raise UsageError(f"{audit.path}: {audit.key}.require-archs: {error}") from error
+
+
+def _max_bytes(audit: PolicyTable) -> int | None:
+    value = audit.value("max-bytes")
+    if value is None:
+        return None
+    try:
+        # A number with a point is none, and neither is a truth value.
+        return bytes_of(str(value) if isinstance(value, int | str) and value is not True else "")
+    except UsageError as error:
+        raise UsageError(f"{audit.path}: {audit.key}.max-bytes: {error}") from error
 
 
 def _driver(audit: PolicyTable) -> DriverVersion | None:

@@ -149,6 +149,8 @@ class Policy(Struct, frozen=True, kw_only=True):
         variants: patterns of files of a package of which its loader opens one; None: those that
             are found.
         provided_by: patterns of library files that a dependency brings, by its normalized name.
+        max_bytes: the largest file that may be released; None for any size.
+        options: the keys that were given as options of this run instead.
     """
 
     source: str
@@ -167,11 +169,17 @@ class Policy(Struct, frozen=True, kw_only=True):
     allow_empty: bool = False
     variants: tuple[str, ...] | None = None
     provided_by: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    max_bytes: int | None = None
+    options: tuple[str, ...] = ()
 
     @property
     def given(self) -> bool:
-        """A project says what its releases are held to."""
-        return bool(self.source)
+        """Return whether a file or options say what releases are held to."""
+        return bool(self.source or self.options)
+
+    def origin(self, key: str) -> str:
+        """Return the option or the key of the file that says something: ``--require-archs``."""
+        return f"--{key}" if key in self.options else f"{key} in {self.source}"
 
     @property
     def every_target(self) -> tuple[Target, ...]:

@@ -66,7 +66,9 @@ class Policy(Record):
 
     Attributes:
         source: The file that says so; empty where there is no policy: then what holds on any target
-            is judged.
+            is judged, and what options ask.
+        options: The keys that options of this run gave instead: require-archs.
+        max_bytes: The largest file that may be released; null for any size.
         allow_empty: What has no device code passes, and so does no file at all.
         trial_load: This machine is one more target, and loads it all.
         variants: Patterns of files of which one is loaded.
@@ -87,6 +89,8 @@ class Policy(Record):
     allows: tuple[Allow, ...]
     variants: tuple[str, ...]
     provided_by: dict[str, tuple[str, ...]]
+    max_bytes: Count | None
+    options: tuple[str, ...]
 
 
 class Finding(verdict.Finding):

@@ -32,7 +32,7 @@ from ltocompat.report.grouped_findings import (
 from ltocompat.report.text import grouped, truncate
 from ltocompat.report.verbs.check import Tally
 from ltocompat.report.verbs.check import blocks as checked
-from ltocompat.rules.emitted import ASKED_BY_PROJECT
+from ltocompat.rules.emitted import ASKED_BY_PROJECT, TOO_LARGE
 
 if TYPE_CHECKING:
     from ltocompat.model.records_v1 import audit as v1
@@ -193,17 +193,18 @@ def _because(
 
 
 def _held_to(policy: Policy) -> tuple[str, ...]:
-    return ("policy ", Code(policy.source)) if policy.given else ("no policy",)
+    options = ("the options of this command",) if policy.options else ()
+    return ("policy ", Code(policy.source)) if policy.source else options or ("no policy",)
 
 
 def _ask_linkers(policy: Policy) -> tuple[str, ...]:
     key = Code("trial-link = true")
-    in_policy = (", or write ", key, *_under(policy)) if policy.given else ()
+    in_policy = (", or write ", key, *_under(policy)) if policy.source else ()
     return ("let nvJitLink decide: add ", Code(TRIAL_OPTION), *in_policy)
 
 
 def _allow_empty(policy: Policy) -> tuple[str, ...]:
-    key = (", or write ", Code('no-device-code = "pass"'), *_under(policy)) if policy.given else ()
+    key = (", or write ", Code('no-device-code = "pass"'), *_under(policy)) if policy.source else ()
     option = ("add ", Code("--allow-empty"), *key, "; ")
     return ("there is no device code; where that is right, ", *option)
 
@@ -223,13 +224,15 @@ def _again(group: GroupedFinding, policy: Policy) -> str:
     """The command that finds the same: what a project asks of its code is seen in its needs."""
     (path,) = group.modules
     if group.finding.rule in ASKED_BY_PROJECT:
-        return f"ltocompat require {shlex.quote(path)}"
+        verb = "inspect --weigh" if group.finding.rule == TOO_LARGE else "require"
+        return f"ltocompat {verb} {shlex.quote(path)}"
     if policy.here is not None and {cell.target for cell in group.cells} == {policy.here.name}:
         return f"ltocompat check {shlex.quote(path)} {LOAD_OPTION}"
     known = [target.name for target in policy.targets]
     (name, *_) = [cell.target for cell in group.cells if cell.target in known] or known
     trial = f" {TRIAL_OPTION}" if policy.trial_links else ""
-    goal = shlex.quote(f"{policy.source}:{name}")
+    inline = not policy.source or "targets" in policy.options
+    goal = shlex.quote(name if inline else f"{policy.source}:{name}")
     return f"ltocompat check {shlex.quote(path)} --deploy-target {goal}{trial}"
 
 
@@ -301,7 +304,7 @@ def _judgements(records: Iterable[AuditRecord]) -> Iterator[Judgement]:
         match record:
             case AuditScope():
                 yield from record.policy.every_target
-                lines = policy_lines(record.policy) if record.policy.given else None
+                lines = policy_lines(record.policy) if record.policy.source else None
                 if lines is not None:
                     yield lines
             case Audited():

@@ -18,3 +18,7 @@ FAMILY.declare("POL-02", Level.ERROR)
 
 # An artifact serves a GPU that its project's policy requires by nothing (commands/policy).
 FAMILY.declare("POL-03", Level.ERROR)
+
+
+# A file is larger than its project's policy allows (commands/policy).
+FAMILY.declare("POL-04", Level.ERROR)
