@@ -328,6 +328,7 @@ class _Reader:
             sha256=sha256 or _sha256(view),
             package=_package(view, place.path, self._settings.limits) if whole else None,
         )
+        self._second_pass.read_kernels(view, kept.summary, kept.apart)
         if not whole and not kept.holds_something:
             raise UsageError(
                 f"nothing lies at {place}; list what does with: ltocompat inspect {place.path}"

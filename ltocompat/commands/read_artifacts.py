@@ -28,6 +28,8 @@ from ltocompat.model.target import Target
 from ltocompat.model.trial_answer import Trials
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
+from ltocompat.rules.engine.coverage import unevenly_served
+from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.kernel_counts import kernels_to_count
 from ltocompat.rules.engine.symbols_to_read import symbols_to_read
 from ltocompat.scan import parallel, walk
@@ -173,11 +175,13 @@ class ArtifactReader:
             typed = named and reading.named
             with reading.settings.opened(file.path, typed=typed) as view:
                 self.take(view, file, summary)
+                whole = summary.summary(file.path)
+                self.read_kernels(view, whole)
         except UnreadableInput as error:
             if named:
                 raise
             summary.skip(Skipped(file, str(error)))
-        whole = summary.summary(file.path)
+            whole = summary.summary(file.path)
         if any(group.loose for group in whole.groups):
             settings = reading.settings
             package = package_of(file.path, settings.limits, settings.sources.get(file.path))
@@ -193,6 +197,20 @@ class ArtifactReader:
         describer = ModuleReader(self._wanted_of, reading.settings.detail)
         for record in walk.records_of_view(view, file, reading.settings, describer):
             summary.take(record)
+
+    def read_kernels(self, view: ByteView, *summaries: ArtifactSummary) -> None:
+        """Read the kernels that tell what GPUs lose, where they are served unevenly."""
+        targets = self._reading.targets
+        gpus = (
+            None
+            if targets is None
+            else {gpu for target in targets for gpu in gpus_to_judge(target)}
+        )
+        if wanted := unevenly_served(summaries[0], gpus):
+            # Imported here: most files are served evenly.
+            from ltocompat.scan.second_pass import read_kernels
+
+            read_kernels(summaries, wanted, self._reading.settings, view)
 
     def fold(self, batches: Iterable[Batch], summary: SummaryBuilder) -> None:
         """Fold the batches of one file as they come; linkers and drivers are asked about each."""

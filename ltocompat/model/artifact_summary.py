@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -61,6 +62,7 @@ class ModuleGroup(Struct):
         places: where they are; not all of them where there are very many.
         inner: they lie in members of what was named, a package or an archive, and the user named
             none of them.
+        kernels: names of the kernels of the module at each place; empty where nobody asked.
     """
 
     signature: ModuleSignature
@@ -69,6 +71,13 @@ class ModuleGroup(Struct):
     example: Place
     inner: bool = False
     places: list[Place] = field(default_factory=list)
+    kernels: list[tuple[str, ...]] = field(default_factory=list)
+
+    def part(self, wanted: Sequence[bool]) -> ModuleGroup:
+        """Return those modules, by place, that are wanted."""
+        places = list(compress(self.places, wanted))
+        kernels = list(compress(self.kernels, wanted))
+        return replace(self, count=len(places), example=places[0], places=places, kernels=kernels)
 
     @property
     def named(self) -> bool:

@@ -175,9 +175,10 @@ class Finding(Tabular, frozen=True, gc=False):
     def counts_from(self, threshold: Verdict) -> bool:
         """Return whether it counts where verdicts from a threshold on do.
 
-        A condition of an ``ok`` counts as ``undocumented`` does.
+        A condition of an ``ok`` counts as ``undocumented`` does, and so does a warning beside one.
         """
-        counted = Verdict.UNDOCUMENTED if self.is_condition else self.verdict
+        beside_ok = self.verdict is Verdict.OK and self.level is Level.WARNING
+        counted = Verdict.UNDOCUMENTED if self.is_condition or beside_ok else self.verdict
         return counted >= threshold
 
     def __str__(self) -> str:
@@ -201,6 +202,8 @@ class Coverage(Struct, frozen=True, gc=False):
         link: linked for it.
         without_kernels: an image would be picked, but has no kernels, as far as they were counted.
         none: have nothing for this GPU.
+        kernels: of ``best_kernels``, those that have code for this GPU.
+        best_kernels: kernels of the GPU that is served best; 0 where this one loses none of them.
     """
 
     modules: int
@@ -209,6 +212,8 @@ class Coverage(Struct, frozen=True, gc=False):
     link: int = 0
     without_kernels: int = 0
     none: int = 0
+    kernels: int = 0
+    best_kernels: int = 0
 
     @property
     def served(self) -> int:

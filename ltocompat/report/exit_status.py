@@ -212,8 +212,8 @@ class CheckStatus(ExitStatus["Target | Result"]):
         if not isinstance(record, Result) or record.forgiven == OTHER_VARIANT:
             return
         self._worst = worst((self._worst, record.counted))
-        conditions = (finding for finding in record.findings if finding.is_condition)
-        if any(condition.counts_from(self._fail_on) for condition in conditions):
+        beside_ok = (finding for finding in record.findings if finding.verdict is Verdict.OK)
+        if any(finding.counts_from(self._fail_on) for finding in beside_ok):
             self.worsen(FINDINGS)
         if record.not_judged and self._fail_on < Verdict.FAIL:
             self.worsen(NOTHING_JUDGED)

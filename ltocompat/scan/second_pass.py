@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from ltocompat.files.archives.spool import MemberCache
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images.cubin import Cubin
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import Malformed, UnreadableInput
 from ltocompat.model.image import Image, ImageKind, Module
 from ltocompat.model.image_table import gathered
@@ -24,6 +26,30 @@ from ltocompat.scan.walk import ScanSettings, opened, stored_in_file
 # The wanted symbols of an image.
 _NONE, _UNDEFINED, _ALL = range(3)
 _CODE = (ImageKind.SASS, ImageKind.PTX)
+
+
+def read_kernels(
+    summaries: Iterable[ArtifactSummary],
+    wanted: Iterable[Place],
+    settings: ScanSettings,
+    view: ByteView,
+) -> None:
+    """Read the kernels of modules into their groups.
+
+    Args:
+        summaries: of one file.
+        wanted: modules of it.
+        settings: how the file was read.
+        view: its bytes.
+    """
+    names: dict[Place, ModuleKernels] = {}
+    kept = settings.kept or MemberCache()
+    for file, inside in _by_file(wanted).items():
+        at = kept.around(file) or (Place(file.path), view)
+        names |= dict(_in_view(at, file, inside, settings.limits))
+    for group in chain.from_iterable(summary.groups for summary in summaries):
+        if any(place in names for place in group.places):
+            group.kernels = [names[place].names if place in names else () for place in group.places]
 
 
 class ModuleKernels(Struct, frozen=True):
@@ -55,15 +81,20 @@ def kernel_names(
             the images of a module are of one source, and mostly have the same.
         kept: what the first pass unpacked, which is not unpacked again.
     """
-    inside: dict[Place, set[Place]] = {}
-    for place in (*places, *whole):
-        if place.path != "-":  # standard input is read once
-            inside.setdefault(Place(place.path, place.members), set()).add(place)
     return dict(
         found
-        for file, wanted in inside.items()
+        for file, wanted in _by_file((*places, *whole)).items()
+        if file.path != "-"  # standard input is read once
         for found in _of_file(file, wanted, limits, frozenset(whole), kept or MemberCache())
     )
+
+
+def _by_file(places: Iterable[Place]) -> dict[Place, set[Place]]:
+    """Modules by their innermost file."""
+    inside: dict[Place, set[Place]] = {}
+    for place in places:
+        inside.setdefault(Place(place.path, place.members), set()).add(place)
+    return inside
 
 
 def _of_file(
@@ -73,19 +104,30 @@ def _of_file(
     whole: Collection[Place],
     kept: MemberCache,
 ) -> Iterator[tuple[Place, ModuleKernels]]:
-    left = set(wanted)
     known = kept.around(file)
     try:
         with opened(file.path, limits) if known is None else nullcontext(known[1]) as view:
-            top = None if known is None else known[0]
-            for stored in stored_in_file(view, file, ScanSettings(limits=limits), top):
-                if isinstance(stored, StoredModule) and stored.place in left:
-                    left.remove(stored.place)
-                    yield stored.place, _of_module(stored, every_image=stored.place in whole)
-                if not left:
-                    return
+            top = Place(file.path) if known is None else known[0]
+            yield from _in_view((top, view), file, wanted, limits, whole)
     except UnreadableInput:  # it is gone since it was judged: what was found stands without names
         return
+
+
+def _in_view(
+    at: tuple[Place, ByteView],
+    file: Place,
+    wanted: set[Place],
+    limits: Limits,
+    whole: Collection[Place] = (),
+) -> Iterator[tuple[Place, ModuleKernels]]:
+    top, view = at
+    left = set(wanted)
+    for stored in stored_in_file(view, file, ScanSettings(limits=limits), top):
+        if isinstance(stored, StoredModule) and stored.place in left:
+            left.remove(stored.place)
+            yield stored.place, _of_module(stored, every_image=stored.place in whole)
+        if not left:
+            return
 
 
 def _of_module(stored: StoredModule, *, every_image: bool) -> ModuleKernels:

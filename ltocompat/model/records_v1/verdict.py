@@ -79,6 +79,8 @@ class Coverage(Record):
         sass: Served by SASS.
         ptx: Served by PTX.
         link: Linked for it.
+        kernels: Of best_kernels, those that have code for this GPU.
+        best_kernels: Kernels of the GPU that is served best; 0: this one loses none.
     """
 
     modules: Count
@@ -88,6 +90,8 @@ class Coverage(Record):
     link: Count
     without_kernels: Count
     none: Count
+    kernels: Count
+    best_kernels: Count
 
 
 class Extent(Record):

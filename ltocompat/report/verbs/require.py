@@ -143,6 +143,7 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
         yield Items(title, tuple(map(_variant, required.variants)))
     if required.services:
         yield _gpu_table(required.services, why=options.why)
+    yield from _lost_kernels(required.services)
     yield from _hardly(required.services)
     if options.why:
         yield Table((Column("needs"), Column("at least", width=24)), tuple(_floors(required)))
@@ -179,10 +180,26 @@ def _runs_with(required: Required) -> str:
     return f"{runs} with {driver} on {archs_range(alike[most], known)}{except_}{_links(required)}"
 
 
+def _lost_kernels(services: Sequence[Service]) -> Iterator[Paragraph]:
+    """``20 of 100 kernels have code for sm_75 (IMG-04)``."""
+    known = [service for service in services if service.name != NEXT]
+    alike = grouped((_kernels_of(service), service) for service in known)
+    for (here, most), several in alike.items():
+        if most:
+            archs = archs_range(several, known)
+            yield Paragraph((f"{here:,} of {most:,} kernels have code for {archs} (IMG-04)",))
+
+
+def _kernels_of(service: Service) -> tuple[int, int]:
+    """Return how many kernels it has, and how many the GPU that is served best; 0 for as many."""
+    counts = (route.coverage for route in service.routes)
+    return max(((each.kernels, each.best_kernels) for each in counts), key=lambda pair: pair[1])
+
+
 def _hardly(services: Sequence[Service]) -> Iterator[Paragraph]:
     """``few modules are for sm_52-75, and 241 for sm_100: probably not built for sm_52-75``."""
     known = [service for service in services if service.name != NEXT]
-    hardly = [service for service in known if service.hardly]
+    hardly = [service for service in known if service.hardly and not _kernels_of(service)[1]]
     if not hardly:
         return
     most = max(known, key=_modules_of)

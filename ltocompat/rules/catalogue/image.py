@@ -59,7 +59,7 @@ FAMILY.declare("IMG-02", Level.WARNING)
 FAMILY.declare("IMG-03", Level.NOTE)
 
 
-# A GPU that one of thousands of modules is for is hardly served (without_kernels).
+# Kernels that a GPU loses are told (engine/coverage).
 FAMILY.declare("IMG-04", Level.NOTE)
 
 

@@ -85,9 +85,13 @@ class _Row(Struct, frozen=True):
 
     @property
     def hardly(self) -> bool:
-        """Whether few modules serve it, beside those that serve another."""
-        findings = (finding for line in self.lines for finding in line.result.findings)
-        return any(finding.rule == SLIVER_SERVED for finding in findings)
+        """Whether less than half of the kernels, or few modules, serve it beside another GPU."""
+        return any(
+            finding.rule == SLIVER_SERVED
+            and 2 * line.result.coverage.kernels <= line.result.coverage.best_kernels
+            for line in self.lines
+            for finding in line.result.findings
+        )
 
     @property
     def linker(self) -> Release:

@@ -15,6 +15,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import (
     LEVELS,
+    MOST_KERNELS,
     WHOLE_ARTIFACT,
     Finding,
     Level,
@@ -31,8 +32,12 @@ from ltocompat.rules.emitted import (
     ROUTE_IMPOSSIBLE,
     TARGET_LEAVES_OPEN,
 )
+from ltocompat.rules.engine.coverage import (
+    KernelCoverage,
+    findings_of_coverage,
+    unserved_libraries,
+)
 from ltocompat.rules.engine.group_verdict import GroupVerdict
-from ltocompat.rules.engine.hardly_served import note_of_hardly_served
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE
 from ltocompat.rules.engine.outside_tables import notes_of_versions
 from ltocompat.rules.engine.ways import own_target
@@ -45,18 +50,24 @@ from ltocompat.rules.rule import Problem
 
 
 def findings_of_whole(
-    summary: ArtifactSummary, judged: list[GroupVerdict], target: Target, gpu: Gpu | None
+    summary: ArtifactSummary,
+    judged: list[GroupVerdict],
+    target: Target,
+    gpu: Gpu | None,
+    kernels: KernelCoverage | None,
 ) -> Iterator[Finding]:
     """What is said of an artifact rather than of its modules one by one."""
     if summary.skipped_count:  # what serves may lie where nothing could be read
         yield _unreadable(summary)
     elif misses_all(judged):
         yield _nothing_serves(summary, judged, gpu or _newest(judged))
+    elif gpu is not None and target.gpus and not summary.one_link:
+        yield from _unserved_libraries(judged, gpu)
     yield from _lacking(judged, target, gpu, one_link=summary.one_link)
     yield from notes_of_empty(judged, gpu)
     yield from notes_of_versions(judged, target, gpu)
     if not summary.one_link:  # whose inputs are told one by one
-        yield from note_of_hardly_served(judged, gpu)
+        yield from findings_of_coverage(judged, gpu, kernels)
 
 
 def _newest(judged: list[GroupVerdict]) -> Gpu:
@@ -155,6 +166,29 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
         places=tuple(chain.from_iterable(each.group.places for each in judged)),
         subject=WHOLE_ARTIFACT,
     )
+
+
+def _unserved_libraries(judged: list[GroupVerdict], gpu: Gpu) -> Iterator[Finding]:
+    """Libraries of a package that would fail alone: what serves the GPU beside them has no part."""
+    source = rule(NOTHING_SERVES)
+    for groups, kernels in unserved_libraries(judged, gpu):
+        file = groups[0].example.innermost
+        images = dict.fromkeys(str(image) for group in groups for image in group.signature.images)
+        yield Finding(
+            source.id,
+            Verdict.FAIL,
+            LEVELS[Verdict.FAIL],
+            f"nothing in {file} is for {gpu.arch} (error 209, no kernel image is available): "
+            f"it has {first_of(tuple(images), 4)}",
+            source.remedy,
+            "architectures in entry headers",
+            source.source,
+            0,
+            groups[0].example,
+            places=tuple(chain.from_iterable(group.places for group in groups)),
+            kernels=tuple(sorted(kernels))[:MOST_KERNELS],
+            subject=file,
+        )
 
 
 def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Result:

@@ -23,6 +23,7 @@ from ltocompat.model.verdict import (
     worst,
 )
 from ltocompat.model.words import count
+from ltocompat.rules.engine.coverage import KernelCoverage, kernel_coverage
 from ltocompat.rules.engine.findings_of_whole import findings_of_whole, impossible_route, left_open
 from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.judge_host import judge_host
@@ -64,9 +65,10 @@ def folded(
     parts = [*(each.module_verdict for each in judged), *(needs for _, needs in hosts)]
     not_judged = frozenset[str]().union(*(part.not_judged for part in parts))
     nothing = _nothing_judged(judged, hosts, not_judged)
+    kernels = kernel_coverage(judged, gpu)
     around = [
         *_of_hosts(hosts),
-        *findings_of_whole(summary, judged, target, gpu),
+        *findings_of_whole(summary, judged, target, gpu, kernels),
         *findings_of_link(summary, judged, target, gpu),
         *missing,
     ]
@@ -92,7 +94,7 @@ def folded(
         gpu,
         route,
         verdict,
-        _coverage(judged),
+        _coverage(judged, kernels),
         _open_parts(not_judged, symbols=leaves_symbols_open(summary, judged, target, gpu)),
         tuple(findings),
         LateLines(functools.partial(_reasons, judged, hosts)),
@@ -180,7 +182,7 @@ def _counted(judged: list[GroupVerdict], *, apart: bool) -> list[Finding]:
     ]
 
 
-def _coverage(judged: list[GroupVerdict]) -> Coverage:
+def _coverage(judged: list[GroupVerdict], kernels: KernelCoverage | None) -> Coverage:
     counts: dict[str, int] = {}
     for group_verdict in judged:
         counts[group_verdict.module_verdict.how] = (
@@ -193,6 +195,7 @@ def _coverage(judged: list[GroupVerdict]) -> Coverage:
         counts.get("link", 0),
         counts.get("without kernels", 0),
         counts.get("none", 0),
+        *((kernels.every - len(kernels.lost), kernels.every) if kernels else ()),
     )
 
 

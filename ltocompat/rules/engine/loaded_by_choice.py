@@ -4,6 +4,10 @@ Such a module may be for one architecture only, and keep PTX that newer GPUs nev
 has SASS for those elsewhere (cuTENSOR 2.8.1: 23 modules of SASS for sm_75 beside 136 for sm_90).
 Where the driver would refuse that PTX, its bytes don't tell whether anybody asks for it.
 
+A module that the runtime registers is loaded when one of its kernels is launched. Where a unit was
+compiled once for each architecture, its library launches the kernels of the part for the GPU: of
+another part with the same kernels (but for the architecture in their names) nobody asks here.
+
 Nor do those of bare images in a package, which has code of its own to pick one: beside others that
 may serve, or sources that it may compile when it runs (flashinfer 0.7.2: four files of PTX for
 sm_103a, and sources for all else). Where there is nothing else, nothing can be picked: it fails.
@@ -11,18 +15,20 @@ sm_103a, and sources for all else). Where there is nothing else, nothing can be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict
+from ltocompat.rules.engine.coverage import stem
 from ltocompat.rules.engine.group_verdict import GroupVerdict
 
 _File = tuple[str, tuple[str, ...]]
-PICKED_BY_PROGRAM = "whether a program of the package picks it here is not known"
-_UNREGISTERED = "no wrapper registers it"
+_UNREGISTERED = "no wrapper registers it, and"
+PICKED_BY_PROGRAM = f"{_UNREGISTERED} whether a program of the package picks it here is not known"
+_SIBLING = "other modules of its library have SASS of its kernels for this GPU"
 _WHY = "loaded only where the library's own code chooses it"
 
 
@@ -41,6 +47,9 @@ def with_choices(
     """
     if not one_link and (may_have_more or any(map(_may_serve, judged))):
         judged = [_left_open(each) if each.group.loose else each for each in judged]
+    if any(each.group.kernels and _fails_as_ptx(each, registered=True) for each in judged):
+        stems = _sass_kernels(judged)
+        judged = [part for each in judged for part in _without_siblings(each, stems)]
     if not any(map(_is_choice, judged)):
         return list(judged)
     by_sass = _served(judged, "sass")
@@ -62,15 +71,48 @@ def _left_open(each: GroupVerdict) -> GroupVerdict:
 
 
 def _is_choice(each: GroupVerdict) -> bool:
-    """Whether the driver refuses PTX that nothing registers, beside SASS for another GPU."""
+    return _fails_as_ptx(each, registered=False)
+
+
+def _fails_as_ptx(each: GroupVerdict, *, registered: bool) -> bool:
+    """Whether the driver refuses PTX beside SASS for another GPU."""
     signature, verdict = each.group.signature, each.module_verdict
     return (
         each.way is Route.LOAD
-        and signature.registered is False
+        and signature.registered is registered
         and verdict.verdict is Verdict.FAIL
         and verdict.how == "ptx"
         and any(image.kind is ImageKind.SASS for image in signature.images)
     )
+
+
+def _sass_kernels(judged: Sequence[GroupVerdict]) -> dict[_File, set[str]]:
+    """The kernels, but for architectures in their names, that each file has SASS of here."""
+    stems: dict[_File, set[str]] = {}
+    for each in judged:
+        if each.module_verdict.how == "sass" and each.module_verdict.verdict < Verdict.UNKNOWN:
+            for file, names in zip(_files(each.group), each.group.kernels, strict=False):
+                stems.setdefault(file, set()).update(map(stem, names))
+    return stems
+
+
+def _without_siblings(
+    each: GroupVerdict, stems: Mapping[_File, set[str]]
+) -> Iterator[GroupVerdict]:
+    """Tell apart the modules whose kernels other modules of their library have as SASS here."""
+    group, verdict = each.group, each.module_verdict
+    idle = [
+        bool(names) and stems.get(file, set()).issuperset(map(stem, names))
+        for file, names in zip(_files(group), group.kernels, strict=False)
+    ]
+    if not any(idle) or not _fails_as_ptx(each, registered=True):
+        yield each
+        return
+    notes = _eased(verdict.findings, Verdict.OK, _SIBLING)
+    left = replace(verdict, verdict=Verdict.NOT_FOR_GPU, how="none", findings=notes, why=_WHY)
+    yield replace(each, group=group.part(idle), module_verdict=left)
+    if not all(idle):
+        yield replace(each, group=group.part([not part for part in idle]))
 
 
 def _served(judged: Sequence[GroupVerdict], how: str) -> frozenset[_File]:
@@ -96,11 +138,15 @@ def _weighed(
     known = len(each.group.places) in (0, each.group.count)  # else some places are not kept
     verdict = each.module_verdict
     if known and files <= by_sass:
-        notes = _eased(verdict.findings, Verdict.OK, "its library has SASS for this GPU elsewhere")
+        notes = _eased(
+            verdict.findings,
+            Verdict.OK,
+            f"{_UNREGISTERED} its library has SASS for this GPU elsewhere",
+        )
         left = replace(verdict, verdict=Verdict.NOT_FOR_GPU, how="none", findings=notes, why=_WHY)
         return replace(each, module_verdict=left)
     if known and files <= by_sass | by_ptx:
-        end = "whether its library loads it here is not known"
+        end = f"{_UNREGISTERED} whether its library loads it here is not known"
         open_ = _eased(verdict.findings, Verdict.UNKNOWN, end)
         return replace(
             each, module_verdict=replace(verdict, verdict=Verdict.UNKNOWN, findings=open_)
@@ -115,8 +161,8 @@ def _eased(findings: Sequence[Finding], verdict: Verdict, reason: str) -> tuple[
             finding,
             verdict=verdict,
             level=LEVELS[verdict],
-            message=f"{finding.message}; {_UNREGISTERED}, and {reason}",
-            headline=finding.headline and f"{finding.headline}; {_UNREGISTERED}",
+            message=f"{finding.message}; {reason}",
+            headline=finding.headline and f"{finding.headline}; {reason.partition(', and ')[0]}",
         )
         if finding.verdict is Verdict.FAIL
         else finding

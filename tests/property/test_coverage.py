@@ -1,7 +1,9 @@
-"""A GPU that a tenth as many modules are for as for another one is told, and no other (IMG-04).
+"""Kernels that a GPU loses are told, each by its name, and nothing else is (IMG-04).
 
-The modules are drawn so that how many are for a GPU is known without asking: SASS of an ``a``
-target runs on that GPU alone (PTX ISA, ``.target``).
+Where kernels were read, what a GPU loses is set arithmetic on what was drawn. Where they were not,
+a GPU that a tenth as many modules are for as for another one is told. There the modules are drawn
+so that how many are for a GPU is known without asking: SASS of an ``a`` target runs on that GPU
+alone (PTX ISA, ``.target``).
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from report_values import written
-from rules import image
+from rules import gpu, image
 
 from ltocompat.commands.matrix import linker_targets, matrices
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
@@ -23,6 +25,7 @@ from ltocompat.model.verdict import Level, Result, Verdict
 from ltocompat.report.verbs import matrix as matrix_report
 from ltocompat.report.verbs import require as require_report
 from ltocompat.rules.engine.collect_requirements import required
+from ltocompat.rules.engine.coverage import unevenly_served
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.targets import parse
 
@@ -138,3 +141,102 @@ def test_what_can_not_be_picked_for_sure_is_not_told_as_little() -> None:
     (turing,) = on(summary, 75)
     assert not told(turing)
     assert not any(service.hardly for service in required(summary).services)
+
+
+TIED = ("gemm_sm80_f16", "_Z10fmha_Sm100Pf", "cutlass_80_tensorop")
+PLAIN = tuple(f"_Z3k{n:02}Pf" for n in range(12))
+FOR = st.sets(st.sampled_from((75, 80, 90, 100, 120)), min_size=1)
+MODULES = st.lists(
+    st.tuples(FOR, st.sets(st.sampled_from(PLAIN + TIED), min_size=1, max_size=4)),
+    min_size=1,
+    max_size=8,
+)
+RUNS_ON = {75: {75}, 80: {80}, 90: {90}, 100: {100}, 120: {120}}
+
+
+def with_kernels(modules: list[tuple[set[int], set[str]]], file: str = "a.so") -> ArtifactSummary:
+    """A library in a wheel with SASS of these kernels for these architectures."""
+    groups = []
+    for n, (archs, names) in enumerate(modules):
+        images = tuple(
+            image(ImageKind.SASS, f"sm_{arch}", "12.8", has_kernels=True) for arch in sorted(archs)
+        )
+        place = Place("x.whl", (file,)).at(64 * n)
+        signature = ModuleSignature(images, registered=True)
+        groups.append(ModuleGroup(signature, {}, 1, place, True, [place], [tuple(sorted(names))]))
+    return ArtifactSummary("x.whl", groups)
+
+
+def kernels_for(modules: list[tuple[set[int], set[str]]], arch: int) -> set[str]:
+    return {name for archs, names in modules if arch in archs for name in names}
+
+
+@given(MODULES, st.sampled_from((75, 80, 90, 100, 120)))
+def test_every_lost_kernel_is_counted_and_none_that_is_tied_to_an_architecture(
+    modules: list[tuple[set[int], set[str]]], arch: int
+) -> None:
+    (found,) = on(with_kernels(modules), arch)
+    here = kernels_for(modules, arch)
+    others = [kernels_for(modules, other) - set(TIED) for other in RUNS_ON if other != arch]
+    most = max(len(other) for other in others)
+    lost = [other - here for other in others if len(other) == most]
+    warned = [finding for finding in found.findings if finding.rule == "IMG-04"]
+    if not here or not any(lost):
+        assert not warned or not here
+        return
+    if not all(lost):
+        return  # several GPUs are served best, and one of them has nothing more
+    (finding,) = warned
+    assert finding.level is Level.WARNING
+    assert found.verdict is Verdict.OK
+    assert set(finding.kernels) in lost
+    assert found.coverage.best_kernels - found.coverage.kernels == len(finding.kernels)
+    assert found.coverage.best_kernels == most
+
+
+@given(MODULES, MODULES, st.sampled_from((75, 80, 90)))
+def test_a_library_of_a_package_that_has_nothing_for_a_gpu_fails_as_alone(
+    mine: list[tuple[set[int], set[str]]], other: list[tuple[set[int], set[str]]], arch: int
+) -> None:
+    """But for kernels that its neighbour has for the GPU, and those of one architecture."""
+    other = [(archs | {arch}, {f"{name}x" for name in names}) for archs, names in other]
+    parts = with_kernels(mine, "a.so"), with_kernels(other, "b.so")
+    both = ArtifactSummary("x.whl", [group for part in parts for group in part.groups])
+    (alone,) = on(parts[0], arch)
+    (found,) = on(both, arch)
+    told = {finding.subject for finding in found.findings if finding.rule == "SASS-06"}
+    plain = {name for _, names in mine for name in names} - set(TIED)
+    assert ("a.so" in told) is (alone.verdict is Verdict.FAIL and bool(plain))
+    assert "b.so" not in told
+
+
+@given(st.sets(st.sampled_from(PLAIN), min_size=1), st.booleans())
+def test_ptx_of_a_unit_split_by_architecture_is_not_loaded_where_its_part_is(
+    names: set[str], dedicated: bool
+) -> None:
+    """PTX 8.8 is too new for driver 535; on an A100 the library launches the part for sm_80."""
+    ptx = (
+        image(ImageKind.SASS, "sm_75", "12.0", has_kernels=True),
+        image(ImageKind.PTX, "compute_75", "12.9", isa="8.8", has_kernels=True),
+    )
+    sass = (image(ImageKind.SASS, "sm_80", "12.0", has_kernels=True),)
+    places = [Place("libx.so").at(64 * n) for n in range(2)]
+    mine = [f"{name}_sm75" for name in names]
+    theirs = [f"{name}_sm80" if dedicated else f"{name}_other" for name in names]
+    groups = [
+        ModuleGroup(ModuleSignature(images, True), {}, 1, place, False, [place], [tuple(kernels)])
+        for images, place, kernels in zip((ptx, sass), places, (mine, theirs), strict=True)
+    ]
+    (target,) = parse(["driver=535.54.03,gpu=a100"])
+    (found,) = results(ArtifactSummary("libx.so", groups), target)
+    assert found.verdict is (Verdict.OK if dedicated else Verdict.FAIL)
+
+
+def test_modules_are_read_for_their_kernels_only_where_gpus_are_served_unevenly() -> None:
+    even = with_kernels([({75, 80}, {"a"}), ({75, 80}, {"b"})])
+    uneven = with_kernels([({75, 80}, {"a"}), ({80}, {"b"})])
+    suffixed = library({90: 3, 100: 5})
+    assert not unevenly_served(even, [gpu("sm_75"), gpu("sm_80")])
+    assert not unevenly_served(uneven, [gpu("sm_80")])
+    assert len(unevenly_served(uneven, [gpu("sm_75")])) == 2
+    assert not unevenly_served(suffixed, None)

@@ -1,0 +1,301 @@
+"""Kernels that a GPU loses beside the GPU that an artifact serves best: told, not judged.
+
+Losses are counted by kernel names, which are read where modules are spread unevenly over GPUs
+(``unevenly_served``). No ratio separates a broken library from a sound one, so that every loss is
+told. Not lost are kernels whose names or suffixes tie them to an architecture, and modules that
+nothing registers: a library picks among those by its own code. Of them only what serves a GPU with
+a tenth of the modules of another, or less, is told.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ltocompat.facts import gpus
+from ltocompat.facts.gpus import find_gpu
+from ltocompat.model.arch import SmArch
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.image import ImageKind
+from ltocompat.model.place import Place
+from ltocompat.model.signature import ModuleSignature
+from ltocompat.model.target import Gpu
+from ltocompat.model.verdict import MOST_KERNELS, Finding, Level, Route
+from ltocompat.model.words import first_of
+from ltocompat.rules.emitted import SLIVER_SERVED
+from ltocompat.rules.engine.group_verdict import GroupVerdict, note
+from ltocompat.rules.engine.picked_code import linked_code, loaded_code
+from ltocompat.rules.engine.ways import ways
+
+# The lowest part that a library has for a GPU that its documentation names is 36 modules beside 241
+# (cuSPARSELt 0.8.1, sm_80); those with a tenth or less stand in the rule's source.
+_PART = 10
+_MOST_TOLD = 5
+_MOST_READ = 30_000  # modules of an artifact whose kernels are read; libtorch_cuda has some 4,000
+_CODE = (ImageKind.SASS, ImageKind.PTX)
+_OF_ARCH = re.compile(r"\d*(?:sm|compute|arch|cutlass)_?(\d{2,3})(?!\d)[af]?", re.IGNORECASE)
+
+_LENGTH = re.compile(r"\d+(?=[A-Za-z_]*\*)")  # of a mangled identifier with an architecture in it
+
+# Namespaces of CUB and Thrust name the architectures that their file was compiled for.
+_NAMESPACE = re.compile(r"\d*(CUB|THRUST)_[\d_]+_NS")
+
+_EMPTY = "EmptyKernel"  # of CUB, which asks it for the architecture that was compiled, and no more
+
+
+class KernelCoverage(Struct, frozen=True):
+    """The kernels that a GPU has code for, of those of the GPU that has the most.
+
+    Attributes:
+        best: the architecture with the most kernels.
+        every: number of its kernels.
+        lost: names of those of them that the GPU has no code for.
+    """
+
+    best: SmArch
+    every: int
+    lost: tuple[str, ...]
+
+
+def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> set[Place]:
+    """The modules whose kernels tell what a GPU loses, or which module replaces another there.
+
+    Args:
+        summary: the artifact, as headers show it.
+        wanted: the GPUs that are asked about; None for all in use.
+    """
+    groups = [group for group in summary.groups if _counts(group)]
+    asked = _in_use() if wanted is None else tuple(wanted)
+    served = [_archs_of(group.signature) for group in groups]
+    uneven = any(
+        archs and gpu.arch.number not in archs and not archs.isdisjoint(_of_kind(gpu))
+        for archs, group in zip(served, groups, strict=True)
+        if not tied_by_suffix(group.signature)
+        for gpu in asked
+    )
+    split = any(_one_arch(group.signature) for group in groups) and any(
+        map(_has_both, (group.signature for group in groups))
+    )
+    if not (uneven or split) or summary.one_link or summary.modules > _MOST_READ:
+        return set()
+    return {place for group in groups for place in group.places}
+
+
+def kernel_coverage(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> KernelCoverage | None:
+    """The kernels that a GPU loses; None where it loses none, has none, or none were read.
+
+    Args:
+        judged: the modules of an artifact.
+        gpu: the GPU; None where the target names none.
+    """
+    groups = [each.group for each in judged if each.group.kernels]
+    if gpu is None or not groups:
+        return None
+    here = frozenset[str]().union(
+        *(names_of(each.group) for each in judged if each.group.kernels and _serving(each))
+    )
+    if not here:
+        return None
+    kind = _of_kind(gpu) - {gpu.arch.number}
+    best, there = max(
+        ((arch, _kernels_for(groups, arch)) for arch in sorted(kind)),
+        key=lambda pair: len(pair[1]),
+        default=(gpu.arch.number, frozenset[str]()),
+    )
+    lost = sorted(there - here)
+    if not lost:
+        return None
+    return KernelCoverage(find_gpu(f"sm_{best}").arch, len(there), tuple(lost))
+
+
+def findings_of_coverage(
+    judged: Sequence[GroupVerdict], gpu: Gpu | None, found: KernelCoverage | None
+) -> Iterator[Finding]:
+    """A warning about the kernels that a GPU loses, or that hardly any module is for it."""
+    if found is None or gpu is None:
+        yield from _hardly_served(judged, gpu)
+        return
+    missing = [
+        each
+        for each in judged
+        if not _serving(each) and not names_of(each.group).isdisjoint(found.lost)
+    ]
+    listed = first_of(found.lost, _MOST_TOLD)
+    warning = note(
+        SLIVER_SERVED,
+        f"{found.every - len(found.lost):,} of {found.every:,} kernels that are for {found.best} "
+        f"have code for {gpu.arch}; it has none for {listed}",
+        0,
+        missing[0].group.example if missing else judged[0].group.example,
+        "names of kernels, architectures in entry headers",
+    )
+    yield replace(
+        warning,
+        level=Level.WARNING,
+        headline=f"{len(found.lost):,} of {found.every:,} kernels have no code for {gpu.arch}",
+        places=tuple(place for each in missing for place in each.group.places),
+        kernels=found.lost[:MOST_KERNELS],
+    )
+
+
+def unserved_libraries(
+    judged: Sequence[GroupVerdict], gpu: Gpu
+) -> Iterator[tuple[list[ModuleGroup], frozenset[str]]]:
+    """The modules, and kernels, of each library of a package none of whose kernels is for a GPU.
+
+    Neither those whose name, kernels or suffixes tie them to another architecture, nor those whose
+    kernels another library has for the GPU.
+    """
+    files: dict[tuple[str, ...], list[GroupVerdict]] = {}
+    for each in judged:
+        for group in by_file(each.group):
+            files.setdefault(group.example.members, []).append(replace(each, group=group))
+    every = (each for parts in files.values() for each in parts if _serving(each))
+    here = frozenset(map(stem, frozenset[str]().union(*(names_of(each.group) for each in every))))
+    for file, parts in files.items():
+        groups = [each.group for each in parts]
+        kernels = frozenset[str]().union(*(_kernels_for(groups, arch) for arch in _of_kind(gpu)))
+        tied = _OF_ARCH.search(file[-1].rsplit("/", 1)[-1]) if file else None
+        if (
+            kernels - here
+            and kernels.isdisjoint(here)
+            and not tied
+            and not any(map(_serving, parts))
+        ):
+            yield [group for group in groups if group.kernels], kernels
+
+
+def by_file(group: ModuleGroup) -> Iterator[ModuleGroup]:
+    """The modules of a group in each innermost file."""
+    files = dict.fromkeys(place.members for place in group.places)
+    if len(files) < 2:
+        yield group
+        return
+    for file in files:
+        yield group.part([place.members == file for place in group.places])
+
+
+def names_of(group: ModuleGroup) -> frozenset[str]:
+    """The kernels of modules, as far as they were read, whatever their file was compiled for."""
+    return frozenset(_NAMESPACE.sub(r"\1", name) for names in group.kernels for name in names)
+
+
+def stem(name: str) -> str:
+    """The name of a kernel without the architectures in it: ``k_sm80`` and ``k_sm90`` are one."""
+    return _LENGTH.sub("", _OF_ARCH.sub("*", name))
+
+
+def tied_by_suffix(signature: ModuleSignature) -> bool:
+    """Whether all its code is for one GPU or family alone (``sm_90a``, ``sm_100f``)."""
+    archs = [image.arch for image in signature.images if image.kind in _CODE]
+    return all(arch is not None and arch.suffix for arch in archs)
+
+
+def _counts(group: ModuleGroup) -> bool:
+    """Whether the runtime loads these modules, and they may have kernels."""
+    code = [image for image in group.signature.images if image.kind in _CODE]
+    return bool(group.signature.registered and code) and not all(
+        image.has_kernels is False for image in code
+    )
+
+
+def _one_arch(signature: ModuleSignature) -> bool:
+    """Whether it is SASS for one architecture: a part of a unit that is compiled once for each."""
+    return len({image.arch for image in signature.images}) == 1 and all(
+        image.kind is ImageKind.SASS for image in signature.images
+    )
+
+
+def _has_both(signature: ModuleSignature) -> bool:
+    return {ImageKind.SASS, ImageKind.PTX} <= {image.kind for image in signature.images}
+
+
+def _serving(each: GroupVerdict) -> bool:
+    return each.for_gpu and each.module_verdict.how != "damaged"
+
+
+def _kernels_for(groups: Sequence[ModuleGroup], arch: int) -> frozenset[str]:
+    """The kernels that modules have for an architecture, without those that are tied to it."""
+    return frozenset(
+        name
+        for group in groups
+        if arch in _archs_of(group.signature) and not tied_by_suffix(group.signature)
+        for name in names_of(group)
+        if not _OF_ARCH.search(name) and _EMPTY not in name
+    )
+
+
+@functools.lru_cache(maxsize=8192)
+def _archs_of(signature: ModuleSignature) -> frozenset[int]:
+    """The architectures in use that a module has code for."""
+    return frozenset(gpu.arch.number for gpu in _in_use() if _serves(signature, gpu))
+
+
+@functools.cache
+def _in_use() -> tuple[Gpu, ...]:
+    return tuple(find_gpu(f"sm_{row.number}") for row in gpus.sms_in_use())
+
+
+@functools.cache
+def _of_kind(gpu: Gpu) -> frozenset[int]:
+    """The architectures in use that are integrated as a GPU is, or discrete as it is."""
+    integrated = gpus.is_tegra(gpu.arch.number)
+    numbers = (each.arch.number for each in _in_use())
+    return frozenset(number for number in numbers if gpus.is_tegra(number) is integrated)
+
+
+class _Part(Struct, frozen=True):
+    """How many modules are for an architecture."""
+
+    arch: SmArch
+    modules: int
+
+
+def _hardly_served(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
+    """A note where a tenth of the modules that are for another GPU, or less, are for this one.
+
+    Which modules have kernels is known of those that are for this GPU and of those that are not;
+    which image of another GPU has them is not read for its sake.
+    """
+    counted = [each for each in judged if not each.module_verdict.without_kernels]
+    serving = [each for each in counted if _serving(each)]
+    here = sum(each.group.count for each in serving)
+    if gpu is None or not here or here * _PART > sum(each.group.count for each in counted):
+        return
+    most = _greatest_part(tuple((each.group.signature, each.group.count) for each in counted))
+    if here * _PART <= most.modules:
+        number = f"{here:,} module{'s' * (here > 1)} with kernels {'are' if here > 1 else 'is'}"
+        warning = note(
+            SLIVER_SERVED,
+            f"{number} for {gpu.arch}, and {most.modules:,} are for {most.arch}: "
+            f"it was probably not built for {gpu.arch}",
+            here,
+            serving[0].group.example,
+            "architectures in entry headers",
+        )
+        yield replace(warning, level=Level.WARNING)
+
+
+_Modules = tuple[tuple[ModuleSignature, int], ...]
+
+
+@functools.lru_cache(maxsize=8)  # the same for every target and GPU
+def _greatest_part(modules: _Modules) -> _Part:
+    return max((_part(modules, gpu) for gpu in _in_use()), key=lambda part: part.modules)
+
+
+def _part(modules: _Modules, gpu: Gpu) -> _Part:
+    return _Part(gpu.arch, sum(count for signature, count in modules if _serves(signature, gpu)))
+
+
+def _serves(signature: ModuleSignature, gpu: Gpu) -> bool:
+    """Whether some driver or linker picks code of a module for a GPU."""
+    going = ways(signature)
+    return bool(
+        (Route.LOAD in going and loaded_code(signature, gpu).images)
+        or (Route.LINK in going and linked_code(signature, gpu, None).images)
+    )
