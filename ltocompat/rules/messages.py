@@ -10,17 +10,16 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from msgspec import Struct
 
 from ltocompat.rules.message_values import CONDITIONS, around, derived
+from ltocompat.rules.paste import Paste, Reading
 from ltocompat.rules.prose import catalogue_file
 
 _TRIES = 16  # places of one text whose values are looked at: the same error repeats itself
-_QUOTE_MARKS = "> \t"
 
 # A number alone says little: it has to stand as an error does, and small ones beside CUDA's name.
 _CODE = r"(?:(?:[Ee]rror|ERROR|[Cc]ode|returned|[Ff]ailure|says)\W{0,3}%s\b|\[%s\]|\(%s vs\. 0\))"
@@ -100,27 +99,6 @@ class Match(Struct, frozen=True):
         return _filled(self.message.check, self.values)
 
 
-class _Text:
-    """A text with single blanks, which knows the line of each place."""
-
-    def __init__(self, text: str) -> None:
-        self._lines = text.splitlines()
-        self._starts: list[int] = []
-        parts = []
-        length = 0
-        for line in self._lines:
-            plain = " ".join(line.lstrip(_QUOTE_MARKS).split())
-            self._starts.append(length)
-            if plain:
-                parts.append(plain)
-                length += len(plain) + 1
-        self.flat = " ".join(parts)
-
-    def line_at(self, position: int) -> str:
-        """The line that a place lies on, without blanks around it."""
-        return self._lines[bisect_right(self._starts, position) - 1].strip()
-
-
 @functools.cache
 def messages() -> tuple[Message, ...]:
     """All rows, in the order in which they count."""
@@ -136,22 +114,27 @@ def matches(text: str) -> Iterator[Match]:
     """What a text speaks of, the cause that decides first; each cause once.
 
     Args:
-        text: a log, or a part of one.
+        text: a log, or a part of one, as it was copied.
     """
-    read = _Text(text)
-    beside = around(read.flat)
-    explained = bytearray(len(read.flat))  # 1 where a message stands that a row above has explained
+    paste = Paste(text)
+    beside = around(paste.readings[0].flat)
+    # A byte for each letter: 1 where a message stands that a row above has explained.
+    explained = bytearray(len(paste.readings[0].flat))
     for message in messages():
-        places = _places(message, read.flat, explained)
-        match = _first_that_holds(message, places, read, beside)
-        if match is not None:
-            yield match
-            for place in places:
-                explained[place.start() : place.end()] = b"\1" * (place.end() - place.start())
+        for reading in paste.readings:
+            places = _places(message, reading, explained)
+            match = _first_that_holds(message, places, paste, reading, beside)
+            if match is not None:
+                yield match
+                for place in places:
+                    start, end = map(reading.letters_before, place.span())
+                    explained[start:end] = b"\1" * (end - start)
+                break
 
 
-def _places(message: Message, flat: str, explained: bytearray) -> list[re.Match[str]]:
+def _places(message: Message, reading: Reading, explained: bytearray) -> list[re.Match[str]]:
     """Where the text of a row stands, apart from what is explained."""
+    flat = reading.flat
     if not any(fixed in flat for fixed in message.find):
         return []
     if message.beside and not re.search(message.beside, flat):
@@ -159,21 +142,30 @@ def _places(message: Message, flat: str, explained: bytearray) -> list[re.Match[
     if message.unless and re.search(message.unless, flat):
         return []
     places = pattern_of(message.pattern).finditer(flat)
-    return [place for place in places if explained.find(1, place.start(), place.end()) < 0]
+    return [
+        place
+        for place in places
+        if explained.find(1, *map(reading.letters_before, place.span())) < 0
+    ]
 
 
 def _first_that_holds(
-    message: Message, places: list[re.Match[str]], text: _Text, beside: Mapping[str, str]
+    message: Message,
+    places: list[re.Match[str]],
+    paste: Paste,
+    reading: Reading,
+    beside: Mapping[str, str],
 ) -> Match | None:
     """The first place whose values meet the row's condition."""
     for place in places[:_TRIES]:
         groups = {name: value for name, value in place.groupdict().items() if value}
-        user = _USER.search(text.flat, max(0, place.start() - _LONGEST_PATH), place.start())
+        user = _USER.search(reading.flat, max(0, place.start() - _LONGEST_PATH), place.start())
         if user:
             groups.setdefault("needs_file", user[1])
         values = derived({**beside, **groups})
         if CONDITIONS[message.when](values):
-            return Match(message, text.line_at(place.start()), place[0], values)
+            line = paste.line(reading.line_of(place.start()))
+            return Match(message, line, place[0], values)
     return None
 
 

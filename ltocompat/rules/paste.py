@@ -1,0 +1,161 @@
+"""A pasted text as programs wrote it: without what terminals, loggers and web pages did to it."""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\))")
+_TAG = re.compile(
+    r"</?(?:a|b|br|code|details|div|em|i|li|ol|p|pre|samp|span|strong|summary|td|th|tr|ul)"
+    r"(?: [^<>]{0,200})?/?>"
+)
+_STRAIGHT = str.maketrans("‘’‚′“”„″\xa0", "''''\"\"\"\" ")
+_ESCAPED = re.compile(r"\\(?:([nrt])|u([0-9a-fA-F]{4})|(['\"/\\]))")
+_BLANKS = {"n": "\n", "r": "\n", "t": " "}
+_JSON = re.compile(r"\s{0,20}[\[{\"]|.{0,4000}\\\"")
+_DRIVE = re.compile(r"\b[A-Za-z]:\\")
+_MARKDOWN = re.compile(r"\\([_*`>#~|-])")
+_BULLET = re.compile(r"(?:[-*] )?\*\*(?=\S)|(?<=\S)\*\*(?=\s|$)")
+# Quote marks and edges of a box around a line; a line that is nothing but edges is none.
+_LEFT_EDGE = re.compile(r"\s{0,20}(?:>\s?){1,8}|\s{0,4}[|│┃║] ?")
+_EDGES = "|│┃║"
+_RULE = re.compile(r"[-+=_~*#|─-╿ \t]{4,}")
+# What loggers write before a message: a time, and words in brackets, levels and names around it.
+_TIME = r"(?:\d{4}[-/]\d\d[-/]\d\d[T ])?(?:\d\d[-/]\d\d )?\d\d:\d\d:\d\d[.,\d]{0,10}(?:Z|[+-]\d\d:?\d\d)?"
+_LOGGED = re.compile(
+    rf"\A(?=.{{0,60}}{_TIME})"
+    rf"(?:\[[^\[\]]{{1,60}}\]:?|\([\w=.:# -]{{1,60}}\)|{_TIME}"
+    r"|(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\b(?! \d{1,3}(?: in |:))|[\w.-]{1,40}(?= ?\|)|[|:-]|\s){1,12}"
+)
+_NARROWEST = 40
+"""Terminals and boxes are no narrower: a text that breaks before that is no wrapped one."""
+
+
+class _Piece(Struct, frozen=True):
+    """A part of a line.
+
+    Attributes:
+        text: without what surrounds it; blanks at its ends stand.
+        line: the number of its line in the paste.
+        width: the width of that line inside of its box, in characters.
+    """
+
+    text: str
+    line: int
+    width: int
+
+
+class Reading:
+    """A text in one line with single blanks, whose places lead back to the lines of the paste.
+
+    Attributes:
+        flat: the text.
+    """
+
+    def __init__(self, parts: Iterable[tuple[str, int]]) -> None:
+        self._starts: list[int] = []
+        self._lines: list[int] = []
+        texts = []
+        length = 0
+        for text, line in parts:
+            self._starts.append(length)
+            self._lines.append(line)
+            texts.append(text)
+            length += len(text)
+        self.flat = "".join(texts)
+        self._blanks = [place for place, letter in enumerate(self.flat) if letter == " "]
+
+    def line_of(self, place: int) -> int:
+        """Return the number of the line that a place lies on."""
+        return self._lines[bisect_right(self._starts, place) - 1]
+
+    def letters_before(self, place: int) -> int:
+        """Return how many letters that are no blanks lie before a place: alike in all readings."""
+        return place - bisect_left(self._blanks, place)
+
+
+class Paste:
+    """A pasted text, read as its lines are and with its wrapped lines joined.
+
+    Attributes:
+        readings: the text with a blank for each end of a line; and, where that differs, with none
+            where the line above fills the width of the terminal or box that it was copied from.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.splitlines()
+        pieces = list(_pieces(self._lines))
+        broken = Reading(_joined(pieces, width=0))
+        wrapped = Reading(_joined(pieces, _width(pieces)))
+        self.readings = (broken,) if wrapped.flat == broken.flat else (broken, wrapped)
+
+    def line(self, number: int) -> str:
+        """Return a line of the paste as it stands there, without blanks around it."""
+        return self._lines[number].strip()
+
+
+def _pieces(lines: Sequence[str]) -> Iterator[_Piece]:
+    """What programs wrote of each line."""
+    for number, line in enumerate(lines):
+        for part in _undone(line).split("\n"):
+            inside = _without_edges(part)
+            text = _LOGGED.sub("", inside, count=1)
+            if text.strip() and not _RULE.fullmatch(text):
+                yield _Piece(text, number, len(inside))
+
+
+def _without_edges(line: str) -> str:
+    left = _LEFT_EDGE.match(line)
+    start = left.end() if left else 0
+    end = len(line.rstrip(" \t"))
+    if end > start and line[end - 1] in _EDGES:
+        end = len(line[: end - 1].rstrip(" \t"))
+    return line[start:end]
+
+
+def _undone(line: str) -> str:
+    """A line without colours, tags, escapes and typographic quotes; it may become several."""
+    if "\x1b" in line:
+        line = _ANSI.sub("", line)
+    if "&" in line or "<" in line:
+        line = html.unescape(_TAG.sub(" ", line))
+    line = line.translate(_STRAIGHT)
+    if "\\" in line:
+        if _JSON.match(line):
+            line = _ESCAPED.sub(_unescaped, line)
+        elif not _DRIVE.search(line):
+            line = _MARKDOWN.sub(r"\1", line)
+    return _BULLET.sub("", line) if "**" in line else line
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    blank, number, letter = match.groups()
+    if blank:
+        return _BLANKS[blank]
+    return chr(int(number, 16)) if number else letter
+
+
+def _width(pieces: Sequence[_Piece]) -> int:
+    """The width at which lines were cut; 0 for a text that wasn't."""
+    widest = max((piece.width for piece in pieces), default=0)
+    return widest if widest >= _NARROWEST else 0
+
+
+def _joined(pieces: Sequence[_Piece], width: int) -> Iterator[tuple[str, int]]:
+    """The parts of a text in one line, with the line that each comes from.
+
+    Args:
+        pieces: of the text.
+        width: a piece that is as wide goes on in the next one without a blank; 0 for none.
+    """
+    cut = True
+    for piece in pieces:
+        text = " ".join(piece.text.split())
+        blank = "" if cut and not piece.text[0].isspace() else " "
+        yield f"{blank}{text}", piece.line
+        cut = bool(width) and piece.width >= width
