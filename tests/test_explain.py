@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import html
 import json
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,8 @@ LATER = [table for table in INCIDENTS if not table["built"]]
 MESSAGES = rows("explain_messages", "message")
 HELD_OUT = rows("explain_messages", "held_out")
 COLLECTED = [*MESSAGES, *HELD_OUT, *rows("explain_messages", "seen")]
-UNRELATED = rows("explain_messages", "unrelated")
+UNRELATED = [*rows("explain_messages", "unrelated"), *rows("explain_pastes", "foreign")]
+PASTES = rows("explain_pastes", "paste")
 IDS = [rule.id for rule in RULES]
 NOISE = """\
 Collecting environment information...
@@ -107,6 +109,7 @@ def _logs(value: object) -> Iterator[str]:
 LOGS = sorted(set(stored_logs()))
 TEXTS = [
     *(row["text"] for row in COLLECTED),
+    *(row["text"] for row in PASTES),
     *(message for rule in RULES for message in rule.messages),
     *(incident["text"] for incident in BUILT),
     *EXAMPLES.values(),
@@ -129,6 +132,58 @@ def test_the_cause_of_messages_that_users_met_comes_first() -> None:
     assert wrong == []  # a message that is missed stays in the list, and is named here
     assert (len(MESSAGES), len(HELD_OUT)) == (60, 98)
     assert sum(not row["known_miss"] for row in MESSAGES) >= 40
+
+
+@every("row", PASTES)
+def test_a_paste_gets_its_settled_cause_and_a_fix_with_its_values(row: dict[str, Any]) -> None:
+    first = explain(row["text"])[0]
+    assert first.id in row["rules"]
+    assert [words for words in row["fix"] if words not in (first.fix or "")] == []
+
+
+def cut(width: int) -> Callable[[str], str]:
+    return lambda text: "\n".join(
+        line[start : start + width]
+        for line in text.splitlines()
+        for start in range(0, max(len(line), 1), width)
+    )
+
+
+def boxed(text: str) -> str:
+    edge = "─" * 78
+    lines = [f"│ {line.ljust(76)} │" for line in cut(76)(text).splitlines()]
+    return "\n".join([f"╭{edge}╮", *lines, f"╰{edge}╯"])
+
+
+def each_line(before: str, after: str = "") -> Callable[[str], str]:
+    return lambda text: "\n".join(f"{before}{line}{after}" for line in text.splitlines())
+
+
+DISGUISES: dict[str, Callable[[str], str]] = {
+    "cut at 80 columns": cut(80),
+    "cut at 100 columns": cut(100),
+    "a box of rich": boxed,
+    "Markdown": lambda text: each_line("> ")(re.sub(r"([_*`])", r"\\\1", text)),
+    "HTML": lambda text: f"<pre>{html.escape(text)}</pre>".replace("\n", "<br>\n"),
+    "JSON": lambda text: json.dumps({"log": text}),
+    "colours": lambda text: re.sub("(error|fatal|CUDA)", "\x1b[01;31m\\1\x1b[m\x1b[K", text),
+    "a container's log": each_line("2026-11-25T17:00:01.123Z worker-1 | "),
+    "a server's log": each_line("(EngineCore_0 pid=1234) ERROR 11-25 17:00:01 [core.py:708] "),
+    "typographic quotes": lambda text: text.translate({0x27: 0x2019, 0x22: 0x201D}),
+    "a log around it": lambda text: f"{NOISE * 5}\n{text}\n{NOISE * 5}",
+}
+
+
+@every("name", DISGUISES)
+def test_a_disguised_paste_keeps_its_answer(name: str) -> None:
+    texts = [row["text"] for row in (*COLLECTED, *PASTES)]
+    lost = [text for text in texts if found_rule(DISGUISES[name](text)) != found_rule(text)]
+    assert len(lost) <= len(texts) // 100, lost
+
+
+def found_rule(text: str) -> str | None:
+    first = next(iter(found_in(text)), None)
+    return None if first is None else first.message.rule
 
 
 @every("row", UNRELATED)

@@ -33,7 +33,7 @@ CATALOGUE = {
     "FB": ["01", "02", "03"],
     "CMP": ["01", "02", "03", "04", "05", "06", "07"],
     "NJL": [f"{n:02}" for n in range(1, 10)],
-    "BLD": [*(f"{n:02}" for n in range(1, 8)), "05b", "11", "12"],
+    "BLD": [*(f"{n:02}" for n in range(1, 8)), "05b", "11", "12", "13"],
     "ENV": ["01", "02", "03", "04"],
 }
 # A rule may be seen by nobody before it strikes; these have no message.

@@ -155,11 +155,12 @@ def _shortened(text: str) -> str:
     return f"{text[:half]}\n{text[-half:]}"
 
 
-# The number or the name of a CUDA error, alone.
-_BARE = re.compile(
-    r"\[?(?P<word>\d{1,5}|CUDA_(?:ERROR_\w{1,60}|SUCCESS)|cuda(?:Error\w{1,60}|Success))\]?",
-    re.IGNORECASE,
+# An error by number or name alone, as C, Julia (ERROR_NO_DEVICE) or Rust (NoDevice) writes it.
+_BARE = re.compile(r"\[?(?P<word>\d{1,5}|[A-Za-z]\w{4,80})\]?")
+_NUMBERED = re.compile(
+    r"\b(?:CUDA|cuda|Cuda)\w{0,30}(?: [Ee]rror| [Ff]ailure| code)?\W{1,3}(\d{1,4})\b"
 )
+_NAMED = re.compile(r"\b(?:CUDA_ERROR|NVRTC_ERROR|NVML_ERROR)_\w{3,60}|\bcudaError[A-Z]\w{3,60}")
 
 
 def _causes(words: str, text: str) -> list[Explained]:
@@ -210,17 +211,41 @@ def _of_match(match: Match) -> Explained:
 
 
 def _unknown(text: str) -> str:
-    """The sentence for a text that no rule knows: its meaning as a CUDA error, and near names."""
-    short = " ".join(text.split())
-    short = short if len(short) <= _SHOWN else f"{short[:_SHOWN]} ..."
+    """The sentence for a text that no rule knows: its error's meaning, or the nearest rules."""
+    line = _error_line(text)
+    short = line if len(line) <= _SHOWN else f"{line[:_SHOWN]} ..."
+    words = [*_NAMED.findall(text[:_LONGEST]), *_NUMBERED.findall(text[:_LONGEST])]
+    errors = _called(text.strip()) or [error for word in words for error in errors_called(word)]
+    if errors:
+        error = errors[0]
+        return (
+            f"no rule knows {short!r}: {error.name} ({error.number}) means {error.text!r}, and no "
+            "rule of device code's compatibility is about it; look at what the program did before"
+        )
     nearest = _nearest(text)
-    errors = _called(text.strip())
-    meaning = f" ({errors[0].number}, {errors[0].name}: {errors[0].text})" if errors else ""
     near = f"the nearest are {', '.join(nearest)}; " if nearest else ""
     return (
-        f"no rule knows {short!r}{meaning}; {near}paste the line of the log that names the error, "
+        f"no rule knows {short!r}; {near}paste the line of the log that names the error, "
         "or list every rule with: ltocompat explain --all"
     )
+
+
+# Words of a line that says what went wrong, the surest first.
+_FAILED = tuple(
+    re.compile(words, re.IGNORECASE)
+    for words in (
+        r"\bfatal\b|\w(?:Error|Exception)\b:",
+        r"\berror\b",
+        r"\bfail(?:ed|ure)\b|\bcannot\b",
+    )
+)
+
+
+def _error_line(text: str) -> str:
+    """The line that looks most like an error, the first of the kind; else the whole text."""
+    lines = [" ".join(line.split()) for line in text[:_LONGEST].splitlines()]
+    found = (line for words in _FAILED for line in lines if words.search(line))
+    return next(found, " ".join(text.split()))
 
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_-]{3,}")

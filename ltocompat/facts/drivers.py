@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 
 from msgspec import Struct
@@ -178,7 +179,7 @@ def compat_bases() -> tuple[int, ...]:
 
 
 class CudaError(Struct, frozen=True):
-    """One error of the CUDA driver API, or of the CUDA runtime.
+    """One error of the CUDA driver API, of the CUDA runtime, of NVRTC or of NVML.
 
     Attributes:
         number: 209.
@@ -198,9 +199,34 @@ def cuda_error(number: int) -> CudaError | None:
     return next((row for row in rows(CudaError, "errors", "error") if row.number == number), None)
 
 
+_SPELLED = re.compile(r"^(?:cuda(?!rt))?_?(?:error)?_?|_", re.IGNORECASE)
+
+
+def _spelled(name: str) -> str:
+    """The part of a name that all spellings share: ``nobinaryforgpu`` of Julia's and Rust's."""
+    return _SPELLED.sub("", name).lower()
+
+
+@functools.cache
+def _errors_by_name() -> dict[str, list[CudaError]]:
+    found: dict[str, list[CudaError]] = {}
+    for name in ("errors", "runtime_errors", "library_results"):
+        for error in rows(CudaError, name, "error"):
+            found.setdefault(_spelled(error.name), []).append(error)
+    return found
+
+
 def errors_called(word: str) -> tuple[CudaError, ...]:
-    """The errors of a number, or of a name in any case: the driver's, then the runtime's."""
-    known = (*rows(CudaError, "errors", "error"), *rows(CudaError, "runtime_errors", "error"))
+    """The errors of CUDA with a number; or those of a name, of NVRTC and NVML, too.
+
+    Args:
+        word: ``209``; a name in any case and spelling: ``CUDA_ERROR_NO_BINARY_FOR_GPU``,
+            ``ERROR_NO_BINARY_FOR_GPU`` (Julia), ``NoBinaryForGpu`` (Rust).
+
+    Returns:
+        The driver's error first, then the runtime's.
+    """
     if word.isascii() and word.isdecimal():
+        known = (*rows(CudaError, "errors", "error"), *rows(CudaError, "runtime_errors", "error"))
         return tuple(error for error in known if error.number == int(word))
-    return tuple(error for error in known if error.name.lower() == word.lower())
+    return tuple(_errors_by_name().get(_spelled(word), ()))

@@ -41,6 +41,33 @@ def cuda_ptx(cuda: Release) -> str | None:
     return known[-1] if known else None
 
 
+@functools.cache
+def pytorch_indexes() -> tuple[Release, ...]:
+    """The CUDA releases that PyTorch has an index of builds for, oldest first."""
+    return tuple(sorted(Release.parse(row["cuda"]) for row in table("pytorch")["index"]))
+
+
+class HostCompilers(Struct, frozen=True):
+    """The newest host compilers that an nvcc takes without being told to.
+
+    Attributes:
+        cuda: the release of nvcc.
+        gcc: the major version of gcc.
+        clang: the major version of clang.
+        source: where the row is from.
+    """
+
+    cuda: Release
+    gcc: int
+    clang: int
+    source: str
+
+
+def host_compilers() -> tuple[HostCompilers, ...]:
+    """Return the host compilers of every nvcc that is known, oldest first."""
+    return rows(HostCompilers, "host_compilers", "release")
+
+
 class ToolkitPin(Struct, frozen=True):
     """A requirement of one version of the package cuda-toolkit.
 

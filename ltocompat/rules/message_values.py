@@ -1,4 +1,4 @@
-"""Values that stand in a message, and what the tables make of them: 8.5 is the PTX of CUDA 12.5."""
+"""Values of a message and what the tables make of them: 8.5 is the PTX of CUDA 12.5."""
 
 from __future__ import annotations
 
@@ -6,40 +6,25 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 
-from ltocompat.facts.drivers import branch_cuda, cuda_branch
+from ltocompat.facts.drivers import branch_cuda, branch_of, cuda_branch, major_floor
 from ltocompat.facts.gpus import sm
-from ltocompat.facts.toolkits import ptx_cuda
-from ltocompat.model.arch import Release
+from ltocompat.facts.toolkits import host_compilers, ptx_cuda, pytorch_indexes
+from ltocompat.model.arch import Release, version_numbers
+from ltocompat.model.target import DriverVersion
 
-# What else a text says of a machine; bounded as all patterns of messages are.
-_AROUND = {
-    "driver": re.compile(
-        r"(?:[Dd]river(?: [Vv]ersion)?|NVIDIA-SMI|Kernel Module)[:= ]{1,3}"
-        r"(?P<driver>\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b"
-    ),
-    "nvcc": re.compile(r"\brelease (?P<nvcc>\d{1,2}\.\d), V\d"),
-}
 _SUFFIXED = re.compile(r"(\d{2,3})([af]?)")
 _FIRST_WITH_F = Release(12, 9)
 """Family targets (sm_100f) begin with CUDA 12.9, whatever their number (measured: nvJitLink)."""
 _FIRST_90A = Release(12, 0)
 """sm_90 is of CUDA 11.8, sm_90a of 12.0 (PTX ISA, release history: 8.0)."""
+_WRITES_ZSTANDARD = Release(12, 8)
+"""The first nvcc with --compress-mode is that of 12.8 (its release notes)."""
 _ZSTANDARD = (550, 54)
 """The first driver that unpacks Zstandard is 550.54.14 (nvcc guide, --compress-mode)."""
 
 _LONG_PATH = 48  # what a sentence of an answer still takes
 _LANGUAGES = {"++14": "9.0", "++17": "11.0", "++20": "12.0"}
 """The first nvcc with each C++ (CUDA's release notes)."""
-
-
-def around(text: str) -> dict[str, str]:
-    """What a text says of the driver and of nvcc, where it names them once or the same."""
-    found = {}
-    for name, pattern in _AROUND.items():
-        values = {match[name] for match in pattern.finditer(text)}
-        if len(values) == 1:
-            found[name] = values.pop()
-    return found
 
 
 def derived(values: Mapping[str, str]) -> dict[str, str]:
@@ -60,6 +45,7 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
             found |= {
                 f"{name}_{part}": value for part, value in derive(found[name]).items() if value
             }
+    found |= _made_with(found) | _host_compiler(found)
     major = found.get("major") or found.get("builtins", "").partition(".")[0]
     found["cu_suffix"] = "-cu12" if major == "12" else "-cu11" if major == "11" else ""
     if "needs_file" in found:
@@ -83,14 +69,57 @@ def _of_ptx(isa: str) -> dict[str, str]:
 
 
 def _of_cuda(text: str) -> dict[str, str]:
-    return {"branch": _branch(Release.parse(text))}
+    cuda = Release.parse(text)
+    return {"branch": _branch(cuda), "index": _index(cuda)}
+
+
+def _made_with(values: Mapping[str, str]) -> dict[str, str]:
+    """The CUDA release that the code was made with, as far as the text tells and it can be so.
+
+    What a text calls its toolkit is often that of the driver: a release no newer than the driver's
+    has not made what the driver calls too new.
+    """
+    driver = values.get("driver_cuda")
+    for name in ("nvcc", "toolkit", "torch"):
+        made = values.get(name)
+        if made and (driver is None or Release.parse(made) > Release.parse(driver)):
+            return {"made": made, "made_branch": _branch(Release.parse(made))}
+    return {}
+
+
+def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:
+    """The newest host compiler that an nvcc takes, and the CUDA release that takes a newer one."""
+    if "host" not in values:
+        return {}
+    name, command = ("clang", "clang++") if values["compiler"] == "clang" else ("gcc", "g++")
+    # "gcc versions later than 12", "clang version must be less than 16"
+    newest = int(values["host"]) - (name == "clang")
+    found = {"is": f"{name} {newest}", "command": f"{command}-{newest}"}
+    for row in host_compilers():
+        taken = row.clang if name == "clang" else row.gcc
+        if taken > newest:
+            found |= {"next": str(row.cuda), "next_is": f"{name} {taken}"}
+            break
+    return {f"host_{part}": value for part, value in found.items()}
+
+
+def _index(cuda: Release) -> str:
+    """The newest index of PyTorch for a CUDA release: cu121 of 12.2; none for a major without."""
+    known = [row for row in pytorch_indexes() if row.major == cuda.major and row <= cuda]
+    return f"cu{known[-1].major}{known[-1].minor}" if known else ""
+
+
+def _first_index(cuda: Release) -> str:
+    """The first index of PyTorch for a CUDA release or a newer one of its major."""
+    known = [row for row in pytorch_indexes() if row.major == cuda.major and row >= cuda]
+    return f"cu{known[0].major}{known[0].minor}" if known else ""
 
 
 def _of_number(text: str) -> dict[str, str]:
     """12040 is CUDA 12.4."""
     number = int(text)
     cuda = Release(number // 1000, number % 1000 // 10)
-    return {"cuda": str(cuda), "major": str(cuda.major), "branch": _branch(cuda)}
+    return {"cuda": str(cuda), "major": str(cuda.major), **_of_cuda(str(cuda))}
 
 
 def _of_toolkit(text: str) -> dict[str, str]:
@@ -103,8 +132,15 @@ def _of_language(text: str) -> dict[str, str]:
 
 
 def _of_driver(text: str) -> dict[str, str]:
-    cuda = branch_cuda(int(text.partition(".")[0]))
-    return {} if cuda is None else {"cuda": str(cuda)}
+    branch = branch_of(DriverVersion(version_numbers(text)))
+    cuda = branch_cuda(branch)
+    if cuda is None:
+        return {}
+    floor = major_floor(cuda.major + 1)
+    next_major = (
+        {} if floor is None else {"next": str(floor.branch), "next_major": str(floor.major)}
+    )
+    return {"cuda": str(cuda), "major": str(cuda.major), "branch": str(branch), **next_major}
 
 
 def _of_sm(text: str) -> dict[str, str]:
@@ -118,7 +154,7 @@ def _of_sm(text: str) -> dict[str, str]:
     elif text == "90a":
         first = _FIRST_90A
     last = "" if row.last_toolkit is None else str(row.last_toolkit)
-    return {"name": row.name, "first": str(first), "last": last}
+    return {"name": row.name, "first": str(first), "last": last, "index": _first_index(first)}
 
 
 def _branch(cuda: Release) -> str:
@@ -137,6 +173,10 @@ _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     "driver": _of_driver,
     "std": _of_language,
     "sm": _of_sm,
+    "gpu_sm": _of_sm,
+    "nvcc": _of_cuda,
+    "toolkit": _of_cuda,
+    "torch": _of_cuda,
 }
 
 
@@ -158,7 +198,13 @@ def _newer_than_the_tool(values: Mapping[str, str]) -> bool:
 
 def _driver_reads_zstandard(values: Mapping[str, str]) -> bool:
     driver = values.get("driver")
-    return driver is not None and tuple(map(int, driver.split(".")[:2])) >= _ZSTANDARD
+    return driver is not None and version_numbers(driver)[:2] >= _ZSTANDARD
+
+
+def _may_be_zstandard(values: Mapping[str, str]) -> bool:
+    """No toolkit of the text is older than the first that compresses with Zstandard."""
+    made = (values.get(name) for name in ("nvcc", "toolkit", "torch"))
+    return all(Release.parse(cuda) >= _WRITES_ZSTANDARD for cuda in made if cuda)
 
 
 CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
@@ -167,5 +213,6 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "dropped": _dropped,
     "newer than the tool": _newer_than_the_tool,
     "driver reads Zstandard": _driver_reads_zstandard,
+    "may be Zstandard": _may_be_zstandard,
 }
 """What a row of messages may ask of the values, by the words of its ``when``."""

@@ -15,14 +15,18 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from ltocompat.rules.message_values import CONDITIONS, around, derived
+from ltocompat.rules.evidence import evidence, of_another_vendor
+from ltocompat.rules.message_values import CONDITIONS, derived
 from ltocompat.rules.paste import Paste, Reading
 from ltocompat.rules.prose import catalogue_file
 
 _TRIES = 16  # places of one text whose values are looked at: the same error repeats itself
 
 # A number alone says little: it has to stand as an error does, and small ones beside CUDA's name.
-_CODE = r"(?:(?:[Ee]rror|ERROR|[Cc]ode|returned|[Ff]ailure|says)\W{0,3}%s\b|\[%s\]|\(%s vs\. 0\))"
+_CODE = (
+    r"(?:(?:[Ee]rror|ERROR|[Cc]ode|returned|[Ff]ailure|says)\W{0,3}%s\b(?! [a-z]{2,20}s\b)"
+    r"|\[%s\]|\(%s vs\. 0\))"
+)
 _CUDA_CODE = (
     r"(?:(?:\bcu[A-Z]\w{1,40}|\bcuda[A-Z]\w{1,40}|CUDA|[Cc]uda\w{0,20}|err_no)(?: [a-z]{1,12})?"
     r"\W{0,3}(?:(?:[Ee]rror|code|returned|failure)\W{1,3}){0,2}%s\b)"
@@ -42,7 +46,8 @@ class Message(Struct, frozen=True):
         rule: ID of the rule that judges it.
         find: one of these must be in the text.
         pattern: of the text, with single blanks; its groups are values.
-        cause: why it happens, with the values; parts in ``[[ ]]`` only where theirs are known.
+        cause: why it happens, with the values; of the parts in ``[[ | ]]`` the first whose values
+            are known stands, or none.
         fix: what to do about it.
         check: a command that shows it.
         source: where the text was seen.
@@ -117,13 +122,25 @@ def matches(text: str) -> Iterator[Match]:
         text: a log, or a part of one, as it was copied.
     """
     paste = Paste(text)
-    beside = around(paste.readings[0].flat)
+    # A word in another case is the same word, but a sure text goes first.
+    found = [*_matches(paste, 0)] or [*_matches(paste, re.IGNORECASE)]
+    if found and not of_another_vendor(paste.readings[0].flat):
+        yield from found
+
+
+def _matches(paste: Paste, flags: int) -> Iterator[Match]:
+    """What a paste speaks of, with flags for the patterns of the rows."""
+    machine: dict[str, str] | None = None
     # A byte for each letter: 1 where a message stands that a row above has explained.
     explained = bytearray(len(paste.readings[0].flat))
     for message in messages():
         for reading in paste.readings:
-            places = _places(message, reading, explained)
-            match = _first_that_holds(message, places, paste, reading, beside)
+            places = _places(message, reading, explained, flags)
+            if not places:
+                continue
+            if machine is None:
+                machine = evidence(paste.readings[0].flat)
+            match = _first_that_holds(message, places, paste, reading, machine)
             if match is not None:
                 yield match
                 for place in places:
@@ -132,16 +149,22 @@ def matches(text: str) -> Iterator[Match]:
                 break
 
 
-def _places(message: Message, reading: Reading, explained: bytearray) -> list[re.Match[str]]:
+def _places(
+    message: Message, reading: Reading, explained: bytearray, flags: int
+) -> list[re.Match[str]]:
     """Where the text of a row stands, apart from what is explained."""
     flat = reading.flat
-    if not any(fixed in flat for fixed in message.find):
+    if flags:
+        lower = reading.lower
+        if not any(fixed.lower() in lower for fixed in message.find):
+            return []
+    elif not any(fixed in flat for fixed in message.find):
         return []
-    if message.beside and not re.search(message.beside, flat):
+    if message.beside and not re.search(message.beside, flat, flags):
         return []
-    if message.unless and re.search(message.unless, flat):
+    if message.unless and re.search(message.unless, flat, flags):
         return []
-    places = pattern_of(message.pattern).finditer(flat)
+    places = pattern_of(message.pattern, flags).finditer(flat)
     return [
         place
         for place in places
@@ -154,7 +177,7 @@ def _first_that_holds(
     places: list[re.Match[str]],
     paste: Paste,
     reading: Reading,
-    beside: Mapping[str, str],
+    machine: Mapping[str, str],
 ) -> Match | None:
     """The first place whose values meet the row's condition."""
     for place in places[:_TRIES]:
@@ -162,7 +185,7 @@ def _first_that_holds(
         user = _USER.search(reading.flat, max(0, place.start() - _LONGEST_PATH), place.start())
         if user:
             groups.setdefault("needs_file", user[1])
-        values = derived({**beside, **groups})
+        values = derived({**machine, **groups})
         if CONDITIONS[message.when](values):
             line = paste.line(reading.line_of(place.start()))
             return Match(message, line, place[0], values)
@@ -170,9 +193,9 @@ def _first_that_holds(
 
 
 @functools.cache
-def pattern_of(text: str) -> re.Pattern[str]:
+def pattern_of(text: str, flags: int = 0) -> re.Pattern[str]:
     """The pattern of a row, with its numbers as programs print error codes."""
-    return re.compile(_NUMBERS.sub(_error_code, text))
+    return re.compile(_NUMBERS.sub(_error_code, text), flags)
 
 
 def _error_code(match: re.Match[str]) -> str:
@@ -192,8 +215,10 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
     sentence, end = "", 0
     for optional in _OPTIONAL.finditer(template):
         sentence += template[end : optional.start()].format_map(_Known(values))
-        with suppress(KeyError):
-            sentence += optional[1].format_map(values)
+        for alternative in optional[1].split("|"):
+            with suppress(KeyError):
+                sentence += alternative.format_map(values)
+                break
         end = optional.end()
     return sentence + template[end:].format_map(_Known(values))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 from bisect import bisect_left, bisect_right
@@ -14,7 +15,14 @@ _TAG = re.compile(
     r"</?(?:a|b|br|code|details|div|em|i|li|ol|p|pre|samp|span|strong|summary|td|th|tr|ul)"
     r"(?: [^<>]{0,200})?/?>"
 )
-_STRAIGHT = str.maketrans("‘’‚′“”„″\xa0", "''''\"\"\"\" ")
+_STRAIGHT = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u2032", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u2033", '"'),
+        "\xa0": " ",
+    }
+)
+"""Quotation marks as word processors and web pages set them."""
 _ESCAPED = re.compile(r"\\(?:([nrt])|u([0-9a-fA-F]{4})|(['\"/\\]))")
 _BLANKS = {"n": "\n", "r": "\n", "t": " "}
 _JSON = re.compile(r"\s{0,20}[\[{\"]|.{0,4000}\\\"")
@@ -26,11 +34,13 @@ _LEFT_EDGE = re.compile(r"\s{0,20}(?:>\s?){1,8}|\s{0,4}[|│┃║] ?")
 _EDGES = "|│┃║"
 _RULE = re.compile(r"[-+=_~*#|─-╿ \t]{4,}")
 # What loggers write before a message: a time, and words in brackets, levels and names around it.
-_TIME = r"(?:\d{4}[-/]\d\d[-/]\d\d[T ])?(?:\d\d[-/]\d\d )?\d\d:\d\d:\d\d[.,\d]{0,10}(?:Z|[+-]\d\d:?\d\d)?"
+_DAY = r"(?:\d{4}[-/]\d\d[-/]\d\d[T ])?(?:\d\d[-/]\d\d )?"
+_TIME = rf"{_DAY}\d\d:\d\d:\d\d[.,\d]{{0,10}}(?:Z|[+-]\d\d:?\d\d)?"
 _LOGGED = re.compile(
     rf"\A(?=.{{0,60}}{_TIME})"
     rf"(?:\[[^\[\]]{{1,60}}\]:?|\([\w=.:# -]{{1,60}}\)|{_TIME}"
-    r"|(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\b(?! \d{1,3}(?: in |:))|[\w.-]{1,40}(?= ?\|)|[|:-]|\s){1,12}"
+    r"|(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\b(?! \d{1,3}(?: in |:))"
+    r"|[\w.-]{1,40}(?= ?\|)|[|:-]|\s){1,12}"
 )
 _NARROWEST = 40
 """Terminals and boxes are no narrower: a text that breaks before that is no wrapped one."""
@@ -69,6 +79,11 @@ class Reading:
             length += len(text)
         self.flat = "".join(texts)
         self._blanks = [place for place, letter in enumerate(self.flat) if letter == " "]
+
+    @functools.cached_property
+    def lower(self) -> str:
+        """Return the text in lower case."""
+        return self.flat.lower()
 
     def line_of(self, place: int) -> int:
         """Return the number of the line that a place lies on."""
