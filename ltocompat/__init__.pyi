@@ -1,8 +1,7 @@
 # The public names, and the module of each: __init__.py reads them here.
 
 from ltocompat.commands.audit import audit as audit
-from ltocompat.commands.check import check as check
-from ltocompat.commands.deployment_target import DeploymentTarget as DeploymentTarget
+from ltocompat.commands.check import DeploymentTarget as DeploymentTarget, check as check
 from ltocompat.commands.diff import diff as diff
 from ltocompat.commands.env import Surroundings as Surroundings, env as env
 from ltocompat.commands.explain import (

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from samples import FOLDER
+from summaries import summaries
 
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import Compression, CudaLibrary, Host, ImageKind, Skipped
 from ltocompat.model.place import Place

@@ -12,8 +12,9 @@ from pathlib import Path
 from libraries_made import build
 from package_writer import tar_of, zip_of, zstd
 from samples import FOLDER
+from summaries import summaries
 
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.promise import Promise
 from ltocompat.packages.reading import package_of

@@ -16,8 +16,9 @@ from generated_artifacts import GROUPS, WHERE, artifact
 from msgspec import Struct
 from msgspec.structs import replace
 from samples import FOLDER
+from summaries import summaries
 
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.facts import drivers
 from ltocompat.facts.gpus import RENAMED, find_gpu, linker_targets, runs, sms
 from ltocompat.model.arch import Release

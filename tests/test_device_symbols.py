@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 import samples
+from summaries import summaries
 
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.images.cubin import Cubin, first_kernel
 from ltocompat.model.errors import Malformed

@@ -8,8 +8,9 @@ import pytest
 from every_case import every
 from kernels_project import Project
 from samples import FOLDER
+from summaries import summaries
 
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.trial_answer import TrialOutcome, link_key

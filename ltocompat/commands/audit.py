@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.check import Paths, resolve_targets
-from ltocompat.commands.failures import OnError, answers, with_failures
+from ltocompat.commands.failures import OnError, answers
 from ltocompat.commands.name_kernels import with_kernel_names
 from ltocompat.commands.options import AuditOptions, options_of
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
@@ -27,6 +25,7 @@ from ltocompat.commands.policy.values import Policy
 from ltocompat.commands.policy.variants import with_named_variants
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.commands.trial_advice import ended_trials
+from ltocompat.commands.trials import Trials
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
@@ -42,13 +41,8 @@ from ltocompat.packages.values import Package
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import Artifact, results
-from ltocompat.scan.summary_cache import Key, SummaryCache
+from ltocompat.scan.summary_cache import SummaryCache
 from ltocompat.scan.walk import ScanSettings
-from ltocompat.targets.linkers import obtain
-from ltocompat.trial.cached_linker import TrialCache
-from ltocompat.trial.module_trial import all_of
-from ltocompat.trial.narrow_makers import MakerNarrower
-from ltocompat.trial.trial_run import TrialRun
 from ltocompat.trial.try_links import LinkTrial
 
 DIST = os.path.join("dist", "*")
@@ -285,9 +279,9 @@ def _audited(
 ) -> Iterator[Audited | Required | Failure | Note]:
     policy = scope.policy
     packages = Packages(files, options.beside, options.limits)
-    with ExitStack() as stack:
+    with Trials(options) as trials:
         kept = MemberCache()
-        for summary in policy_summaries(stack, options, files, policy, kept):
+        for summary in policy_summaries(trials, options, files, policy, kept):
             if isinstance(summary, Failure):
                 yield summary
                 continue
@@ -303,13 +297,13 @@ def _audited(
 
 
 def policy_summaries(
-    stack: ExitStack,
+    trials: Trials,
     options: AuditOptions,
     files: Sequence[str | os.PathLike[str]],
     policy: Policy,
     members: MemberCache | None = None,
-) -> Iterable[ArtifactSummary | Failure]:
-    """What lies in the files, with the trial links of the policy, which end with ``stack``.
+) -> Iterator[ArtifactSummary | Failure]:
+    """What lies in the files, with the trials of the policy.
 
     ``members`` gets what is unpacked, for a second look at it.
     """
@@ -319,29 +313,42 @@ def policy_summaries(
         kept=members,
         allow_empty=options.allow_empty,
     )
-    scan = ScanOptions(settings, policy.every_target or None, for_require=True, apart=True)
-    trial_run = TrialRun.of(options.limits, options.progress)
-    if policy.here is not None:
-        # Imported here: most audits ask no driver.
-        from ltocompat.trial.try_loads import LoadTrial
-
-        load_trial = LoadTrial(policy.here.name, trial_run)
-        scan = replace(scan, tries=stack.enter_context(load_trial).for_file)
+    reading = ScanOptions(settings, policy.every_target or None, for_require=True, apart=True)
+    linkers = narrower = None
     if policy.trial_links and policy.targets:
-        link_trial = LinkTrial(
-            policy.targets,
-            install_missing=options.install_linkers,
-            cache=TrialCache.of() if options.cache else None,
-            only=policy.trial_releases or None,
-            trial_run=trial_run,
-        )
-        kept = SummaryCache.of() if options.cache and policy.here is None else None
-        return _TriedSummaries(scan, stack.enter_context(link_trial), kept).summaries(files)
-    if policy.trial_links:
+        linkers = trials.ask_linkers(policy.targets, policy.trial_releases or None)
+    elif policy.trial_links:
         # Nobody's linkers are named: those are asked that tell who made the LTO-IR.
-        ask = functools.partial(obtain, install_missing=options.install_linkers)
-        scan = replace(scan, narrower=stack.enter_context(MakerNarrower(ask, trial_run)))
-    return with_failures(functools.partial(summaries, files, scan))
+        narrower = trials.narrower()
+    if policy.here is not None:
+        trials.ask_driver(policy.here)
+    reading = replace(reading, tries=trials.tries, narrower=narrower)
+    if linkers is None or policy.here is not None or not options.cache:
+        return summaries(files, reading)
+    return _kept_summaries(files, reading, linkers, SummaryCache.of())
+
+
+def _kept_summaries(
+    paths: Sequence[str | os.PathLike[str]],
+    reading: ScanOptions,
+    linkers: LinkTrial,
+    cache: SummaryCache | None,
+) -> Iterator[ArtifactSummary | Failure]:
+    """The summaries of files that have not changed, else of what is read now and kept."""
+    how = repr((reading.targets, reading.settings.limits))
+    for path in (os.fspath(path) for path in paths):
+        key = None if cache is None else cache.key(path, f"{how} {linkers.identity()}")
+        known = None if cache is None or key is None else cache.get(key)
+        if known is not None:
+            yield from known
+            continue
+        found: list[ArtifactSummary | Failure] = []
+        for summary in summaries([path], reading):
+            yield summary
+            found.append(summary)
+        read = [summary for summary in found if isinstance(summary, ArtifactSummary)]
+        if cache is not None and key is not None and len(read) == len(found):
+            cache.keep(key, read)
 
 
 def results_of(
@@ -395,42 +402,3 @@ def _loaded_on(target: Target, summary: ArtifactSummary) -> Iterator[Result]:
         link_only = result.not_judged and result.coverage.served == result.coverage.link
         if result.route is not Route.LINK and not link_only:
             yield replace(result, findings=findings, not_judged=())
-
-
-class _TriedSummaries:
-    """Summaries with trial links, each file by itself: what is known of it depends on no other.
-
-    Args:
-        scan: how files are read.
-        link_trial: asks the nvJitLinks.
-        kept: summaries of files that have not changed; None to read all of them.
-    """
-
-    def __init__(self, scan: ScanOptions, link_trial: LinkTrial, kept: SummaryCache | None) -> None:
-        tries = [link_trial.for_file] if scan.tries is None else [link_trial.for_file, scan.tries]
-        self._scan = replace(scan, tries=all_of(tries))
-        self._link_trial = link_trial
-        self._kept = kept
-        self._how = repr((scan.targets, scan.settings.limits))
-
-    def summaries(
-        self, paths: Sequence[str | os.PathLike[str]]
-    ) -> Iterator[ArtifactSummary | Failure]:
-        """The kept ones, else those that are read now."""
-        for path in (os.fspath(path) for path in paths):
-            how = f"{self._how} {self._link_trial.identity()}"
-            key = self._kept.key(path, how) if self._kept is not None else None
-            found = self._kept.get(key) if self._kept is not None and key is not None else None
-            yield from self._read(path, key) if found is None else found
-
-    def _read(self, path: str, key: Key | None) -> Iterator[ArtifactSummary | Failure]:
-        found: list[ArtifactSummary] = []
-        failed = False
-        for summary in with_failures(functools.partial(summaries, [path], self._scan)):
-            yield summary
-            if isinstance(summary, Failure):
-                failed = True
-            elif key is not None:
-                found.append(summary)
-        if self._kept is not None and key is not None and not failed:
-            self._kept.keep(key, found)

@@ -6,17 +6,19 @@ import functools
 import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.deployment_target import DeploymentTarget, PlainTarget
-from ltocompat.commands.failures import OnError, answers, with_failures
+from ltocompat.commands.failures import OnError, answers
 from ltocompat.commands.name_kernels import with_kernel_names
 from ltocompat.commands.options import CheckOptions, options_of
+from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.commands.trial_advice import advising_trials, ended_trials
+from ltocompat.commands.trials import Trials
+from ltocompat.commands.variants_of_files import InstalledVariants, JudgedFile
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.errors import Missing, UsageError
@@ -24,18 +26,53 @@ from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.verdict import Result, Route
-from ltocompat.scan.sources import OpenSources, Source, opened_sources
+from ltocompat.packages.reading import owner
+from ltocompat.rules.engine.judge_artifact import results as results_on
+from ltocompat.scan.sources import Source, opened_sources
 from ltocompat.scan.walk import ScanSettings
 
 if TYPE_CHECKING:
-    from ltocompat.commands.package_problems import Packages
     from ltocompat.commands.this_machine import ThisMachine
-    from ltocompat.commands.variants_of_files import JudgedFile
     from ltocompat.targets.machine.python_environment import Installation
-    from ltocompat.trial.module_trial import Tries
-    from ltocompat.trial.trial_run import TrialRun
     from ltocompat.trial.try_links import OneLinkTrial
-    from ltocompat.trial.try_loads import LoadTrial
+
+
+class DeploymentTarget(Protocol):
+    """Somewhere that artifacts go: a target that was described, or a machine that was looked at."""
+
+    @property
+    def target(self) -> Target:
+        """What is known of it."""
+
+    @property
+    def installation(self) -> Installation | None:
+        """The packages that are installed there; None where nobody looked."""
+
+    @property
+    def here(self) -> bool:
+        """Whether it is this machine, whose driver can be asked."""
+
+    def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
+        """The verdicts on an artifact there: by GPU, then by route (None: both)."""
+
+    def own_result(self) -> Result | None:
+        """What is wrong there, whatever goes there; None where nobody looked."""
+
+
+class PlainTarget(Struct, frozen=True):
+    """A target that was described; nobody looked at it."""
+
+    target: Target
+    installation: None = None
+    here: bool = False
+
+    def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
+        """The verdicts on an artifact."""
+        return results_on(summary, self.target, route)
+
+    def own_result(self) -> None:
+        """Nothing: nobody looked."""
+
 
 Paths = Source | Sequence[Source]
 Targets = Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget | str]
@@ -126,88 +163,65 @@ def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note]:
 def _judged(
     options: CheckOptions, targets: Sequence[DeploymentTarget], route: Route | None
 ) -> Iterator[Target | Result | Failure | Note]:
-    # Imported here: what asks for nothing but usage reads no package.
-    from ltocompat.commands.package_problems import Packages
-    from ltocompat.commands.variants_of_files import with_variants
-    from ltocompat.trial.trial_run import TrialRun
-
-    installation = _installation(targets)
+    installation = next((target.installation for target in targets if target.installation), None)
     paths: Sequence[Source] = options.paths
     if not paths:
         paths, others = _installed_files(installation)
         kinds = "images of tests, NVIDIA's device runtime"
         left_out = f"; left out: {others:,} that nobody runs ({kinds})" if others else ""
         yield Note(f"checking the packages of {installation}{left_out}")
-    yield from (target.target for target in targets)
+    plain = tuple(target.target for target in targets)
+    yield from plain
     # Here it is known what a package got, whatever its metadata admit.
     shipped = bool(options.beside) or any(target.installation is None for target in targets)
-    with ExitStack() as stack:
-        sources = stack.enter_context(opened_sources(paths, options.limits))
+    judges_packages = shipped and options.floors and not options.together
+    variants = InstalledVariants(options.limits)
+    with Trials(options) as trials:
+        sources = trials.enter_context(opened_sources(paths, options.limits))
         packages = Packages(sources.texts, options.beside, options.limits, sources)
-        trial_run = TrialRun.of(options.limits, options.progress)
-        one_link = _one_link_trial(options, targets, trial_run)
-        tries = _tries(stack, options, targets, one_link, trial_run)
         kept = MemberCache(sources)
-        found = _summaries(sources, options, targets, tries, kept)
+        one_link = _ask(trials, options, targets)
+        settings = ScanSettings(
+            limits=options.limits,
+            progress=reporter(options.progress),
+            kept=kept,
+            allow_empty=options.allow_empty,
+            sources=sources,
+            jobs=1 if sources.all_in_memory else None,
+        )
+        named, together = bool(options.paths), options.together
+        scan = ScanOptions(settings, plain, trials.tries, named=named, one_link=together)
+        found = summaries(sources.texts, scan)
         if options.together:
             found = _together(found, one_link)
         yield from filter(None, (target.own_result() for target in targets))
-        held = packages if shipped and options.floors else None
-        files_judged = _files_judged(found, options, targets, route, held)
-        for file in with_variants(files_judged, options.limits):
-            yield from file.notes
-            for verdict in with_kernel_names(file.results, options.limits, kept=kept):
-                if isinstance(verdict, Failure):
-                    yield verdict
-                    continue
-                advised = verdict if options.trial_link else advising_trials(verdict)
-                yield replace(advised, distribution=file.package)
+        for summary in found:
+            if isinstance(summary, Failure):
+                yield summary
+                continue
+            package = owner(summary.path)
+            results = [result for goal in targets for result in goal.results(summary, route)]
+            results += packages.results(summary) if judges_packages else ()
+            # Only of an environment is it asked whose each file is: a path says so itself.
+            name = "" if options.paths else str(package or "")
+            file = JudgedFile(summary.path, name, results, tuple(ended_trials(summary)))
+            if not variants.hold(file, package):
+                yield from _told(file, options, kept)
+        for file in variants.files():
+            yield from _told(file, options, kept)
 
 
-def _files_judged(
-    found: Iterable[ArtifactSummary | Failure],
-    options: CheckOptions,
-    targets: Sequence[DeploymentTarget],
-    route: Route | None,
-    packages: Packages | None,
-) -> Iterator[JudgedFile]:
-    """The verdicts on each file; with what is wrong with packages, where ``packages`` is given."""
-    from ltocompat.commands.package_problems import result_of
-    from ltocompat.commands.variants_of_files import JudgedFile
-    from ltocompat.packages.reading import owner
-
-    for summary in found:
-        if isinstance(summary, Failure):
-            yield JudgedFile("", "", (summary,))
-            continue
-        # Only of an environment is it asked whose each file is: a path says so itself.
-        package = "" if options.paths else str(owner(summary.path) or "")
-        verdicts = [result for target in targets for result in target.results(summary, route)]
-        if packages is not None and not options.together:
-            problems = packages.problems(summary, packages.package_of(summary.path))
-            verdicts += [result_of(summary.path, problems)] if problems else []
-        yield JudgedFile(summary.path, package, verdicts, tuple(ended_trials(summary)))
-
-
-def _summaries(
-    sources: OpenSources,
-    options: CheckOptions,
-    targets: Sequence[DeploymentTarget],
-    tries: Tries | None,
-    kept: MemberCache,
-) -> Iterable[ArtifactSummary | Failure]:
-    """What lies in each of the sources."""
-    settings = ScanSettings(
-        limits=options.limits,
-        progress=reporter(options.progress),
-        kept=kept,
-        allow_empty=options.allow_empty,
-        sources=sources,
-        jobs=1 if sources.all_in_memory else None,
-    )
-    plain = tuple(target.target for target in targets)
-    scan = ScanOptions(settings, plain, tries, named=bool(options.paths), one_link=options.together)
-    return with_failures(functools.partial(summaries, sources.texts, scan))
+def _told(
+    file: JudgedFile, options: CheckOptions, kept: MemberCache
+) -> Iterator[Result | Failure | Note]:
+    """The results of a file with the names of kernels, its package, and who could be asked."""
+    yield from file.notes
+    for result in with_kernel_names(file.results, options.limits, kept=kept):
+        if isinstance(result, Failure):
+            yield result
+        else:
+            advised = result if options.trial_link else advising_trials(result)
+            yield replace(advised, distribution=file.package)
 
 
 def _together(
@@ -292,52 +306,28 @@ def _described(
     return [PackagesElsewhere.of(machine(), target) for target in targets]
 
 
-def _one_link_trial(
-    options: CheckOptions, targets: Sequence[DeploymentTarget], trial_run: TrialRun
+def _ask(
+    trials: Trials, options: CheckOptions, targets: Sequence[DeploymentTarget]
 ) -> OneLinkTrial | None:
-    """Asks linkers about all files at once."""
-    if not (options.together and options.trial_link):
-        return None
-    from ltocompat.trial.try_links import OneLinkTrial
+    """Have the linkers and drivers asked that the options name; gives who is asked last, about all.
 
+    Raises:
+        UsageError: a driver is to be asked, and no target is this machine.
+    """
+    one_link = None
     plain = [target.target for target in targets]
-    return OneLinkTrial(plain, install_missing=options.install_linkers, trial_run=trial_run)
-
-
-def _tries(
-    stack: ExitStack,
-    options: CheckOptions,
-    targets: Sequence[DeploymentTarget],
-    one_link: OneLinkTrial | None,
-    trial_run: TrialRun,
-) -> Tries | None:
-    """The linkers and drivers that are asked; their processes end with ``stack``."""
-    tries: list[Tries] = []
-    if one_link is not None:
-        tries.append(one_link.for_file)
+    if options.trial_link and options.together:
+        one_link = trials.ask_linkers_once(plain)
     elif options.trial_link:
-        from ltocompat.trial.cached_linker import TrialCache
-        from ltocompat.trial.try_links import LinkTrial
-
-        linkers = LinkTrial(
-            [target.target for target in targets],
-            install_missing=options.install_linkers,
-            cache=TrialCache.of() if options.cache else None,
-            trial_run=trial_run,
-        )
-        tries.append(stack.enter_context(linkers).for_file)
+        trials.ask_linkers(plain)
     if options.trial_load:
-        tries.append(stack.enter_context(_load_trial(targets, trial_run)).for_file)
-    if not tries:
-        return None
-    from ltocompat.trial.module_trial import all_of
-
-    return all_of(tries)
-
-
-def _installation(targets: Sequence[DeploymentTarget]) -> Installation | None:
-    """The packages of the machine that was looked at, where one is a target."""
-    return next((target.installation for target in targets if target.installation), None)
+        here = next((target.target for target in targets if target.here), None)
+        if here is None:
+            raise UsageError(
+                "a trial load needs this machine as a target; leave out --deploy-target"
+            )
+        trials.ask_driver(here)
+    return one_link
 
 
 def _installed_files(installation: Installation | None) -> tuple[tuple[str, ...], int]:
@@ -356,17 +346,3 @@ def _installed_files(installation: Installation | None) -> tuple[tuple[str, ...]
     files = list(binary_files(installation))
     kept = tuple(file for file in files if not decides_nothing(file, installation))
     return kept, len(files) - len(kept)
-
-
-def _load_trial(targets: Sequence[DeploymentTarget], trial_run: TrialRun) -> LoadTrial:
-    """Asks this machine's driver.
-
-    Raises:
-        UsageError: no target is this machine.
-    """
-    machine = next((target for target in targets if target.here), None)
-    if machine is None:
-        raise UsageError("a trial load needs this machine as a target; leave out --deploy-target")
-    from ltocompat.trial.try_loads import LoadTrial
-
-    return LoadTrial(machine.target.name, trial_run)

@@ -25,16 +25,6 @@ def named(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     return texts
 
 
-def with_failures(read: Callable[[OnError], Iterable[R]]) -> Iterator[R | Failure]:
-    """What ``read`` yields; the errors of single paths stand where they happened."""
-    errors: list[LtocompatError] = []
-    for record in read(errors.append):
-        yield from map(Failure.of, errors)
-        errors.clear()
-        yield record
-    yield from map(Failure.of, errors)
-
-
 def answers(records: Iterable[R | Failure | Note], on_error: OnError | None) -> Iterator[R]:
     """The records without failures and notes.
 

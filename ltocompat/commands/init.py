@@ -6,7 +6,6 @@ import datetime as dt
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +24,7 @@ from ltocompat.commands.policy.draft import (
 from ltocompat.commands.policy.gate import HELD_UP, Audited, audited
 from ltocompat.commands.policy.reading import find_policy, read_policy
 from ltocompat.commands.policy.values import NO_POLICY, Policy
+from ltocompat.commands.trials import Trials
 from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -143,10 +143,10 @@ class _Drafting:
             limits=self._options.limits,
             progress=self._options.progress,
         )
-        with ExitStack() as stack:
+        with Trials(options) as trials:
             return [
                 _whole(record) if isinstance(record, ArtifactSummary) else record
-                for record in policy_summaries(stack, options, self._files, policy)
+                for record in policy_summaries(trials, options, self._files, policy)
             ]
 
     def target(self, found: Sequence[_Known]) -> DraftTarget:

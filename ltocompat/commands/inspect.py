@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ltocompat.commands.failures import OnError, answers, named
 from ltocompat.commands.options import InspectOptions, options_of
+from ltocompat.commands.trials import Trials
 from ltocompat.files.byteview import ByteView, MemorySource
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
@@ -103,10 +103,10 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
     detail = ReadOptions(options.kernels, options.hashes)
     progress = reporter(options.progress)
     jobs = 1 if options.trial_link else options.jobs  # linkers are asked by one process
-    with ExitStack() as stack:
-        sources = stack.enter_context(opened_sources(options.paths, options.limits))
+    with Trials(options) as trials:
+        sources = trials.enter_context(opened_sources(options.paths, options.limits))
         settings = walk.ScanSettings(detail, options.limits, progress, jobs, sources=sources)
-        narrower = stack.enter_context(_narrower(options)) if options.trial_link else None
+        narrower = trials.narrower() if options.trial_link else None
         work = functools.partial(
             _inspect, settings=settings, where=options.where, narrower=narrower
         )
@@ -117,16 +117,6 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
                 yield from records
             except LtocompatError as error:
                 yield Failure.of(error)
-
-
-def _narrower(options: InspectOptions) -> MakerNarrower:
-    """Asks linkers, whose processes end with it."""
-    from ltocompat.targets.linkers import obtain
-    from ltocompat.trial.narrow_makers import MakerNarrower
-    from ltocompat.trial.trial_run import TrialRun
-
-    ask = functools.partial(obtain, install_missing=options.install_linkers)
-    return MakerNarrower(ask, TrialRun.of(options.limits, options.progress))
 
 
 def _records(

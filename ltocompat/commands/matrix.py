@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 
 from ltocompat import facts
 from ltocompat.commands.failures import OnError, answers
 from ltocompat.commands.options import MatrixOptions, options_of
 from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.trial_advice import advising_trials
+from ltocompat.commands.trials import Trials
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -62,20 +62,10 @@ def run(options: MatrixOptions) -> Iterator[Matrix | Failure]:
         Missing: an nvJitLink is not at hand.
     """
     linkers = linker_targets()
-    with ExitStack() as stack:
-        tries = None
+    with Trials(options) as trials:
         if options.trial_link:
-            from ltocompat.trial.trial_run import TrialRun
-            from ltocompat.trial.try_links import LinkTrial
-
-            tries = stack.enter_context(
-                LinkTrial(
-                    linkers,
-                    install_missing=options.install_linkers,
-                    trial_run=TrialRun.of(options.limits, options.progress),
-                )
-            ).for_file
-        for summary in summaries_of(options, tries=tries):
+            trials.ask_linkers(linkers)
+        for summary in summaries_of(options, tries=trials.tries):
             if isinstance(summary, Failure):
                 yield summary
                 continue

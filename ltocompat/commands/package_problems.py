@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -16,9 +16,7 @@ from ltocompat.packages.promise import Promise
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
-from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.rules.engine.judge_package import packages_beside, problems_of
 from ltocompat.rules.engine.problems import machine_result, with_problems
 from ltocompat.rules.rule import Problem
 
@@ -48,7 +46,11 @@ class Packages:
     ) -> None:
         places = [Place.parse(path) for each in paths if (path := os.fspath(each)) not in sources]
         self._parts = {place.path for place in places if place.members or place.offset is not None}
-        self._beside = packages_beside(beside, limits)
+        self._beside: Sequence[Package] = ()
+        if beside:
+            from ltocompat.rules.engine.judge_package import packages_beside
+
+            self._beside = packages_beside(beside, limits)
         self._limits = limits
         self._sources = sources
 
@@ -68,6 +70,10 @@ class Packages:
             return ()
         if not summary.modules and any(s.place == Place(summary.path) for s in summary.skipped):
             return ()  # an archive that can't be read has other troubles than its metadata
+        # Imported here: most files are no package, and ask for none of its rules.
+        from ltocompat.rules.engine.collect_requirements import required
+        from ltocompat.rules.engine.judge_package import problems_of
+
         requirement = requirement or required(summary)
         return problems_of(
             package,
@@ -77,6 +83,12 @@ class Packages:
             promise=promise,
             limits=self._limits,
         )
+
+    def results(self, summary: ArtifactSummary) -> Iterator[Result]:
+        """What is wrong with the promises of the package that an artifact is, where it is one."""
+        problems = self.problems(summary, self.package_of(summary.path))
+        if problems:
+            yield result_of(summary.path, problems)
 
 
 def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Result:

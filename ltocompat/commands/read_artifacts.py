@@ -7,7 +7,6 @@ rules say whose kernels these are, and linkers and drivers are asked where trial
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.failures import named, with_failures
+from ltocompat.commands.failures import named
 from ltocompat.commands.options import SummaryOptions
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -34,7 +33,6 @@ from ltocompat.rules.engine.kernel_counts import kernels_to_count
 from ltocompat.rules.engine.symbols_to_read import symbols_to_read
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.module_reader import ModuleReader, ReadPlan
-from ltocompat.scan.parallel import OnError
 from ltocompat.scan.sources import opened_sources
 from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import Batch, ScanSettings
@@ -81,40 +79,52 @@ def summaries_of(
     narrower: MakerNarrower | None = None,
     one_link: bool = False,
 ) -> Iterator[ArtifactSummary | Failure]:
-    """The summaries; a path that can't be read is a ``Failure`` among them."""
+    """The summaries of what a command's options name."""
     with opened_sources(options.paths, options.limits) as sources:
         progress = reporter(options.progress)
         settings = ScanSettings(limits=options.limits, progress=progress, sources=sources)
-        scan = ScanOptions(settings, tries=tries, narrower=narrower, one_link=one_link)
-        yield from with_failures(functools.partial(summaries, sources.texts, scan))
+        reading = ScanOptions(settings, tries=tries, narrower=narrower, one_link=one_link)
+        yield from summaries(sources.texts, reading)
 
 
 def summaries(
-    paths: Sequence[str | os.PathLike[str]], reading: ScanOptions, on_error: OnError | None = None
-) -> Iterator[ArtifactSummary]:
-    """The summaries, path by path; several large ones are read at the same time.
+    paths: Sequence[str | os.PathLike[str]], reading: ScanOptions
+) -> Iterator[ArtifactSummary | Failure]:
+    """The summaries, file by file; several large ones are read at the same time.
 
     Args:
         paths: files, folders, places, or ``-``.
         reading: how to read them.
-        on_error: gets what goes wrong with a path, and the others go on; None: it is raised.
+
+    Yields:
+        The summaries of the files at each path; last, of a folder, one of what is no file and can't
+        be read. Where a path can't be opened, or nothing lies at a place, a ``Failure``.
 
     Raises:
-        UnreadableInput: a path can't be opened.
-        UsageError: nothing lies at a place.
+        UsageError: no path is named.
     """
     may_be_none = not reading.named or reading.settings.allow_empty
     texts = [os.fspath(path) for path in paths] if may_be_none else named(paths)
     if reading.alone:
         reading = replace(reading, settings=replace(reading.settings, jobs=1))
-    work, settings = ArtifactReader(reading).of_path, reading.settings
-    for found in parallel.read(work, texts, parallel.path_of_text, settings):
+    reader = ArtifactReader(reading)
+    for found in parallel.read(reader.read, reader.items(texts), path_of_item, reading.settings):
         try:
             yield from found
         except LtocompatError as error:
-            if on_error is None:
-                raise
-            on_error(error)
+            yield Failure.of(error)
+
+
+class _File(Struct, frozen=True):
+    """A file to read, and whether it is the very one that was named."""
+
+    place: Place
+    named: bool
+
+
+def path_of_item(item: _File | ArtifactSummary | LtocompatError) -> str | None:
+    """The file that is read for it, where one is."""
+    return item.place.path if isinstance(item, _File) else None
 
 
 class ArtifactReader:
@@ -128,65 +138,58 @@ class ArtifactReader:
         self._reading = reading
         self._wanted: dict[ModuleSignature, ReadPlan] = {}
 
-    def of_path(self, text: str) -> Iterator[ArtifactSummary]:
-        """The summaries of the files at a path.
+    def items(self, texts: Iterable[str]) -> Iterator[_File | ArtifactSummary | LtocompatError]:
+        """The files at paths; of what is no file and can't be read, a summary; errors."""
+        for text in texts:
+            try:
+                place = self._reading.settings.place_of(text)
+                outside = SummaryBuilder(apart=self._reading.apart)
+                for found in walk.files(place, self._reading.settings):
+                    if isinstance(found, Skipped):
+                        outside.skip(found)
+                    else:
+                        yield _File(found, found == place)
+                if outside.skipped:
+                    yield outside.summary(place.path)
+            except LtocompatError as error:
+                yield error
+
+    def read(self, item: _File | ArtifactSummary | LtocompatError) -> Iterator[ArtifactSummary]:
+        """The summary of a file, where it says something: all that was remembered ends with it.
 
         Raises:
-            UnreadableInput: it can't be opened.
+            UnreadableInput: the file was named, and can't be opened.
             UsageError: nothing lies at the place.
+            LtocompatError: there was an error before.
         """
-        place = self._reading.settings.place_of(text)
-        found = False
-        for summary in self._files(place):
-            holds_something = bool(summary.groups or summary.skipped)
-            found = found or holds_something
-            imports_linker = any(host.nvjitlink_imports for host in summary.hosts)
-            named = self._reading.named and summary.path == place.path
-            if holds_something or imports_linker or named:
-                yield summary
-        if not found and (place.members or place.offset is not None):
-            raise UsageError(
-                f"nothing lies at {place}; list what does with: ltocompat inspect {place.path}"
-            )
-
-    def _files(self, place: Place) -> Iterator[ArtifactSummary]:
-        """One summary for each file at a place; last, one of what is no file and can't be read."""
-        outside = SummaryBuilder(apart=self._reading.apart)
-        work = functools.partial(self._found, top=place)
-        settings = self._reading.settings
-        found = walk.files(place, settings)
-        for results in parallel.read(work, found, walk.path_of_found, settings):
-            for result in results:
-                if isinstance(result, Skipped):
-                    outside.skip(result)
-                else:
-                    yield result
-        if outside.skipped:
-            yield outside.summary(place.path)
-
-    def _found(self, found: Place | Skipped, top: Place) -> Iterator[ArtifactSummary | Skipped]:
-        yield found if isinstance(found, Skipped) else self._file(found, named=found == top)
-
-    def _file(self, file: Place, *, named: bool) -> ArtifactSummary:
-        """The summary of one file: whatever is remembered while it is read ends with it."""
-        reading = self._reading
-        summary = SummaryBuilder(apart=reading.apart, members=file.members)
+        if isinstance(item, LtocompatError):
+            raise item
+        if isinstance(item, ArtifactSummary):
+            yield item
+            return
+        file, reading, settings = item.place, self._reading, self._reading.settings
+        builder = SummaryBuilder(apart=reading.apart, members=file.members)
+        typed = item.named and reading.named
         try:
-            typed = named and reading.named
-            with reading.settings.opened(file.path, typed=typed) as view:
-                self.take(view, file, summary)
-                whole = summary.summary(file.path)
-                self.read_kernels(view, whole)
+            with settings.opened(file.path, typed=typed) as view:
+                self.take(view, file, builder)
+                summary = builder.summary(file.path)
+                self.read_kernels(view, summary)
         except UnreadableInput as error:
-            if named:
+            if item.named:
                 raise
-            summary.skip(Skipped(file, str(error)))
-            whole = summary.summary(file.path)
-        if any(group.loose for group in whole.groups):
-            settings = reading.settings
-            package = package_of(file.path, settings.limits, settings.sources.get(file.path))
-            whole.has_sources = has_sources(package)
-        return whole
+            builder.skip(Skipped(file, str(error)))
+            summary = builder.summary(file.path)
+        if any(group.loose for group in summary.groups):
+            source = settings.sources.get(file.path)
+            summary.has_sources = has_sources(package_of(file.path, settings.limits, source))
+        found = bool(summary.groups or summary.skipped)
+        if found or typed or any(host.nvjitlink_imports for host in summary.hosts):
+            yield summary
+        if not found and (file.members or file.offset is not None):
+            raise UsageError(
+                f"nothing lies at {file}; list what does with: ltocompat inspect {file.path}"
+            )
 
     def take(self, view: ByteView, file: Place, summary: SummaryBuilder) -> None:
         """Add the records of one file whose bytes are at hand."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 
 from ltocompat.commands.failures import OnError, answers
 from ltocompat.commands.options import RequireOptions, options_of
 from ltocompat.commands.read_artifacts import summaries_of
+from ltocompat.commands.trials import Trials
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -52,16 +51,8 @@ def run(options: RequireOptions) -> Iterator[Required | Failure]:
     Raises:
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    with ExitStack() as stack:
-        narrower = None
-        if options.trial_link:
-            from ltocompat.targets.linkers import obtain
-            from ltocompat.trial.narrow_makers import MakerNarrower
-            from ltocompat.trial.trial_run import TrialRun
-
-            trial_run = TrialRun.of(options.limits, options.progress)
-            ask = functools.partial(obtain, install_missing=options.install_linkers)
-            narrower = stack.enter_context(MakerNarrower(ask, trial_run))
+    with Trials(options) as trials:
+        narrower = trials.narrower() if options.trial_link else None
         parts: list[ArtifactSummary] = []
         for summary in summaries_of(options, narrower=narrower, one_link=options.together):
             if isinstance(summary, Failure):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,7 +23,6 @@ from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import OTHER_VARIANT, Level, Result, VariantVerdict, Verdict, worst
-from ltocompat.packages.reading import owner
 from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.engine.fold_variants import note_of_variants
 from ltocompat.scan.variants import find_variants
@@ -39,31 +38,34 @@ class JudgedFile(Struct, frozen=True):
     notes: tuple[Note, ...] = ()
 
 
-def with_variants(judged: Iterable[JudgedFile], limits: Limits) -> Iterator[JudgedFile]:
-    """The files as they come; those that may be variants last, with what their packages open.
+class InstalledVariants:
+    """Holds back the files that may be variants, until it is known what their packages open.
 
     Args:
-        judged: the files.
         limits: what reading one file may cost.
     """
-    held: dict[str, list[tuple[str, JudgedFile]]] = {}
-    packages: dict[str, Package] = {}
-    versions: dict[str, _Versions] = {}
-    for file in judged:
-        package = owner(file.path)
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._held: dict[str, list[tuple[str, JudgedFile]]] = {}
+        self._packages: dict[str, tuple[Package, _Versions]] = {}
+
+    def hold(self, file: JudgedFile, package: Package | None) -> bool:
+        """Take a file of a package, if its name says that it may be a variant."""
         if package is None or package.kind is not Kind.INSTALLED:
-            yield file
-            continue
-        if package.path not in versions:
-            versions[package.path] = _versions(package)
+            return False
+        if package.path not in self._packages:
+            self._packages[package.path] = package, _versions(package)
         inside = _inside(package, file.path)
-        if not _may_be_one(inside, versions[package.path]):
-            yield file
-            continue
-        packages[package.path] = package
-        held.setdefault(package.path, []).append((inside, file))
-    for path, files in held.items():
-        yield from _folded(files, _variants_of(packages[path], limits))
+        may_be_one = _may_be_one(inside, self._packages[package.path][1])
+        if may_be_one:
+            self._held.setdefault(package.path, []).append((inside, file))
+        return may_be_one
+
+    def files(self) -> Iterator[JudgedFile]:
+        """The files that were taken, with what their packages open."""
+        for path, files in self._held.items():
+            yield from _folded(files, _variants_of(self._packages[path][0], self._limits))
 
 
 def _inside(package: Package, path: str) -> str:

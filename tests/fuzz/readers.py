@@ -45,6 +45,7 @@ from machines import shared
 from package_writer import ENCRYPTED, UTF8, Raw, pax, raw_zip, tar_header, tar_of, zip_of, zstd
 from reading import records_of
 from samples import ALL, FOLDER
+from summaries import summaries
 
 from fuzz import machine
 from fuzz.files import folder, written
@@ -55,7 +56,7 @@ from ltocompat.commands.policy.gate import audited
 from ltocompat.commands.policy.provided import without_provided
 from ltocompat.commands.policy.reading import find_policy, read_policy
 from ltocompat.commands.policy.variants import with_named_variants
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.files.archives import ContainerFormat
 from ltocompat.files.archives.archive import ArchiveFormat
 from ltocompat.files.archives.compressed import CompressedFormat

@@ -18,9 +18,10 @@ from msgspec.structs import replace
 from package_writer import conda_of, tar_of, zip_of
 from recorded import parts
 from samples import FOLDER
+from summaries import summaries
 
 import ltocompat
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Result

@@ -8,9 +8,10 @@ from pathlib import Path
 import toolchain
 from generated_ptx import Program, programs
 from hypothesis import given, settings
+from summaries import summaries
 
 import ltocompat
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.scan.walk import ScanSettings

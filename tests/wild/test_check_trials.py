@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 import wheels
 from samples import FOLDER
+from summaries import summaries
 from test_check_links import FATBIN, LINKED, MINORS, RAW, sample, targets
 
 from ltocompat.commands.check import check
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Verdict
 from ltocompat.scan.walk import ScanSettings
