@@ -90,7 +90,8 @@ def _index() -> Iterator[str]:
         yield f"## {_heading(family.name)}\n"
         yield "| rule | what is wrong | verdict |\n|---|---|---|"
         for rule in family.rules:
-            yield f"| {_link(rule.id)} | {_plain(rule.title)} | {_plain(rule.verdict)} |"
+            prose = rule.prose
+            yield f"| {_link(rule.id)} | {_plain(prose.title)} | {_plain(prose.verdict)} |"
         yield ""
     yield "## Not built\n\nRules that would say nothing new, or that no file shows.\n"
     yield "| rule | what is wrong |\n|---|---|"
@@ -118,22 +119,22 @@ def _left_out_page(left_out: LeftOut) -> str:
 
 
 def _rule_page(rule: Rule) -> Iterator[str]:
-    yield f"# {rule.id}: {_plain(rule.title)}"
-    yield _plain(rule.statement)
-    yield f"* Verdict: {_plain(rule.verdict)}\n* Level: {rule.level}"
-    if rule.messages:
+    yield f"# {rule.id}: {_plain(rule.prose.title)}"
+    yield _plain(rule.prose.statement)
+    yield f"* Verdict: {_plain(rule.prose.verdict)}\n* Level: {rule.level}"
+    if rule.prose.messages:
         yield "## What programs print"
-        yield _block("\n".join(rule.messages))
+        yield _block("\n".join(rule.prose.messages))
     seen = _seen().get(rule.id, [])[:_MOST_SEEN]
     if seen:
         yield "## In real logs"
         for example in seen:
             yield from _example(example)
-    yield f"## When it speaks\n\n{_plain(rule.condition)}"
+    yield f"## When it speaks\n\n{_plain(rule.prose.condition)}"
     yield f"## What to do\n\n{_plain(rule.prose.remedy)}"
     yield (
         "## How it is known\n\n"
-        f"* Read from: {_plain(rule.evidence)}\n* Source: {_plain(rule.source)}\n"
+        f"* Read from: {_plain(rule.prose.evidence)}\n* Source: {_plain(rule.prose.source)}\n"
         f"* Tests: {_tests(rule.id)}"
     )
     example = _examples().get(rule.id)

@@ -13,10 +13,10 @@ from ltocompat.model.image import ImageKind, Maker, Role
 from ltocompat.model.signature import ImageSignature, ModuleSignature, module_signature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.rules.catalogue import rule
+from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.linker_traits import traits_of
-from ltocompat.rules.rule import CompatUse, Requirement, Subject
+from ltocompat.rules.rule import CompatUse, Requirement, Rule, Subject
 from ltocompat.rules.selection import pick_for_driver
 
 FORMS = {
@@ -67,6 +67,10 @@ def sample(name: str) -> tuple[ImageSignature, ...]:
         if isinstance(record, ltocompat.Module):
             return module_signature(record).images
     raise AssertionError(name)
+
+
+def rule(rule_id: str) -> Rule:
+    return next(rule for rule in RULES if rule.id == rule_id)
 
 
 def asked(rule_id: str, subject: Subject) -> list[Requirement]:

@@ -110,7 +110,7 @@ LOGS = sorted(set(stored_logs()))
 TEXTS = [
     *(row["text"] for row in COLLECTED),
     *(row["text"] for row in PASTES),
-    *(message for rule in RULES for message in rule.messages),
+    *(message for rule in RULES for message in rule.prose.messages),
     *(incident["text"] for incident in BUILT),
     *EXAMPLES.values(),
     *LOGS,
@@ -455,7 +455,7 @@ def test_ids_in_a_pasted_report_come_first() -> None:
 
 @every("rule", RULES)
 def test_every_message_finds_its_rule(rule: Rule) -> None:
-    for message in rule.messages:
+    for message in rule.prose.messages:
         assert rule.id in ids(message)
 
 

@@ -29,7 +29,7 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.promise import Promise
-from ltocompat.rules.engine.judge_package import packages_beside
+from ltocompat.packages.reading import packages_beside
 from ltocompat.rules.rule import Problem
 
 FAIL, UNKNOWN, OK = Verdict.FAIL, Verdict.UNKNOWN, Verdict.OK

@@ -18,7 +18,7 @@ from verdict_values import EDGE, H100, L4, PROD, finding, result
 
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Coverage, Result, Verdict
-from ltocompat.model.version import SITE_URL
+from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.report import Failure, Options, write
 from ltocompat.report.grouped_findings import Judgement
 from ltocompat.report.verbs.check import REPORT
@@ -63,7 +63,7 @@ def page(request: pytest.FixtureRequest) -> Page:
 
 
 def test_every_link_leads_somewhere_in_the_page_or_to_that_of_a_rule(page: Page) -> None:
-    pages = {rule.url for rule in RULES}
+    pages = {rule_url(rule.id) for rule in RULES}
     for element in page.root.all():
         if "href" in element.attributes:
             link = element.attributes["href"]

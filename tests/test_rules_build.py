@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from libraries_made import build
 from msgspec.structs import replace
-from rules import image
+from rules import image, rule
 from samples import FOLDER
 
 import ltocompat
@@ -24,7 +24,7 @@ from ltocompat.model.signature import module_signature
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.rules.catalogue import RULES, rule
+from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.rule import Component, Link, Requirement, Subject
 from ltocompat.rules.selection import pick_for_driver
 

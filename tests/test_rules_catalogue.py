@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from every_case import every
 from msgspec.structs import asdict
-from rules import image, loading, sample
+from rules import image, loading, rule, sample
 from samples import FOLDER
 
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.rules import catalogue
-from ltocompat.rules.catalogue import FAMILIES, OF_CODE, RULES, requirements_of, rule
+from ltocompat.rules.catalogue import FAMILIES, RULES, requirements_of, rules_about
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.prose import LeftOut, family_prose, rules_left_out
 from ltocompat.rules.rule import Rule, nothing
@@ -95,10 +95,26 @@ def test_every_module_of_the_catalogue_is_a_family_with_a_table_of_prose() -> No
     assert modules == tables == {family.name for family in FAMILIES}
 
 
-def test_rules_of_modules_and_host_files_are_in_families_of_code_alone() -> None:
-    others = [rule for family in FAMILIES if family not in OF_CODE for rule in family.rules]
-    assert others
-    assert all(rule.requirements is nothing and rule.of_host is None for rule in others)
+@every("kind", [name for name in Rule.__struct_fields__ if name.startswith(("of_", "re", "ex"))])
+def test_rules_are_looked_up_by_what_they_look_at(kind: str) -> None:
+    looking = [rule for rule in RULES if getattr(rule, kind) not in (None, nothing)]
+    assert looking
+    assert {rule.id for rule in rules_about(kind)} == {rule.id for rule in looking}
+
+
+WITHOUT_LINKS = """
+import ltocompat, sys
+list(ltocompat.check(sys.argv[1], "driver=580.95.05,gpu=h100"))
+print(*(name for name in sys.modules if name.startswith("ltocompat.rules.catalogue.")))
+"""
+
+
+def test_code_that_is_loaded_meets_no_rule_on_links_host_files_or_packages() -> None:
+    sample = FOLDER / "fatbin" / "nvcc-13.2-none.fatbin"
+    command = [sys.executable, "-c", WITHOUT_LINKS, str(sample)]
+    modules = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    families = {name.rsplit(".", 1)[1] for name in modules} - {"family"}
+    assert families == {"cuda_compat", "driver", "fatbin", "image", "ptx", "sass"}
 
 
 @every("family", FAMILIES)
@@ -134,13 +150,13 @@ def test_every_rule_says_what_it_is_about(rule: Rule) -> None:
         if isinstance(value, str):
             assert value.strip(), field
             assert "  " not in value, field
-    assert bool(rule.messages) is (rule.id not in SILENT)
-    assert len(set(rule.messages)) == len(rule.messages)
+    assert bool(rule.prose.messages) is (rule.id not in SILENT)
+    assert len(set(rule.prose.messages)) == len(rule.prose.messages)
 
 
 @every("rule", RULES)
 def test_the_level_of_a_rule_is_that_of_the_verdict_that_it_names_first(rule: Rule) -> None:
-    first = re.split(r"[\s:;,(]", rule.verdict)[0]
+    first = re.split(r"[\s:;,(]", rule.prose.verdict)[0]
     levels = {"fail": Level.ERROR, "unknown": Level.WARNING, "undocumented": Level.WARNING}
     assert rule.level is levels.get(first, Level.NOTE)
 
@@ -169,11 +185,11 @@ assert family_prose.cache_info().currsize == 1
 
 
 def test_the_address_of_a_rule_is_one_base_and_its_id() -> None:
-    assert rule("LTO-10b").url == rule_url("LTO-10b") == f"{SITE_URL}rules/lto-10b.html"
+    assert rule_url("LTO-10b") == f"{SITE_URL}rules/lto-10b.html"
 
 
 def test_a_rule_is_found_by_its_id() -> None:
-    assert rule("LTO-01").title == "LTO-IR newer than the linker"
+    assert rule("LTO-01").prose.title == "LTO-IR newer than the linker"
 
 
 def test_equal_images_ask_once() -> None:

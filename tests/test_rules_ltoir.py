@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from rules import asked, driver, image, judged, linking, loading, noted, sample
+from rules import asked, driver, image, judged, linking, loading, noted, rule, sample
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.verdict import Verdict, worst
-from ltocompat.rules.catalogue import rule
 from ltocompat.rules.rule import Component, Link
 from ltocompat.rules.selection import Missed
 

@@ -57,10 +57,10 @@ def test_every_rule_has_a_page_and_a_row_in_the_order_of_the_catalogue() -> None
 @every("rule", RULES)
 def test_a_reader_sees_what_a_rule_says_letter_by_letter(rule: Rule) -> None:
     texts = texts_of(rule.id)
-    assert texts[0] == f"{rule.id}: {rule.title}"
+    assert texts[0] == f"{rule.id}: {rule.prose.title}"
     prose = rule.prose
     assert {prose.statement, prose.condition, prose.remedy, f"Source: {prose.source}"} <= set(texts)
-    assert set(rule.messages) <= set(texts)
+    assert set(rule.prose.messages) <= set(texts)
 
 
 @every("rule", RULES)

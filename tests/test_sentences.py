@@ -30,8 +30,8 @@ from ltocompat.rules import constraints
 from ltocompat.rules.catalogue import RULES, requirements_of
 from ltocompat.rules.constraints import Always, Untold
 from ltocompat.rules.engine.evaluate import evaluate
+from ltocompat.rules.engine.findings import finding_of
 from ltocompat.rules.engine.fold_versions import combinations
-from ltocompat.rules.engine.judge_module import finding_of
 from ltocompat.rules.rule import CompatUse, Component, Constraint, Requirement, Subject
 from ltocompat.targets import parse
 
@@ -97,8 +97,10 @@ def test_no_format_doubles_the_stop_of_what_a_rule_says(form: str) -> None:
     """Prose ends with a stop, a sentence of a finding with none, and users write either."""
     findings: list[Finding] = []
     for rule in RULES:
-        made = finding(Verdict.FAIL, f"{rule.title} of CUDA 12.", rule=rule.id, remedy=rule.remedy)
-        findings += [made, replace(made, message=rule.title, remedy=f"{rule.remedy}.")]
+        made = finding(
+            Verdict.FAIL, f"{rule.prose.title} of CUDA 12.", rule=rule.id, remedy=rule.prose.fix
+        )
+        findings += [made, replace(made, message=rule.prose.title, remedy=f"{rule.prose.fix}.")]
     record = result(Verdict.FAIL, ONE, H100, findings=tuple(findings))
     lines = sentences_in(form, written(form, REPORT, [ONE, record], Options(why=True, notes=True)))
     assert not [(line[:300], wrong(line)) for line in lines if wrong(line)]

@@ -15,7 +15,7 @@ from ltocompat.facts.drivers import CudaError, errors_called
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.failure import Failure, Note
 from ltocompat.rules.messages import Match, matches
-from ltocompat.rules.prose import LeftOut, rule_ids, rule_prose
+from ltocompat.rules.prose import rule_ids, rule_prose, rules_left_out
 
 # Of a longer text, the beginning and the end are read: what failed first, and what was said last.
 _LONGEST = 200_000
@@ -124,11 +124,11 @@ def _ids() -> dict[str, str]:
 
 
 def _of_rule(rule_id: str) -> Explained:
+    for left_out in rules_left_out():
+        if left_out.id == rule_id:
+            why = f"Not built. {left_out.why}"
+            return Explained(rule_id, left_out.title, why, "", "", "", (), "", "", built=False)
     prose = rule_prose(rule_id)
-    if isinstance(prose, LeftOut):
-        return Explained(
-            rule_id, prose.title, f"Not built. {prose.why}", "", "", "", (), "", "", built=False
-        )
     return Explained(
         rule_id,
         prose.title,

@@ -13,7 +13,7 @@ from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Result, Verdict, worst
 from ltocompat.packages.promise import Promise
-from ltocompat.packages.reading import package_of
+from ltocompat.packages.reading import package_of, packages_beside
 from ltocompat.packages.values import Package
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.judge_artifact import results
@@ -46,11 +46,7 @@ class Packages:
     ) -> None:
         places = [Place.parse(path) for each in paths if (path := os.fspath(each)) not in sources]
         self._parts = {place.path for place in places if place.members or place.offset is not None}
-        self._beside: Sequence[Package] = ()
-        if beside:
-            from ltocompat.rules.engine.judge_package import packages_beside
-
-            self._beside = packages_beside(beside, limits)
+        self._beside = packages_beside(beside, limits)
         self._limits = limits
         self._sources = sources
 

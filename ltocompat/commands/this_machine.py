@@ -17,7 +17,7 @@ from ltocompat.model.failure import Failure
 from ltocompat.model.library_name import LDSO, PATHFINDER
 from ltocompat.model.target import THIS_MACHINE, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route
-from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.catalogue import rules_about
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.problems import machine_result, with_problems
 from ltocompat.rules.rule import Problem
@@ -170,6 +170,6 @@ def _exactly(linker: Linker) -> VersionSet[Release]:
 
 
 def _problems(library: Library) -> Iterator[Problem]:
-    for rule in RULES:
+    for rule in rules_about("of_library"):
         if rule.of_library is not None:
             yield from rule.of_library(library)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ltocompat.facts import SITES
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.regular import open_regular
-from ltocompat.model.errors import LtocompatError
+from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.watchdog import watched
 
@@ -100,3 +100,22 @@ def _opened(path: str) -> Iterator[ByteView]:
         yield ByteView(FileSource(fd))
     finally:
         os.close(fd)
+
+
+def packages_beside(
+    paths: Sequence[str | os.PathLike[str]], limits: Limits = DEFAULT_LIMITS
+) -> tuple[Package, ...]:
+    """The packages of ``--with``.
+
+    Raises:
+        UsageError: a path is no package.
+    """
+    found = []
+    for path in (os.fspath(record) for record in paths):
+        package = package_of(path, limits)
+        if package is None:
+            raise UsageError(
+                f"{path} is no package; give a wheel, a conda package or a *.dist-info folder"
+            )
+        found.append(package)
+    return tuple(found)

@@ -18,9 +18,10 @@ from ltocompat.report import FINDING_FORMATS, Failure, Report
 from ltocompat.report.matrix_cells import Cell, cell_of, labels
 from ltocompat.report.text import first_clauses, truncate
 from ltocompat.report.verdict_rows import JudgedArtifact
+from ltocompat.rules.prose import Prose, rule_prose
 
 if TYPE_CHECKING:
-    from ltocompat.rules.rule import Rule
+    pass
 
 Judgement = Target | Result | Required | PolicyLines | Failure
 """Records that formats for findings read: the targets, the results, and facts about them."""
@@ -232,18 +233,18 @@ def joined(sentences: Sequence[str]) -> str | None:
 
 
 @functools.cache
-def rules_by_id() -> dict[str, Rule]:
-    """The rules of the catalogue, in its order; one of a policy is none of them."""
-    # Imported here: without findings nothing is said of rules.
-    from ltocompat.rules.catalogue import RULES
-
-    return {rule.id: rule for rule in RULES}
+def prose_of(rule_id: str) -> Prose | None:
+    """Return what a rule of the catalogue says of itself; None of one of a policy."""
+    try:
+        return rule_prose(rule_id)
+    except KeyError:
+        return None
 
 
 def title_of(rule_id: str) -> str:
     """Return the title of a rule; empty for one outside of the catalogue."""
-    rule = rules_by_id().get(rule_id)
-    return "" if rule is None else rule.title
+    prose = prose_of(rule_id)
+    return "" if prose is None else prose.title
 
 
 class Judgements(Struct):

@@ -52,6 +52,11 @@ class Prose(Struct, frozen=True):
     remedy: str
     source: str
 
+    @property
+    def fix(self) -> str:
+        """The remedy, as findings say it: without the stop that prose ends with."""
+        return self.remedy.removesuffix(".")
+
 
 class LeftOut(Struct, frozen=True):
     """A rule that is not built.
@@ -82,16 +87,15 @@ def rule_ids() -> tuple[str, ...]:
     )
 
 
-def rule_prose(rule_id: str) -> Prose | LeftOut:
+@functools.cache
+def rule_prose(rule_id: str) -> Prose:
     """What a rule says of itself, read from the one table that has it.
 
     Raises:
         KeyError: no table has this ID.
     """
-    for family in FAMILIES:
-        if f"[{rule_id}]" in _text(family):
-            return family_prose(family)[rule_id]
-    return {left_out.id: left_out for left_out in rules_left_out()}[rule_id]
+    families = (family for family in FAMILIES if f"[{rule_id}]" in _text(family))
+    return family_prose(next(families, FAMILIES[0]))[rule_id]
 
 
 @functools.cache

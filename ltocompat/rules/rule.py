@@ -19,7 +19,6 @@ from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import LEVELS, Level, Route, Verdict
-from ltocompat.model.version import rule_url
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.prose import Prose, family_prose
 from ltocompat.rules.selection import Missed
@@ -335,48 +334,3 @@ class Rule(Struct, frozen=True):
     def prose(self) -> Prose:
         """What it says of itself."""
         return family_prose(self.family)[self.id]
-
-    @property
-    def url(self) -> str:
-        """Where it is documented."""
-        return rule_url(self.id)
-
-    @property
-    def title(self) -> str:
-        """What is wrong, in a few words."""
-        return self.prose.title
-
-    @property
-    def statement(self) -> str:
-        """What holds, in full sentences."""
-        return self.prose.statement
-
-    @property
-    def condition(self) -> str:
-        """When the rule speaks."""
-        return self.prose.condition
-
-    @property
-    def evidence(self) -> str:
-        """Which bytes or facts it goes by."""
-        return self.prose.evidence
-
-    @property
-    def verdict(self) -> str:
-        """What it says then."""
-        return self.prose.verdict
-
-    @property
-    def messages(self) -> tuple[str, ...]:
-        """The exact error texts that users see, without the parts that vary."""
-        return self.prose.messages
-
-    @property
-    def remedy(self) -> str:
-        """What to do, as findings say it: without the stop that prose ends with."""
-        return self.prose.remedy.removesuffix(".")
-
-    @property
-    def source(self) -> str:
-        """Where the rule comes from, and what was measured."""
-        return self.prose.source

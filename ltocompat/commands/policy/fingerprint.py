@@ -19,7 +19,7 @@ from msgspec.structs import astuple
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Result
 from ltocompat.packages.values import normalized
-from ltocompat.rules.engine.finding_subject import subject_of
+from ltocompat.rules.engine.findings import subject_of
 
 _NUMBER = r"v?[0-9]+(?:\.[0-9]+)+"
 

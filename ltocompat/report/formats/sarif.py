@@ -209,27 +209,28 @@ def _tool(rules: list[Value]) -> Value:
 
 
 def _descriptor(rule: Rule) -> Value:
+    prose = rule.prose
     sections = {
-        "When": rule.condition,
-        "Evidence": rule.evidence,
-        "Remedy": rule.prose.remedy,
-        "Source": rule.source,
+        "When": prose.condition,
+        "Evidence": prose.evidence,
+        "Remedy": prose.remedy,
+        "Source": prose.source,
     }
-    plain = [rule.statement, *(f"{word}: {text}" for word, text in sections.items() if text)]
-    marked = [rule.statement, *(f"**{word}:** {text}" for word, text in sections.items() if text)]
-    if rule.messages:
-        plain.append("Messages: " + "; ".join(rule.messages))
-        marked.append("**Messages:**\n" + "\n".join(f"- `{text}`" for text in rule.messages))
-    words = re.findall(r"[A-Za-z0-9]+", rule.title)
+    plain = [prose.statement, *(f"{word}: {text}" for word, text in sections.items() if text)]
+    marked = [prose.statement, *(f"**{word}:** {text}" for word, text in sections.items() if text)]
+    if prose.messages:
+        plain.append("Messages: " + "; ".join(prose.messages))
+        marked.append("**Messages:**\n" + "\n".join(f"- `{text}`" for text in prose.messages))
+    words = re.findall(r"[A-Za-z0-9]+", prose.title)
     return {
         "id": rule.id,
         "name": "".join(word[0].upper() + word[1:] for word in words),
         "helpUri": rule_url(rule.id),
-        "shortDescription": {"text": rule.title},
-        "fullDescription": {"text": rule.statement[:_LONGEST]},
+        "shortDescription": {"text": prose.title},
+        "fullDescription": {"text": prose.statement[:_LONGEST]},
         "help": {"text": "\n".join(plain), "markdown": "\n\n".join(marked)},
         "defaultConfiguration": {"level": str(rule.level)},
-        "properties": {"tags": [rule.id.split("-")[0]], "verdict": rule.verdict},
+        "properties": {"tags": [rule.id.split("-")[0]], "verdict": prose.verdict},
     }
 
 

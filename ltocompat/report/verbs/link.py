@@ -15,7 +15,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.projection import project
 from ltocompat.model.row import text_or_none
 from ltocompat.model.target import ANY_TARGET, Gpu, Quantifier, Target, VersionSet
-from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict, worst
+from ltocompat.model.verdict import Coverage, Finding, Result, Route, Verdict, worst
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, answers
 from ltocompat.report.document import (
@@ -28,9 +28,10 @@ from ltocompat.report.document import (
     Paragraph,
     Row,
 )
-from ltocompat.report.grouped_findings import FindingReport, Judgement, rules_by_id
+from ltocompat.report.grouped_findings import FindingReport, Judgement
 from ltocompat.report.text import binary_size, truncate
 from ltocompat.rules.emitted import OPTIONS_DIFFER, TRIAL_REFUSED
+from ltocompat.rules.engine.findings import finding_by_engine
 
 if TYPE_CHECKING:
     from ltocompat.commands.link import Linked
@@ -377,9 +378,8 @@ def _differ_finding(disagreement: Disagreement) -> Finding:
 def _finding(
     rule_id: str, verdict: Verdict, message: str, evidence: str, place: Place | None
 ) -> Finding:
-    rule = rules_by_id()[rule_id]
-    return Finding(
-        rule_id, verdict, LEVELS[verdict], message, rule.remedy, evidence, rule.source, 1, place
+    return finding_by_engine(
+        rule_id, verdict, message, evidence, count=1, example=place, subject=""
     )
 
 

@@ -1,103 +1,93 @@
-"""The rules of the catalogue: a module a family, whose table of prose is in ``prose``."""
+"""The rules of the catalogue: a module a family, whose table of prose is in ``prose``.
+
+Rules are looked up by what they look at, so that a family is imported when something is judged that
+it can speak of.
+"""
 
 from __future__ import annotations
 
 import functools
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ltocompat.model.image import Host
-from ltocompat.rules.catalogue import (
-    cuda_compat,
-    device_link,
-    driver,
-    fatbin,
-    image,
-    ltoir,
-    nvjitlink_loading,
-    ptx,
-    sass,
-)
-from ltocompat.rules.catalogue.family import Family
+from ltocompat.model.image import Host, ImageKind
+from ltocompat.model.verdict import Route
+from ltocompat.rules.prose import FAMILIES as _NAMES
 from ltocompat.rules.rule import Requirement, Rule, Subject, nothing
 
 if TYPE_CHECKING:
+    from ltocompat.rules.catalogue.family import Family
+
     FAMILIES: tuple[Family, ...]
     """All families, in the order of the catalogue."""
 
     RULES: tuple[Rule, ...]
     """All rules, in the order of the catalogue."""
 
-__all__ = ["FAMILIES", "OF_CODE", "RULES", "requirements_of", "requirements_of_host", "rule"]
+__all__ = ["FAMILIES", "RULES", "requirements_of", "requirements_of_host", "rules_about"]
 
-OF_CODE = (
-    driver.FAMILY,
-    ptx.FAMILY,
-    sass.FAMILY,
-    ltoir.FAMILY,
-    fatbin.FAMILY,
-    cuda_compat.FAMILY,
-    nvjitlink_loading.FAMILY,
-    device_link.FAMILY,
-    image.FAMILY,
-)
-"""The families with rules of modules and of host files: all that a short ``inspect`` imports."""
+_LOOK_AT = {
+    "requirements": "driver ptx sass ltoir fatbin cuda_compat device_link image",
+    "excludes": "ptx sass ltoir fatbin device_link",
+    "of_link": "ltoir device_link",
+    "of_host": "nvjitlink_loading device_link",
+    "of_machine": "driver ptx ltoir cuda_compat nvjitlink_loading device_link machine",
+    "of_library": "nvjitlink_loading",
+    "of_artifact": "ptx sass ltoir image",
+    "of_package": "package_dependencies package_contents package_promises image",
+}
+"""The families that have rules which look at a kind of thing: a field of ``Rule``."""
 
-_OF_CODE_RULES = tuple(rule for family in OF_CODE for rule in family.rules)
-_OF_MODULES = tuple(rule for rule in _OF_CODE_RULES if rule.requirements is not nothing)
+_SPEAK_OF = {
+    "ptx": {ImageKind.PTX, ImageKind.SASS},  # of SASS without PTX, too
+    "sass": {ImageKind.SASS},
+    "ltoir": {ImageKind.LTOIR},
+    "device_link": {ImageKind.LTOIR},
+}
+"""Families that say nothing of what is loaded unless an image of such a kind is there."""
 
 
-@functools.cache
-def _families() -> tuple[Family, ...]:
-    from ltocompat.rules.catalogue import (
-        machine,
-        package_contents,
-        package_dependencies,
-        package_promises,
-        policy,
-    )
-
-    return (
-        *OF_CODE[:-1],
-        machine.FAMILY,
-        package_dependencies.FAMILY,
-        package_contents.FAMILY,
-        package_promises.FAMILY,
-        policy.FAMILY,
-        image.FAMILY,
-    )
+def _family(name: str) -> Family:
+    found: Family = import_module(f"{__name__}.{name}").FAMILY
+    return found
 
 
 @functools.cache
-def _by_id() -> dict[str, Rule]:
-    return {rule.id: rule for family in _families() for rule in family.rules}
-
-
 def __getattr__(name: str) -> tuple[Family, ...] | tuple[Rule, ...]:
     if name == "FAMILIES":
-        return _families()
+        return tuple(map(_family, _NAMES))
     if name == "RULES":
-        return tuple(_by_id().values())
+        return tuple(rule for family in map(_family, _NAMES) for rule in family.rules)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def rule(rule_id: str) -> Rule:
-    """The rule of this ID.
+@functools.cache
+def rules_about(what: str, kinds: frozenset[ImageKind] | None = None) -> tuple[Rule, ...]:
+    """The rules that look at a kind of thing, in the order of the catalogue.
 
-    Raises:
-        KeyError: the catalogue has none, which is a mistake in the calling code.
+    Args:
+        what: the field of ``Rule`` that has their functions: ``of_host``.
+        kinds: of code that is loaded: the kinds of its images; None: any code, or none.
     """
-    return _by_id()[rule_id]
+    names = [
+        name
+        for name in _LOOK_AT[what].split()
+        if kinds is None or name not in _SPEAK_OF or kinds & _SPEAK_OF[name]
+    ]
+    rules = (rule for name in names for rule in _family(name).rules)
+    return tuple(rule for rule in rules if getattr(rule, what) not in (None, nothing))
 
 
 @functools.lru_cache(maxsize=4096)  # the same for every target that has the GPU
 def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
     """What all rules find in a module on its way, each once."""
-    found = (requirement for rule_ in _OF_MODULES for requirement in rule_.requirements(subject))
-    return tuple(dict.fromkeys(found))
+    kinds = frozenset(image.kind for image in subject.signature.images)
+    rules = rules_about("requirements", None if subject.route is Route.LINK else kinds)
+    return tuple(dict.fromkeys(found for rule in rules for found in rule.requirements(subject)))
 
 
 @functools.lru_cache(maxsize=256)  # the same for every target
 def requirements_of_host(host: Host) -> tuple[Requirement, ...]:
     """What all rules find in a host file."""
-    rules = (rule_.of_host for rule_ in _OF_CODE_RULES if rule_.of_host is not None)
-    return tuple(requirement for of_host in rules for requirement in of_host(host))
+    rules = (rule.of_host for rule in rules_about("of_host"))
+    return tuple(found for of_host in rules if of_host for found in of_host(host))

@@ -269,15 +269,15 @@ def _hardly_served(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[
     most = _greatest_part(tuple((each.group.signature, each.group.count) for each in counted))
     if here * _PART <= most.modules:
         number = f"{here:,} module{'s' * (here > 1)} with kernels {'are' if here > 1 else 'is'}"
-        warning = note(
+        yield note(
             SLIVER_SERVED,
             f"{number} for {gpu.arch}, and {most.modules:,} are for {most.arch}: "
             f"it was probably not built for {gpu.arch}",
             here,
             serving[0].group.example,
             "architectures in entry headers",
+            level=Level.WARNING,
         )
-        yield replace(warning, level=Level.WARNING)
 
 
 _Modules = tuple[tuple[ModuleSignature, int], ...]

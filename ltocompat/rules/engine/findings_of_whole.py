@@ -14,7 +14,6 @@ from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import (
-    LEVELS,
     MOST_KERNELS,
     WHOLE_ARTIFACT,
     Finding,
@@ -24,7 +23,7 @@ from ltocompat.model.verdict import (
     Verdict,
 )
 from ltocompat.model.words import first_of
-from ltocompat.rules.catalogue import RULES, rule
+from ltocompat.rules.catalogue import rules_about
 from ltocompat.rules.emitted import (
     ABSENT_FROM_DEVICE_LINK,
     BYTES_UNREAD,
@@ -37,6 +36,7 @@ from ltocompat.rules.engine.coverage import (
     findings_of_coverage,
     unserved_libraries,
 )
+from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE
 from ltocompat.rules.engine.outside_tables import notes_of_versions
@@ -79,7 +79,8 @@ def _newest(judged: list[GroupVerdict]) -> Gpu:
 def missing_anywhere(summary: ArtifactSummary) -> Iterator[Problem]:
     """What an artifact lacks, or has left over, wherever it goes; of a link its inputs say it."""
     if not summary.one_link:
-        for each in RULES:
+        images = (image for group in summary.groups for image in group.signature.images)
+        for each in rules_about("of_artifact", frozenset(image.kind for image in images)):
             if each.of_artifact is not None:
                 yield from each.of_artifact(summary)
 
@@ -100,7 +101,6 @@ def _lacking(
         return
     if one_link and (target.nvlink is not None or target.nvjitlink is not None):
         return  # the rule on the whole link knows what becomes of it
-    source = rule(ABSENT_FROM_DEVICE_LINK)
     # nvlink goes on without them; nvJitLink takes no object that has nothing for its target.
     refused = target.nvlink is None and target.nvjitlink is not None
     verdict = Verdict.FAIL if refused else Verdict.UNKNOWN
@@ -109,16 +109,13 @@ def _lacking(
         if refused
         else "are left out of the device link, and what is called in them is then undefined"
     )
-    yield Finding(
-        source.id,
+    yield finding_by_engine(
+        ABSENT_FROM_DEVICE_LINK,
         verdict,
-        LEVELS[verdict],
         f"objects without code for {gpu.arch} {end}",
-        source.remedy,
         "architectures in entry headers",
-        source.source,
-        sum(group_verdict.group.count for group_verdict in missing),
-        missing[0].group.example,
+        count=sum(group_verdict.group.count for group_verdict in missing),
+        example=missing[0].group.example,
         subject="objects",
     )
 
@@ -139,9 +136,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     (only,) = obstacles if len(obstacles) == 1 else (NOTHING_SERVES,)
     route = judged[0].way
     objects = all(group_verdict.group.signature.needs_device_link for group_verdict in judged)
-    source = rule(
-        ABSENT_FROM_DEVICE_LINK if objects else only if route is Route.LINK else NOTHING_SERVES
-    )
+    by_route = only if route is Route.LINK else NOTHING_SERVES
     end = " (error 209, no kernel image is available)" if route is Route.LOAD else ""
     loose = not summary.one_link and all(each.group.loose for each in judged)
     open_ = loose and summary.has_sources
@@ -152,43 +147,35 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     listed = "; ".join(f"{image} {reason}" for image, reason in list(reasons.items())[:4])
     more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
     verdict = Verdict.UNKNOWN if open_ else Verdict.FAIL
-    return Finding(
-        source.id,
+    return finding_by_engine(
+        ABSENT_FROM_DEVICE_LINK if objects else by_route,
         verdict,
-        LEVELS[verdict],
         f"nothing in it is for {gpu.arch}{end}{f': {listed}' if listed else ''}{more}"
         f"{_hollow(empty)}",
-        source.remedy,
         "architectures in entry headers",
-        source.source,
-        sum(each_group_verdict.group.count for each_group_verdict in judged),
-        judged[0].group.example,
-        places=tuple(chain.from_iterable(each.group.places for each in judged)),
+        count=sum(each_group_verdict.group.count for each_group_verdict in judged),
+        example=judged[0].group.example,
+        places=chain.from_iterable(each.group.places for each in judged),
         subject=WHOLE_ARTIFACT,
     )
 
 
 def _unserved_libraries(judged: list[GroupVerdict], gpu: Gpu) -> Iterator[Finding]:
     """Libraries of a package that would fail alone: what serves the GPU beside them has no part."""
-    source = rule(NOTHING_SERVES)
     for groups, kernels in unserved_libraries(judged, gpu):
         file = groups[0].example.innermost
         images = dict.fromkeys(str(image) for group in groups for image in group.signature.images)
-        yield Finding(
-            source.id,
+        found = finding_by_engine(
+            NOTHING_SERVES,
             Verdict.FAIL,
-            LEVELS[Verdict.FAIL],
             f"nothing in {file} is for {gpu.arch} (error 209, no kernel image is available): "
             f"it has {first_of(tuple(images), 4)}",
-            source.remedy,
             "architectures in entry headers",
-            source.source,
-            0,
-            groups[0].example,
-            places=tuple(chain.from_iterable(group.places for group in groups)),
-            kernels=tuple(sorted(kernels))[:MOST_KERNELS],
+            example=groups[0].example,
+            places=chain.from_iterable(group.places for group in groups),
             subject=file,
         )
+        yield replace(found, kernels=tuple(sorted(kernels))[:MOST_KERNELS])
 
 
 def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Result:
@@ -203,18 +190,15 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
     if not last.coverage.modules:  # what the host files ask for is the same for every GPU
         return alone
     images = (image for group in summary.groups for image in group.signature.images)
-    source = rule(NOTHING_SERVES)
-    finding = Finding(
-        source.id,
+    finding = finding_by_engine(
+        NOTHING_SERVES,
         Verdict.FAIL,
-        LEVELS[Verdict.FAIL],
         f"nothing in it is for a GPU that the target can have ({first.gpu} to {last.gpu}): it has "
         f"{first_of(tuple(dict.fromkeys(map(str, images))), 4)}",
-        source.remedy,
         "architectures in entry headers",
-        source.source,
-        last.coverage.modules,
-        summary.groups[0].example,
+        count=last.coverage.modules,
+        example=summary.groups[0].example,
+        subject="",
     )
     return replace(alone, findings=(finding,))
 
@@ -240,7 +224,8 @@ def _exclusions(
 @functools.lru_cache(maxsize=4096)
 def exclusion(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
     """The rule by which an image is not for a GPU, and its reason in a few words."""
-    for each_rule in RULES:
+    kinds = None if way is Route.LINK else frozenset({image.kind})
+    for each_rule in rules_about("excludes", kinds):
         reason = each_rule.excludes(image, gpu, way) if each_rule.excludes else None
         if reason:
             return each_rule.id, reason
@@ -268,17 +253,14 @@ def left_open(
         words.append("loading it" if keys else f"loading {_unknown_kind(summary)}")
     lacks = f": the target lacks {' and '.join(keys)}" if keys else ""
     verdict = Verdict.UNKNOWN if alone else Verdict.OK
-    rule_ = rule(TARGET_LEAVES_OPEN)
-    return Finding(
-        rule_.id,
+    return finding_by_engine(
+        TARGET_LEAVES_OPEN,
         verdict,
-        LEVELS[verdict],
         f"{' and '.join(words)} can't be judged{lacks}",
-        f"add {' and '.join(keys)} to the deploy target" if keys else rule_.remedy,
         "the keys of the target",
-        rule_.source,
         subject=WHOLE_ARTIFACT,
-        asked=tuple(sorted(halves)),
+        remedy=f"add {' and '.join(keys)} to the deploy target" if keys else "",
+        asked=sorted(halves),
     )
 
 
@@ -299,37 +281,31 @@ def impossible_route(judged: list[GroupVerdict], route: Route) -> Finding:
         if route is Route.LOAD
         else (Route.LOAD, "linked: the CUDA runtime loads what a program registers")
     )
-    source = rule(ROUTE_IMPOSSIBLE)
-    return Finding(
-        source.id,
+    return finding_by_engine(
+        ROUTE_IMPOSSIBLE,
         Verdict.UNKNOWN,
-        LEVELS[Verdict.UNKNOWN],
         f"none of it is {reason}",
-        f"leave out --route {route}, or give --route {other}",
         "how the file keeps its device code",
-        source.source,
-        sum(part.group.count for part in judged),
-        judged[0].group.example,
+        count=sum(part.group.count for part in judged),
+        example=judged[0].group.example,
         subject=WHOLE_ARTIFACT,
+        remedy=f"leave out --route {route}, or give --route {other}",
     )
 
 
 def _unreadable(summary: ArtifactSummary) -> Finding:
     first = next(iter(summary.skipped), None)
     reason = f": {first.reason}" if first else ""
-    source = rule(BYTES_UNREAD)
-    return Finding(
+    return finding_by_engine(
         BYTES_UNREAD,
         Verdict.UNKNOWN,
-        Level.ERROR,
         f"{_places(summary.skipped_count)} can't be read and may hold device code{reason}",
-        source.remedy,
         "the bytes there",
-        source.source,
-        summary.skipped_count,
-        first.place if first else None,
+        count=summary.skipped_count,
+        example=first.place if first else None,
         subject=WHOLE_ARTIFACT,
-        places=tuple(each.place for each in summary.skipped),
+        level=Level.ERROR,
+        places=(each.place for each in summary.skipped),
     )
 
 

@@ -17,15 +17,14 @@ from msgspec.structs import replace
 from ltocompat.model.artifact_summary import ArtifactSummary, Variant, only_variant
 from ltocompat.model.late_lines import LateLines
 from ltocompat.model.verdict import (
-    LEVELS,
     WHOLE_ARTIFACT,
     Finding,
     Result,
     VariantVerdict,
     Verdict,
 )
-from ltocompat.rules.catalogue import rule
 from ltocompat.rules.emitted import VARIANT_DECIDES
+from ltocompat.rules.engine.findings import finding_by_engine
 
 
 class JudgedVariant(Struct, frozen=True):
@@ -121,15 +120,11 @@ def note_of_variants(every: Sequence[VariantVerdict]) -> Finding:
             alike.setdefault(each.outcome, []).append(each.version)
     others = "; ".join(f"{', '.join(versions)} {outcome}" for outcome, versions in alike.items())
     name = next(each.name for each in every if each.decides)
-    source = rule(VARIANT_DECIDES)
-    return Finding(
-        source.id,
+    return finding_by_engine(
+        VARIANT_DECIDES,
         Verdict.OK,
-        LEVELS[Verdict.OK],
         f"of {len(every)} variants {name} fits best and decides; the others: {others}",
-        source.remedy,
         "versions of CUDA in paths or sonames, names that they export, DT_NEEDED",
-        source.source,
         headline=f"{name} decides; the other variants: {others}",
         subject=WHOLE_ARTIFACT,
     )

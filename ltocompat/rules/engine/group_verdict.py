@@ -7,7 +7,7 @@ from msgspec import Struct
 from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Finding, Level, Route, Verdict
-from ltocompat.rules.catalogue import rule
+from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.module_verdict import ModuleVerdict
 
 
@@ -40,19 +40,18 @@ def note(
     message: str,
     count: int,
     example: Place | None,
-    evidence: str = "images side by side",
+    evidence: str,
+    *,
+    level: Level = Level.NOTE,
 ) -> Finding:
     """A finding that changes no verdict."""
-    source = rule(rule_id)
-    return Finding(
+    return finding_by_engine(
         rule_id,
         Verdict.OK,
-        Level.NOTE,
         message,
-        source.remedy,
         evidence,
-        source.source,
-        count,
-        example,
+        count=count,
+        example=example,
         subject="modules",
+        level=level,
     )

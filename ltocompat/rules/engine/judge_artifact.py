@@ -13,16 +13,15 @@ from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_l
 from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import (
     Finding,
-    Level,
     Result,
     Route,
     Verdict,
 )
 from ltocompat.rules.artifact_code import linked_by_driver
-from ltocompat.rules.catalogue import rule
 from ltocompat.rules.emitted import (
     NOTHING_SERVES,
 )
+from ltocompat.rules.engine.findings import finding_by_engine, finding_of_problem
 from ltocompat.rules.engine.findings_of_whole import (
     exclusion,
     missing_anywhere,
@@ -35,7 +34,6 @@ from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
 from ltocompat.rules.engine.judge_module import judge
 from ltocompat.rules.engine.module_verdict import off_route
-from ltocompat.rules.engine.problems import finding_of_problem
 from ltocompat.rules.engine.ways import possible_ways, ways_on
 
 
@@ -251,16 +249,12 @@ def _judge_in_link(
         return found
     images = group.signature.images
     reasons = [exclusion(image, gpu, way) for image in images] or [(NOTHING_SERVES, "is empty")]
-    source = rule(reasons[0][0])
     listed = "; ".join(f"{image} {text}" for image, (_, text) in zip(images, reasons, strict=False))
-    refused = Finding(
-        source.id,
+    refused = finding_by_engine(
+        reasons[0][0],
         Verdict.FAIL,
-        Level.ERROR,
         f"the link for {gpu.arch} fails on one input: {listed or 'it is empty'}",
-        source.remedy,
         "architectures of the images",
-        source.source,
         subject="an input of the link",
     )
     failed = replace(found.module_verdict, verdict=Verdict.FAIL, findings=(refused,))

@@ -7,7 +7,7 @@ from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import Verdict, worst
 from ltocompat.rules.catalogue import requirements_of_host
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
-from ltocompat.rules.engine.judge_module import finding_of
+from ltocompat.rules.engine.findings import finding_of
 from ltocompat.rules.engine.module_verdict import ModuleVerdict
 from ltocompat.rules.rule import Component, Requirement
 

@@ -14,11 +14,11 @@ from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.trial_answer import TrialOutcome, link_key
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
-from ltocompat.rules.catalogue import RULES, rule
+from ltocompat.rules.catalogue import rules_about
 from ltocompat.rules.emitted import ABSENT_FROM_DEVICE_LINK, TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.evaluate import evaluate
+from ltocompat.rules.engine.findings import finding_by_engine, finding_of
 from ltocompat.rules.engine.group_verdict import GroupVerdict
-from ltocompat.rules.engine.judge_module import finding_of
 from ltocompat.rules.rule import Link
 
 # What LTO-IR defines and calls, no byte of it shows.
@@ -116,17 +116,13 @@ def _refusal(tried: TrialOutcome, by_rules: Verdict) -> Iterator[Finding]:
     if tried.worked or (answered and by_rules is Verdict.FAIL):
         return
     expected = by_rules is Verdict.UNKNOWN or tried.cause in _UNSEEN or not answered
-    source = rule(TRIAL_REFUSED if expected else TRIAL_DISAGREES)
     verdict = Verdict.FAIL if answered else Verdict.UNKNOWN
     what = "refuses" if answered else tried.outcome
-    yield Finding(
-        source.id,
+    yield finding_by_engine(
+        TRIAL_REFUSED if expected else TRIAL_DISAGREES,
         verdict,
-        LEVELS[verdict],
         f"{tried.subject} {what}{'' if answered else ' on'} the link of all inputs: {tried.reason}",
-        source.remedy,
         "a trial link of all inputs",
-        source.source,
         subject=tried.cause or tried.outcome,
     )
 
@@ -160,7 +156,7 @@ def _link(
 def _judged(link: Link, target: Target, linker: Release) -> list[Finding]:
     rulings = (
         evaluate(requirement, target, link.gpu, linker, offline=link.offline)
-        for each_rule in RULES
+        for each_rule in rules_about("of_link")
         if each_rule.of_link is not None
         for requirement in each_rule.of_link(link)
     )

@@ -11,10 +11,10 @@ from ltocompat.model.arch import Release
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.trial_answer import Trials, link_key, load_key, narrowed
-from ltocompat.model.verdict import Finding, Route, Verdict, worst
-from ltocompat.rules.catalogue import requirements_of, rule
+from ltocompat.model.verdict import Route, Verdict, worst
+from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
-from ltocompat.rules.engine.finding_subject import asked_by, subject_of
+from ltocompat.rules.engine.findings import finding_of
 from ltocompat.rules.engine.module_verdict import ModuleVerdict, Reasoning
 from ltocompat.rules.engine.picked_code import (
     PickedCode,
@@ -25,7 +25,7 @@ from ltocompat.rules.engine.picked_code import (
 from ltocompat.rules.engine.ways import own_target
 from ltocompat.rules.engine.weigh_trial import with_trial
 from ltocompat.rules.linker_traits import traits_of
-from ltocompat.rules.rule import ABOUT_LOADING, Component, Requirement, Subject
+from ltocompat.rules.rule import Component, Requirement, Subject
 from ltocompat.rules.selection import Missed
 
 
@@ -194,25 +194,3 @@ def _ruled(
 def _doubted(ruling: Evaluation) -> Evaluation:
     """What a rule reads in bytes that contradict themselves is not certain enough to fail."""
     return replace(ruling, verdict=Verdict.UNKNOWN) if ruling.verdict is Verdict.FAIL else ruling
-
-
-def finding_of(ruling: Evaluation) -> Finding:
-    """The finding behind a ruling that has a message; the fold counts its modules."""
-    requirement = ruling.requirement
-    verdict = ruling.verdict or Verdict.OK
-    return Finding(
-        requirement.rule,
-        verdict,
-        requirement.constraint.level(verdict),
-        ruling.message,
-        requirement.remedy,
-        requirement.evidence,
-        rule(requirement.rule).source,
-        about_loading=requirement.component in ABOUT_LOADING,
-        decided_by_trial=requirement.constraint.decided_by_trial(verdict),
-        promised_after_trial=requirement.constraint.promised_after_trial(verdict),
-        left_to_chance=requirement.constraint.left_to_chance,
-        headline=ruling.headline,
-        subject=subject_of(requirement.subject),
-        asked=asked_by(requirement),
-    )

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.errors import LimitExceeded, UsageError
+from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.model.watchdog import watched
-from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Shipped
-from ltocompat.rules.catalogue import RULES
-from ltocompat.rules.catalogue.package_promises import not_judged
+from ltocompat.rules.catalogue import rules_about
 from ltocompat.rules.rule import Problem
 
 if TYPE_CHECKING:
@@ -58,27 +55,10 @@ def problems(shipped: Shipped) -> tuple[Problem, ...]:
     found: list[Problem] = []
     try:
         with watched(shipped.budget):
-            for rule in RULES:
+            for rule in rules_about("of_package"):
                 found += rule.of_package(shipped) if rule.of_package else ()
     except LimitExceeded as error:
+        from ltocompat.rules.catalogue.package_promises import not_judged
+
         found.append(not_judged(shipped.package, f"the metadata are too much to judge: {error}"))
     return tuple(sorted(dict.fromkeys(found), key=lambda problem: -problem.verdict))
-
-
-def packages_beside(
-    paths: Sequence[str | os.PathLike[str]], limits: Limits = DEFAULT_LIMITS
-) -> tuple[Package, ...]:
-    """The packages of ``--with``.
-
-    Raises:
-        UsageError: a path is no package.
-    """
-    found = []
-    for path in (os.fspath(record) for record in paths):
-        package = package_of(path, limits)
-        if package is None:
-            raise UsageError(
-                f"{path} is no package; give a wheel, a conda package or a *.dist-info folder"
-            )
-        found.append(package)
-    return tuple(found)

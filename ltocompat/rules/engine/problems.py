@@ -7,31 +7,9 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from ltocompat.model.target import Target
-from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Verdict, worst
-from ltocompat.rules.catalogue import rule
-from ltocompat.rules.engine.finding_subject import subject_of
+from ltocompat.model.verdict import Coverage, Result, Verdict, worst
+from ltocompat.rules.engine.findings import finding_of_problem
 from ltocompat.rules.rule import Problem
-
-
-def finding_of_problem(problem: Problem) -> Finding:
-    """A problem as a finding."""
-    source = rule(problem.rule).source
-    level = problem.level or LEVELS[problem.verdict]
-    return Finding(
-        problem.rule,
-        problem.verdict,
-        level,
-        problem.message,
-        problem.remedy,
-        problem.evidence,
-        source,
-        problem.module_count,
-        problem.example,
-        decided_by_trial=problem.decided_by_trial,
-        headline=problem.headline,
-        subject=problem.subject or subject_of(problem.message),
-        asked=problem.asked,
-    )
 
 
 def with_problems(result: Result, problems: Sequence[Problem]) -> Result:

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from ltocompat.model.trial_answer import TrialOutcome
 from ltocompat.model.verdict import LEVELS, Finding, Verdict, worst
-from ltocompat.rules.catalogue import rule
 from ltocompat.rules.emitted import TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.module_verdict import ModuleVerdict
+from ltocompat.rules.prose import rule_prose
 
 
 def with_trial(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
@@ -94,7 +94,7 @@ def _add(
     judged: ModuleVerdict, tried: TrialOutcome, rule_id: str, of_trial: Verdict, text: str
 ) -> ModuleVerdict:
     """The verdict with what a trial says, told as the linker's or the driver's."""
-    remedy = rule(rule_id).remedy
+    remedy = rule_prose(rule_id).fix
     if rule_id == TRIAL_REFUSED:
         command = "check --trial-load" if tried.by_driver else "link"
         remedy = f"{remedy}: ltocompat {command}"

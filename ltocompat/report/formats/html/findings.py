@@ -9,7 +9,7 @@ from ltocompat.model.verdict import MOST_KERNELS
 from ltocompat.model.version import rule_url
 from ltocompat.model.words import count
 from ltocompat.report.formats.html.elements import badge, code, escaped, forgiven, section, shorten
-from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, rules_by_id
+from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, prose_of
 from ltocompat.report.matrix_cells import CellNames
 from ltocompat.report.text import grouped
 
@@ -52,10 +52,10 @@ def _filter(found: Sequence[GroupedFinding]) -> str:
 
 
 def _group(rule_id: str, held: list[tuple[int, GroupedFinding]], cells: CellNames) -> str:
-    rule = rules_by_id().get(rule_id)
-    title = f": {escaped(rule.title)}" if rule else ""
-    page = f'<a href="{rule_url(rule_id)}">All about {escaped(rule_id)}</a>' if rule else ""
-    about = f"<p>{escaped(rule.statement)} {page}</p>" if rule else ""
+    prose = prose_of(rule_id)
+    title = f": {escaped(prose.title)}" if prose else ""
+    page = f'<a href="{rule_url(rule_id)}">All about {escaped(rule_id)}</a>' if prose else ""
+    about = f"<p>{escaped(prose.statement)} {page}</p>" if prose else ""
     unfolded = " open" if len(held) <= _OPEN else ""
     inner = "".join(_finding(number, group, cells) for number, group in held)
     return (

@@ -1,0 +1,128 @@
+"""Findings: of requirements held against a target, of problems, and those of the engine itself."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+
+from ltocompat.model.place import Place
+from ltocompat.model.verdict import LEVELS, Finding, Level, Verdict
+from ltocompat.rules.engine.evaluate import Evaluation
+from ltocompat.rules.prose import rule_prose
+from ltocompat.rules.rule import ABOUT_LOADING, Floor, Problem, Requirement
+
+_VARYING = tuple(
+    (re.compile(pattern), left)
+    for pattern, left in (
+        (r" (?:made|linked) by .*", ""),
+        (r"^sm_[0-9]+[af]?$", "the GPU"),
+        (r"(?: for| on|(?<=the target)) sm_[0-9]+[af]?$", ""),  # extents are told by GPU
+        (r" and [0-9,]+ more\b", ""),
+        (r"_[0-9a-f]{8}(?=_)", ""),  # the hash of a translation unit
+        (r"_[0-9]+_[0-9]+\b", ""),  # __nvJitLinkCreate_12_4
+        (r"(?<=[A-Za-z])(?:\.[0-9]+)+", ""),  # libx.so.12
+        (r"(?<![A-Za-z0-9_])[0-9]+(?:[.,](?:[0-9]+|x\b))*(?![A-Za-z])", ""),
+    )
+)
+_VERSION = re.compile(r"(?<![A-Za-z0-9_])[0-9]+(?:\.[0-9]+)*")
+
+
+@functools.lru_cache(maxsize=4096)
+def subject_of(text: str) -> str:
+    """A text without what a rebuild changes in it: ``PTX compute_80`` of ``PTX 8.4 compute_80``.
+
+    It is part of a finding's key: a rebuild changes versions, counts and hashes.
+    """
+    for pattern, left in _VARYING:
+        text = pattern.sub(left, text)
+    return " ".join(text.split())
+
+
+def _asked_by(requirement: Requirement) -> tuple[str, ...]:
+    """The least version that surely meets a requirement; else that of the code that asks.
+
+    Empty where no version changes the verdict.
+    """
+    floor = requirement.constraint.floor()
+    if isinstance(floor, Floor):
+        return (f"{requirement.component} {floor.sure}",)
+    versions = _VERSION.findall(requirement.subject)
+    if not requirement.constraint.weighs_values or not versions:
+        return ()
+    return (f"version {versions[-1]}",)
+
+
+def finding_of(ruling: Evaluation) -> Finding:
+    """The finding behind a ruling that has a message; the fold counts its modules."""
+    requirement = ruling.requirement
+    constraint, verdict = requirement.constraint, ruling.verdict or Verdict.OK
+    return Finding(
+        requirement.rule,
+        verdict,
+        constraint.level(verdict),
+        ruling.message,
+        requirement.remedy,
+        requirement.evidence,
+        rule_prose(requirement.rule).source,
+        about_loading=requirement.component in ABOUT_LOADING,
+        decided_by_trial=constraint.decided_by_trial(verdict),
+        promised_after_trial=constraint.promised_after_trial(verdict),
+        left_to_chance=constraint.left_to_chance,
+        headline=ruling.headline,
+        subject=subject_of(requirement.subject),
+        asked=_asked_by(requirement),
+    )
+
+
+def finding_of_problem(problem: Problem) -> Finding:
+    """A problem as a finding."""
+    return Finding(
+        problem.rule,
+        problem.verdict,
+        problem.level or LEVELS[problem.verdict],
+        problem.message,
+        problem.remedy,
+        problem.evidence,
+        rule_prose(problem.rule).source,
+        problem.module_count,
+        problem.example,
+        decided_by_trial=problem.decided_by_trial,
+        headline=problem.headline,
+        subject=problem.subject or subject_of(problem.message),
+        asked=problem.asked,
+    )
+
+
+def finding_by_engine(
+    rule_id: str,
+    verdict: Verdict,
+    message: str,
+    evidence: str,
+    *,
+    count: int = 0,
+    example: Place | None = None,
+    subject: str,
+    remedy: str = "",
+    level: Level | None = None,
+    headline: str = "",
+    places: Iterable[Place] = (),
+    asked: Iterable[str] = (),
+) -> Finding:
+    """A finding that the engine makes itself; the rest of it, its rule's prose says."""
+    prose = rule_prose(rule_id)
+    return Finding(
+        rule_id,
+        verdict,
+        level or LEVELS[verdict],
+        message,
+        remedy or prose.fix,
+        evidence,
+        prose.source,
+        count,
+        example,
+        places=tuple(places),
+        headline=headline,
+        subject=subject,
+        asked=tuple(asked),
+    )
