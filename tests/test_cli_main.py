@@ -18,7 +18,7 @@ from report_values import LIBRARY, bare_file, library, sass, valid_json
 import ltocompat.commands.extract
 import ltocompat.commands.inspect
 from ltocompat.cli import VERBS, run, verb_command
-from ltocompat.cli.output import ProgressLine
+from ltocompat.cli.run_verb import ProgressLine
 from ltocompat.commands.extract import Extracted
 from ltocompat.commands.options import ExtractOptions, InspectOptions
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError

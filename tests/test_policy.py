@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ltocompat.commands.audit import AuditScope
-from ltocompat.commands.audit_tally import AuditTally
+from ltocompat.commands.audit import AuditScope, AuditTally
 from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
 from ltocompat.commands.policy.extent import ExtentPart
 from ltocompat.commands.policy.gate import Audited, Standing, audited

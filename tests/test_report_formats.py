@@ -13,7 +13,7 @@ from samples import FOLDER
 from sarif_schema import valid_run
 
 from ltocompat.cli import run
-from ltocompat.cli.formats import FormatRequest, write_all
+from ltocompat.cli.run_verb import FormatRequest, write_all
 from ltocompat.report import FINDING_FORMATS, FORMATS, Options, Report
 
 Captured = pytest.CaptureFixture[str]

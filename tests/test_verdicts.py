@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rules import image
 
-from ltocompat.commands.trial_advice import ended_trials
+from ltocompat.commands.advice import ended_trials
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
 from ltocompat.model.image import Compression, CudaLibrary, Host, ImageKind, Maker, Role, Skipped

@@ -237,7 +237,7 @@ def test_kernels_have_their_names_in_cpp() -> None:
 def test_without_the_demangler_names_are_as_the_cubins_have_them() -> None:
     code = (
         "import sys; sys.modules['pydemumble'] = None\n"
-        "from ltocompat.commands.demangle import demangled\n"
+        "from ltocompat.commands.weigh import demangled\n"
         f"print(demangled({LONG_NAME!r}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

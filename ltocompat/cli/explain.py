@@ -8,9 +8,8 @@ from typing import Annotated
 
 from msgspec.structs import replace
 
-from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format
-from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Argument, ExplainOptions, Option
 from ltocompat.model.errors import UnreadableInput

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format, ImageChoice
-from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import ExtractOptions
 from ltocompat.report.exit_status import ReadingStatus

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Annotated
 
-from ltocompat.cli.formats import Writing
-from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.run_verb import Writing, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import InitOptions, Option
 from ltocompat.report.exit_status import ExitStatus, of_draft

@@ -6,9 +6,8 @@ from typing import Annotated
 
 from msgspec.structs import replace
 
-from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import KIND, FindingFormat, ImageChoice, Sandbox
-from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import LinkOptions, Option
 from ltocompat.report.exit_status import ExitStatus, of_link

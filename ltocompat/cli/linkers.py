@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format, VerbCommand
-from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import InstallOptions, RemoveOptions
 from ltocompat.report.exit_status import ExitStatus

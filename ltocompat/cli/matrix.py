@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Annotated
 
-from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format, Sandbox
-from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import MatrixOptions, Option
 from ltocompat.model.errors import UsageError

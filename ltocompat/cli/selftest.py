@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format
-from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import SelfTestOptions
 from ltocompat.report.exit_status import SelfTestStatus

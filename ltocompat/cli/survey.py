@@ -11,9 +11,8 @@ import typer
 from msgspec.structs import replace
 from typer.core import TyperGroup
 
-from ltocompat.cli.formats import Writing, replaced
 from ltocompat.cli.options import VerbCommand
-from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.run_verb import Writing, replaced, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Option
 from ltocompat.commands.survey.options import Choice, ReportOptions, RunOptions

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ltocompat.commands.advice import ended_trials, with_kernel_names
 from ltocompat.commands.check import Paths, resolve_targets
 from ltocompat.commands.failures import OnError, answers
-from ltocompat.commands.name_kernels import with_kernel_names
 from ltocompat.commands.options import AuditOptions, options_of
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
 from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
 from ltocompat.commands.policy.fingerprint import path_in_project
-from ltocompat.commands.policy.gate import Audited, audited
+from ltocompat.commands.policy.gate import Audited, Standing, audited
 from ltocompat.commands.policy.problems import policy_problems, should_hold_code
 from ltocompat.commands.policy.provided import without_provided
 from ltocompat.commands.policy.reading import nearest_policy, read_policy
-from ltocompat.commands.policy.values import Policy
+from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.commands.policy.variants import with_named_variants
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
-from ltocompat.commands.trial_advice import ended_trials
 from ltocompat.commands.trials import Trials
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -34,7 +34,7 @@ from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET, THIS_MACHINE, Target
-from ltocompat.model.verdict import Result, Route
+from ltocompat.model.verdict import Outcome, Result, Route, Verdict, outcome, worst
 from ltocompat.model.words import count
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
@@ -402,3 +402,53 @@ def _loaded_on(target: Target, summary: ArtifactSummary) -> Iterator[Result]:
         link_only = result.not_judged and result.coverage.served == result.coverage.link
         if result.route is not Route.LINK and not link_only:
             yield replace(result, findings=findings, not_judged=())
+
+
+class AuditTally:
+    """Whether an audit failed, or could not decide.
+
+    Args:
+        scope: what the results are held to.
+
+    Attributes:
+        standings: how many findings stand where.
+        failures: paths that gave no answer.
+    """
+
+    def __init__(self, scope: AuditScope) -> None:
+        self.standings: Counter[Standing] = Counter()
+        self._scope = scope
+        self._used: set[PolicyException] = set()
+        self.failures: list[Failure] = []
+        self._worst = Verdict.NOT_FOR_GPU
+
+    def take(self, record: Audited | Required | Failure) -> None:
+        """Count a record."""
+        if isinstance(record, Failure):
+            self.failures.append(record)
+        elif isinstance(record, Audited):
+            self._take_result(record)
+
+    def _take_result(self, audited: Audited) -> None:
+        self._worst = worst((self._worst, audited.counted))
+        self.standings.update(assessed.standing for assessed in audited.assessed)
+        self._used.update(each.exception for each in audited.assessed if each.exception)
+
+    @property
+    def empty(self) -> bool:
+        """There is no device code, and nothing unread that may hold some."""
+        return self._worst is Verdict.NOT_FOR_GPU and not self.failures
+
+    @property
+    def outcome(self) -> Outcome:
+        """The answer in a word; what can't be read may hold device code."""
+        policy = self._scope.policy
+        allow_empty = policy.allow_empty or not policy.given
+        found = outcome(self._worst, Verdict.FAIL, allow_empty=allow_empty)
+        unread = self.failures and found is Outcome.PASSED
+        return Outcome.UNDECIDED if unread else found
+
+    @property
+    def unused(self) -> tuple[PolicyException, ...]:
+        """The exceptions of the policy that nothing needed so far."""
+        return tuple(each for each in self._scope.policy.exceptions if each not in self._used)

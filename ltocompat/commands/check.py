@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ltocompat.commands.advice import advising_trials, ended_trials, with_kernel_names
 from ltocompat.commands.failures import OnError, answers
-from ltocompat.commands.name_kernels import with_kernel_names
 from ltocompat.commands.options import CheckOptions, options_of
 from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
-from ltocompat.commands.trial_advice import advising_trials, ended_trials
 from ltocompat.commands.trials import Trials
 from ltocompat.commands.variants_of_files import InstalledVariants, JudgedFile
 from ltocompat.files.archives.spool import MemberCache

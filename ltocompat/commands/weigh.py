@@ -6,7 +6,6 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from ltocompat.commands.demangle import demangled
 from ltocompat.commands.failures import OnError, answers, named
 from ltocompat.commands.options import WeighOptions, options_of
 from ltocompat.model.arch import SmArch
@@ -154,3 +153,23 @@ def _kernels(measured: Measured) -> tuple[KernelWeight, ...]:
         KernelWeight(name, demangled(name), tally.code, tally.count)
         for name, tally in rows[:_MOST_KERNELS]
     )
+
+
+_LONGEST = 20_000  # characters of a mangled name; longer ones stay as they are
+
+
+def demangled(name: str) -> str | None:
+    """A kernel's name as C++ says it; None where it is no C++ name, or nothing can tell."""
+    if not name.startswith("_Z") or len(name) > _LONGEST:
+        return None
+    return _demangler()(name) or None
+
+
+@functools.cache
+def _demangler() -> Callable[[str], str]:
+    try:
+        import pydemumble
+    except ImportError:
+        return lambda _: ""
+    demangle: Callable[[str], str] = pydemumble.demangle
+    return demangle

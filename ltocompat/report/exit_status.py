@@ -13,8 +13,7 @@ from ltocompat.report import Writable
 from ltocompat.report.text import escape
 
 if TYPE_CHECKING:
-    from ltocompat.commands.audit import AuditScope
-    from ltocompat.commands.audit_tally import AuditTally
+    from ltocompat.commands.audit import AuditScope, AuditTally
     from ltocompat.commands.env import Surroundings
     from ltocompat.commands.extract import Extracted
     from ltocompat.commands.init import PolicyDraft
@@ -235,8 +234,7 @@ class AuditStatus(ExitStatus["AuditScope | Audited | Required"]):
 
     def take(self, record: AuditScope | Audited | Required) -> None:
         """Let a result count."""
-        from ltocompat.commands.audit import AuditScope
-        from ltocompat.commands.audit_tally import AuditTally
+        from ltocompat.commands.audit import AuditScope, AuditTally
 
         if isinstance(record, AuditScope):
             self._tally = AuditTally(record)

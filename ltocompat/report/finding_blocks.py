@@ -6,7 +6,7 @@ import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from ltocompat.commands.trial_advice import ASK_LINKER
+from ltocompat.commands.advice import ASK_LINKER
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import THE_TARGET_HAS, Extent, Level, Verdict
 from ltocompat.model.words import count, first_of

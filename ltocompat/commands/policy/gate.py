@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ltocompat.commands.advice import TRIAL_OPTION, advising_trials
 from ltocompat.commands.policy.baseline import Baseline, Extents
 from ltocompat.commands.policy.extent import ANY_GPU, FindingExtent, extent_of, gpu_key, no_worse
 from ltocompat.commands.policy.fingerprint import FindingKey, key_of
 from ltocompat.commands.policy.values import Policy, PolicyException
-from ltocompat.commands.trial_advice import TRIAL_OPTION, advising_trials
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
 from ltocompat.model.words import first_of
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN

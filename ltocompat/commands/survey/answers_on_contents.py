@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 
 from ltocompat.commands.survey.answer_parts import (
     NAMED,
+    Row,
+    SurveyRows,
     arch_numbers,
     by_number,
     claim,
@@ -25,7 +27,6 @@ from ltocompat.commands.survey.answer_values import (
     Claim,
     Command,
 )
-from ltocompat.commands.survey.survey_rows import Row, SurveyRows
 from ltocompat.model.arch import SmArch
 
 _BLACKWELL = 100

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ltocompat.commands.survey.answer_parts import (
     NAMED,
+    SurveyRows,
     branch_of,
     by_number,
     check_again,
@@ -27,7 +28,6 @@ from ltocompat.commands.survey.answer_values import (
     Grid,
     RuleId,
 )
-from ltocompat.commands.survey.survey_rows import SurveyRows
 from ltocompat.model.arch import SmArch
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Verdict

@@ -10,15 +10,13 @@ from datetime import UTC, datetime
 from msgspec import Struct, field, structs
 
 from ltocompat.commands.survey.dataset import DatasetWriter, Question
-from ltocompat.commands.survey.distribution import Distribution
+from ltocompat.commands.survey.distribution import Distribution, sha256_of_path
 from ltocompat.commands.survey.engine import Engine, engine, require_tls
-from ltocompat.commands.survey.facts_version import facts_version
 from ltocompat.commands.survey.http import Http, without_credentials
 from ltocompat.commands.survey.options import RunOptions
 from ltocompat.commands.survey.sources import CONNECTIONS, Sources, Unlisted, is_index
-from ltocompat.commands.survey.sums import sha256_of_path
 from ltocompat.commands.survey.tables import ErrorRow, Surveyed
-from ltocompat.commands.survey.task import TaskOptions
+from ltocompat.commands.survey.task import TaskOptions, facts_version
 from ltocompat.model.failure import Failure, Note
 from ltocompat.packages.index_settings import IndexSettings
 from ltocompat.targets import parse

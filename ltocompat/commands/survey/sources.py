@@ -11,11 +11,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from msgspec import Struct, field
 
-from ltocompat.commands.survey.distribution import Distribution
+from ltocompat.commands.survey.distribution import Distribution, sha256_of_path
 from ltocompat.commands.survey.http import FetchFailed, Http
 from ltocompat.commands.survey.index import Index
 from ltocompat.commands.survey.options import Choice
-from ltocompat.commands.survey.sums import sha256_of_path
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.packages.requested import Requested, read_list
 from ltocompat.packages.wheel_name import WheelName

@@ -20,7 +20,6 @@ from msgspec import Struct
 
 from ltocompat.commands.survey.cache import SurveyCache
 from ltocompat.commands.survey.distribution import Distribution, Measures
-from ltocompat.commands.survey.facts_version import facts_version
 from ltocompat.commands.survey.fetch import remote_members, remote_metadata
 from ltocompat.commands.survey.http import FetchFailed, Http, Traffic
 from ltocompat.commands.survey.options import LIMIT_BYTES
@@ -29,6 +28,7 @@ from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.errors import LimitExceeded, LtocompatError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
+from ltocompat.model.version import VERSION, program_files
 from ltocompat.packages.index_settings import IndexSettings
 from ltocompat.packages.metadata import CoreMetadata
 from ltocompat.packages.reading import package_in
@@ -247,3 +247,19 @@ def _peak_memory() -> int:
         return 0
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
+
+
+_DIGITS = 12
+_COUNTS = (".py", ".toml")
+
+
+@functools.cache
+def facts_version() -> str:
+    """The version, and a sum over all code and tables: equal ones give equal answers anywhere."""
+    total = hashlib.sha256()
+    for name, path in program_files():
+        if name.endswith(_COUNTS):
+            total.update(name.encode())
+            with open(path, "rb") as file:
+                total.update(hashlib.file_digest(file, "sha256").digest())
+    return f"{VERSION}+{total.hexdigest()[:_DIGITS]}"

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ltocompat.commands.audit import AuditScope
-from ltocompat.commands.audit_tally import AuditTally
+from ltocompat.commands.advice import LOAD_OPTION, TRIAL_OPTION
+from ltocompat.commands.audit import AuditScope, AuditTally
 from ltocompat.commands.policy.extent import ANYTHING
 from ltocompat.commands.policy.gate import FORGIVEN, HELD_UP, Assessed, Audited, Standing
 from ltocompat.commands.policy.lines import policy_lines
 from ltocompat.commands.policy.values import Policy, PolicyException
-from ltocompat.commands.trial_advice import LOAD_OPTION, TRIAL_OPTION
 from ltocompat.model.place import Place
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import Required

@@ -1,22 +1,29 @@
-"""Findings with the kernels behind them; read once verdicts stand, they judge nothing."""
+"""Add to verdicts that stand the names of kernels, who could decide more, and trials that ended.
+
+Nothing of it judges.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.failure import Note
 from ltocompat.model.limits import Limits
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Finding, Result, Verdict
+from ltocompat.model.words import count
 from ltocompat.rules.emitted import BYTES_UNREAD
 
 if TYPE_CHECKING:
     from ltocompat.commands.policy.values import PolicyException
     from ltocompat.files.archives.spool import MemberCache
     from ltocompat.scan.second_pass import ModuleKernels
+
 
 _MOST_PLACES = 60  # of an artifact
 
@@ -111,3 +118,49 @@ def _with_names(finding: Finding, names: Mapping[Place, ModuleKernels]) -> Findi
         kernel_modules=len(found),
         all_kernels=sure and all(each.names and each.all_read for each in found),
     )
+
+
+TRIAL_OPTION = "--trial-link"
+LOAD_OPTION = "--trial-load"
+TIME_OPTION = "--trial-seconds"
+MORE_SECONDS = 600
+ASK_LINKER = "; or let nvJitLink decide: "
+"""What stands behind other things to do."""
+
+
+def ended_trials(summary: ArtifactSummary) -> Iterator[Note]:
+    """A note where trials of an artifact ended before they had an answer."""
+    ended = [
+        (group.count, trial)
+        for group in summary.groups
+        for trial in group.trials.values()
+        if trial.outcome == "timed out"
+    ]
+    ended += [(1, each) for each in summary.link_trials.values() if each.outcome == "timed out"]
+    if ended:
+        number = count(sum(modules for modules, _ in ended), "trial")
+        yield Note(
+            f"{summary.path}: {number} of {ended[0][1].who} ended early: {ended[0][1].reason}; "
+            f"the rules decide alone, and what they leave open stays unknown (more time: "
+            f"{TIME_OPTION} {MORE_SECONDS})"
+        )
+
+
+def advising_trials(result: Result, how: str = f"add {TRIAL_OPTION}") -> Result:
+    """The result with a remedy more, where a trial link would decide a finding.
+
+    Args:
+        result: a result for which no trial was made.
+        how: how the user has one made.
+    """
+    if not any(finding.decided_by_trial for finding in result.findings):
+        return result
+    return replace(result, findings=tuple(_advising(finding, how) for finding in result.findings))
+
+
+def _advising(finding: Finding, how: str) -> Finding:
+    if not finding.decided_by_trial:
+        return finding
+    ask = f"{ASK_LINKER}{how}"
+    remedy = f"{finding.remedy}{ask}" if finding.remedy else ask.removeprefix("; or ")
+    return replace(finding, remedy=remedy)
