@@ -10,14 +10,14 @@ from ltocompat.commands.failures import OnError, answers
 from ltocompat.commands.options import MatrixOptions, options_of
 from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.trials import Trials
-from ltocompat.facts import drivers, gpus
-from ltocompat.model.arch import ArchForm, SmArch
+from ltocompat.facts import drivers
+from ltocompat.facts.gpus import gpus_in_use
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.matrix import Matrix
-from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
+from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.ways import ways
@@ -111,21 +111,13 @@ def _grid(
     return Matrix(summary.path, what, tuple(t.name for t in targets), columns, cells, tried)
 
 
-def _gpus() -> tuple[Gpu, ...]:
-    """Every architecture that a toolkit since 12.0 targets, and the one after all of them."""
-    numbers = [(row.number, row.tegra) for row in gpus.sms_in_use()]
-    numbers.append((gpus.sm_to_come(), False))
-    archs = [(SmArch(number, "", ArchForm.REAL), tegra) for number, tegra in numbers]
-    return tuple(Gpu(str(arch), arch, None, tegra) for arch, tegra in archs)
-
-
 def linker_targets() -> list[Target]:
     """Every nvJitLink, with every architecture."""
     return [
         Target(
             name=str(minor),
             nvjitlink=VersionSet(str(minor), (minor,), quantifier=Quantifier.ALL, source=_SOURCE),
-            gpus=_gpus(),
+            gpus=gpus_in_use(),
         )
         for minor in facts.nvjitlink_minors()
     ]
@@ -141,7 +133,7 @@ def _driver_targets() -> list[Target]:
                 quantifier=Quantifier.ONE_OF,
                 source=_SOURCE,
             ),
-            gpus=_gpus(),
+            gpus=gpus_in_use(),
         )
         for branch in drivers.driver_branches()
         if branch >= _OLDEST_BRANCH

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 from msgspec import Struct
 
 from ltocompat.model.arch import Release, version_numbers
-from ltocompat.model.projection import From, from_row
+from ltocompat.model.projection import From, from_rows
 
 S = TypeVar("S", bound=Struct)
 
@@ -27,7 +27,7 @@ def table(name: str) -> dict[str, Any]:
 @functools.cache
 def rows(kind: type[S], name: str, array: str) -> tuple[S, ...]:
     """The rows of an array in the file ``name.toml``, each as a struct."""
-    return tuple(from_row(kind, row) for row in table(name)[array])
+    return from_rows(kind, table(name)[array])
 
 
 class LinkerWheel(Struct, frozen=True):
@@ -56,19 +56,38 @@ class LinkerWheel(Struct, frozen=True):
     member_sha256: str
 
 
+class LtoirWriter(Struct, frozen=True):
+    """What a CUDA release writes into the header of LTO-IR.
+
+    Attributes:
+        cuda: the release.
+        container, nvvm_ir, debug, llvm: the versions, ``1.61``.
+    """
+
+    cuda: Release
+    container: str
+    nvvm_ir: str
+    debug: str
+    llvm: str
+
+
+def _ltoir_writers() -> tuple[LtoirWriter, ...]:
+    return rows(LtoirWriter, "ltoir", "release")
+
+
 @functools.cache
 def ltoir_containers() -> dict[str, tuple[Release, ...]]:
     """LTO-IR container version -> the CUDA releases that write it, oldest first."""
     found: dict[str, list[Release]] = {}
-    for row in table("ltoir")["release"]:
-        found.setdefault(row["container"], []).append(Release.parse(row["cuda"]))
+    for row in _ltoir_writers():
+        found.setdefault(row.container, []).append(row.cuda)
     return {container: tuple(sorted(releases)) for container, releases in found.items()}
 
 
 @functools.cache
 def ltoir_releases() -> dict[str, Release]:
     """NVVM IR version of an LTO-IR image -> the one CUDA release that writes it."""
-    return {row["nvvm_ir"]: Release.parse(row["cuda"]) for row in table("ltoir")["release"]}
+    return {row.nvvm_ir: row.cuda for row in _ltoir_writers()}
 
 
 @functools.cache
@@ -89,18 +108,15 @@ def ltoir_reader(field: str, version: str) -> Release | None:
         None where the version is above those of all releases that are known.
     """
     number = version_numbers(version)
-    readers = (
-        Release.parse(row["cuda"])
-        for row in table("ltoir")["release"]
-        if version_numbers(row[field]) >= number
-    )
+    rows = _ltoir_writers()
+    readers = (row.cuda for row in rows if version_numbers(getattr(row, field)) >= number)
     return min(readers, default=None)
 
 
 @functools.cache
 def ltoir_is_written(field: str, version: str) -> bool:
     """Return whether a known release writes this version into a field of the header of LTO-IR."""
-    return any(row[field] == version for row in table("ltoir")["release"])
+    return any(getattr(row, field) == version for row in _ltoir_writers())
 
 
 def linker_wheels(tool: str) -> tuple[LinkerWheel, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Any
 
 from msgspec import Struct
 
@@ -46,8 +45,32 @@ class MajorFloor(Struct, frozen=True):
     source: str
 
 
-def _version(text: str) -> DriverVersion:
-    return DriverVersion(version_numbers(text))
+class DriverBranch(Struct, frozen=True):
+    """A driver branch and the CUDA release of its drivers.
+
+    Attributes:
+        branch: 550.
+        cuda: 12.4.
+    """
+
+    branch: int
+    cuda: Release
+
+
+class CompatPackage(Struct, frozen=True):
+    """A package of cuda-compat, and the branches of kernel drivers that NVIDIA names for it.
+
+    Attributes:
+        package: its CUDA release, 12.8.
+        usable: it is provided over these.
+        native: the same branch, so that it isn't needed.
+        none: it is not provided over these.
+    """
+
+    package: Release
+    usable: tuple[int, ...]
+    native: tuple[int, ...]
+    none: tuple[int, ...]
 
 
 def toolkit_drivers() -> tuple[ToolkitDriver, ...]:
@@ -69,13 +92,13 @@ def stock_driver(cuda: Release, system: str) -> DriverVersion | None:
     for row in toolkit_drivers():
         if row.cuda == cuda and row.update.startswith("GA"):
             text = {"linux": row.linux, "windows": row.windows}.get(system)
-            return _version(text) if text else None
+            return DriverVersion(version_numbers(text)) if text else None
     return None
 
 
 @functools.cache
 def _branches() -> dict[int, Release]:
-    return {row["branch"]: Release.parse(row["cuda"]) for row in table("drivers")["branch"]}
+    return {row.branch: row.cuda for row in rows(DriverBranch, "drivers", "branch")}
 
 
 def driver_branches() -> tuple[int, ...]:
@@ -103,13 +126,18 @@ def cuda_branch(cuda: Release) -> int | None:
     return next((branch for branch, release in _branches().items() if release == cuda), None)
 
 
+def first_branch_from(cuda: Release) -> int | None:
+    """The first known branch whose drivers are of a CUDA release or a newer one."""
+    return next((branch for branch in driver_branches() if _branches()[branch] >= cuda), None)
+
+
 @functools.cache
 def _releases() -> dict[int, tuple[DriverVersion, ...]]:
     texts = {row.linux for row in toolkit_drivers() if row.linux and "." in row.linux}
     texts |= {row["version"] for row in table("drivers")["release"]}
     found: dict[int, list[DriverVersion]] = {}
-    for version in sorted(map(_version, texts)):
-        found.setdefault(version.branch, []).append(version)
+    for numbers in sorted(tuple(map(int, text.split("."))) for text in texts):
+        found.setdefault(numbers[0], []).append(DriverVersion(numbers))
     return {branch: tuple(versions) for branch, versions in found.items()}
 
 
@@ -141,9 +169,9 @@ _USES = ("usable", "native", "none")
 
 
 @functools.cache
-def _packages() -> dict[Release, dict[str, Any]]:
-    packages = table("compat")["package"]
-    return dict(sorted((Release.parse(row["package"]), row) for row in packages))
+def _packages() -> dict[Release, CompatPackage]:
+    packages = rows(CompatPackage, "compat", "package")
+    return {row.package: row for row in sorted(packages, key=lambda row: row.package)}
 
 
 def compat_use(package: Release, branch: int) -> str | None:
@@ -157,8 +185,8 @@ def compat_use(package: Release, branch: int) -> str | None:
         ``usable``; ``native``: the same branch, so that the package isn't needed; ``none``: NVIDIA
         provides none for the pair; None where the table has no such package or branch.
     """
-    row = _packages().get(package, {})
-    return next((use for use in _USES if branch in row.get(use, ())), None)
+    row = _packages().get(package)
+    return next((use for use in _USES if row and branch in getattr(row, use)), None)
 
 
 def compat_packages() -> tuple[Release, ...]:
@@ -174,8 +202,8 @@ def compat_branch(package: Release) -> int | None:
 @functools.cache
 def compat_bases() -> tuple[int, ...]:
     """The driver branches that the table has as bases, oldest first."""
-    packages = _packages().values()
-    return tuple(sorted({branch for row in packages for use in _USES for branch in row[use]}))
+    known = _packages().values()
+    return tuple(sorted({branch for row in known for use in _USES for branch in getattr(row, use)}))
 
 
 class CudaError(Struct, frozen=True):

@@ -15,7 +15,7 @@ from ltocompat.facts import floor, horizon, table
 from ltocompat.facts.drivers import branch_of
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError
-from ltocompat.model.projection import From, from_row
+from ltocompat.model.projection import From, from_rows
 from ltocompat.model.target import DriverVersion, Gpu
 
 # Words that nvidia-smi and the kernel driver write around a name, and others that tell no GPU.
@@ -158,10 +158,8 @@ def _sms() -> dict[int, Sm]:
     families: dict[str, list[int]] = defaultdict(list)
     for row in ascending:
         families[row.get("family", row["number"])].append(row["number"])
-    return {
-        row["number"]: from_row(Sm, {**row, "family": families[row.get("family", row["number"])]})
-        for row in ascending
-    }
+    whole = [{**row, "family": families[row.get("family", row["number"])]} for row in ascending]
+    return {row.number: row for row in from_rows(Sm, whole)}
 
 
 def sms() -> tuple[Sm, ...]:
@@ -235,11 +233,12 @@ def linker_targets(release: Release) -> frozenset[int]:
 @functools.cache
 def gpu_models() -> tuple[GpuModel, ...]:
     """Every GPU that is known by name, newest architectures first."""
-    return tuple(
-        from_row(GpuModel, {**row, "name": name, "tegra": is_tegra(row["sm"])})
+    models = [
+        {**row, "name": name, "tegra": is_tegra(row["sm"])}
         for row in table("gpus")["gpu"]
         for name in row["names"]
-    )
+    ]
+    return from_rows(GpuModel, models)
 
 
 @functools.cache
@@ -352,3 +351,14 @@ def find_gpu(text: str) -> Gpu:
     if match:
         return _by_number(text, int(match[2]), match[3])
     raise _unknown(text)
+
+
+@functools.cache
+def gpus_in_use() -> tuple[Gpu, ...]:
+    """A GPU of every architecture in use, ascending, then one after all that are known.
+
+    They are no models: which there are changes nothing that is asked of a driver or linker.
+    """
+    known = [(row.number, row.tegra) for row in sms_in_use()]
+    numbers = (*known, (sm_to_come(), False))
+    return tuple(Gpu(f"sm_{number}", SmArch(number), None, tegra) for number, tegra in numbers)

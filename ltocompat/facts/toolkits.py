@@ -8,20 +8,32 @@ from typing import Annotated
 from msgspec import Struct
 
 from ltocompat.facts import rows, table
-from ltocompat.model.arch import Release, version_numbers
+from ltocompat.model.arch import Release
 from ltocompat.model.projection import From
+
+
+class PtxIsa(Struct, frozen=True):
+    """A version of PTX ISA and the CUDA release that brought it.
+
+    Attributes:
+        isa: 8.4.
+        cuda: 12.4.
+    """
+
+    isa: str
+    cuda: Release
 
 
 @functools.cache
 def _cuda() -> dict[str, Release]:
-    isas = [(row["isa"], Release.parse(row["cuda"])) for row in table("ptx")["isa"]]
-    return dict(sorted(isas, key=lambda row: row[1]))
+    isas = rows(PtxIsa, "ptx", "isa")
+    return {row.isa: row.cuda for row in sorted(isas, key=lambda row: row.cuda)}
 
 
 @functools.cache
 def ptx_releases() -> dict[tuple[int, ...], Release]:
     """The versions of PTX ISA, each with the CUDA release that brought it."""
-    return {version_numbers(isa): cuda for isa, cuda in _cuda().items()}
+    return {tuple(map(int, isa.split("."))): cuda for isa, cuda in _cuda().items()}
 
 
 def ptx_cuda(isa: str) -> Release | None:

@@ -44,22 +44,20 @@ def project(made: type[S], value: Any, **given: object) -> S:  # noqa: ANN401 - 
     return make(value, **given)
 
 
-def from_row(made: type[S], row: Mapping[str, Any]) -> S:
-    """Make a struct of a row of a table, whose keys are its fields or the paths of ``From``.
+def from_rows(made: type[S], rows: Sequence[Mapping[str, Any]]) -> tuple[S, ...]:
+    """Make a struct of each row of a table, whose keys are its fields or the paths of ``From``.
 
-    What the row lacks is None.
+    What a row lacks is None.
     """
     make: Callable[..., S] = made
-    found = [(row.get(come.path), come.through) for come in _sources_in_row(made)]
-    return make(
-        *[through(part) if through and part is not None else part for part, through in found]
-    )
-
-
-@functools.cache
-def _sources_in_row(made: type[Struct]) -> tuple[From, ...]:
     hints = _hints(made)
-    return tuple(_source(name, hints[name], {}) for name in made.__struct_fields__)
+    sources = [_source(name, hints[name], {}) for name in made.__struct_fields__]
+
+    def values(row: Mapping[str, Any]) -> list[Any]:
+        found = [(row.get(come.path), come.through) for come in sources]
+        return [through(part) if through and part is not None else part for part, through in found]
+
+    return tuple([make(*values(row)) for row in rows])
 
 
 @functools.cache

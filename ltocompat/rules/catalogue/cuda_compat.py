@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,7 @@ def compat_pair_not_provided(subject: Subject) -> Iterator[Requirement]:
         )
 
 
+@functools.cache
 def _listed_pairs() -> str:
     packages = drivers.compat_packages()
     bases = ", ".join(map(str, drivers.compat_bases()))

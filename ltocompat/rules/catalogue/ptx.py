@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,7 @@ def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
         )
 
 
+@functools.lru_cache(maxsize=256)
 def _around(isa: str | None) -> Position[tuple[int, ...]] | None:
     """Where an ISA version lies among those that are known; None for what is no version."""
     number = _number(isa)

@@ -62,17 +62,9 @@ class DriverOfCuda(Constraint, frozen=True):
     surely: bool = True
 
     def __str__(self) -> str:
-        branch = self._branch()
+        branch = drivers.first_branch_from(self.cuda)
         named = f">= {branch}" if branch else f"newer than {drivers.driver_branches()[-1]}"
         return f"{named} (CUDA {self.cuda})"
-
-    def _branch(self) -> int | None:
-        """The first known branch that is new enough: 450 for what is older than the tables."""
-        return next((b for b in drivers.driver_branches() if self._has_it(b)), None)
-
-    def _has_it(self, branch: int) -> bool:
-        known = drivers.branch_cuda(branch)
-        return known is not None and known >= self.cuda
 
     def judge(self, value: DriverVersion) -> Verdict:
         """``fail`` for an older one; ``unknown`` for one above the tables that may be too old."""
@@ -84,7 +76,7 @@ class DriverOfCuda(Constraint, frozen=True):
 
     def floor(self) -> Floor[DriverVersion] | Unbounded:
         """The first driver of the branch; none where all known drivers are older."""
-        branch = self._branch()
+        branch = drivers.first_branch_from(self.cuda)
         if not self.surely:
             return Unbounded.NOT_KNOWN
         if branch is None:

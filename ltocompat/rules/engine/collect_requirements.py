@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ltocompat.facts.gpus import find_gpu
+from ltocompat.facts.gpus import gpus_in_use, sm
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
 from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import (
+    NEXT,
     NO_NVJITLINK,
     Asked,
     LinkerFloor,
@@ -30,7 +31,6 @@ from ltocompat.rules.constraints.linker import LinkerOfKnownMaker
 from ltocompat.rules.emitted import SLIVER_SERVED
 from ltocompat.rules.engine.driver_floors import (
     DriverFloors,
-    archs_in_use,
     floors_of_least,
     how,
     least_drivers,
@@ -70,8 +70,13 @@ class _Row(Struct, frozen=True):
     """One GPU: its generation, and the floors of each line that ``check`` has for it."""
 
     gpu: Gpu
-    name: str
     lines: tuple[LineFloors, ...]
+
+    @property
+    def name(self) -> str:
+        """NVIDIA's name of the generation."""
+        known = sm(self.gpu.arch.number)
+        return NEXT if known is None else known.name
 
     @property
     def served(self) -> bool:
@@ -182,8 +187,8 @@ def required(summary: ArtifactSummary) -> Required:
     asks_linker = bool(tally.linkers) and own_linker(summary) is None
     checked = Checked(settled)
     rows = [
-        _Row(gpu, name, tuple(line_floors(checked, gpu, asks_linker=asks_linker)))
-        for gpu, name in _gpus()
+        _Row(gpu, tuple(line_floors(checked, gpu, asks_linker=asks_linker)))
+        for gpu in gpus_in_use()
     ]
     for row in rows:
         for subject, group in _subjects(groups, row):
@@ -240,12 +245,6 @@ def _settled(group: ModuleGroup) -> ModuleGroup:
         if isinstance(linker, Release):
             signature = narrowed(signature, linker, outcome)
     return replace(group, signature=signature)
-
-
-def _gpus() -> Iterator[tuple[Gpu, str]]:
-    """Every architecture in use, then one after all that are known."""
-    for number, name in archs_in_use():
-        yield find_gpu(f"sm_{number}"), name
 
 
 def _subjects(groups: Iterable[ModuleGroup], row: _Row) -> Iterator[tuple[Subject, ModuleGroup]]:

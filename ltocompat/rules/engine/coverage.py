@@ -237,7 +237,7 @@ def _archs_of(signature: ModuleSignature) -> frozenset[int]:
 
 @functools.cache
 def _in_use() -> tuple[Gpu, ...]:
-    return tuple(find_gpu(f"sm_{row.number}") for row in gpus.sms_in_use())
+    return gpus.gpus_in_use()[:-1]
 
 
 @functools.cache

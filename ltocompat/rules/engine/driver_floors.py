@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from ltocompat.facts import drivers, gpus
-from ltocompat.model.arch import SmArch
+from ltocompat.facts import drivers
+from ltocompat.facts.gpus import gpus_in_use
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
-from ltocompat.model.requirement import NEXT
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
@@ -53,31 +52,19 @@ def floors_of_least(variants: Iterable[DriverFloors]) -> DriverFloors | None:
 
 def prepare(signature: ModuleSignature) -> None:
     """Look at a module for ``driver_floors``, which then has little left to do."""
-    for gpu in _gpus():
+    for gpu in gpus_in_use():
         loaded_code(signature, gpu)
-
-
-def _gpus() -> Iterator[Gpu]:
-    """Every architecture; which models there are changes nothing that is asked of a driver."""
-    for number, _ in archs_in_use():
-        yield Gpu(f"sm_{number}", SmArch(number), None, gpus.is_tegra(number))
 
 
 def _floors_of(groups: Sequence[ModuleGroup]) -> DriverFloors:
     asked: dict[str, list[Constraint]] = {}
-    for gpu in _gpus():
+    for gpu in gpus_in_use():
         for group in groups:
             for subject in loaded(group, gpu):
                 for requirement in requirements_of(subject):
                     if requirement.component is Component.DRIVER and of_any_gpu(requirement):
                         asked.setdefault(how(subject), []).append(requirement.constraint)
     return least_drivers(asked)
-
-
-def archs_in_use() -> Iterator[tuple[int, str]]:
-    """Every architecture in use by number and name, then one after all that are known."""
-    yield from ((row.number, row.name) for row in gpus.sms_in_use())
-    yield gpus.sm_to_come(), NEXT
 
 
 def loaded(group: ModuleGroup, gpu: Gpu) -> Iterator[Subject]:
