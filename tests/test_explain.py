@@ -28,7 +28,9 @@ from ltocompat.commands.options import ExplainOptions
 from ltocompat.facts import table
 from ltocompat.facts.drivers import errors_called
 from ltocompat.facts.gpus import sms
+from ltocompat.model.arch import SmArch
 from ltocompat.model.errors import Missing, UsageError
+from ltocompat.model.target import DriverVersion, System
 from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
@@ -37,6 +39,7 @@ from ltocompat.rules.messages import Match, Message, matches, messages, pattern_
 from ltocompat.rules.prose import FAMILIES as PROSE_FAMILIES
 from ltocompat.rules.prose import LeftOut, rule_ids, rules_left_out
 from ltocompat.rules.rule import Rule
+from ltocompat.targets.machine.environment import Environment, KernelDriver, LocalGpu
 from ltocompat.trial.logs import explain as reason_of
 
 DATA = Path(__file__).parent / "data"
@@ -644,6 +647,29 @@ def test_a_compressed_file_is_at_fault_on_the_driver_of_the_log() -> None:
     fault = first.at_fault[0]
     assert fault.place.startswith(places[0])
     assert "550.54.14" in fault.reason
+
+
+# ---- On this machine
+
+
+def test_this_machine_stands_in_for_what_the_text_leaves_open(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = Environment(
+        system=System("linux", "x86_64"),
+        kernel_driver=KernelDriver(DriverVersion((550, 163, 1)), open=None, source="a test"),
+        gpus=(LocalGpu("NVIDIA H100", SmArch(90), "a test"),),
+    )
+    monkeypatch.setattr("ltocompat.commands.env.probe", lambda _: machine)
+    assert run(["explain", "--here", "PTX was compiled with an unsupported toolchain"]) == 0
+    out = capsys.readouterr().out
+    assert "Here:  driver 550.163.1 (CUDA 12.4), NVIDIA H100 (sm_90)" in out
+    assert "build with CUDA 12.4 or older" in out
+    assert "ltocompat check FILE --deploy-target driver=550.163.1,gpu=sm_90" in out
+    # What the text names goes first, and without --here no machine is looked at.
+    (first, *_) = explain("Driver Version: 535.54\nCUDA error 222", here=True)
+    assert first.values["driver"] == "535.54"
+    assert explain("CUDA error 222")[0].here is None
 
 
 # ---- Speed

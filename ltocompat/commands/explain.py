@@ -14,7 +14,8 @@ from ltocompat.commands.options import ExplainOptions
 from ltocompat.facts.drivers import CudaError, errors_called
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.failure import Failure, Note
-from ltocompat.rules.messages import Match, matches
+from ltocompat.rules.message_values import derived
+from ltocompat.rules.messages import Match, filled, matches
 from ltocompat.rules.prose import rule_ids, rule_prose, rules_left_out
 
 # Of a longer text, the beginning and the end are read: what failed first, and what was said last.
@@ -48,6 +49,7 @@ class Explained(Struct, frozen=True):
         fix: what to do about that cause.
         check: a command that shows it.
         values: what the text says, with what the tables make of it: ``ptx`` and ``ptx_cuda``.
+        here: this machine, where it was asked for: its driver, GPU and nvJitLink.
         also: IDs of further rules with the same message.
         at_fault: files at the given places that the rule speaks of, each with what it says.
     """
@@ -69,6 +71,7 @@ class Explained(Struct, frozen=True):
     fix: str | None = None
     check: str | None = None
     values: Mapping[str, str] = field(default_factory=dict)
+    here: str | None = None
     also: tuple[str, ...] = ()
     at_fault: tuple[AtFault, ...] = ()
 
@@ -85,12 +88,14 @@ class AtFault(Struct, frozen=True):
     reason: str
 
 
-def explain(text: str) -> tuple[Explained, ...]:
+def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
     """The rules that a text speaks of; the cause that decides comes first.
 
     Args:
         text: the ID of a rule in any case, the number or name of a CUDA error, or an error text
             with whatever stands around it.
+        here: this machine is the one of the text: its driver, GPU and nvJitLink stand in where the
+            text names none.
 
     Raises:
         UsageError: the text is empty.
@@ -105,10 +110,36 @@ def explain(text: str) -> tuple[Explained, ...]:
     if words.upper() in known:
         return (_of_rule(known[words.upper()]),)
     by_id = [_of_rule(known[id_]) for id_ in _ids_in(text) if id_ in known]
-    found = (*by_id, *_causes(words, _shortened(text)))
+    machine = _this_machine() if here else {}
+    found = (*by_id, *_causes(words, _shortened(text), machine))
     if not found:
         raise Missing(_unknown(words))
-    return found
+    return tuple(replace(entry, here=_described(machine)) for entry in found) if here else found
+
+
+def _this_machine() -> dict[str, str]:
+    """Return what a look at this machine tells, by the names of the values of a text."""
+    from ltocompat.commands.env import env
+
+    found = env().environment
+    values = {} if found.kernel_driver is None else {"driver": str(found.kernel_driver.version)}
+    gpus = {(gpu.name, str(gpu.arch.number)) for gpu in found.gpus if gpu.arch is not None}
+    if len(gpus) == 1:
+        values |= dict(zip(("gpu", "gpu_sm"), gpus.pop(), strict=True))
+    linkers = {pick.version for pick in found.picks if pick.library == "nvJitLink" and pick.version}
+    return values | ({"nvjitlink": linkers.pop()} if len(linkers) == 1 else {})
+
+
+def _described(machine: Mapping[str, str]) -> str:
+    """Return a machine in words: ``driver 550.163 (CUDA 12.4), H100 (sm_90)``."""
+    values = derived(machine)
+    parts = [
+        filled("driver {driver}[[ (CUDA {driver_cuda})]]", values) if "driver" in machine else "",
+        filled("{gpu} (sm_{gpu_sm})", values) if "gpu" in machine else "",
+        filled("nvJitLink {nvjitlink}", values) if "nvjitlink" in machine else "",
+    ]
+    known = ", ".join(filter(None, parts))
+    return known or "neither a driver, a GPU nor an nvJitLink is found here"
 
 
 @cache
@@ -163,14 +194,14 @@ _NUMBERED = re.compile(
 _NAMED = re.compile(r"\b(?:CUDA_ERROR|NVRTC_ERROR|NVML_ERROR)_\w{3,60}|\bcudaError[A-Z]\w{3,60}")
 
 
-def _causes(words: str, text: str) -> list[Explained]:
+def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained]:
     """What causes a text: a rule for each cause, then the rules with the same messages."""
-    found = list(matches(text))
+    found = list(matches(text, machine))
     if not found:
         found = [
             replace(match, line=words, found=words)
             for error in _called(words)
-            for match in matches(f"{error.name}\n{error.text}")
+            for match in matches(f"{error.name}\n{error.text}", machine)
         ]
     causes: dict[str, Explained] = {}
     for match in found:
@@ -281,7 +312,7 @@ def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
         raise UsageError("name a rule, paste an error text, or give --all: one of the three")
     if options.text is None:
         return iter(explain_all())
-    found = explain(options.text)
+    found = explain(options.text, here=options.here)
     causes = [entry for entry in found if entry.cause is not None or entry.line is None][:_CAUSES]
     shared = [entry for entry in found if entry.cause is None and entry.line is not None]
     if options.places or options.python is not None:

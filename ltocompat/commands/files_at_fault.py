@@ -66,8 +66,8 @@ def _targets(values: Mapping[str, str]) -> tuple[str, ...]:
     linker = values.get("has") or values.get("linker_reads_cuda") or _before(values)
     keys = [("driver", driver), ("nvjitlink", linker)]
     known = ",".join(f"{key}={value}" for key, value in keys if value)
-    if "sm" in values:
-        return (",".join(filter(None, (known, f"gpu=sm_{values['sm']}"))),)
+    if gpu := values.get("sm") or values.get("gpu_sm"):
+        return (",".join(filter(None, (known, f"gpu=sm_{gpu}"))),)
     if driver is None:
         return (known,) if known else ()
     return tuple(f"{known},gpu=sm_{row.number}" for row in sms() if row.last_branch is None)

@@ -400,6 +400,10 @@ class ExplainOptions(Struct, frozen=True):
         str | None,
         Option("Look for the cause in the packages of this interpreter.", metavar="PYTHON"),
     ] = None
+    here: Annotated[
+        bool,
+        Option("Fill in this machine's driver, GPU and nvJitLink where the text names none."),
+    ] = False
     places: tuple[StrPath, ...] = ()
 
 

@@ -91,17 +91,17 @@ class Match(Struct, frozen=True):
     @property
     def cause(self) -> str:
         """Why it happens."""
-        return _filled(self.message.cause, self.values) + _read_beside(self.message, self.values)
+        return filled(self.message.cause, self.values) + _read_beside(self.message, self.values)
 
     @property
     def fix(self) -> str:
         """What to do about it."""
-        return _filled(self.message.fix, self.values)
+        return filled(self.message.fix, self.values)
 
     @property
     def check(self) -> str:
         """A command that shows it."""
-        return _filled(self.message.check, self.values)
+        return filled(self.message.check, self.values)
 
 
 @functools.cache
@@ -115,22 +115,25 @@ def _message(row: Mapping[str, object]) -> Message:
     return Message(**{**row, **lists})  # type: ignore[arg-type] # the table has these names
 
 
-def matches(text: str) -> Iterator[Match]:
+def matches(text: str, machine: Mapping[str, str] | None = None) -> Iterator[Match]:
     """What a text speaks of, the cause that decides first; each cause once.
 
     Args:
         text: a log, or a part of one, as it was copied.
+        machine: what is known of the machine beside it, by the names of ``evidence``; the text
+            goes first.
     """
     paste = Paste(text)
+    known = machine or {}
     # A word in another case is the same word, but a sure text goes first.
-    found = [*_matches(paste, 0)] or [*_matches(paste, re.IGNORECASE)]
+    found = [*_matches(paste, known, 0)] or [*_matches(paste, known, re.IGNORECASE)]
     if found and not of_another_vendor(paste.readings[0].flat):
         yield from found
 
 
-def _matches(paste: Paste, flags: int) -> Iterator[Match]:
+def _matches(paste: Paste, known: Mapping[str, str], flags: int) -> Iterator[Match]:
     """What a paste speaks of, with flags for the patterns of the rows."""
-    machine: dict[str, str] | None = None
+    machine: Mapping[str, str] | None = None
     # A byte for each letter: 1 where a message stands that a row above has explained.
     explained = bytearray(len(paste.readings[0].flat))
     for message in messages():
@@ -139,7 +142,7 @@ def _matches(paste: Paste, flags: int) -> Iterator[Match]:
             if not places:
                 continue
             if machine is None:
-                machine = evidence(paste.readings[0].flat)
+                machine = {**known, **evidence(paste.readings[0].flat)}
             match = _first_that_holds(message, places, paste, reading, machine)
             if match is not None:
                 yield match
@@ -210,7 +213,7 @@ class _Known(dict[str, str]):
         return "?"
 
 
-def _filled(template: str, values: Mapping[str, str]) -> str:
+def filled(template: str, values: Mapping[str, str]) -> str:
     """A sentence with its values, in which braces of a value stay what they are."""
     sentence, end = "", 0
     for optional in _OPTIONAL.finditer(template):

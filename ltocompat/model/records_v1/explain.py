@@ -33,6 +33,7 @@ class Rule(Record):
         fix: What to do about that cause.
         check: A command that shows it.
         values: What the text says, and what the tables make of it.
+        here: This machine, where it was asked for; else null.
         also: Further rules with the same message.
         at_fault: Files at the given places that the rule speaks of.
     """
@@ -55,6 +56,7 @@ class Rule(Record):
     fix: str | None
     check: str | None
     values: dict[str, str]
+    here: str | None
     also: tuple[str, ...]
     at_fault: tuple[AtFault, ...]
 

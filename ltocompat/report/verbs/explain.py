@@ -36,6 +36,8 @@ def _cause(entry: Explained, others: list[Explained]) -> Iterator[Block]:
     yield Heading((f"> {_quoted(entry)}",))
     yield Paragraph((f"Cause: {entry.cause}",))
     yield Paragraph((f"Fix:   {entry.fix}",))
+    if entry.here is not None:
+        yield Paragraph((f"Here:  {entry.here}",))
     if entry.at_fault:
         first, *more = entry.at_fault
         rest = f"; {len(more)} more: --format json" if more else ""
