@@ -10,7 +10,7 @@ import machines
 import pytest
 from machines import CLOSED, IN_WHEEL, MULTIARCH, OPEN, SITE, Recorded, banner, library, shared
 
-from ltocompat.model.verdict import Verdict
+from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.rule import Problem
 from ltocompat.targets.machine.environment import Environment
@@ -286,26 +286,44 @@ def test_two_majors_are_noted_and_loud_where_they_meet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("package_name", "linker", "speaks"),
+    ("package_name", "version", "linker", "said"),
     [
-        ("cuda-core", "12.9.86", True),
-        ("numba-cuda", "12.9.86", True),
-        ("cuda-core", "13.0.88", False),
-        ("cupy-cuda12x", "12.9.86", False),
+        # A newer driver runs what an older nvJitLink makes, and cuda.core takes it.
+        ("cuda-core", "1.2.2", "12.9.86", None),
+        ("numba-cuda", "0.30.4", "12.9.86", None),
+        ("cuda-core", "1.2.2", "13.0.88", None),
+        ("cuda-core", "1.2.2", "12.2.140", "cuda-core 1.2.2 finds nvJitLink 12.2.140, so that"),
+        ("cuda-core", "9.9", None, "cuda-core 9.9 finds no nvJitLink, so that it links with the"),
+        ("numba-cuda", "0.16.0", None, "numba-cuda 0.16.0 finds no nvJitLink"),
+        ("numba-cuda", "0.15.2", None, None),  # pynvjitlink, or the driver
+        ("cupy-cuda12x", "13.6.0", "12.2.140", None),
     ],
 )
-def test_clients_that_mind_the_majors(
-    tmp_path: Path, package_name: str, linker: str, *, speaks: bool
+def test_clients_that_take_the_nvjitlink_that_they_find(
+    tmp_path: Path, package_name: str, version: str, linker: str | None, said: str | None
 ) -> None:
     made = machines.plain_driver(tmp_path)
     made.environ["VIRTUAL_ENV"] = "/home/u/venv"
-    major = linker[:2]
-    made.put(f"{SITE}/{IN_WHEEL[major]}", library(linker, soname=f"libnvJitLink.so.{major}"))
-    package(made, package_name, "1.2.2")
+    if linker is not None:
+        major = linker[:2]
+        made.put(f"{SITE}/{IN_WHEEL[major]}", library(linker, soname=f"libnvJitLink.so.{major}"))
+    package(made, package_name, version)
     table = found(made)
-    assert table.keys() == ({"LTO-10"} if speaks else set())
-    if speaks:
-        assert f"{package_name} 1.2.2 with nvJitLink 12.9.86" in table["LTO-10"].message
+    assert table.keys() - {"NJL-03"} == ({"LTO-10"} if said else set())
+    if said:
+        assert table["LTO-10"].message.startswith(said)
+        assert (table["LTO-10"].verdict, table["LTO-10"].level) == (OK, Level.NOTE)
+
+
+def test_what_clients_link_with_a_newer_major_may_not_load(tmp_path: Path) -> None:
+    made = machines.plain_driver(tmp_path)
+    made.environ["VIRTUAL_ENV"] = "/home/u/venv"
+    made.commands["driver_probe_child.py"] = json.dumps({"cuda": 12040, "libcuda": None})
+    made.put(f"{SITE}/{IN_WHEEL['13']}", library("13.0.88", soname="libnvJitLink.so.13"))
+    package(made, "cuda-core", "1.2.2")
+    problem = found(made)["LTO-10"]
+    assert (problem.verdict, problem.level) == (UNKNOWN, None)
+    assert "a driver of CUDA 12.4: the result is code of CUDA 13, which needs" in problem.message
 
 
 @pytest.mark.parametrize(

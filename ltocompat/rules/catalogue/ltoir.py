@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ltocompat import facts
 from ltocompat.facts import horizon
+from ltocompat.facts.clients import client
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
@@ -324,30 +325,38 @@ def ltoir_before_nvjitlink(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-# Packages that compare the majors of driver and nvJitLink.
-_CLIENTS = ("cuda-core", "numba-cuda")
-
-
 @FAMILY.of_machine("LTO-10", Level.WARNING)
-def linker_of_another_major_than_driver(environment: Environment) -> Iterator[Problem]:
-    """cuda.core and numba-cuda mind the majors of driver and nvJitLink."""
-    driver = driver_release.of_user(environment)
-    linker = picked.first(environment, "nvJitLink", PATHFINDER)
-    clients = sorted(
-        {f"{wheel.name} {wheel.version}" for wheel in environment.wheels if wheel.name in _CLIENTS}
-    )
-    if driver is None or linker is None or not clients or driver.major == linker.release.major:
+def linker_of_clients(environment: Environment) -> Iterator[Problem]:
+    """cuda.core and numba-cuda take the nvJitLink that they find, of whatever major."""
+    found = ((wheel, client(wheel.name, wheel.version)) for wheel in environment.wheels)
+    users = {f"{w.name} {w.version}": row for w, row in found if row and row.least_nvjitlink}
+    if not users:
         return
-    floor = floors.major(linker.release.major)
-    newer = linker.release.major > driver.major and floor is not None
-    yield Problem(
-        Verdict.UNKNOWN,
-        f"{' and '.join(clients)} with nvJitLink {linker.version} and a driver of CUDA {driver}: "
-        "depending on its version it links LTO-IR, refuses it, or gives it to the driver's "
-        "linker, which doesn't know it" + (f" (the result needs driver {floor})" if newer else ""),
-        f"install the nvJitLink of the driver's major, {driver.major}",
-        linker.path,
-    )
+    names = " and ".join(sorted(users))
+    linker = picked.first(environment, "nvJitLink", PATHFINDER)
+    unknown = any(pick.path for pick in environment.picked("nvJitLink", PATHFINDER))
+    least = max(row.least_nvjitlink for row in users.values() if row.least_nvjitlink)
+    driver = driver_release.of_user(environment)
+    if (linker is None and not unknown) or (linker is not None and linker.release < least):
+        has = f"nvJitLink {linker.version}" if linker else "no nvJitLink"
+        yield Problem(
+            Verdict.OK,
+            f"{names} finds {has}, so that it links with the driver, which takes no LTO-IR",
+            f"install nvJitLink {least} or newer, of the driver's major, where LTO-IR is linked",
+            linker.path if linker else "the search of cuda-pathfinder",
+            level=Level.NOTE,
+        )
+    elif linker is not None and driver is not None and driver.major < linker.release.major:
+        floor = floors.major(linker.release.major)
+        needs = f", which needs driver {floor}" if floor else ""
+        yield Problem(
+            Verdict.UNKNOWN,
+            f"{names} links with nvJitLink {linker.version} on a driver of CUDA {driver}: the "
+            f"result is code of CUDA {linker.release.major}{needs}",
+            f"update the driver, or install the nvJitLink of its major, {driver.major}, if that is "
+            "new enough for the LTO-IR",
+            linker.path,
+        )
 
 
 @FAMILY.rule("LTO-10b", Level.ERROR)

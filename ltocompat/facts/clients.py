@@ -1,0 +1,51 @@
+"""Packages of Python that link or compile device code at run time, and by what."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from ltocompat.facts import rows
+from ltocompat.model.arch import Release
+
+
+class Client(Struct, frozen=True):
+    """The linker that the releases of a package choose.
+
+    Attributes:
+        package: its normalized name.
+        first, last: the oldest and the newest release that was read.
+        linker: ``nvJitLink``, ``driver`` (cuLink) or ``none``.
+        least_nvjitlink: it takes no older nvJitLink; None where it has no such floor.
+        fallback: who links where that nvJitLink is not found; None where nobody does.
+        ltoir: who takes LTO-IR from it: ``nvJitLink``, ``pynvjitlink`` or ``none``.
+        majors_compared: it compares the majors of driver and nvJitLink.
+        source: where the row is from.
+    """
+
+    package: str
+    first: str
+    last: str
+    linker: str
+    least_nvjitlink: Release | None
+    fallback: str | None
+    ltoir: str
+    majors_compared: bool
+    source: str
+
+
+def client(package: str, version: str) -> Client | None:
+    """Find the row of a release; one newer than all that were read is taken to be as the last.
+
+    Args:
+        package: its normalized name: ``cuda-core``.
+        version: ``1.2.2``.
+    """
+    known = [row for row in rows(Client, "clients", "client") if row.package == package]
+    older = [row for row in known if _numbers(row.first) <= _numbers(version)]
+    return older[-1] if older else None
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"[0-9]{1,9}", version)[:4]]
