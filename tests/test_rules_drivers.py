@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 from rules import asked, compat, driver, image, judged, loading, noted, sample
+from samples import FOLDER
 
+import ltocompat
 from ltocompat.model.image import Compression, ImageKind
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.catalogue import requirements_of
@@ -209,3 +211,14 @@ def test_only_cmp_07_speaks_of_cuda_compat_off_linux(system: str) -> None:
 def test_cmp_01_says_which_rows_the_table_has() -> None:
     (found,) = asked("CMP-01", ANY)
     assert "packages 12.2 to 13.4 over kernel drivers 535, 570, 580" in found.consequence
+
+
+def test_a_sentence_names_the_driver_as_its_target_does() -> None:
+    """Drivers of equal numbers are equal, whatever they are called."""
+    cubin = FOLDER / "cubin" / "nvrtc-13.5-sm_80.cubin"
+    texts = []
+    for target in ("driver=570.26,gpu=a100", "driver=535.129.03,compat=12.8,gpu=a100"):
+        (result,) = ltocompat.check(cubin, target)
+        texts.append(next(f.message for f in result.findings if f.rule == "SASS-07"))
+    assert "the target has 570.26:" in texts[0]
+    assert "(cuda-compat 12.8):" in texts[1]

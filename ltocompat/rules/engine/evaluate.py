@@ -56,26 +56,27 @@ def evaluate(
     if known is None:
         in_play = requirement.component is not Component.COMPAT
         return Evaluation(requirement, None if in_play else Verdict.OK)
-    return _held(requirement, known.value, offline)
+    return _held(requirement, known.value, str(known.value), offline)
 
 
 @functools.lru_cache(maxsize=8192)  # code for many GPUs asks the same of their one driver
 def _held(
     requirement: Requirement,
     value: Any,  # noqa: ANN401 - each component has its own type
+    text: str,  # equal drivers may have different names
     offline: bool,  # noqa: FBT001 - a key of the cache
 ) -> Evaluation:
     """Hold a requirement against the value on its component."""
     verdict = requirement.constraint.judge(value)
     if verdict is not Verdict.OK:
-        texts = _sentences(requirement, verdict, value, offline=offline)
+        texts = _sentences(requirement, verdict, text, offline=offline)
         return Evaluation(requirement, verdict, *texts)
     noted = requirement.constraint.noted(value)
     return Evaluation(requirement, verdict, *(_remark(requirement) if noted else ()))
 
 
 def _sentences(
-    requirement: Requirement, verdict: Verdict, value: object, *, offline: bool
+    requirement: Requirement, verdict: Verdict, value: str, *, offline: bool
 ) -> tuple[str, str]:
     """What a value makes of a requirement: the sentence, and its headline."""
     doubt = requirement.doubt if verdict is Verdict.UNKNOWN else ""
