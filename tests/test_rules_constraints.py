@@ -16,24 +16,20 @@ from ltocompat.rules import constraints
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     Always,
-    DriverEnough,
-    DriverFrom,
     DriverOfCuda,
     DriverSureFrom,
     KernelKnows,
     LinkerExporting,
     LinkerFinding,
-    LinkerFrom,
     LinkerNamed,
     LinkerNotOlderThan,
     LinkerOfCubin,
     LinkerOfKnownMaker,
     LinkerOfMajor,
-    LinkerSteadyFrom,
-    LinkerSureFrom,
     LinkerTargets,
     LinkerTolerating,
     Remark,
+    Threshold,
     Untold,
 )
 from ltocompat.rules.engine.fold_floors import least_version
@@ -61,20 +57,20 @@ EvenMinor()
 """
 
 BOUNDED = [
-    DriverEnough(DriverVersion((460, 27, 3))),
-    DriverFrom(DriverVersion((525, 60, 13))),
+    Threshold(DriverVersion((460, 27, 3)), open_below=True),
+    Threshold(DriverVersion((525, 60, 13))),
     DriverOfCuda(Release(12, 4)),
     DriverSureFrom(Release(13, 4), Release(13, 0)),
     KernelKnows(100),
     LinkerExporting(Release(12, 4)),
-    LinkerFrom(Release(12, 4)),
+    Threshold(Release(12, 4)),
     LinkerNamed((12, 13), certain=True),
     LinkerNamed((13,), certain=False),
     LinkerNotOlderThan((Release(13, 1), Release(13, 2), Release(13, 3))),
     LinkerOfCubin(Release(13, 0), tolerated=True),
     LinkerOfCubin(Release(13, 0)),
-    LinkerSteadyFrom(Release(12, 1)),
-    LinkerSureFrom(Release(12, 3)),
+    Threshold(Release(12, 1), open_below=True, left_to_chance=True),
+    Threshold(Release(12, 3), open_below=True),
     LinkerTargets(100),
     LinkerTargets(100, family=True),
     LinkerFinding(tuple(r for r in nvjitlink_minors() if r >= Release(13, 2)), FIRST_NVJITLINK),
@@ -178,11 +174,11 @@ def test_every_constraint_is_among_those_that_are_tried() -> None:
 
 
 def test_the_floors_of_several_constraints_fold_into_one_that_all_take() -> None:
-    several = [LinkerFrom(Release(12, 4)), LinkerNotOlderThan((Release(12, 6), Release(12, 8)))]
+    several = [Threshold(Release(12, 4)), LinkerNotOlderThan((Release(12, 6), Release(12, 8)))]
     least = least_version(several)
     assert (least.possible, least.sure) == (Release(12, 6), Release(12, 8))
 
 
 def test_constraints_that_exclude_each_other_have_no_least_version() -> None:
-    several = [LinkerExporting(Release(12, 4)), LinkerFrom(Release(13, 2))]
+    several = [LinkerExporting(Release(12, 4)), Threshold(Release(13, 2))]
     assert least_version(several).unbounded is Unbounded.NONE_KNOWN

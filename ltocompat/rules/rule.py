@@ -84,7 +84,6 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True):
             there.
         names_compiler: it compares with the release that compiled the code.
         weighs_values: a value can change the verdict, so that sentences name what it has to be.
-        left_to_chance: as ``Finding.left_to_chance`` says.
         driver_may_link: what every nvJitLink refuses may be linked by a driver.
     """
 
@@ -92,13 +91,17 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True):
     hides_concatenated: ClassVar[bool] = False
     names_compiler: ClassVar[bool] = False
     weighs_values: ClassVar[bool] = True
-    left_to_chance: ClassVar[bool] = False
     driver_may_link: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def component(self) -> Component:
         """The part of a target whose values it judges."""
+
+    @property
+    def left_to_chance(self) -> bool:
+        """As ``Finding.left_to_chance`` says."""
+        return False
 
     @abstractmethod
     def __str__(self) -> str:

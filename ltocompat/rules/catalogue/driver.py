@@ -11,11 +11,10 @@ from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
-    DriverEnough,
-    DriverFrom,
     DriverOfWriter,
     KernelKnows,
     KernelStillServes,
+    Threshold,
     Untold,
 )
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
@@ -60,8 +59,8 @@ def _from_floor(major: int) -> Constraint:
     """What a driver has to be for code of a CUDA major."""
     floor, enough = floors.major(major), floors.enough_for_major(major)
     if floor is not None:
-        return DriverFrom(floor)
-    return Untold(Component.DRIVER) if enough is None else DriverEnough(enough)
+        return Threshold(floor)
+    return Untold(Component.DRIVER) if enough is None else Threshold(enough, open_below=True)
 
 
 @FAMILY.rule("DRV-02", Level.NOTE)

@@ -14,11 +14,9 @@ from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     Always,
-    DriverFrom,
     DriverSureFrom,
     LinkerFinding,
-    LinkerFrom,
-    LinkerSteadyFrom,
+    Threshold,
 )
 from ltocompat.rules.rule import Requirement, Subject
 from ltocompat.rules.selection import runs
@@ -35,7 +33,7 @@ def zstd_needs_driver(subject: Subject) -> Iterator[Requirement]:
         # A frame that lies bare in data or a member is unpacked by the library's own code.
         if image.in_fatbin and image.compression is Compression.ZSTD:
             yield Requirement(
-                DriverFrom(floors.driver("zstd-driver")),
+                Threshold(floors.driver("zstd-driver")),
                 f"{str(image.kind).upper()} compressed with Zstandard",
                 "the driver can't unpack it (error 200, device kernel image is invalid)",
                 "compile with --compress-mode=speed (LZ4) or none, or update the driver",
@@ -53,7 +51,7 @@ def compressed_needs_linker(subject: Subject) -> Iterator[Requirement]:
         if floor is None:
             continue
         yield Requirement(
-            LinkerFrom(floors.linker(floor)),
+            Threshold(floors.linker(floor)),
             "LTO-IR compressed as newer tools do" if image.scrambled else "a Zstandard entry",
             "the linker can't unpack it, and 12.0 crashes",
             "raise the linker, or compile with --compress-mode=none",
@@ -113,7 +111,7 @@ def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
         if image.kind is not ImageKind.SASS or not (unpacked or from_object):
             continue
         yield Requirement(
-            LinkerSteadyFrom(floors.linker("copied-sass-linker")),
+            Threshold(floors.linker("copied-sass-linker"), open_below=True, left_to_chance=True),
             "SASS compressed with LZ4" if unpacked else "SASS in an object",
             "12.0 frees its copy of it too early, and crashes at times",
             "link with a newer nvJitLink, or give it the bare cubin",

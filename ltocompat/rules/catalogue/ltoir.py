@@ -24,14 +24,12 @@ from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     Always,
-    DriverFrom,
-    LinkerFrom,
     LinkerNotOlderThan,
     LinkerOfKnownMaker,
     LinkerOfMajor,
-    LinkerSureFrom,
     LinkerTargets,
     Remark,
+    Threshold,
     Untold,
 )
 from ltocompat.rules.linker_traits import LinkerTraits
@@ -301,13 +299,13 @@ def _taken_beside_ltoir(link: Link) -> Constraint | None:
     known = [image.symbols for image, _ in link.images if image.kind is not ImageKind.LTOIR]
     readable = [symbols for symbols in known if symbols is not None]
     if len(readable) < len(known):
-        return LinkerSureFrom(first)
+        return Threshold(first, open_below=True)
     missing = defined_nowhere(readable)
     if missing.undefined or not any(symbols.kernels for symbols in readable):
         return None
     # What LTO-IR calls, no byte of it shows.
     may_be_called = any(symbols.callable for symbols in readable)
-    return LinkerSureFrom(first) if may_be_called else LinkerFrom(first)
+    return Threshold(first, open_below=True) if may_be_called else Threshold(first)
 
 
 @FAMILY.rule("LTO-09", Level.NOTE)
@@ -367,7 +365,7 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
     major = subject.linker.major
     name = image_helpers.linker_name(subject)
     floor = floors.major(major)
-    constraint: Constraint = Untold(Component.DRIVER) if floor is None else DriverFrom(floor)
+    constraint: Constraint = Untold(Component.DRIVER) if floor is None else Threshold(floor)
     consequence = (
         f"the tables name no least driver for CUDA {major}"
         if floor is None

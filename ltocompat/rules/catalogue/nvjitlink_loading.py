@@ -14,10 +14,10 @@ from ltocompat.rules import floors, linker_imports, picked
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     LinkerExporting,
-    LinkerFrom,
     LinkerNamed,
     NvrtcOfMinor,
     Remark,
+    Threshold,
 )
 from ltocompat.rules.rule import Problem, Requirement
 
@@ -214,7 +214,7 @@ def nvjitlink_without_plain_names(host: Host) -> Iterator[Requirement]:
         if linker_imports.wants_ltoir(name):
             continue
         yield Requirement(
-            LinkerFrom(floor),
+            Threshold(floor),
             f"the imported {name}",
             linker_imports.missing_symbol_text(host, name),
             f"use an nvJitLink from {floor} on",
@@ -240,7 +240,7 @@ def nvjitlink_without_linked_ltoir(host: Host) -> Iterator[Requirement]:
     name = next(filter(linker_imports.wants_ltoir, host.nvjitlink_imports), None)
     if name is not None:
         yield Requirement(
-            LinkerFrom(floor),
+            Threshold(floor),
             f"the imported {name}",
             linker_imports.missing_symbol_text(host, name),
             f"use an nvJitLink from {floor} on",

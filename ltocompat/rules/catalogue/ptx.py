@@ -16,7 +16,7 @@ from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Level, Route, Verdict
 from ltocompat.rules import artifact_code, image_helpers
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.constraints import Always, DriverOfCuda, LinkerFrom, LinkerNotOlderThan, Untold
+from ltocompat.rules.constraints import Always, DriverOfCuda, LinkerNotOlderThan, Threshold, Untold
 from ltocompat.rules.link_selection import compiles_to
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
 from ltocompat.rules.selection import compiles
@@ -81,7 +81,7 @@ def _linker_for(isa: str | None) -> Constraint:
     if around is None or around.below is None:
         return Untold(Component.LINKER)
     newest = releases[around.below]
-    return LinkerFrom(newest) if around.known else LinkerNotOlderThan((), newest)
+    return Threshold(newest) if around.known else LinkerNotOlderThan((), newest)
 
 
 def _described(image: ImageSignature) -> str:

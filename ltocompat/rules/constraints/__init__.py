@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from ltocompat.rules.constraints.any_component import Always, Remark, Untold
+from ltocompat.rules.constraints.any_component import (
+    FIRST_NVJITLINK,
+    Always,
+    Remark,
+    Threshold,
+    Untold,
+)
 from ltocompat.rules.constraints.compat import (
     CompatNewerThanKernel,
     CompatOnLinux,
@@ -11,8 +17,6 @@ from ltocompat.rules.constraints.compat import (
     is_shadowing,
 )
 from ltocompat.rules.constraints.driver import (
-    DriverEnough,
-    DriverFrom,
     DriverOfCuda,
     DriverOfWriter,
     DriverSureFrom,
@@ -21,17 +25,13 @@ from ltocompat.rules.constraints.driver import (
     driver_cuda,
 )
 from ltocompat.rules.constraints.linker import (
-    FIRST_NVJITLINK,
     LinkerExporting,
     LinkerFinding,
-    LinkerFrom,
     LinkerNamed,
     LinkerNotOlderThan,
     LinkerOfCubin,
     LinkerOfKnownMaker,
     LinkerOfMajor,
-    LinkerSteadyFrom,
-    LinkerSureFrom,
     LinkerTargets,
     LinkerTolerating,
     NvrtcOfMinor,
@@ -44,8 +44,6 @@ __all__ = [
     "CompatOnLinux",
     "CompatOnSupportedGpu",
     "CompatPairProvided",
-    "DriverEnough",
-    "DriverFrom",
     "DriverOfCuda",
     "DriverOfWriter",
     "DriverSureFrom",
@@ -53,18 +51,16 @@ __all__ = [
     "KernelStillServes",
     "LinkerExporting",
     "LinkerFinding",
-    "LinkerFrom",
     "LinkerNamed",
     "LinkerNotOlderThan",
     "LinkerOfCubin",
     "LinkerOfKnownMaker",
     "LinkerOfMajor",
-    "LinkerSteadyFrom",
-    "LinkerSureFrom",
     "LinkerTargets",
     "LinkerTolerating",
     "NvrtcOfMinor",
     "Remark",
+    "Threshold",
     "Untold",
     "driver_cuda",
     "is_shadowing",

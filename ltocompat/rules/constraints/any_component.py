@@ -1,11 +1,16 @@
-"""Constraints that fit every component of a target."""
+"""Constraints that fit several components of a target."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from ltocompat.facts import drivers
+from ltocompat.model.arch import Release
+from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import LEVELS, Level, Verdict
-from ltocompat.rules.rule import Component, Constraint, Unbounded
+from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
+
+FIRST_NVJITLINK = Release(12, 0)
 
 
 class Remark(Constraint, frozen=True):
@@ -96,3 +101,41 @@ class Untold(Constraint, frozen=True):
     def floor(self) -> Unbounded:
         """None that the tables tell."""
         return Unbounded.NOT_KNOWN
+
+
+class Threshold(Constraint, frozen=True):
+    """A driver, or a linker, of this version or a newer one.
+
+    Attributes:
+        least: it and newer ones surely do.
+        open_below: whether an older one does is not known; else it fails.
+        left_to_chance: as ``Finding.left_to_chance`` says.
+    """
+
+    least: Release | DriverVersion
+    open_below: bool = False
+    left_to_chance: bool = False
+
+    @property
+    def component(self) -> Component:
+        """The part of a target that has such versions."""
+        return Component.LINKER if isinstance(self.least, Release) else Component.DRIVER
+
+    def __str__(self) -> str:
+        open_driver = self.open_below and self.component is Component.DRIVER
+        return f">= {self.least}{', to be sure' if open_driver else ''}"
+
+    def judge(self, value: Any) -> Verdict:  # noqa: ANN401 - a version of the component
+        """``fail`` below it, or ``unknown``."""
+        if value >= self.least:
+            return Verdict.OK
+        return Verdict.UNKNOWN if self.open_below else Verdict.FAIL
+
+    def floor(self) -> Floor[Any]:
+        """That version surely does; where it is open below, any that is known may."""
+        if not self.open_below:
+            return Floor(self.least, self.least)
+        if isinstance(self.least, Release):
+            return Floor(FIRST_NVJITLINK, self.least)
+        first = drivers.first_production(drivers.driver_branches()[0])
+        return Floor(min(first, self.least), self.least)

@@ -12,43 +12,6 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
 
 
-class DriverFrom(Constraint, frozen=True):
-    """A driver of this version or newer."""
-
-    component: ClassVar = Component.DRIVER
-    least: DriverVersion
-
-    def __str__(self) -> str:
-        return f">= {self.least}"
-
-    def judge(self, value: DriverVersion) -> Verdict:
-        """``fail`` below the floor."""
-        return Verdict.OK if value.numbers >= self.least.numbers else Verdict.FAIL
-
-    def floor(self) -> Floor[DriverVersion]:
-        """The least version, possible and sure."""
-        return Floor(self.least, self.least)
-
-
-class DriverEnough(Constraint, frozen=True):
-    """A driver of this version is enough; whether an older one is, too, the tables don't tell."""
-
-    component: ClassVar = Component.DRIVER
-    enough: DriverVersion
-
-    def __str__(self) -> str:
-        return f">= {self.enough}, to be sure"
-
-    def judge(self, value: DriverVersion) -> Verdict:
-        """``unknown`` below it."""
-        return Verdict.OK if value.numbers >= self.enough.numbers else Verdict.UNKNOWN
-
-    def floor(self) -> Floor[DriverVersion]:
-        """Any driver that is known may do; that version surely does."""
-        first = drivers.first_production(drivers.driver_branches()[0])
-        return Floor(min(first, self.enough), self.enough)
-
-
 class DriverOfCuda(Constraint, frozen=True):
     """A driver that comes from this CUDA release or a newer one.
 

@@ -8,51 +8,8 @@ from ltocompat.facts import gpus, horizon, nvjitlink_minors
 from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import floors
+from ltocompat.rules.constraints.any_component import FIRST_NVJITLINK
 from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
-
-FIRST_NVJITLINK = Release(12, 0)
-
-
-class LinkerFrom(Constraint, frozen=True):
-    """A linker of this release or a newer one."""
-
-    component: ClassVar = Component.LINKER
-    least: Release
-
-    def __str__(self) -> str:
-        return f">= {self.least}"
-
-    def judge(self, value: Release) -> Verdict:
-        """``fail`` below the floor."""
-        return Verdict.OK if value >= self.least else Verdict.FAIL
-
-    def floor(self) -> Floor[Release]:
-        """The least version, possible and sure."""
-        return Floor(self.least, self.least)
-
-
-class LinkerSureFrom(Constraint, frozen=True):
-    """A linker of this release or a newer one; what an older one does can't be told from bytes."""
-
-    component: ClassVar = Component.LINKER
-    least: Release
-
-    def __str__(self) -> str:
-        return f">= {self.least}"
-
-    def judge(self, value: Release) -> Verdict:
-        """``unknown`` below the floor."""
-        return Verdict.OK if value >= self.least else Verdict.UNKNOWN
-
-    def floor(self) -> Floor[Release]:
-        """Any nvJitLink may do; that version surely does."""
-        return Floor(FIRST_NVJITLINK, self.least)
-
-
-class LinkerSteadyFrom(LinkerSureFrom, frozen=True):
-    """The same, of what an older linker does in one run and not in the next."""
-
-    left_to_chance: ClassVar = True
 
 
 class LinkerTargets(Constraint, frozen=True):
