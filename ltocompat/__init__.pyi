@@ -12,6 +12,7 @@ from ltocompat.commands.explain import (
 from ltocompat.commands.extract import Extracted as Extracted, extract as extract
 from ltocompat.commands.inspect import inspect as inspect, made_by as made_by
 from ltocompat.commands.link import Linked as Linked, link as link
+from ltocompat.commands.linkable import LinkVerdict as LinkVerdict, linkable as linkable
 from ltocompat.commands.matrix import matrix as matrix
 from ltocompat.commands.policy.baseline import Baseline as Baseline
 from ltocompat.commands.policy.extent import ExtentPart as ExtentPart

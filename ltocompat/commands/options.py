@@ -4,6 +4,7 @@ The command line is made of these structs (``cli/verb.py``), and the public func
 Types that are dear to import stand in quotes: nothing here needs them, so that ``--help`` is fast.
 """
 
+import functools
 import inspect
 import os
 import re
@@ -68,6 +69,7 @@ def several(annotation: object) -> bool:
     return get_origin(annotation) is tuple
 
 
+@functools.cache
 def field_types(options: type[Struct]) -> dict[str, Any]:
     """The annotations of all fields, those of its bases too."""
     found: dict[str, Any] = {}

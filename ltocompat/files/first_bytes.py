@@ -22,8 +22,8 @@ _BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)")
 BLOCK = 512
 """Bytes of a header of tar."""
 _ASCII = bytes(range(128))
-# Programs and fatbins: none of them is a zip, whatever its payload ends with.
-_NO_ZIPS = (b"\x7fEL", b"MZ", b"\x50\xed\x55\xba")
+# Programs, fatbins and LTO-IR: none of them is a zip, whatever its payload ends with.
+_NO_ZIPS = (b"\x7fEL", b"MZ", b"\x50\xed\x55\xba", b"\xed\x43\x4e\x7f")
 COFF_MACHINES = {
     0x14C: "x86",
     0x1C0: "ARM",

@@ -25,9 +25,9 @@ class OpenSources(dict[str, ByteView]):
         texts: every source as a path: as it was given, or its name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, texts: list[str]) -> None:
         super().__init__()
-        self.texts: list[str] = []
+        self.texts = texts
 
     @property
     def all_in_memory(self) -> bool:
@@ -40,7 +40,7 @@ class OpenSources(dict[str, ByteView]):
 
 def is_one_source(value: object) -> bool:
     """Return whether a value is a source itself, and no collection of them."""
-    return isinstance(value, str | os.PathLike | _Bytes) or hasattr(value, "read")
+    return isinstance(value, str | _Bytes | os.PathLike) or hasattr(value, "read")
 
 
 @contextmanager
@@ -55,19 +55,31 @@ def opened_sources(sources: Iterable[Source], limits: Limits) -> Iterator[OpenSo
         UnreadableInput: a file can't be read.
         UsageError: it is no source.
     """
-    found = OpenSources()
+    sources = tuple(sources)
+    found = OpenSources(source_names(sources))
     with ExitStack() as stack:
-        for number, source in enumerate(sources):
-            if isinstance(source, str | os.PathLike):
-                found.texts.append(os.fspath(source))
-                continue
-            if not is_one_source(source):
-                raise UsageError(f"{type(source).__name__} is no path, no bytes and no open file")
-            own = name_of(source)
-            name = f"input-{number}" if own == "-" or own in found else own
-            found[name] = stack.enter_context(opened_file(source, limits))
-            found.texts.append(name)
+        for name, source in zip(found.texts, sources, strict=True):
+            if not isinstance(source, str | os.PathLike):
+                found[name] = stack.enter_context(opened_file(source, limits))
         yield found
+
+
+def source_names(sources: Iterable[Source]) -> list[str]:
+    """The paths that stand for sources in answers.
+
+    Raises:
+        UsageError: one is no source.
+    """
+    names: list[str] = []
+    for number, source in enumerate(sources):
+        if not is_one_source(source):
+            raise UsageError(f"{type(source).__name__} is no path, no bytes and no open file")
+        if isinstance(source, str | os.PathLike):
+            names.append(os.fspath(source))
+        else:
+            own = name_of(source)
+            names.append(f"input-{number}" if own == "-" or own in names else own)
+    return names
 
 
 def is_address(path: str) -> bool:

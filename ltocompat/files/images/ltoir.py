@@ -21,6 +21,7 @@ at     size  field
 
 from __future__ import annotations
 
+import functools
 import struct
 
 from msgspec import Struct
@@ -59,6 +60,7 @@ class LtoIr(Struct, frozen=True):
     body: int
 
 
+@functools.lru_cache(maxsize=64)  # a walk finds an image by its header, and a description reads it
 def parse(head: bytes) -> LtoIr:
     """Read the header from the first bytes (at least 0x30, at best ``HEAD_SIZE``) of an image.
 

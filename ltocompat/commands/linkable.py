@@ -1,0 +1,104 @@
+"""Judge a link before a linker is asked: as ``check --together`` does, of bytes at hand."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ltocompat.commands.check import run
+from ltocompat.commands.failures import answers
+from ltocompat.commands.options import CheckOptions, options_of
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.target import Target
+from ltocompat.model.verdict import Finding, Result, Route, Verdict
+from ltocompat.scan.sources import Source, source_names
+
+
+class LinkVerdict(Struct, frozen=True):
+    """The verdict on one link.
+
+    Attributes:
+        verdict: ``fail``: the linker refuses it, or the driver what it makes; ``unknown``: the
+            bytes don't tell, and ``reasons`` say which fact is missing.
+        reasons: one sentence for each thing that decides; empty for ``ok``.
+        remedy: what to do about the first of them; empty when there is nothing to do.
+        fragments: positions of the fragments that they are about; empty where it is none alone.
+        result: all that ``check`` says of the link.
+    """
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    remedy: str
+    fragments: tuple[int, ...]
+    result: Result
+
+
+def linkable(
+    fragments: Source | Sequence[Source],
+    *,
+    linker: str,
+    arch: str,
+    driver: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> LinkVerdict:
+    """Judge whether nvJitLink links these fragments, without asking it.
+
+    It is the verdict of ``check(fragments, ..., together=True, route="link")``, and costs less than
+    a tenth of what the link of as much LTO-IR or PTX takes.
+
+    Args:
+        fragments: LTO-IR, PTX, relocatable cubins, fatbins, objects and archives: bytes, open
+            files or paths; all that is given to the link.
+        linker: the release of nvJitLink: ``12.4``, ``12.4.127``, or a set of them (``>=12.4,<13``).
+        arch: the target of the link: ``sm_90``, ``sm_90a``, or a GPU by name.
+        driver: the driver that loads what is linked: ``570.124.06``; None: no driver is judged.
+        limits: what reading a fragment may cost.
+
+    Raises:
+        UnreadableInput: a fragment can't be opened.
+        UsageError: an argument has no meaning, or there is no fragment.
+    """
+    paths = options_of(CheckOptions, {"paths": fragments}).paths
+    options = CheckOptions(
+        paths=paths,
+        targets=(_target(str(linker), arch, driver),),
+        route=Route.LINK,
+        together=True,
+        limits=limits,
+        floors=False,
+    )
+    records = answers(run(options), None)
+    result = max(
+        (record for record in records if isinstance(record, Result)),
+        key=lambda result: result.verdict,
+    )
+    deciding = [finding for finding in result.findings if finding.verdict is result.verdict]
+    deciding = deciding if result.verdict > Verdict.JIT else []
+    names = source_names(paths)
+    return LinkVerdict(
+        result.verdict,
+        tuple(finding.message for finding in deciding),
+        next((finding.remedy for finding in deciding if finding.remedy), ""),
+        tuple(sorted({at for finding in deciding for at in _at_fault(finding, names)})),
+        result,
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _target(linker: str, arch: str, driver: str | None) -> Target:
+    from ltocompat.targets import parse
+
+    operator = "" if linker[:1] in "<>=~!" else "="
+    keys = [f"nvjitlink{operator}{linker}", f"gpu={arch}"]
+    keys += [f"driver={driver}"] if driver is not None else []
+    (target,) = parse([",".join(keys)])
+    return target
+
+
+def _at_fault(finding: Finding, names: Sequence[str]) -> set[int]:
+    """The positions of the fragments that a finding is about."""
+    places = finding.places or (finding.example,)
+    paths = {place.path for place in places if place is not None}
+    return {at for at, name in enumerate(names) if name in paths}
