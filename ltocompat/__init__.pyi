@@ -1,16 +1,26 @@
 # The public names, and the module of each: __init__.py reads them here.
 
+from ltocompat.commands.architectures import (
+    Architectures as Architectures,
+    architectures as architectures,
+    serves as serves,
+)
 from ltocompat.commands.audit import audit as audit
 from ltocompat.commands.check import DeploymentTarget as DeploymentTarget, check as check
 from ltocompat.commands.diff import diff as diff
 from ltocompat.commands.env import Surroundings as Surroundings, env as env
+from ltocompat.commands.evaluator import Evaluator as Evaluator
 from ltocompat.commands.explain import (
     AtFault as AtFault,
     Explained as Explained,
     explain as explain,
 )
 from ltocompat.commands.extract import Extracted as Extracted, extract as extract
-from ltocompat.commands.inspect import inspect as inspect, made_by as made_by
+from ltocompat.commands.inspect import (
+    inspect as inspect,
+    made_by as made_by,
+    producer as producer,
+)
 from ltocompat.commands.link import Linked as Linked, link as link
 from ltocompat.commands.linkable import LinkVerdict as LinkVerdict, linkable as linkable
 from ltocompat.commands.matrix import matrix as matrix
@@ -24,11 +34,18 @@ from ltocompat.commands.policy.gate import (
 )
 from ltocompat.commands.policy.values import Policy as Policy, PolicyException as PolicyException
 from ltocompat.commands.read import Reading as Reading, read as read
-from ltocompat.commands.require import require as require
+from ltocompat.commands.require import needs as needs, require as require
 from ltocompat.commands.selftest import (
     SelfTestResult as SelfTestResult,
     SelfTestStep as SelfTestStep,
     selftest as selftest,
+)
+from ltocompat.commands.versions import (
+    cuda_driver as cuda_driver,
+    driver_cuda as driver_cuda,
+    ptx_toolkit as ptx_toolkit,
+    supports as supports,
+    toolkit_ptx as toolkit_ptx,
 )
 from ltocompat.commands.weigh import weigh as weigh
 from ltocompat.model.arch import ArchForm as ArchForm, Release as Release, SmArch as SmArch

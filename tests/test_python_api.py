@@ -15,8 +15,14 @@ import ltocompat
 ROOT = Path(__file__).parent.parent
 PTX = FOLDER / "ptx" / "nvcc-13.0-compute_80.ptx"
 FATBIN = FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin"
-PAGE = (ROOT / "docs" / "python.md").read_text("utf-8")
-SCRIPTS = re.findall(r"## (.*?)\n\n```python\n(.*?)```", PAGE, re.DOTALL)
+SCRIPTS = [
+    script
+    for page in ("python", "embed")
+    for script in re.findall(
+        r"(?m)^## (.*)\n(?:(?!##|```).*\n)*```python\n((?:.*\n)*?)```$",
+        (ROOT / "docs" / f"{page}.md").read_text("utf-8"),
+    )
+]
 
 
 @pytest.mark.parametrize(("title", "code"), SCRIPTS, ids=[title for title, _ in SCRIPTS])

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from ltocompat.commands.failures import OnError, answers, named
 from ltocompat.commands.options import InspectOptions, options_of
 from ltocompat.commands.trials import Trials
-from ltocompat.files.byteview import ByteView, MemorySource
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Maker, Module, Record, Skipped
@@ -69,11 +68,12 @@ def inspect(
     return answers(run(options), on_error)
 
 
-def made_by(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Maker, ...]:
-    """Who made the device code in these bytes: an image, a fatbin, an object or a library.
+def producer(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Maker, ...]:
+    """Return who made device code, by the bytes that say so: compilers, assemblers and linkers.
 
     Args:
-        data: what NVRTC, nvJitLink or a file gave.
+        source: what NVRTC or nvJitLink gave, a fatbin, an object or a library: bytes, an open
+            binary file or a path.
         limits: what reading it may cost.
 
     Returns:
@@ -84,14 +84,16 @@ def made_by(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Maker, ...
         UnreadableInput: a part of it can't be read.
     """
     found: dict[Maker, None] = {}
-    settings = walk.ScanSettings(limits=limits)
-    for batch in walk.batches_of_view(ByteView(MemorySource(data)), Place("-"), settings):
-        for record in batch.records:
-            if isinstance(record, Skipped):
-                raise UnreadableInput(f"{record.place} can't be read: {record.reason}")
-            if isinstance(record, Module):
-                found |= dict.fromkeys(maker for image in record.images for maker in image.made_by)
+    for record in inspect(source, limits=limits):
+        if isinstance(record, Skipped):
+            raise UnreadableInput(f"{record.place} can't be read: {record.reason}")
+        if isinstance(record, Module):
+            found |= dict.fromkeys(maker for image in record.images for maker in image.made_by)
     return tuple(found)
+
+
+made_by = producer
+"""The name of ``producer`` before."""
 
 
 def run(options: InspectOptions) -> Iterator[Record | Failure]:
@@ -102,9 +104,10 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
     """
     detail = ReadOptions(options.kernels, options.hashes)
     progress = reporter(options.progress)
-    jobs = 1 if options.trial_link else options.jobs  # linkers are asked by one process
     with Trials(options) as trials:
         sources = trials.enter_context(opened_sources(options.paths, options.limits))
+        alone = options.trial_link or sources.all_in_memory  # one process asks linkers
+        jobs = 1 if alone else options.jobs
         settings = walk.ScanSettings(detail, options.limits, progress, jobs, sources=sources)
         narrower = trials.narrower() if options.trial_link else None
         work = functools.partial(

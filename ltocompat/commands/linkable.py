@@ -7,13 +7,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ltocompat.commands.check import run
-from ltocompat.commands.failures import answers
-from ltocompat.commands.options import CheckOptions, options_of
+from ltocompat.commands.evaluator import Evaluator
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model.target import Target
 from ltocompat.model.verdict import Finding, Result, Route, Verdict
-from ltocompat.scan.sources import Source, source_names
+from ltocompat.scan.sources import Source, as_sources, source_names
 
 
 class LinkVerdict(Struct, frozen=True):
@@ -60,23 +57,12 @@ def linkable(
         UnreadableInput: a fragment can't be opened.
         UsageError: an argument has no meaning, or there is no fragment.
     """
-    paths = options_of(CheckOptions, {"paths": fragments}).paths
-    options = CheckOptions(
-        paths=paths,
-        targets=(_target(str(linker), arch, driver),),
-        route=Route.LINK,
-        together=True,
-        limits=limits,
-        floors=False,
-    )
-    records = answers(run(options), None)
-    result = max(
-        (record for record in records if isinstance(record, Result)),
-        key=lambda result: result.verdict,
-    )
+    sources = as_sources(fragments)
+    results = _evaluator(str(linker), arch, driver, limits).check(*sources, together=True)
+    result = max(results, key=lambda result: result.verdict)
     deciding = [finding for finding in result.findings if finding.verdict is result.verdict]
     deciding = deciding if result.verdict > Verdict.JIT else []
-    names = source_names(paths)
+    names = source_names(sources)
     return LinkVerdict(
         result.verdict,
         tuple(finding.message for finding in deciding),
@@ -87,14 +73,11 @@ def linkable(
 
 
 @functools.lru_cache(maxsize=64)
-def _target(linker: str, arch: str, driver: str | None) -> Target:
-    from ltocompat.targets import parse
-
+def _evaluator(linker: str, arch: str, driver: str | None, limits: Limits) -> Evaluator:
     operator = "" if linker[:1] in "<>=~!" else "="
-    keys = [f"nvjitlink{operator}{linker}", f"gpu={arch}"]
-    keys += [f"driver={driver}"] if driver is not None else []
-    (target,) = parse([",".join(keys)])
-    return target
+    target = f"nvjitlink{operator}{linker},gpu={arch}"
+    with_driver = target if driver is None else f"{target},driver={driver}"
+    return Evaluator(with_driver, route=Route.LINK, limits=limits)
 
 
 def _at_fault(finding: Finding, names: Sequence[str]) -> set[int]:

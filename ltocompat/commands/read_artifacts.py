@@ -82,7 +82,10 @@ def summaries_of(
     """The summaries of what a command's options name."""
     with opened_sources(options.paths, options.limits) as sources:
         progress = reporter(options.progress)
-        settings = ScanSettings(limits=options.limits, progress=progress, sources=sources)
+        jobs = 1 if sources.all_in_memory else None
+        settings = ScanSettings(
+            limits=options.limits, progress=progress, jobs=jobs, sources=sources
+        )
         reading = ScanOptions(settings, tries=tries, narrower=narrower, one_link=one_link)
         yield from summaries(sources.texts, reading)
 

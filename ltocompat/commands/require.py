@@ -9,6 +9,7 @@ from ltocompat.commands.options import RequireOptions, options_of
 from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.trials import Trials
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
+from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
@@ -43,6 +44,26 @@ def require(
     """
     options = options_of(RequireOptions, locals())
     return answers(run(options), on_error)
+
+
+def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
+    """Return what one source asks: the least drivers for its SASS and PTX, the least nvJitLink.
+
+    ``nvjitlink.at_least`` is the least that surely links all of it, ``services`` has the floors for
+    each GPU. It takes some 50 ms, since each floor is found by ``check``.
+
+    Args:
+        source: bytes, an open binary file, or a path.
+        limits: what reading it may cost.
+
+    Raises:
+        UnreadableInput: it can't be opened.
+        UsageError: nothing lies at the place, or it is a folder of several files.
+    """
+    found = list(require(source, limits=limits))
+    if len(found) != 1:
+        raise UsageError(f"{source!r} holds {len(found)} files; ask require of all of them")
+    return found[0]
 
 
 def run(options: RequireOptions) -> Iterator[Required | Failure]:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 
 from ltocompat.files.archives.member import Member
-from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.byteview import ByteView, FileSource, MemorySource
 from ltocompat.files.first_bytes import AR_MAGIC, THIN_MAGIC, is_ar
 from ltocompat.files.regular import open_regular
 from ltocompat.model.errors import LimitExceeded, Malformed
@@ -63,7 +63,7 @@ class ArchiveFormat:
                 if count > budget.limits.members:
                     raise LimitExceeded("members", f"the archive has over {count - 1} members")
                 stored = Member(place.member(name), body, position)
-                yield _thin_member(place, name, budget) if thin else stored
+                yield _thin_member(view, place, name, budget) if thin else stored
             position = end + end % 2
 
 
@@ -117,7 +117,7 @@ def _long_name(names: bytes, offset: int) -> str:
     return raw.removesuffix(b"/").decode("utf-8", "surrogateescape")
 
 
-def _thin_member(place: Place, name: str, budget: Budget) -> Member | Skipped:
+def _thin_member(view: ByteView, place: Place, name: str, budget: Budget) -> Member | Skipped:
     """A member of a thin archive, which keeps only a path, relative to its own folder.
 
     All of them count as bytes that the archive unpacks to: it may name one file many times.
@@ -125,8 +125,8 @@ def _thin_member(place: Place, name: str, budget: Budget) -> Member | Skipped:
     member = place.member(name)
     path = os.path.join(os.path.dirname(place.path), name)
     try:
-        # Bytes that come through a pipe lie beside nothing.
-        if place.path == "-" or place.members:
+        # Bytes that come through a pipe, or are a program's, lie beside nothing.
+        if place.path == "-" or place.members or isinstance(view.source, MemorySource):
             return Skipped(member, "a thin archive names it, but it is not a file beside it")
         source = _OpenedFile(open_regular(path))
     except (OSError, ValueError):

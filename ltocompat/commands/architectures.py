@@ -1,0 +1,108 @@
+"""Tell which architectures device code is for, and which GPUs it serves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ltocompat.commands.check import check
+from ltocompat.commands.inspect import inspect
+from ltocompat.facts.gpus import find_gpu
+from ltocompat.model.arch import ArchForm, SmArch
+from ltocompat.model.image import ImageKind, Module, Skipped
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.target import Target
+from ltocompat.model.verdict import Coverage, Result
+from ltocompat.scan.sources import Source
+from ltocompat.targets.arch_list import arch_list
+
+
+class Architectures(Struct, frozen=True):
+    """The architectures of the images in a file, each with their number, in ascending order.
+
+    Attributes:
+        sass: of SASS, ``sm_90a``.
+        ptx: of PTX, ``compute_90``.
+        ltoir: of LTO-IR, ``lto_90``.
+        skipped: what could not be read and is missing from all three.
+    """
+
+    sass: dict[SmArch, int]
+    ptx: dict[SmArch, int]
+    ltoir: dict[SmArch, int]
+    skipped: tuple[Skipped, ...]
+
+
+def architectures(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Architectures:
+    """Count the images of each architecture, as ``cuobjdump -lelf -lptx`` lists them.
+
+    It reads headers alone: a library of 100 MB takes a tenth of a second.
+
+    Args:
+        source: a file, folder, package or place; or bytes, or an open binary file.
+        limits: what reading one file may cost.
+
+    Raises:
+        UnreadableInput: it can't be opened.
+        UsageError: nothing lies at a place.
+    """
+    counts: dict[ImageKind, Counter[SmArch]] = {kind: Counter() for kind in ImageKind}
+    skipped: list[Skipped] = []
+    for record in inspect(source, limits=limits):
+        if isinstance(record, Skipped):
+            skipped.append(record)
+        elif isinstance(record, Module):
+            for image in record.images:
+                if image.arch is not None:
+                    counts[image.kind][image.arch] += 1
+    sass, ptx, ltoir = (
+        dict(sorted(counts[kind].items()))
+        for kind in (ImageKind.SASS, ImageKind.PTX, ImageKind.LTOIR)
+    )
+    return Architectures(sass, ptx, ltoir, tuple(skipped))
+
+
+def serves(
+    source: Source, archs: str | Sequence[str], *, limits: Limits = DEFAULT_LIMITS
+) -> dict[SmArch, Coverage]:
+    """Count, for each GPU architecture, the modules that serve it by SASS, PTX or a link.
+
+    Args:
+        source: a file, folder, package or place; or bytes, or an open binary file.
+        archs: in any spelling of ``ltocompat audit --require-archs``: ``8.0;9.0+PTX``,
+            ``75-real;90``, ``sm_90``, ``hopper``; or several of them.
+        limits: what reading one file may cost.
+
+    Returns:
+        For each architecture the sum over all files; ``coverage.served`` of ``coverage.modules``
+        get onto such a GPU, whatever its driver is. Where a module can be loaded or linked, that
+        counts by which more modules do.
+
+    Raises:
+        UnreadableInput: it can't be opened.
+        UsageError: an architecture is none, or nothing lies at a place.
+    """
+    lists = [archs] if isinstance(archs, str) else archs
+    wanted = dict.fromkeys(
+        replace(arch, form=ArchForm.REAL) for text in lists for arch in arch_list(text)
+    )
+    target = Target(name="architectures", gpus=tuple(find_gpu(str(arch)) for arch in wanted))
+    best: dict[tuple[str, SmArch], Result] = {}
+    for result in check(source, target, floors=False, limits=limits):
+        if result.gpu is not None:
+            key = result.path, result.gpu.arch
+            known = best.get(key)
+            if known is None or known.coverage.served < result.coverage.served:
+                best[key] = result
+    return {
+        arch: _sum([result.coverage for (_, gpu), result in best.items() if gpu == arch])
+        for arch in wanted
+    }
+
+
+def _sum(coverages: Sequence[Coverage]) -> Coverage:
+    fields = Coverage.__struct_fields__
+    return Coverage(*(sum(getattr(each, name) for each in coverages) for name in fields))

@@ -1,0 +1,55 @@
+"""Check one source after the other for the same targets."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ltocompat.commands.check import Targets, as_sequence, resolve_targets, run
+from ltocompat.commands.failures import answers
+from ltocompat.commands.options import CheckOptions
+from ltocompat.model.errors import UsageError
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.verdict import Result, Route
+from ltocompat.scan.sources import Source
+
+
+class Evaluator:
+    """``check`` for targets that are read once, and looked at no further: it holds no file.
+
+    A verdict on a fragment of a few kilobytes takes about a millisecond.
+
+    Args:
+        targets: one or several values, or spellings as ``--deploy-target`` takes them; none: this
+            machine, as it is now.
+        route: ``load`` or ``link``, for modules that can go both ways; None judges both.
+        floors: also hold the metadata of packages against the least versions that they need.
+        limits: what reading one source may cost.
+
+    Raises:
+        UsageError: a target has no meaning.
+        Missing: none is named, and this machine has neither driver nor GPU.
+    """
+
+    def __init__(
+        self,
+        targets: Targets = (),
+        *,
+        route: Route | str | None = None,
+        floors: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        resolved = resolve_targets(as_sequence(targets))
+        self._options = CheckOptions(targets=resolved, route=route, floors=floors, limits=limits)
+
+    def check(self, *sources: Source, together: bool = False) -> list[Result]:
+        """Judge each source by itself, or what all of them hold as one link.
+
+        Raises:
+            UnreadableInput: one can't be opened.
+            UsageError: there is none, or nothing lies at a place.
+        """
+        if not sources:
+            raise UsageError("there is nothing to check; give bytes, an open file or a path")
+        options = replace(self._options, paths=sources, together=together)
+        records = answers(run(options), None)
+        return [record for record in records if isinstance(record, Result)]

@@ -1,0 +1,100 @@
+"""Tell what versions of CUDA, drivers and PTX mean to each other, out of the tables.
+
+None is the answer where the tables have no row: they end with a release (``ltocompat facts``), and
+nothing is computed beyond it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ltocompat.facts import drivers, gpus, horizon, toolkits
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import DriverVersion
+from ltocompat.targets import parse
+
+_CUDA = re.compile(r"[0-9]{1,2}\.")  # every driver has three digits in front
+
+
+def ptx_toolkit(isa: str) -> Release | None:
+    """Return the CUDA release that brought a version of the PTX ISA: 12.8 for ``8.7``.
+
+    No ptxas, nvJitLink or driver of an older release reads such PTX.
+
+    Args:
+        isa: as ``.version`` of the text has it.
+    """
+    return toolkits.ptx_cuda(isa)
+
+
+def toolkit_ptx(cuda: str) -> str | None:
+    """Return the newest version of the PTX ISA that a CUDA release reads: ``8.7`` for ``12.8``.
+
+    Args:
+        cuda: ``12.8`` or ``12.8.93``.
+
+    Raises:
+        UsageError: it is no CUDA release.
+    """
+    return toolkits.cuda_ptx(Release.parse(cuda))
+
+
+def driver_cuda(driver: str) -> Release | None:
+    """Return the CUDA release that cuDriverGetVersion() gives: 12.8 for ``570.124.06``.
+
+    Args:
+        driver: its version or branch, of Linux or Windows: ``570.124.06``, ``R570``, ``572.16``.
+
+    Raises:
+        UsageError: it is no driver.
+    """
+    return drivers.branch_cuda(drivers.branch_of(_driver(driver)))
+
+
+def cuda_driver(cuda: str, *, system: str = "linux") -> DriverVersion | None:
+    """Return the driver that came with a CUDA release, the least that is sure to run all of it.
+
+    Args:
+        cuda: ``12.8``.
+        system: ``linux`` or ``windows``.
+
+    Raises:
+        UsageError: it is no CUDA release.
+    """
+    return drivers.stock_driver(Release.parse(cuda), system)
+
+
+def supports(driver_or_cuda: str, arch: str) -> bool | None:
+    """Return whether a driver runs an architecture, or a toolkit makes code for it.
+
+    A later driver of a known branch or beyond runs what the newest known one does, and a later
+    minor release makes what the one before it makes; None where only a newer table could tell.
+
+    Args:
+        driver_or_cuda: a driver, ``570.124.06`` or ``R570``, or a CUDA release, ``12.8``.
+        arch: ``sm_120``, or a GPU by name: ``h100``.
+
+    Raises:
+        UsageError: one of them has no meaning.
+    """
+    sm = gpus.sm(gpus.find_gpu(arch).arch.number)
+    if not _CUDA.match(driver_or_cuda):
+        driver = _driver(driver_or_cuda)
+        return None if sm is None else gpus.runs(sm, driver)
+    release = Release.parse(driver_or_cuda)
+    if sm is None or horizon.is_new_major(release):
+        return None
+    return sm.number in gpus.linker_targets(release)
+
+
+def _driver(text: str) -> DriverVersion:
+    """Read a driver.
+
+    Raises:
+        UsageError: it is none.
+    """
+    (target,) = parse([f"driver={text}"])
+    if target.driver is None or target.driver.every:
+        raise UsageError(f"{text!r} is no driver; write it like 570.124.06 or R570")
+    return target.driver.values[0]

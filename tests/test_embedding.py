@@ -1,0 +1,165 @@
+"""Functions for programs that embed the package: thin, and each the same answer as its verb."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+
+import pytest
+from samples import FOLDER
+
+import ltocompat
+from ltocompat import SmArch, UsageError, Verdict
+
+OLD = (FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir").read_bytes()
+NEW = (FOLDER / "ltoir" / "nvrtc-13.0-lto_80.ltoir").read_bytes()
+PTX = FOLDER / "ptx" / "nvcc-13.5-compute_80.ptx"
+FATBIN = FOLDER / "fatbin" / "nvcc-13.5-many-arches.fatbin"
+
+
+def test_nothing_of_the_command_line_is_imported() -> None:
+    """What a program calls for verdicts loads no package that only words and tables need."""
+    code = f"""
+import sys, ltocompat
+data = open({str(FATBIN)!r}, "rb").read()
+for name in dir(ltocompat):
+    getattr(ltocompat, name)
+list(ltocompat.check(data, "driver=580.65.06,gpu=h100"))
+ltocompat.linkable(data, linker="13.5", arch="sm_90", driver="580.65.06")
+ltocompat.producer(data), ltocompat.needs(data), ltocompat.serves(data, "9.0")
+heavy = "typer click rich tabulate packaging elftools cuda numpy".split()
+print([name for name in heavy if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_producer_is_read_of_bytes_files_and_paths() -> None:
+    path = FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir"
+    found = [ltocompat.producer(source) for source in (OLD, io.BytesIO(OLD), path)]
+    assert found[0] == found[1] == found[2] == ltocompat.made_by(OLD)
+    assert [str(release) for release in found[0][0].releases] == ["12.4"]
+
+
+def test_needs_are_what_require_says() -> None:
+    (required,) = ltocompat.require(OLD)
+    assert ltocompat.needs(OLD) == required
+    assert str(required.nvjitlink and required.nvjitlink.at_least) == "12.4"
+    with pytest.raises(UsageError, match=r"holds \d+ files"):
+        ltocompat.needs(FOLDER / "ptx")
+
+
+def test_linkable_is_the_verdict_of_one_link() -> None:
+    told = ltocompat.linkable([OLD, NEW], linker="12.9.86", arch="sm_80")
+    (result,) = ltocompat.check(
+        [OLD, NEW], "nvjitlink=12.9.86,gpu=sm_80", route="link", together=True
+    )
+    assert told.verdict is result.verdict is Verdict.FAIL
+    assert told.reasons == (result.findings[0].message,)
+    assert "made by 13.0 needs nvJitLink >= 13.0" in told.reasons[0]
+    assert told.remedy
+    assert told.fragments == (1,)
+
+
+@pytest.mark.parametrize(
+    ("linker", "driver", "verdict"),
+    [
+        ("12.4", None, Verdict.OK),
+        ("12.3", None, Verdict.FAIL),
+        ("12.4", "550.54.15", Verdict.OK),
+        (">=12.4,<13", None, Verdict.OK),
+        (">=12.3,<13", None, Verdict.FAIL),
+    ],
+)
+def test_linkable_takes_a_linker_as_targets_do(
+    linker: str, driver: str | None, verdict: Verdict
+) -> None:
+    told = ltocompat.linkable(io.BytesIO(OLD), linker=linker, arch="sm_80", driver=driver)
+    assert told.verdict is verdict
+    assert bool(told.reasons) is (verdict is Verdict.FAIL)
+
+
+def test_linkable_names_a_file_by_its_position_too() -> None:
+    told = ltocompat.linkable([OLD, PTX], linker="12.9", arch="sm_80")
+    assert told.verdict is Verdict.FAIL
+    assert told.fragments == (1,)
+
+
+def test_architectures_are_counted_by_kind() -> None:
+    found = ltocompat.architectures(FATBIN)
+    names = ["sm_75", "sm_80", "sm_90", "sm_90a", "sm_100f", "sm_103", "sm_120a"]
+    assert [str(arch) for arch in found.sass] == names  # as cuobjdump -lelf lists them
+    assert set(found.sass.values()) == {1}
+    assert (found.ptx, found.ltoir, found.skipped) == ({}, {}, ())
+    assert [str(arch) for arch in ltocompat.architectures(OLD).ltoir] == ["lto_80"]
+    assert [str(arch) for arch in ltocompat.architectures(PTX).ptx] == ["compute_80"]
+
+
+def test_what_cannot_be_read_is_told() -> None:
+    assert ltocompat.architectures(FATBIN.read_bytes()[:-100]).skipped
+
+
+@pytest.mark.parametrize("archs", ["8.0;12.1", ["80-real", "sm_121"], "sm_80,compute_121"])
+def test_each_asked_architecture_is_served_or_not(archs: str | list[str]) -> None:
+    found = ltocompat.serves(FATBIN, archs)
+    assert {str(arch): coverage.served for arch, coverage in found.items()} == {
+        "sm_80": 1,
+        "sm_121": 0,
+    }
+    assert found[SmArch(80)].sass == found[SmArch(80)].modules == 1
+
+
+def test_what_is_linked_serves_as_well() -> None:
+    assert ltocompat.serves(OLD, "sm_90")[SmArch(90)].link == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        (ltocompat.ptx_toolkit("8.7"), "12.8"),  # PTX ISA, table of release notes
+        (ltocompat.ptx_toolkit("8.8"), "12.9"),
+        (ltocompat.ptx_toolkit("77.0"), "None"),
+        (ltocompat.toolkit_ptx("12.8.93"), "8.7"),
+        (ltocompat.driver_cuda("570.124.06"), "12.8"),  # nvidia-smi of that driver
+        (ltocompat.driver_cuda("572.16"), "12.8"),
+        (ltocompat.driver_cuda("R535"), "12.2"),
+        (ltocompat.cuda_driver("12.8"), "570.26"),  # release notes, table 3
+        (ltocompat.cuda_driver("12.8", system="windows"), "570.65"),
+    ],
+)
+def test_versions_are_those_of_the_documents(call: object, answer: str) -> None:
+    assert str(call) == answer
+
+
+@pytest.mark.parametrize(
+    ("where", "arch", "answer"),
+    [
+        ("570.124.06", "sm_120", True),
+        ("R565", "sm_120", False),
+        ("12.8", "sm_120", True),
+        ("12.6.85", "rtx 5090", False),
+        ("13.0", "sm_70", False),
+        ("580.65.06", "sm_70", True),
+        ("615", "v100", False),
+        ("14.0", "sm_90", None),  # a new major may drop it
+        ("580.65.06", "sm_199", None),
+    ],
+)
+def test_support_is_known_or_it_is_none(where: str, arch: str, answer: bool | None) -> None:
+    assert ltocompat.supports(where, arch) is answer
+
+
+@pytest.mark.parametrize("text", ["x", ">=570", ""])
+def test_what_is_no_driver_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        ltocompat.driver_cuda(text)
+
+
+def test_an_evaluator_checks_one_source_after_the_other() -> None:
+    evaluator = ltocompat.Evaluator(["driver=535,gpu=a100", "cuda=12.8,gpu=h100"], route="load")
+    for source in (FATBIN, PTX.read_bytes(), io.BytesIO(OLD)):
+        once = ltocompat.check(source, ["driver=535,gpu=a100", "cuda=12.8,gpu=h100"], route="load")
+        assert evaluator.check(source) == list(once)
+    with pytest.raises(UsageError, match="nothing to check"):
+        evaluator.check()
