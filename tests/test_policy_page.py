@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 
 from ltocompat.cli import run
-from ltocompat.commands.policy.key_list import ALIASES, TABLES, PolicyKey, schema
+from ltocompat.commands.policy.key_list import TABLES, PolicyKey, schema
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.commands.policy.values import Policy
 from ltocompat.model.errors import UsageError
@@ -132,7 +132,7 @@ MISTAKES = [
     "[audit]\ntrial-link = 'yes'",
     "[audit]\ntrial-link = [13.3]",
     "[audit]\ntrial-link = []",
-    "[audit]\ntrial-links = 1",
+    "[audit]\ntrial-links = true",
     "[audit]\nno-device-code = true",
     "[audit]\nvariants = 'libx*.so'",
     "[audit]\nvariants = ['']",
@@ -182,14 +182,6 @@ def test_what_is_copied_from_a_pyproject_means_the_same_in_a_file_of_its_own(
     assert (found.table, meant.table) == ("[tool.ltocompat.audit]", "[audit]")
     with pytest.raises(UsageError, match=r"has .targets. beside .tool.ltocompat.; write all"):
         read(tmp_path, own + pasted.replace("targets.prod", "targets.other"))
-
-
-def test_an_old_name_of_a_key_means_the_same_and_not_beside_it(tmp_path: Path) -> None:
-    target = "[targets.prod]\nnvjitlink = '13.3'\n[audit]\n"
-    for alias, name in ALIASES.items():
-        assert read(tmp_path, f"{target}{alias} = true") == read(tmp_path, f"{target}{name} = true")
-        with pytest.raises(UsageError, match=f"{alias} is another name of {name}"):
-            read(tmp_path, f"{target}{alias} = true\n{name} = true")
 
 
 def test_a_variable_of_the_environment_is_the_option(

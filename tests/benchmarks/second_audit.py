@@ -34,7 +34,7 @@ driver = "535"
 nvjitlink = "13.0"
 gpu = "a100"
 [audit]
-trial-links = true
+trial-link = true
 """
 WANTED = 5.0
 

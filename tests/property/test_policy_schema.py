@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ltocompat.commands.policy.key_list import ALIASES, TABLES, schema
+from ltocompat.commands.policy.key_list import TABLES, schema
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.model.errors import UsageError
 
@@ -218,7 +218,7 @@ def test_the_schema_rejects_what_the_reader_rejects_and_nothing_else(
 
 @given(
     st.sampled_from((*TABLES, "", "targets")),
-    st.sampled_from(("", "drivers", "fail_on", "Rule", "tools", *ALIASES)),
+    st.sampled_from(("", "drivers", "fail_on", "Rule", "tools", "trial-links")),
     SCALARS,
 )
 def test_an_unknown_key_of_any_table_is_rejected_by_both(
@@ -255,15 +255,3 @@ def test_tables_that_were_copied_from_a_pyproject_are_in_the_schema(folder: Path
         assert not verdicts(folder, {"tool": tables})[1]
     agree(folder, {"tool": {"ltocompat": whole}, **whole})
     agree(folder, {"tool": {}})
-
-
-@pytest.mark.parametrize(("alias", "key"), ALIASES.items())
-def test_another_name_of_a_key_is_in_the_schema_and_not_beside_it(
-    folder: Path, alias: str, key: str
-) -> None:
-    whole = policy("audit", alias, True)
-    assert verdicts(folder, whole) == ("", True)
-    whole["audit"][key] = True
-    complaint, valid = verdicts(folder, whole)
-    assert complaint
-    assert not valid

@@ -10,7 +10,7 @@ from ltocompat.commands.policy.key_list import names
 from ltocompat.commands.policy.keys import PolicyTable
 from ltocompat.commands.policy.values import ANY, PolicyException
 from ltocompat.model.errors import UsageError, did_you_mean
-from ltocompat.model.verdict import Route, Verdict
+from ltocompat.model.verdict import Verdict
 from ltocompat.rules.catalogue import RULES
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -18,7 +18,8 @@ _EXAMPLES = {
     "ignore": "[{rule = ..., reason = ..., expires = 2027-01-31}]",
     "allow": "[{rule = ..., reason = ..., path = ..., verdict = ...}]",
 }
-_VERDICTS = {str(verdict): verdict for verdict in Verdict if verdict is not Verdict.OK}
+_VERDICTS = {str(verdict): verdict for verdict in reversed(Verdict) if verdict is not Verdict.OK}
+_ROUTES: dict[str, str | None] = {route: route for route in ("load", "link", "")}
 
 
 def read_exceptions(audit: PolicyTable, today: dt.date) -> tuple[PolicyException, ...]:
@@ -55,7 +56,7 @@ def _exception(kind: str, table: PolicyTable, today: dt.date) -> PolicyException
         target=_pattern(table, "target", '"edge"'),
         kernel=_pattern(table, "kernel", '"*nopHardware*"'),
         about=_pattern(table, "about", '"PTX compute_90"'),
-        route=_route(table),
+        route=table.choice("route", _ROUTES, None),
         gpus=_gpus(table),
         verdict=_verdict(table, needed=forever),
         modules=_modules(table),
@@ -83,42 +84,24 @@ def _pattern(table: PolicyTable, key: str, example: str, *, needed: bool = False
     return table.text(key, example) if needed or table.value(key) is not None else ANY
 
 
-def _route(table: PolicyTable) -> str | None:
-    value = table.value("route")
-    if value is None:
-        return None
-    if not isinstance(value, str) or value not in ("", *Route):
-        raise table.wrong("route", f"is {value!r}", 'write route = "load" | "link"')
-    return value
-
-
 def _gpus(table: PolicyTable) -> tuple[str, ...] | None:
     value = table.value("gpu")
     if value is None:
         return None
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    texts = [value] if isinstance(value, str) else table.texts("gpu", '["h100"]') or ()
     # Imported here: most exceptions name none.
     from ltocompat.facts.gpus import find_gpu
 
-    try:
-        named = tuple(
-            dict.fromkeys(gpu_key(find_gpu(name)) for text in texts for name in text.split("+"))
-        )
-    except UsageError as error:
-        raise UsageError(f"{table.path}: {table.key}.gpu: {error}") from error
-    return named or (ANY_GPU,)
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    texts = [value] if isinstance(value, str) else table.texts("gpu", '["h100"]') or ()
+    named = (gpu_key(find_gpu(name)) for text in texts for name in text.split("+"))
+    return table.parsed("gpu", lambda: tuple(dict.fromkeys(named))) or (ANY_GPU,)
 
 
 def _verdict(table: PolicyTable, *, needed: bool) -> Verdict:
-    known = " | ".join(f'"{word}"' for word in reversed(_VERDICTS))
-    if not needed and table.value("verdict") is None:
-        return Verdict.FAIL
-    value = table.text("verdict", '"unknown"')
-    if value not in _VERDICTS:
-        raise table.wrong("verdict", f"is {value!r}", f"write verdict = {known}")
-    return _VERDICTS[value]
+    if needed:
+        table.text("verdict", '"unknown"')
+    return table.choice("verdict", _VERDICTS, Verdict.FAIL)
 
 
 def _modules(table: PolicyTable) -> int | None:

@@ -143,7 +143,7 @@ _AUDIT_KEYS = (
         {"anyOf": [{"type": "boolean"}, forms.RELEASES]},
         "true",
         "Ask the nvJitLinks that the targets name, or of them only those in a list, as in "
-        '["13.3"]. trial-links is another name of it.',
+        '["13.3"].',
         "false",
     ),
     PolicyKey(
@@ -273,9 +273,6 @@ TARGET_FREE = ("require-gpus", "require-archs", "least-driver", "max-bytes")
 EXCEPTIONS = ("ignore", "allow")
 """Tables that an audit may have several of."""
 
-ALIASES = {"trial-links": "trial-link"}
-"""Other names of keys of the audit."""
-
 
 def names(table: str) -> tuple[str, ...]:
     """The keys that a table may have."""
@@ -292,11 +289,12 @@ def schema() -> dict[str, Any]:
         table = _table(f"audit.{kind}")
         table["properties"]["rule"] |= forms.rule_ids(rule.id for rule in RULES)
         audit["properties"][kind] |= {"type": "array", "items": table}
-    _add_aliases(audit, ALIASES)
     target = _table("targets.NAME")
     places = [key.name for key in TABLES["targets.NAME"] if key.name not in ("name", "python")]
     target["anyOf"] = [{"required": [place]} for place in (*places, *SPELLINGS)]
-    _add_aliases(target, SPELLINGS)
+    for alias, key in SPELLINGS.items():
+        target["properties"][alias] = target["properties"][key]
+        target["not"] = {"required": [alias, key]}
     targets = {"anyOf": [target, forms.WORD]}
     policy = {
         "type": "object",
@@ -326,12 +324,6 @@ def _without_target() -> dict[str, Any]:
         "anyOf": [{"required": [key]} for key in TARGET_FREE],
         "not": {"required": ["targets"]},
     }
-
-
-def _add_aliases(table: dict[str, Any], aliases: Mapping[str, str]) -> None:
-    for alias, key in aliases.items():
-        table["properties"][alias] = table["properties"][key]
-        table["not"] = {"required": [alias, key]}
 
 
 def _pasted() -> dict[str, Any]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from ltocompat.model.errors import UsageError, did_you_mean
 
 _SHOWN = 60
+
+T = TypeVar("T")
 
 
 class PolicyTable(Struct, frozen=True):
@@ -84,6 +86,31 @@ class PolicyTable(Struct, frozen=True):
         if not isinstance(value, str) or not value.strip():
             raise self.wrong(key, f"is {_brief(value)}", f"write {key} = {example}")
         return value.strip()
+
+    def choice(self, key: str, choices: Mapping[str, T], default: T) -> T:
+        """The value that the word of a key stands for; ``default`` where the key is not there.
+
+        Raises:
+            UsageError: it is none of these words.
+        """
+        value = self.values.get(key)
+        if value is None:
+            return default
+        if not isinstance(value, str) or value not in choices:
+            known = " | ".join(f'"{word}"' for word in choices if word)
+            raise self.wrong(key, f"is {value!r}", f"write {key} = {known}")
+        return choices[value]
+
+    def parsed(self, key: str, parse: Callable[[], T]) -> T:
+        """What is made of the value of a key; errors say which key it was.
+
+        Raises:
+            UsageError: it has no meaning.
+        """
+        try:
+            return parse()
+        except UsageError as error:
+            raise UsageError(f"{self.path}: {self.key}.{key}: {error}") from error
 
     def wrong(self, key: str, text: str, remedy: str) -> UsageError:
         """The error for a key whose value has no meaning."""

@@ -10,7 +10,7 @@ import os
 
 from ltocompat.commands.options import bytes_of
 from ltocompat.commands.policy.exceptions import read_exceptions
-from ltocompat.commands.policy.key_list import ALIASES, TARGET_FREE, names
+from ltocompat.commands.policy.key_list import TARGET_FREE, names
 from ltocompat.commands.policy.keys import PolicyTable
 from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.model.arch import Release, SmArch
@@ -24,7 +24,8 @@ from ltocompat.targets.text_file import OWN, PYPROJECT, own_tables
 from ltocompat.targets.versions.releases import exact_release
 
 _TABLES = ("targets", "promise", "audit")
-_FAIL_ON = {str(verdict): verdict for verdict in Verdict if verdict > Verdict.OK}
+_ALLOW_EMPTY = {"pass": True, "undecided": False}
+_FAIL_ON = {str(verdict): verdict for verdict in reversed(Verdict) if verdict > Verdict.OK}
 
 
 def find_policy(where: str = ".") -> str | None:
@@ -72,7 +73,7 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
     whole = PolicyTable(path, "", found.tables, found.title)
     whole.only(_TABLES)
     audit = PolicyTable(path, "audit", whole.table("audit"), found.header("audit"))
-    audit.only((*names("audit"), *ALIASES))
+    audit.only(names("audit"))
     targets = _targets(audit, has_targets="targets" in found.tables)
     trial, releases = _trials(audit, targets)
     return Policy(
@@ -83,12 +84,14 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         require_gpus=_gpus(audit),
         require_archs=_archs(audit),
         least_driver=_driver(audit),
-        fail_on=_fail_on(audit),
+        fail_on=audit.choice("fail-on", _FAIL_ON, Verdict.FAIL),
         trial_links=trial,
         trial_releases=releases,
         trial_load=_trial_load(audit),
         exceptions=read_exceptions(audit, today or _today()),
-        allow_empty=_allow_empty(audit),
+        allow_empty=audit.choice(
+            "no-device-code", {"pass": True, "undecided": False}, default=False
+        ),
         variants=_patterns(audit, "variants") if "variants" in audit.values else None,
         provided_by=_provided_by(audit),
         max_bytes=_max_bytes(audit),
@@ -128,13 +131,8 @@ def _gpus(audit: PolicyTable) -> tuple[Gpu, ...]:
     # Imported here: most policies require none by name.
     from ltocompat.facts.gpus import find_gpu
 
-    found = []
-    for text in audit.texts("require-gpus", '["h100"]') or ():
-        try:
-            found.append(find_gpu(text))
-        except UsageError as error:
-            raise UsageError(f"{audit.path}: {audit.key}.require-gpus: {error}") from error
-    return tuple(dict.fromkeys(found))
+    names = audit.texts("require-gpus", '["h100"]') or ()
+    return audit.parsed("require-gpus", lambda: tuple(dict.fromkeys(map(find_gpu, names))))
 
 
 def _patterns(audit: PolicyTable, key: str) -> tuple[str, ...]:
@@ -158,21 +156,17 @@ def _archs(audit: PolicyTable) -> tuple[SmArch, ...]:
 
     value = audit.values["require-archs"]
     lists = [value] if isinstance(value, str) else audit.texts("require-archs", '["sm_80", "90"]')
-    try:
-        return tuple(dict.fromkeys(arch for text in lists or () for arch in arch_list(text)))
-    except UsageError as error:
-        raise UsageError(f"{audit.path}: {audit.key}.require-archs: {error}") from error
+    archs = (arch for text in lists or () for arch in arch_list(text))
+    return audit.parsed("require-archs", lambda: tuple(dict.fromkeys(archs)))
 
 
 def _max_bytes(audit: PolicyTable) -> int | None:
     value = audit.value("max-bytes")
     if value is None:
         return None
-    try:
-        # A number with a point is none, and neither is a truth value.
-        return bytes_of(str(value) if isinstance(value, int | str) and value is not True else "")
-    except UsageError as error:
-        raise UsageError(f"{audit.path}: {audit.key}.max-bytes: {error}") from error
+    # A number with a point is none, and neither is a truth value.
+    text = str(value) if isinstance(value, int | str) and value is not True else ""
+    return audit.parsed("max-bytes", lambda: bytes_of(text))
 
 
 def _driver(audit: PolicyTable) -> DriverVersion | None:
@@ -189,27 +183,8 @@ def _driver(audit: PolicyTable) -> DriverVersion | None:
         raise audit.wrong("least-driver", text, 'write least-driver = "525.60.13"') from error
 
 
-def _fail_on(audit: PolicyTable) -> Verdict:
-    value = audit.value("fail-on")
-    if value is None:
-        return Verdict.FAIL
-    if not isinstance(value, str) or value not in _FAIL_ON:
-        known = " | ".join(f'"{word}"' for word in reversed(_FAIL_ON))
-        raise audit.wrong("fail-on", f"is {value!r}", f"write fail-on = {known}")
-    return _FAIL_ON[value]
-
-
-def _spelling(audit: PolicyTable, key: str) -> str:
-    """The name that a key is written by: its own, or another one that it has."""
-    names_of_key = (key, *(alias for alias, name in ALIASES.items() if name == key))
-    written = [name for name in names_of_key if audit.value(name) is not None]
-    if len(written) > 1:
-        raise audit.wrong(written[1], f"is another name of {key}", "keep one of the two")
-    return written[0] if written else key
-
-
 def _trials(audit: PolicyTable, targets: tuple[Target, ...]) -> tuple[bool, tuple[Release, ...]]:
-    key = _spelling(audit, "trial-link")
+    key = "trial-link"
     value = audit.value(key)
     if value is None or isinstance(value, bool):
         return bool(value), ()
@@ -237,14 +212,6 @@ def _trial_load(audit: PolicyTable) -> bool:
     if value is not None and not isinstance(value, bool):
         raise audit.wrong("trial-load", f"is {value!r}", "write trial-load = true")
     return bool(value)
-
-
-def _allow_empty(audit: PolicyTable) -> bool:
-    value = audit.value("no-device-code")
-    if value not in (None, "pass", "undecided"):
-        known = 'write no-device-code = "pass" | "undecided"'
-        raise audit.wrong("no-device-code", f"is {value!r}", known)
-    return value == "pass"
 
 
 def _linkers(target: Target) -> tuple[Release, ...]:
