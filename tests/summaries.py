@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from ltocompat.commands.failures import answers
+from ltocompat.commands.options import answers
 from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.commands.read_artifacts import summaries as summaries_and_failures
 from ltocompat.model.artifact_summary import ArtifactSummary

@@ -15,7 +15,7 @@ from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.model.version import SITE_URL
 from ltocompat.report import Failure, Options, write
-from ltocompat.report.matrix_cells import labels
+from ltocompat.report.cells import labels
 from ltocompat.report.verbs.check import REPORT
 
 CASES = {

@@ -16,8 +16,8 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, Options
+from ltocompat.report.findings import Judgement
 from ltocompat.report.formats import github
-from ltocompat.report.grouped_findings import Judgement
 from ltocompat.report.verbs.check import REPORT
 
 CASES: dict[str, list[Judgement]] = {

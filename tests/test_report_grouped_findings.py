@@ -5,7 +5,7 @@ from report_values import written
 from verdict_values import EDGE, H100, L4, PROD, finding, result
 
 from ltocompat.model.verdict import Verdict
-from ltocompat.report.grouped_findings import joined
+from ltocompat.report.findings import joined
 from ltocompat.report.verbs.check import REPORT
 
 HAS = "needs >= 13.3; the target has {}: the linker refuses it"

@@ -20,7 +20,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.report import Failure, Options, write
-from ltocompat.report.grouped_findings import Judgement
+from ltocompat.report.findings import Judgement
 from ltocompat.report.verbs.check import REPORT
 from ltocompat.rules.catalogue import RULES
 

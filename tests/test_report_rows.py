@@ -18,8 +18,8 @@ from verdict_values import EDGE, H100, PROD, finding, result
 
 from ltocompat.model.verdict import Extent, Level, Verdict
 from ltocompat.report import Failure, Options, writer
+from ltocompat.report.findings import Judgement
 from ltocompat.report.formats.csv_rows import HEAD
-from ltocompat.report.grouped_findings import Judgement
 from ltocompat.report.verbs.check import REPORT
 
 CASES: dict[str, list[Judgement]] = {

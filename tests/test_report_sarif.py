@@ -24,8 +24,8 @@ from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.model.version import SITE_URL
 from ltocompat.report import Failure, Options, write
+from ltocompat.report.findings import Judgement
 from ltocompat.report.formats import sarif
-from ltocompat.report.grouped_findings import Judgement
 from ltocompat.report.verbs.check import REPORT
 from ltocompat.rules.catalogue import RULES
 

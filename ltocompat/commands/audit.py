@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from ltocompat.commands.advice import ended_trials, with_kernel_names
 from ltocompat.commands.check import Paths, resolve_targets
-from ltocompat.commands.failures import OnError, answers
-from ltocompat.commands.options import AuditOptions, options_of
+from ltocompat.commands.options import AuditOptions, OnError, answers, options_of
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
 from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
 from ltocompat.commands.policy.fingerprint import path_in_project

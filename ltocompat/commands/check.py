@@ -12,8 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.advice import advising_trials, ended_trials, with_kernel_names
-from ltocompat.commands.failures import OnError, answers
-from ltocompat.commands.options import CheckOptions, options_of
+from ltocompat.commands.options import CheckOptions, OnError, answers, options_of
 from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.commands.trials import Trials

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from ltocompat.commands.failures import answers, named
-from ltocompat.commands.options import ExtractOptions, options_of
+from ltocompat.commands.options import ExtractOptions, answers, named, options_of
 from ltocompat.files.fatbin import StoredImage
 from ltocompat.model.address import refuse_address
 from ltocompat.model.errors import LtocompatError, Malformed, UsageError

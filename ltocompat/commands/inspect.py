@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ltocompat.commands.failures import OnError, answers, named
-from ltocompat.commands.options import InspectOptions, options_of
+from ltocompat.commands.options import InspectOptions, OnError, answers, named, options_of
 from ltocompat.commands.trials import Trials
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter

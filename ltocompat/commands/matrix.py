@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ltocompat import facts
 from ltocompat.commands.advice import advising_trials
-from ltocompat.commands.failures import OnError, answers
-from ltocompat.commands.options import MatrixOptions, options_of
+from ltocompat.commands.options import MatrixOptions, OnError, answers, options_of
 from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.trials import Trials
 from ltocompat.facts import drivers

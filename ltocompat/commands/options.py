@@ -1,6 +1,7 @@
 """Every option of every use case, spelled once: its type, its default and its line of help.
 
-The command line is made of these structs (``cli/verb.py``), and the public functions fill them.
+The command line is made of these structs (``cli/verb.py``), and the public functions fill them and
+raise the errors of single paths, which are values among the records.
 Types that are dear to import stand in quotes: nothing here needs them, so that ``--help`` is fast.
 """
 
@@ -8,12 +9,13 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
 from msgspec import Struct
 
-from ltocompat.model.errors import UsageError
+from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.failure import Failure, Note, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.scan.filters import ImageFilter
@@ -23,10 +25,11 @@ if TYPE_CHECKING:
     from ltocompat.commands.check import DeploymentTarget
     from ltocompat.commands.policy.baseline import Baseline
     from ltocompat.commands.policy.values import Policy
-    from ltocompat.model.failure import Progress
     from ltocompat.model.target import Target
 
 S = TypeVar("S", bound=Struct)
+R = TypeVar("R")
+OnError = Callable[[LtocompatError], None]
 StrPath = str | os.PathLike[str]
 DEPLOY_TARGET = "--deploy-target"
 ROUTES = ("load", "link")
@@ -97,6 +100,39 @@ def _as_tuple(values: object) -> tuple[object, ...]:
     if isinstance(values, Iterable) and not is_one_source(values):
         return tuple(values)
     return (values,)
+
+
+def named(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Paths as texts.
+
+    Raises:
+        UsageError: there are none, as of a pattern that matches nothing.
+    """
+    texts = [os.fspath(path) for path in paths]
+    if not texts:
+        raise UsageError("no path is named; name a file, a folder or a package")
+    return texts
+
+
+def answers(records: Iterable[R | Failure | Note], on_error: OnError | None) -> Iterator[R]:
+    """The records without failures and notes.
+
+    Args:
+        records: what a command yields.
+        on_error: gets the error of each failure, while the others go on; None: it is raised.
+
+    Raises:
+        LtocompatError: a path gave no answer, and ``on_error`` is None.
+    """
+    for record in records:
+        if not isinstance(record, Failure):
+            if not isinstance(record, Note):
+                yield record
+            continue
+        error = record.error or LtocompatError(record.message)
+        if on_error is None:
+            raise error
+        on_error(error)
 
 
 def complete_target() -> list[str]:
@@ -207,7 +243,7 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     """
 
     limits: Limits = DEFAULT_LIMITS
-    progress: Callable[["Progress"], None] | None = None
+    progress: Callable[[Progress], None] | None = None
 
 
 class CheckOptions(ReadOptions, frozen=True):
@@ -544,4 +580,4 @@ class InstallOptions(RemoveOptions, frozen=True):
     allow_unknown: Annotated[
         bool, Option("Also install versions that no sum is known to check by.")
     ] = False
-    progress: Callable[["Progress"], None] | None = None
+    progress: Callable[[Progress], None] | None = None

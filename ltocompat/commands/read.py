@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from ltocompat.commands.advice import advising_trials
 from ltocompat.commands.check import Targets, as_sequence, resolve_targets
-from ltocompat.commands.failures import OnError
 from ltocompat.commands.matrix import linker_targets, matrices
+from ltocompat.commands.options import OnError
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
 from ltocompat.commands.read_artifacts import ArtifactReader, ScanOptions, has_sources
 from ltocompat.commands.weigh import weight_of

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.failures import named
-from ltocompat.commands.options import SummaryOptions
+from ltocompat.commands.options import SummaryOptions, named
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError

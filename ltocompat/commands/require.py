@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ltocompat.commands.failures import OnError, answers
-from ltocompat.commands.options import RequireOptions, options_of
+from ltocompat.commands.options import OnError, RequireOptions, answers, options_of
 from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.trials import Trials
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one

@@ -6,8 +6,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from ltocompat.commands.failures import OnError, answers, named
-from ltocompat.commands.options import WeighOptions, options_of
+from ltocompat.commands.options import OnError, WeighOptions, answers, named, options_of
 from ltocompat.model.arch import SmArch
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ltocompat.commands.policy.fingerprint import fingerprint
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Result
-from ltocompat.report.grouped_findings import GroupedFinding, grouped_findings
+from ltocompat.report.findings import GroupedFinding, grouped_findings
 from ltocompat.report.text import escape, safe_text
 
 

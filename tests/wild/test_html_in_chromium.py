@@ -13,7 +13,7 @@ from verdict_values import H100, L4, PROD, finding, result
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.report import Options, write
-from ltocompat.report.grouped_findings import Judgement
+from ltocompat.report.findings import Judgement
 from ltocompat.report.verbs.check import REPORT
 
 pytestmark = [

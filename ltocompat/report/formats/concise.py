@@ -7,7 +7,7 @@ from collections import Counter
 from ltocompat.model.words import count
 from ltocompat.report import Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
-from ltocompat.report.grouped_findings import LEVELS, Judgements
+from ltocompat.report.findings import LEVELS, Judgements
 from ltocompat.report.text import safe_text, sentence
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ltocompat.report import Writable
 from ltocompat.report.finding_rows import finding_rows
-from ltocompat.report.grouped_findings import Judgements, title_of
+from ltocompat.report.findings import Judgements, title_of
 from ltocompat.report.text import escape, safe_text
 
 HEAD = (

@@ -20,9 +20,9 @@ from ltocompat.model.place import Place
 from ltocompat.model.verdict import Level
 from ltocompat.model.words import count
 from ltocompat.report import Options, Report, Writable
+from ltocompat.report.cells import CellNames
 from ltocompat.report.document import Block, Code, Heading, Items, Paragraph
-from ltocompat.report.formats import markdown
-from ltocompat.report.grouped_findings import (
+from ltocompat.report.findings import (
     LEVELS,
     FindingReport,
     GroupedFinding,
@@ -31,7 +31,7 @@ from ltocompat.report.grouped_findings import (
     sort_out,
     title_of,
 )
-from ltocompat.report.matrix_cells import CellNames
+from ltocompat.report.formats import markdown
 from ltocompat.report.text import escape, truncate
 
 SUMMARY = "GITHUB_STEP_SUMMARY"

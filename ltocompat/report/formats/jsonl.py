@@ -6,8 +6,8 @@ from msgspec.structs import asdict
 
 from ltocompat.report import Writable
 from ltocompat.report.finding_rows import finding_rows
+from ltocompat.report.findings import Judgements
 from ltocompat.report.formats.jsonstream import encode
-from ltocompat.report.grouped_findings import Judgements
 
 _OURS = ("path", "number", "group")  # what other formats need, and no reader
 

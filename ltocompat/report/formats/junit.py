@@ -12,8 +12,8 @@ from xml.sax.saxutils import quoteattr
 
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
 from ltocompat.report import Failure, Writable
-from ltocompat.report.grouped_findings import Judgements
-from ltocompat.report.matrix_cells import cell_of
+from ltocompat.report.cells import cell_of
+from ltocompat.report.findings import Judgements
 from ltocompat.report.text import safe_text, sentence
 
 

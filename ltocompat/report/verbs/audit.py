@@ -22,7 +22,7 @@ from ltocompat.model.verdict import Outcome, Result, Verdict
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Items, Paragraph, first_lines
-from ltocompat.report.grouped_findings import (
+from ltocompat.report.findings import (
     FindingReport,
     GroupedFinding,
     Judgement,

@@ -14,6 +14,25 @@ from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Result, Verdict, worst
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
+from ltocompat.report.cells import (
+    GAP,
+    PIPED,
+    Cell,
+    CellColumn,
+    CellNames,
+    JudgedArtifact,
+    by_package,
+    cell_of,
+    columns_of,
+    deciding_variant,
+    labels,
+    rows_as_they_come,
+    rows_by_package,
+    sources_are_plain,
+    target_facts,
+    verdict_word,
+    whole_word,
+)
 from ltocompat.report.document import (
     Block,
     Code,
@@ -28,34 +47,13 @@ from ltocompat.report.document import (
     style_of,
     table_of,
 )
-from ltocompat.report.finding_blocks import FindingTally
-from ltocompat.report.grouped_findings import (
+from ltocompat.report.findings import (
     FindingReport,
+    FindingTally,
     Judgement,
     grouped_findings,
 )
-from ltocompat.report.matrix_cells import (
-    Cell,
-    CellNames,
-    cell_of,
-    labels,
-    sources_are_plain,
-    target_facts,
-)
 from ltocompat.report.text import common_folder, grouped, truncate
-from ltocompat.report.verdict_rows import (
-    GAP,
-    PIPED,
-    CellColumn,
-    JudgedArtifact,
-    by_package,
-    columns_of,
-    deciding_variant,
-    rows_as_they_come,
-    rows_by_package,
-    verdict_word,
-    whole_word,
-)
 
 _LONG_ROOT = 16  # characters of a folder that is worth to be told once
 

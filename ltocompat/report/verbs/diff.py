@@ -11,10 +11,9 @@ from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
 from ltocompat.model.words import count, first_of
 from ltocompat.report import Failure, Options, answers
+from ltocompat.report.cells import CellNames
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
-from ltocompat.report.finding_blocks import FindingTally
-from ltocompat.report.grouped_findings import FindingReport, Judgement, grouped_findings
-from ltocompat.report.matrix_cells import CellNames
+from ltocompat.report.findings import FindingReport, FindingTally, Judgement, grouped_findings
 from ltocompat.report.text import binary_size, clip, fold_archs, truncate
 
 _MOST_ROWS = 200

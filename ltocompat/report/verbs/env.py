@@ -13,6 +13,7 @@ from ltocompat.model.projection import project
 from ltocompat.model.verdict import LEVELS, Level, Verdict
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, answers
+from ltocompat.report.cells import CellNames
 from ltocompat.report.document import (
     Block,
     Column,
@@ -23,14 +24,13 @@ from ltocompat.report.document import (
     style_of,
     table_of,
 )
-from ltocompat.report.finding_blocks import FindingTally
-from ltocompat.report.grouped_findings import (
+from ltocompat.report.findings import (
     FindingReport,
+    FindingTally,
     GroupedFinding,
     Judgement,
     grouped_findings,
 )
-from ltocompat.report.matrix_cells import CellNames
 from ltocompat.report.text import clip, grouped
 
 if TYPE_CHECKING:

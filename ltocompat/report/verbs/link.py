@@ -28,7 +28,7 @@ from ltocompat.report.document import (
     Paragraph,
     Row,
 )
-from ltocompat.report.grouped_findings import FindingReport, Judgement
+from ltocompat.report.findings import FindingReport, Judgement
 from ltocompat.report.text import binary_size, truncate
 from ltocompat.rules.emitted import OPTIONS_DIFFER, TRIAL_REFUSED
 from ltocompat.rules.engine.findings import finding_by_engine

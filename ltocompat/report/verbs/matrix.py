@@ -12,6 +12,7 @@ from ltocompat.model.projection import project
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, Options, Report
+from ltocompat.report.cells import GAP, PIPED
 from ltocompat.report.document import (
     MEANINGS,
     Block,
@@ -25,7 +26,6 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.matrix_cells import runs, subject
 from ltocompat.report.text import span
-from ltocompat.report.verdict_rows import GAP, PIPED
 from ltocompat.rules.emitted import SLIVER_SERVED
 
 WORDS = {verdict: str(verdict) for verdict in Verdict} | {Verdict.UNDOCUMENTED: "undoc."}

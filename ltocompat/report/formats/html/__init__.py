@@ -9,18 +9,18 @@ from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Writable
-from ltocompat.report.formats.html.coverage import coverage_section
-from ltocompat.report.formats.html.elements import badge, escaped, section
-from ltocompat.report.formats.html.findings import findings_section
-from ltocompat.report.formats.html.page import Page
-from ltocompat.report.formats.html.verdicts import targets_section, verdict_sections
-from ltocompat.report.grouped_findings import (
+from ltocompat.report.cells import CellNames, cell_of
+from ltocompat.report.findings import (
     GroupedFinding,
     Judgements,
     finding_key,
     grouped_findings,
 )
-from ltocompat.report.matrix_cells import CellNames, cell_of
+from ltocompat.report.formats.html.coverage import coverage_section
+from ltocompat.report.formats.html.elements import badge, escaped, section
+from ltocompat.report.formats.html.findings import findings_section
+from ltocompat.report.formats.html.page import Page
+from ltocompat.report.formats.html.verdicts import targets_section, verdict_sections
 
 
 def write(judgements: Judgements, stream: Writable) -> None:

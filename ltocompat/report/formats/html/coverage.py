@@ -11,8 +11,8 @@ from msgspec import Struct
 from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.verdict import Result
 from ltocompat.model.words import count
+from ltocompat.report.findings import Judgements
 from ltocompat.report.formats.html.elements import escaped, scrolling, section
-from ltocompat.report.grouped_findings import Judgements
 from ltocompat.report.text import span
 
 _OPEN = 4  # artifacts whose pictures are unfolded at first

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from ltocompat.model.verdict import MOST_KERNELS
 from ltocompat.model.version import rule_url
 from ltocompat.model.words import count
+from ltocompat.report.cells import CellNames
+from ltocompat.report.findings import LEVELS, GroupedFinding, prose_of
 from ltocompat.report.formats.html.elements import badge, code, escaped, forgiven, section, shorten
-from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, prose_of
-from ltocompat.report.matrix_cells import CellNames
 from ltocompat.report.text import grouped
 
 _OPEN = 25  # findings of a rule up to which they are shown at once

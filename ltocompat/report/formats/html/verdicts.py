@@ -9,7 +9,9 @@ from msgspec import Struct, field
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.model.words import count
+from ltocompat.report.cells import Cell, CellNames, cell_of, target_facts
 from ltocompat.report.document import MEANINGS
+from ltocompat.report.findings import Judgements, finding_key
 from ltocompat.report.formats.html.elements import (
     badge,
     code,
@@ -19,8 +21,6 @@ from ltocompat.report.formats.html.elements import (
     section,
     shorten,
 )
-from ltocompat.report.grouped_findings import Judgements, finding_key
-from ltocompat.report.matrix_cells import Cell, CellNames, cell_of, target_facts
 
 _OPEN = 4  # artifacts up to which the cells of each are listed at once
 
