@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -12,13 +13,15 @@ from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Result, Verdict, worst
-from ltocompat.packages.promise import Promise
 from ltocompat.packages.reading import package_of, packages_beside
 from ltocompat.packages.values import Package
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.problems import machine_result, with_problems
-from ltocompat.rules.rule import Problem
+
+if TYPE_CHECKING:
+    from ltocompat.packages.promise import Promise
+    from ltocompat.rules.rule import Problem
 
 NO_SOURCES: Mapping[str, ByteView] = {}
 _LOOKED = "its metadata and promises held against what is inside"
