@@ -5,8 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ltocompat.commands.check import Targets, as_sequence, resolve_targets, run
-from ltocompat.commands.failures import answers
-from ltocompat.commands.options import CheckOptions
+from ltocompat.commands.options import CheckOptions, answers
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.verdict import Result, Route
