@@ -264,7 +264,10 @@ def folded(where: Target, rows_on: Callable[[Target], Rows]) -> Rows:
     for all_of in _choices(every):
         inner = [rows_on(replace(where, **all_of, **one_of)) for one_of in _choices(one)]
         keys = {key for rows in inner for key in rows}
-        outer.append({key: _of_one([rows.get(key) for rows in inner]) for key in keys})
+        all_fail = all(rows and max(rows.values()) is Verdict.FAIL for rows in inner)
+        outer.append(
+            {key: _of_one([rows.get(key) for rows in inner], all_fail=all_fail) for key in keys}
+        )
     return {key: max(rows[key] for rows in outer if key in rows) for key in set().union(*outer)}
 
 
@@ -272,12 +275,14 @@ def _choices(sets: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
     return (dict(zip(sets, values, strict=True)) for values in product(*sets.values()))
 
 
-def _of_one(found: Sequence[Verdict | None]) -> Verdict:
-    """One of these holds: that on which they agree; a failure beside nothing is not known."""
+def _of_one(found: Sequence[Verdict | None], *, all_fail: bool) -> Verdict:
+    """One of these holds: that on which they agree.
+
+    A failure beside nothing is not known, unless each of them fails on some row.
+    """
     there = set(found) - {None}
-    agreed = there == {Verdict.FAIL} == set(found) or (
-        len(there) == 1 and Verdict.FAIL not in there
-    )
+    whole = all_fail or None not in found
+    agreed = len(there) == 1 and (whole or Verdict.FAIL not in there)
     return there.pop() if agreed else Verdict.UNKNOWN  # type: ignore[return-value]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packages_made import wheel
 from samples import FOLDER
 
 import ltocompat
@@ -107,3 +108,14 @@ def test_python_refuses_to_write_to_an_address(
 )
 def test_paths_are_no_addresses(path: str) -> None:
     refuse_address(path, "--output")
+
+
+@pytest.mark.parametrize("folder", ["s3:/b", "file:x", "gs:b"])
+def test_a_survey_writes_into_a_folder_that_looks_like_an_address(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = str(wheel(tmp_path, {"k/x.cubin": Path(FATBIN).read_bytes()}))
+    assert run(["survey", "run", "--jobs", "1", "--no-cache", source, "-o", folder]) == 0
+    assert run(["survey", "report", folder]) == 0
+    assert os.path.isdir(tmp_path / folder)

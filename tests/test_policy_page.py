@@ -188,16 +188,16 @@ def test_a_variable_of_the_environment_is_the_option(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "libcpu.so").write_bytes(b"no device code")
+    (tmp_path / "cpu.bin").write_bytes(b"no device code")
     (tmp_path / "mine.toml").write_text("[targets.prod]\ndriver = '580'\n", "utf-8")
     monkeypatch.setenv("LTOCOMPAT_CONFIG", "mine.toml")
-    assert run(["audit", "libcpu.so"]) == 3
+    assert run(["audit", "cpu.bin"]) == 3
     assert "policy mine.toml" in capsys.readouterr().out
     monkeypatch.setenv("LTOCOMPAT_ALLOW_EMPTY", "1")
-    assert run(["audit", "libcpu.so"]) == 0
+    assert run(["audit", "cpu.bin"]) == 0
     monkeypatch.setenv("LTOCOMPAT_FAIL_ON", "never")
-    assert run(["audit", "libcpu.so"]) == 2
-    assert run(["audit", "libcpu.so", "--fail-on", "fail"]) == 0  # the command line beats it
+    assert run(["audit", "cpu.bin"]) == 2
+    assert run(["audit", "cpu.bin", "--fail-on", "fail"]) == 0  # the command line beats it
     page = (DOCS / "policy.md").read_text("utf-8")
     for name in ("CONFIG", "ALLOW_EMPTY", "FAIL_ON", "TRIAL_LINK", "TRACEBACK"):
         assert f"`LTOCOMPAT_{name}`" in page

@@ -48,6 +48,11 @@ BYTES: dict[str, bytes] = {
     "a Debian package": DEB,
     "an archive": AR + member("x.o/", CUBIN),
     "an object": (FOLDER / "objects" / "aarch64.o").read_bytes(),
+    "a cubin": CUBIN,
+    "PTX": (FOLDER / "ptx" / "nvcc-13.0-compute_80.ptx").read_bytes(),
+    "LTO-IR": (FOLDER / "ltoir" / "nvrtc-13.0-lto_80.ltoir").read_bytes(),
+    "a fatbin": (FOLDER / "fatbin" / "nvcc-13.0-plain.fatbin").read_bytes(),
+    "half a library": (FOLDER / "objects" / "saxpy.dll").read_bytes()[:100],
     "a script": b"/* GNU ld script\n*/\nGROUP ( /lib/libm-2.36.a )\n",
     **{f"a tar{end}": pack(TAR) for end, pack in COMPRESSORS.items() if end},
     **{f"a page{end}": pack(HTML) for end, pack in COMPRESSORS.items() if end},
@@ -86,7 +91,12 @@ def is_deb(data: bytes) -> bool:
 
 
 def is_library(data: bytes) -> bool:
-    return data in (DEB, BYTES["an archive"], BYTES["a script"], BYTES["an object"])
+    objects = ("an archive", "a script", "an object", "a cubin", "half a library")
+    return data == DEB or data in [BYTES[name] for name in objects]
+
+
+def is_device_code(data: bytes) -> bool:
+    return data in [BYTES[name] for name in ("a cubin", "an object", "PTX", "LTO-IR", "a fatbin")]
 
 
 def is_packed(data: bytes) -> bool:
@@ -95,14 +105,15 @@ def is_packed(data: bytes) -> bool:
 
 # What Python's own readers unpack; of other formats what was made as one.
 KEEPS: dict[Callable[[bytes], bool], Sequence[str]] = {
-    is_zip: (".whl", ".zip", ".egg", ".WHL"),
+    is_zip: (".whl", ".zip", ".egg", ".WHL", ".nupkg", ".jar", ".apk"),
     is_conda: (".conda",),
     is_tar: (
         *(".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz", ".tbz2", ".tar.xz", ".txz"),
         *(".tar.zst", ".tzst"),
     ),
     is_deb: (".deb",),
-    is_library: (".a", ".lib"),
+    is_library: (".a", ".lib", ".so", ".so.12.4", ".dll", ".pyd", ".o"),
+    is_device_code: (".cubin", ".fatbin", ".ptx", ".ltoir"),
     is_packed: (".so.gz", ".so.bz2", ".so.xz", ".so.zst"),
 }
 

@@ -122,8 +122,8 @@ def test_the_action_needs_no_policy(inputs: dict[str, str], code: int, tmp_path:
 @needs_bash
 def test_the_action_ends_undecided_where_nobody_knows(tmp_path: Path) -> None:
     project = Project.copy(tmp_path / "kernels")
-    (project.folder / "cpu.so").write_bytes(b"no device code")
-    assert act(project, PATHS="cpu.so").returncode == 3
+    (project.folder / "cpu.bin").write_bytes(b"no device code")
+    assert act(project, PATHS="cpu.bin").returncode == 3
     assert outputs(project)["outcome"] == "undecided"
 
 
@@ -196,9 +196,9 @@ def test_the_hooks_pass_where_there_is_nothing_to_audit(
         shlex.split(value)[4:] for value in re.findall(r"entry: (.*)", HOOKS.read_text())
     )
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "libcpu.so").write_bytes(b"no device code")
+    (tmp_path / "cpu.bin").write_bytes(b"no device code")
     wheel(tmp_path, {"x/libcpu.so": b"no device code"})
-    cpu_only = ["libcpu.so", *(path.name for path in tmp_path.glob("*.whl"))]
+    cpu_only = ["cpu.bin", *(path.name for path in tmp_path.glob("*.whl"))]
     for policy in ("", readme.policy()):
         (tmp_path / "pyproject.toml").write_text(policy, "utf-8")
         shutil.rmtree(tmp_path / "dist", ignore_errors=True)

@@ -172,9 +172,13 @@ def test_every_table_of_two_by_two_is_folded(keys: tuple[str, str]) -> None:
         is_folded(keys, kinds)
 
 
-def worst_of(world: World, **parts: VersionSet[Any]) -> Verdict:
+def rows_of(world: World, **parts: VersionSet[Any]) -> list[Verdict]:
     found = world.made.results(replace(world.target, **parts), world.wanted)
-    return max(result.verdict for result in found)
+    return [result.verdict for result in found]
+
+
+def worst_of(world: World, **parts: VersionSet[Any]) -> Verdict:
+    return max(rows_of(world, **parts))
 
 
 def is_monotone(world: World, keys: tuple[str, str]) -> None:
@@ -187,6 +191,9 @@ def is_monotone(world: World, keys: tuple[str, str]) -> None:
             assert whole >= max(members)
         elif whole is Verdict.FAIL:
             assert set(members) == {Verdict.FAIL}
+        elif not world.target.gpus:  # no version is left on which some GPU passes
+            on_all = [rows_of(world, **{key: member}) for member in known.each]
+            assert any({*verdicts} != {Verdict.FAIL} for verdicts in on_all)
     gpus = world.target.gpus
     for number in range(1, len(gpus)):
         fewer = World(world.made, replace(world.target, gpus=gpus[:number]), world.wanted)

@@ -119,7 +119,8 @@ class Dataset:
         for part in _parts(self.folder):
             path = os.path.join(self.folder, name, part)
             try:
-                parts.append(pq.read_table(path, columns=names, partitioning=None))
+                with arrow.OSFile(path) as file:  # a path may look like an address: s3:/b
+                    parts.append(pq.read_table(file, columns=names))
             except (OSError, arrow.ArrowException) as error:
                 raise UnreadableInput(f"{path!r} can't be read: {error}") from error
         schema = arrow_schema(name)
@@ -294,10 +295,11 @@ def write_table(path: str, name: str, rows: Iterable[Row]) -> None:
         name: one of ``TABLES``.
         rows: its rows.
     """
-    pq = extra("pyarrow.parquet")
+    arrow, pq = extra("pyarrow"), extra("pyarrow.parquet")
     table = _arrow_table(name, [json.encode(row) for row in rows])
     part = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}")
-    pq.write_table(table, part, compression="zstd")
+    with arrow.OSFile(part, "wb") as file:  # a path may look like an address: s3:/b
+        pq.write_table(table, file, compression="zstd")
     _sync(part)
     os.replace(part, path)
 

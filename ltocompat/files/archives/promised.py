@@ -1,4 +1,4 @@
-"""Containers that the suffixes of file names promise, checked against the bytes.
+"""Formats that the suffixes of file names promise, checked against the bytes.
 
 A download that ended in an error page and a build that broke off bear the name of a package: that
 nothing in them is device code must not be mistaken for a package without any.
@@ -13,14 +13,16 @@ from msgspec import Struct
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.first_bytes import BLOCK, is_ar, is_tar, packing_of
-from ltocompat.files.objects import read_host
+from ltocompat.files.elf_layout import MAGIC as ELF
+from ltocompat.files.fatbin import region
+from ltocompat.files.first_bytes import BLOCK, is_ar, is_tar, may_be_coff, packing_of
+from ltocompat.files.images import ltoir, ptx, tileir
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import Budget
 
 
 class _Promise(Struct, frozen=True):
-    """The container that some suffixes promise.
+    """The format that some suffixes promise.
 
     Attributes:
         suffixes: in small letters.
@@ -41,6 +43,11 @@ _DEB = b"!<arch>\ndebian-binary"
 _CONDA = re.compile(r"pkg-[^/]+\.tar\.(?:zst|bz2)")
 _LINKER_SCRIPT = re.compile(rb"\s*(?:/\*|INPUT\b|GROUP\b|OUTPUT_FORMAT\b)")
 _PACKED = ("gz", "bz2", "xz", "zst")
+_BITCODE = b"BC\xc0\xde"
+_DEVICE_CODE = (ELF, region.MAGIC, ltoir.MAGIC, tileir.MAGIC, _BITCODE)
+# ELF, PE, LLVM's bitcode, and what macOS has (mach-o/loader.h, mach-o/fat.h).
+_OBJECTS = (ELF, b"MZ", _BITCODE, b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+_SONAME = re.compile(r"(?<=\.so)(?:\.[0-9]+)+$")
 
 
 # A check loads the reader that it asks: most names promise nothing.
@@ -67,10 +74,16 @@ def _is_tar(view: ByteView, budget: Budget) -> bool:
     return is_tar(unpacked_head(view, BLOCK, budget))
 
 
-def _is_library(view: ByteView, budget: Budget) -> bool:
+def _is_library(view: ByteView, _: Budget) -> bool:
     # Linkers take by such a name what glibc has as libm.a and libmcheck.a, too.
-    script = _LINKER_SCRIPT.match(view.peek(0, BLOCK)) is not None
-    return script or is_ar(view) or read_host(view, budget) is not None
+    head = view.peek(0, BLOCK)
+    known = head.startswith(_OBJECTS) or _LINKER_SCRIPT.match(head) is not None
+    return known or is_ar(view) or may_be_coff(view)
+
+
+def _is_device_code(view: ByteView, _: Budget) -> bool:
+    head = view.peek(0, ptx.HEAD_SIZE)
+    return head.startswith(_DEVICE_CODE) or ptx.sniff(head)
 
 
 def _is_packed(view: ByteView, _: Budget) -> bool:
@@ -78,10 +91,16 @@ def _is_packed(view: ByteView, _: Budget) -> bool:
 
 
 # The first row counts of which a suffix fits. Sources: PEP 427 (.whl); setuptools, "The Internal
-# Structure of Python Eggs" (.egg); conda-package-streaming, "Package format" (.conda); deb(5);
-# GNU tar's manual, "Creating and Reading Compressed Archives" (suffixes of tar); ar(5), ld(1).
+# Structure of Python Eggs" (.egg); OPC, ECMA-376-2 (.nupkg); "JAR File Specification" (.jar, which
+# .aar and .apk extend); conda-package-streaming, "Package format" (.conda); deb(5); GNU tar's
+# manual, "Creating and Reading Compressed Archives" (suffixes of tar); ar(5), ld(1); nvcc's manual,
+# "Supported Input File Suffixes" and "Supported Phases".
 _PROMISES = (
-    _Promise((".whl", ".egg", ".zip"), "zip archive with files in it", _is_zip),
+    _Promise(
+        (".whl", ".egg", ".zip", ".nupkg", ".jar", ".aar", ".apk"),
+        "zip archive with files in it",
+        _is_zip,
+    ),
     _Promise((".conda",), "conda package", _is_conda),
     _Promise(
         (".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", *(f".tar.{end}" for end in _PACKED)),
@@ -89,7 +108,15 @@ _PROMISES = (
         _is_tar,
     ),
     _Promise((".deb",), "Debian package", lambda view, _: view.peek(0, len(_DEB)) == _DEB),
-    _Promise((".a", ".lib"), "static library", _is_library, package=False),
+    _Promise(
+        (".a", ".lib", ".so", ".dll", ".pyd", ".o", ".obj"),
+        "library or object file",
+        _is_library,
+        package=False,
+    ),
+    _Promise(
+        (".cubin", ".fatbin", ".ptx", ".ltoir"), "device code", _is_device_code, package=False
+    ),
     _Promise(tuple(f".{end}" for end in _PACKED), "compressed file", _is_packed, package=False),
     _Promise(
         (".rpm", ".7z", ".rar", ".tar.lz", ".tar.lz4", ".tar.lzma", ".tar.z"),
@@ -110,7 +137,7 @@ def broken_promise(name: str, view: ByteView, budget: Budget, *, typed: bool) ->
         budget: what looking at them may cost.
         typed: the user named it; else it was found in a folder.
     """
-    lower = name.lower()
+    lower = _SONAME.sub("", name.lower())
     promise = next((row for row in _PROMISES if lower.endswith(row.suffixes)), None)
     if promise is None or not (typed or promise.package):
         return None

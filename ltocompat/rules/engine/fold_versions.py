@@ -103,18 +103,28 @@ def _one_of(target: Target, found: Sequence[tuple[Target, Rows]]) -> Rows:
     """The fold over versions of which one is there, row by row."""
     if len(found) == 1:
         return found[0][1]
+    all_fail = all(
+        worst(result.verdict for result in rows.values()) is Verdict.FAIL for _, rows in found
+    )
     return {
-        row: _one_of_row(target, [(exact, rows.get(row)) for exact, rows in found])
+        row: _one_of_row(target, [(exact, rows.get(row)) for exact, rows in found], all_fail)
         for row in _all_rows([rows for _, rows in found], target)
     }
 
 
-def _one_of_row(target: Target, found: Sequence[tuple[Target, Result | None]]) -> Result:
-    """One row: a version on which it is missing can't have that GPU, or has code for another."""
+def _one_of_row(
+    target: Target,
+    found: Sequence[tuple[Target, Result | None]],
+    all_fail: bool,  # noqa: FBT001 - of its one caller
+) -> Result:
+    """One row: a version on which it is missing can't have that GPU, or has code for another.
+
+    Such a version leaves open that a row fails, unless it fails itself, on other rows.
+    """
     results = [result for _, result in found if result is not None]
     decides = max(results, key=lambda result: result.verdict)
     verdict = one_of(result.verdict for result in results)
-    if verdict is Verdict.FAIL and len(results) < len(found):
+    if verdict is Verdict.FAIL and len(results) < len(found) and not all_fail:
         verdict = Verdict.UNKNOWN
     findings = _united(results)
     if verdict is not decides.verdict or len({result.verdict for result in results}) > 1:
