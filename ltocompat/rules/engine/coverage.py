@@ -28,6 +28,7 @@ from ltocompat.model.verdict import MOST_KERNELS, Finding, Level, Route
 from ltocompat.model.words import first_of
 from ltocompat.rules.emitted import SLIVER_SERVED
 from ltocompat.rules.engine.group_verdict import GroupVerdict, note
+from ltocompat.rules.engine.module_verdict import OTHER_ROUTE
 from ltocompat.rules.engine.picked_code import linked_code, loaded_code
 from ltocompat.rules.engine.ways import ways
 
@@ -148,10 +149,10 @@ def unserved_libraries(
     """The modules, and kernels, of each library of a package none of whose kernels is for a GPU.
 
     Neither those whose name, kernels or suffixes tie them to another architecture, nor those whose
-    kernels another library has for the GPU.
+    kernels another library has for the GPU, nor those that go another route.
     """
     files: dict[tuple[str, ...], list[GroupVerdict]] = {}
-    for each in judged:
+    for each in (each for each in judged if each.module_verdict.how != OTHER_ROUTE):
         for group in by_file(each.group):
             files.setdefault(group.example.members, []).append(replace(each, group=group))
     every = (each for parts in files.values() for each in parts if _serving(each))
