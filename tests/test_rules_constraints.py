@@ -32,7 +32,7 @@ from ltocompat.rules.constraints import (
     Threshold,
     Untold,
 )
-from ltocompat.rules.engine.fold_floors import least_version
+from ltocompat.rules.engine.driver_floors import least_version
 from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
 
 WITHOUT_FLOOR = """

@@ -10,10 +10,10 @@ from msgspec import Struct
 from typer.core import TyperCommand
 
 from ltocompat.commands.options import DEPLOY_TARGET, Option
-from ltocompat.model.address import refuse_address
 from ltocompat.model.errors import UsageError
 from ltocompat.model.image import ImageKind, Role
 from ltocompat.model.limits import REQUIRE_SANDBOX
+from ltocompat.model.place import refuse_address
 from ltocompat.model.target import THIS_MACHINE
 from ltocompat.model.verdict import Verdict
 from ltocompat.report import FINDING_FORMATS, FORMATS, Options

@@ -10,12 +10,11 @@ from msgspec import Struct
 
 from ltocompat.commands.options import ExtractOptions, answers, named, options_of
 from ltocompat.files.fatbin import StoredImage
-from ltocompat.model.address import refuse_address
 from ltocompat.model.errors import LtocompatError, Malformed, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Image, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.place import Place, refuse_address
 from ltocompat.scan import walk
 from ltocompat.scan.describe import ReadOptions, describe
 from ltocompat.scan.extract_bytes import cut, images_at

@@ -10,14 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.options import LinkOptions, options_of
-from ltocompat.model.address import refuse_address
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
 from ltocompat.model.failure import Progress, reporter
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.link_options import Disagreement, disagreements
-from ltocompat.model.place import Place
+from ltocompat.model.place import Place, refuse_address
 from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Linker, Machine, Tool, find, installed, obtain

@@ -16,8 +16,8 @@ from ltocompat.model.verdict import Coverage, Result, Verdict, worst
 from ltocompat.packages.reading import package_of, packages_beside
 from ltocompat.packages.values import Package
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
+from ltocompat.rules.engine.findings import machine_result, with_problems
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.rules.engine.problems import machine_result, with_problems
 
 if TYPE_CHECKING:
     from ltocompat.packages.promise import Promise

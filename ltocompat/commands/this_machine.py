@@ -18,8 +18,8 @@ from ltocompat.model.library_name import LDSO, PATHFINDER
 from ltocompat.model.target import THIS_MACHINE, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.catalogue import rules_about
+from ltocompat.rules.engine.findings import machine_result, with_problems
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.rules.engine.problems import machine_result, with_problems
 from ltocompat.rules.rule import Problem
 from ltocompat.targets.linkers import Machine
 from ltocompat.targets.linkers.linker import Linker

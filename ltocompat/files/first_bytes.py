@@ -15,6 +15,7 @@ THIN_MAGIC = b"!<thin>\n"
 GZIP_MAGIC = b"\x1f\x8b\x08"
 BZIP2_MAGIC = b"BZh"
 XZ_MAGIC = b"\xfd7zXZ\0"
+TILEIR = b"\x7fTileIR\0"
 # Frames for the user's own data, which some writers put in front (RFC 8878, 3.1.2).
 ZSTD_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 # A stream begins with a block (the digits of pi) or is empty (the root of pi).

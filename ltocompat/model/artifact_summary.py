@@ -177,6 +177,31 @@ def only_variant(
     )
 
 
+class VariantParts(Struct, frozen=True):
+    """What is judged for the sake of one variant.
+
+    Attributes:
+        variant: the variant.
+        used: what is in use with it: the variant itself, and all that is in none.
+        alone: the variant by itself.
+    """
+
+    variant: Variant
+    used: ArtifactSummary
+    alone: ArtifactSummary
+
+
+def variant_parts(summary: ArtifactSummary) -> tuple[VariantParts, ...]:
+    """The variants that can be the one that is opened, oldest first; empty where there is none."""
+    return tuple(
+        VariantParts(
+            variant, only_variant(summary, variant), only_variant(summary, variant, common=False)
+        )
+        for variant in summary.variants
+        if variant.whole
+    )
+
+
 def together_as_one(
     summaries: Sequence[ArtifactSummary], trials: Trials | None = None
 ) -> ArtifactSummary:

@@ -17,6 +17,9 @@ from ltocompat.model.errors import UsageError
 _TAIL = re.compile(r"@(0x[0-9a-fA-F]{1,16})((?:\.[0-9]{1,9}){0,2})$")
 _UNSAFE = re.compile(r"[^\w./+,:-]+|:(?=:)|(?<=:):|^:|:$")
 
+# A drive of Windows is one letter; what a path is for may stand in front of it: json=s3://b/x.
+_ADDRESS = re.compile(r"(?:^|[=,])[A-Za-z][A-Za-z0-9+.-]+://")
+
 
 class Place(Struct, frozen=True, gc=False):
     """A file, a member, a region or an image.
@@ -112,3 +115,17 @@ def _decode(name: str) -> str:
         return unquote(name, errors=sys.getfilesystemencodeerrors())
     except UnicodeDecodeError:  # on Windows, a byte of a member's name that is no UTF-8
         return unquote(name, errors="surrogateescape")
+
+
+def refuse_address(path: str | os.PathLike[str], option: str) -> None:
+    """See that what is to be read or written lies on this machine.
+
+    Raises:
+        UsageError: it is an address.
+    """
+    text = os.fspath(path)
+    if _ADDRESS.search(text):
+        raise UsageError(
+            f"{text!r} is an address, and {option} takes what lies on this machine; name a path, "
+            "and copy the files from there or to there"
+        )

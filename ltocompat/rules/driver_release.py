@@ -1,4 +1,4 @@
-"""The driver of a machine, as rules on machines need it: its CUDA release, and whose libcuda."""
+"""The CUDA release of a machine's driver, as rules on machines need it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ltocompat.model.arch import Release
 from ltocompat.rules.constraints import driver_cuda
 
 if TYPE_CHECKING:
-    from ltocompat.targets.machine.environment import Environment, UserDriver
+    from ltocompat.targets.machine.environment import Environment
 
 
 def of_kernel(environment: Environment) -> Release | None:
@@ -23,9 +23,3 @@ def of_user(environment: Environment) -> Release | None:
     if driver is not None and driver.cuda is not None and not driver.stub:
         return driver.cuda
     return of_kernel(environment)
-
-
-def of_compat_package(driver: UserDriver) -> bool:
-    """Whether a libcuda lies where packages of cuda-compat put theirs."""
-    parts = (part for path in (driver.path, driver.real) for part in path.split("/"))
-    return driver.is_compat and any(part.startswith(("compat", "cuda-compat")) for part in parts)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ltocompat.files.codec import Payload, Prefix
 from ltocompat.files.fatbin import StoredImage, StoredModule
-from ltocompat.files.images import ltoir, ptx, tileir
+from ltocompat.files.images import ltoir, ptx
 from ltocompat.files.images.cubin import Cubin, early_api_versions, first_kernel
 from ltocompat.files.images.cubin_header import (
     HEAD_SIZE,
@@ -477,6 +477,8 @@ def _container(version: str) -> LtoIrVersions:
 
 
 def _tileir(stored: StoredImage, _: ReadOptions) -> _Facts:
+    from ltocompat.files.images import tileir
+
     # the names of its kernels are not laid out in a known way
     prefix = stored.payload.prefix()
     prefix.grow(tileir.HEAD_SIZE)

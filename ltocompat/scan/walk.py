@@ -27,8 +27,8 @@ from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.codec import Payload
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk, bare_image
-from ltocompat.files.first_bytes import holds_no_code
-from ltocompat.files.images import ptx, tileir
+from ltocompat.files.first_bytes import TILEIR, holds_no_code
+from ltocompat.files.images import ptx
 from ltocompat.files.objects import read_host
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
@@ -525,7 +525,7 @@ def _whole_file(view: ByteView, place: Place, budget: Budget) -> StoredModule | 
     head = view.peek(0, ptx.HEAD_SIZE)
     if ptx.sniff(head):
         kind = ImageKind.PTX
-    elif head.startswith(tileir.MAGIC):
+    elif head.startswith(TILEIR):
         kind = ImageKind.TILEIR
     else:
         return None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ltocompat.files.first_bytes import TILEIR
 from ltocompat.model.errors import Malformed
 
-MAGIC = b"\x7fTileIR\0"
 HEAD_SIZE = 10
 
 
@@ -14,6 +14,6 @@ def parse(head: bytes) -> str:
     Raises:
         Malformed: these are no bytes of Tile IR.
     """
-    if len(head) < HEAD_SIZE or not head.startswith(MAGIC):
+    if len(head) < HEAD_SIZE or not head.startswith(TILEIR):
         raise Malformed("a Tile IR image does not begin with 7F 'TileIR' 00")
     return f"{head[8]}.{head[9]}"

@@ -244,7 +244,7 @@ def _ways(picks: tuple[LibraryPick, ...], library: str, path: str) -> str:
 
 
 def _findings(record: Surroundings) -> list[GroupedFinding]:
-    from ltocompat.rules.engine.problems import machine_result
+    from ltocompat.rules.engine.findings import machine_result
 
     result = machine_result("", record.target, record.problems, "")
     return grouped_findings([result])
@@ -267,7 +267,7 @@ def _document(records: Iterable[Surroundings | Failure], _: Options) -> Iterator
 
 def judgements(records: Iterable[Surroundings | Failure]) -> Iterator[Judgement]:
     """The machine as a deploy target, and what is wrong there."""
-    from ltocompat.rules.engine.problems import machine_result
+    from ltocompat.rules.engine.findings import machine_result
 
     for record in records:
         if isinstance(record, Failure):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from ltocompat.facts import drivers
 from ltocompat.model.verdict import Level, Verdict
-from ltocompat.rules import driver_release
 from ltocompat.rules.catalogue.family import Family, OfModule
 from ltocompat.rules.constraints import (
     CompatNewerThanKernel,
@@ -132,7 +131,7 @@ def _siblings_of_another_version(copy: UserDriver) -> Iterator[str]:
 def compat_without_graphics(environment: Environment) -> Iterator[Problem]:
     """cuda-compat shares nothing with OpenGL and Vulkan."""
     driver = environment.user_driver
-    if driver is not None and driver_release.of_compat_package(driver):
+    if driver is not None and driver.is_compat_package:
         yield Problem(
             Verdict.OK,
             f"{driver.path} is cuda-compat, which shares no memory with OpenGL and Vulkan",

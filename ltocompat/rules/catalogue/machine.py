@@ -280,7 +280,7 @@ def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
     if kernel is None or user is None or user.stub or user.version in (None, kernel.version):
         return
     # Windows' and Tegra's libcuda carry other numbers; packages of cuda-compat have their rules.
-    if environment.wsl2 or environment.jetson or driver_release.of_compat_package(user):
+    if environment.wsl2 or environment.jetson or user.is_compat_package:
         return
     older = user.version is not None and user.version < kernel.version
     yield Problem(

@@ -9,20 +9,18 @@ from ltocompat.rules.constraints.any_component import (
     Threshold,
     Untold,
 )
-from ltocompat.rules.constraints.compat import (
+from ltocompat.rules.constraints.driver import (
     CompatNewerThanKernel,
     CompatOnLinux,
     CompatOnSupportedGpu,
     CompatPairProvided,
-    is_shadowing,
-)
-from ltocompat.rules.constraints.driver import (
     DriverOfCuda,
     DriverOfWriter,
     DriverSureFrom,
     KernelKnows,
     KernelStillServes,
     driver_cuda,
+    is_shadowing,
 )
 from ltocompat.rules.constraints.linker import (
     LinkerExporting,

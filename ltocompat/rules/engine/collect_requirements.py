@@ -9,7 +9,13 @@ from msgspec.structs import replace
 
 from ltocompat.facts.gpus import gpus_in_use, sm
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
+from ltocompat.model.artifact_summary import (
+    ArtifactSummary,
+    ModuleGroup,
+    VariantParts,
+    own_linker,
+    variant_parts,
+)
 from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import (
@@ -45,7 +51,6 @@ from ltocompat.rules.engine.find_floors import (
     line_floors,
     linkers,
 )
-from ltocompat.rules.engine.fold_variants import VariantParts, judged_apart
 from ltocompat.rules.engine.paste_lines import paste_lines
 from ltocompat.rules.engine.picked_code import linked_code
 from ltocompat.rules.engine.ways import ways
@@ -197,7 +202,7 @@ def required(summary: ArtifactSummary) -> Required:
         _add_what_older_linkers_would_take(tally, groups, row)
     linker, no_linker = _linker_floor(summary, rows, tally, asks_linker=asks_linker)
     services = tuple(_service(checked, row, linker, summary) for row in rows)
-    variants = tuple(_variant_floors(parts) for parts in judged_apart(summary))
+    variants = tuple(_variant_floors(parts) for parts in variant_parts(summary))
     driver = floors_of_least(map(_driver_floors, variants)) or least_drivers(tally.drivers)
     return Required(
         path=summary.path,

@@ -27,8 +27,8 @@ from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Level, Route
 from ltocompat.model.words import first_of
 from ltocompat.rules.emitted import SLIVER_SERVED
-from ltocompat.rules.engine.group_verdict import GroupVerdict, note
-from ltocompat.rules.engine.module_verdict import OTHER_ROUTE
+from ltocompat.rules.engine.findings import note
+from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
 from ltocompat.rules.engine.picked_code import linked_code, loaded_code
 from ltocompat.rules.engine.ways import ways
 

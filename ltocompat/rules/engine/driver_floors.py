@@ -3,21 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic
 
 from msgspec import Struct
 
 from ltocompat.facts import drivers
 from ltocompat.facts.gpus import gpus_in_use
-from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, variant_parts
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import requirements_of
-from ltocompat.rules.engine.fold_floors import least_version
-from ltocompat.rules.engine.fold_variants import judged_apart
 from ltocompat.rules.engine.picked_code import loaded_code
 from ltocompat.rules.engine.ways import ways
-from ltocompat.rules.rule import Component, Constraint, Requirement, Subject, Unbounded
+from ltocompat.rules.rule import (
+    Component,
+    Constraint,
+    Floor,
+    Requirement,
+    Subject,
+    Unbounded,
+    VersionT,
+)
+
+
+class LeastVersion(Struct, Generic[VersionT], frozen=True):
+    """The least version that meets all of some constraints.
+
+    Attributes:
+        possible: an older one fails; None where nothing is asked, or nothing is known to do.
+        sure: it and newer ones surely do; None where that is not known.
+        unbounded: why there is no possible one; None where there is.
+    """
+
+    possible: VersionT | None = None
+    sure: VersionT | None = None
+    unbounded: Unbounded | None = None
+
+
+def least_version(constraints: Iterable[Constraint]) -> LeastVersion[Any]:
+    """The least driver, or the least linker, that meets constraints on it."""
+    known = tuple(dict.fromkeys(constraints))
+    floors = [constraint.floor() for constraint in known]
+    if Unbounded.NONE_KNOWN in floors:
+        return LeastVersion(unbounded=Unbounded.NONE_KNOWN)
+    bounded = [floor for floor in floors if isinstance(floor, Floor)]
+    if not bounded:
+        open_ = Unbounded.NOT_KNOWN in floors
+        return LeastVersion(unbounded=Unbounded.NOT_KNOWN if open_ else Unbounded.ANY)
+    versions = sorted({version for floor in bounded for version in (floor.possible, floor.sure)})
+    least = max(floor.possible for floor in bounded)
+    possible = _first(versions, least, known, Verdict.UNKNOWN)
+    if possible is None:  # one asks for more than another allows
+        return LeastVersion(unbounded=Unbounded.NONE_KNOWN)
+    least = max(floor.sure for floor in bounded)
+    return LeastVersion(possible, _first(versions, least, known, Verdict.UNDOCUMENTED))
+
+
+def _first(
+    versions: list[VersionT], least: VersionT, constraints: tuple[Constraint, ...], most: Verdict
+) -> VersionT | None:
+    """The first version from ``least`` on that no constraint judges worse than ``most``."""
+    for version in versions:
+        judged = max(constraint.judge(version) for constraint in constraints)
+        if version >= least and judged <= most:
+            return version
+    return None
 
 
 class DriverFloors(Struct, frozen=True):
@@ -40,7 +91,7 @@ class DriverFloors(Struct, frozen=True):
 
 def driver_floors(summary: ArtifactSummary) -> DriverFloors:
     """What an artifact needs of a driver: the same as ``required`` says."""
-    variants = [_floors_of(parts.used.groups) for parts in judged_apart(summary)]
+    variants = [_floors_of(parts.used.groups) for parts in variant_parts(summary)]
     return floors_of_least(variants) or _floors_of(summary.groups)
 
 

@@ -15,11 +15,10 @@ from msgspec.structs import replace
 
 from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.artifact_summary import ArtifactSummary, variant_parts
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.driver_floors import before_tables
-from ltocompat.rules.engine.fold_variants import judged_apart
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.target_classes import TargetClasses
 from ltocompat.rules.rule import VersionT
@@ -125,7 +124,7 @@ class Checked:
 
     def __init__(self, summary: ArtifactSummary) -> None:
         self._artifact = Artifact(summary)
-        used = [parts.used for parts in judged_apart(summary)] or [summary]
+        used = [parts.used for parts in variant_parts(summary)] or [summary]
         self._classes = tuple(map(TargetClasses, used))
         self._kept: dict[Hashable, dict[Route | None, Line]] = {}
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
 
 from ltocompat.model.place import Place
-from ltocompat.model.verdict import LEVELS, Finding, Level, Verdict
+from ltocompat.model.target import Target
+from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Verdict, worst
 from ltocompat.rules.engine.evaluate import Evaluation
 from ltocompat.rules.prose import rule_prose
 from ltocompat.rules.rule import ABOUT_LOADING, Floor, Problem, Requirement
@@ -126,3 +129,54 @@ def finding_by_engine(
         subject=subject,
         asked=tuple(asked),
     )
+
+
+def note(
+    rule_id: str,
+    message: str,
+    count: int,
+    example: Place | None,
+    evidence: str,
+    *,
+    level: Level = Level.NOTE,
+) -> Finding:
+    """A finding that changes no verdict."""
+    return finding_by_engine(
+        rule_id,
+        Verdict.OK,
+        message,
+        evidence,
+        count=count,
+        example=example,
+        subject="modules",
+        level=level,
+    )
+
+
+def with_problems(result: Result, problems: Sequence[Problem]) -> Result:
+    """A result with what is wrong around the artifact.
+
+    A problem knows more than the same rule did about the file alone, and takes its place.
+    """
+    if not problems:
+        return result
+    known = {problem.rule for problem in problems}
+    others = [each_finding for each_finding in result.findings if each_finding.rule not in known]
+    findings = sorted(
+        [*map(finding_of_problem, problems), *others],
+        key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule),
+    )
+    verdict = worst((result.verdict, *(problem.verdict for problem in problems)))
+    of_whole = any(problem.verdict is verdict for problem in problems)
+    extent = replace(result.extent, modules=0) if of_whole else result.extent
+    return replace(result, verdict=verdict, findings=tuple(findings), extent=extent)
+
+
+def machine_result(name: str, target: Target, problems: Iterable[Problem], looked: str) -> Result:
+    """What is wrong with a machine, whatever is to run on it, as a result of its own.
+
+    ``looked`` says how it was looked at.
+    """
+    findings = tuple(map(finding_of_problem, problems))
+    verdict = worst((Verdict.OK, *(finding.verdict for finding in findings)))
+    return Result(name, target, None, None, verdict, Coverage(0), (), findings, (looked,))

@@ -37,8 +37,7 @@ from ltocompat.rules.engine.coverage import (
     unserved_libraries,
 )
 from ltocompat.rules.engine.findings import finding_by_engine
-from ltocompat.rules.engine.group_verdict import GroupVerdict
-from ltocompat.rules.engine.module_verdict import OTHER_ROUTE
+from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
 from ltocompat.rules.engine.outside_tables import notes_of_versions
 from ltocompat.rules.engine.ways import own_target
 from ltocompat.rules.engine.without_kernels import (

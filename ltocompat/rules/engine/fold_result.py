@@ -23,15 +23,17 @@ from ltocompat.model.verdict import (
     worst,
 )
 from ltocompat.model.words import count
+from ltocompat.rules.catalogue import requirements_of_host
 from ltocompat.rules.engine.coverage import KernelCoverage, kernel_coverage
+from ltocompat.rules.engine.evaluate import Evaluation, evaluate
+from ltocompat.rules.engine.findings import finding_of
 from ltocompat.rules.engine.findings_of_whole import findings_of_whole, impossible_route, left_open
-from ltocompat.rules.engine.group_verdict import GroupVerdict
-from ltocompat.rules.engine.judge_host import judge_host
 from ltocompat.rules.engine.judge_link import findings_of_link, leaves_symbols_open
 from ltocompat.rules.engine.loaded_by_choice import with_choices
-from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, ModuleVerdict
+from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict, ModuleVerdict
 from ltocompat.rules.engine.ways import possible_ways
 from ltocompat.rules.engine.without_kernels import with_neutral
+from ltocompat.rules.rule import Component, Requirement
 
 HALVES = ("load", "link")
 SYMBOLS = "symbols"
@@ -106,12 +108,47 @@ def _judged_hosts(
     summary: ArtifactSummary, target: Target, gpu: Gpu | None
 ) -> list[tuple[Host, ModuleVerdict]]:
     """The host files that need something of the target, with the verdicts on that."""
-    judged = ((host, judge_host(host, target, gpu)) for host in summary.hosts)
+    judged = ((host, _judge_host(host, target, gpu)) for host in summary.hosts)
     return [
         (host, needs)
         for host, needs in judged
         if needs is not None and not _links_nothing(host, needs, summary)
     ]
+
+
+def _judge_host(host: Host, target: Target, gpu: Gpu | None) -> ModuleVerdict | None:
+    """What rules say of a host file on a target; None where they have nothing to say."""
+    requirements = requirements_of_host(host)
+    if not requirements:
+        return None
+    linker = target.nvjitlink.value if target.nvjitlink else None
+    rulings = [evaluate(requirement, target, gpu, linker) for requirement in requirements]
+    return ModuleVerdict(
+        worst(each.verdict for each in rulings if each.verdict is not None and _says(each)),
+        "host",
+        tuple(finding_of(ruling) for ruling in rulings if ruling.message),
+        frozenset(map(_half, filter(_matters, rulings))),
+        why=_asks(requirements),
+    )
+
+
+def _says(ruling: Evaluation) -> bool:
+    """Whether a ruling is a verdict, rather than a remark that holds on any target."""
+    return ruling.verdict is not Verdict.OK or ruling.requirement.component is not Component.NONE
+
+
+def _half(ruling: Evaluation) -> str:
+    return "link" if ruling.requirement.component is Component.LINKER else "load"
+
+
+def _matters(ruling: Evaluation) -> bool:
+    """Whether an unjudged ruling leaves a half open; NVRTC's builtins are neither half."""
+    return ruling.verdict is None and ruling.requirement.component is not Component.NVRTC
+
+
+def _asks(requirements: tuple[Requirement, ...]) -> str:
+    held = "; ".join(f"{r.subject}: {r.component} {r.constraint} ({r.rule})" for r in requirements)
+    return f"the host file asks: {held}"
 
 
 def _of_hosts(hosts: list[tuple[Host, ModuleVerdict]]) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.model.artifact_summary import ArtifactSummary, Variant, only_variant
+from ltocompat.model.artifact_summary import Variant
 from ltocompat.model.late_lines import LateLines
 from ltocompat.model.verdict import (
     WHOLE_ARTIFACT,
@@ -44,31 +44,6 @@ class JudgedVariant(Struct, frozen=True):
     def serves(self) -> bool:
         """Whether it has something for the GPU itself."""
         return self.alone.coverage.served > 0
-
-
-class VariantParts(Struct, frozen=True):
-    """What is judged for the sake of one variant.
-
-    Attributes:
-        variant: the variant.
-        used: what is in use with it: the variant itself, and all that is in none.
-        alone: the variant by itself.
-    """
-
-    variant: Variant
-    used: ArtifactSummary
-    alone: ArtifactSummary
-
-
-def judged_apart(summary: ArtifactSummary) -> tuple[VariantParts, ...]:
-    """The variants that can be the one that is opened, oldest first; empty where there is none."""
-    return tuple(
-        VariantParts(
-            variant, only_variant(summary, variant), only_variant(summary, variant, common=False)
-        )
-        for variant in summary.variants
-        if variant.whole
-    )
 
 
 def best_of(judged: Sequence[JudgedVariant]) -> Result:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker, variant_parts
 from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import (
     Finding,
@@ -28,12 +28,11 @@ from ltocompat.rules.engine.findings_of_whole import (
     serves_no_gpu,
 )
 from ltocompat.rules.engine.fold_result import folded
-from ltocompat.rules.engine.fold_variants import JudgedVariant, best_of, judged_apart
+from ltocompat.rules.engine.fold_variants import JudgedVariant, best_of
 from ltocompat.rules.engine.fold_versions import over_versions
-from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
 from ltocompat.rules.engine.judge_module import judge
-from ltocompat.rules.engine.module_verdict import off_route
+from ltocompat.rules.engine.module_verdict import GroupVerdict, off_route
 from ltocompat.rules.engine.ways import possible_ways, ways_on
 
 
@@ -71,7 +70,7 @@ class Artifact:
 
     def __init__(self, summary: ArtifactSummary) -> None:
         # One link takes all that is given to it.
-        variants = () if summary.one_link else judged_apart(summary)
+        variants = () if summary.one_link else variant_parts(summary)
         self._for_windows = _is_for_windows(summary)
         self._whole = _Part.of(summary)
         self._variants = [

@@ -18,7 +18,7 @@ from ltocompat.rules.catalogue import rules_about
 from ltocompat.rules.emitted import ABSENT_FROM_DEVICE_LINK, TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.evaluate import evaluate
 from ltocompat.rules.engine.findings import finding_by_engine, finding_of
-from ltocompat.rules.engine.group_verdict import GroupVerdict
+from ltocompat.rules.engine.module_verdict import GroupVerdict
 from ltocompat.rules.rule import Link
 
 # What LTO-IR defines and calls, no byte of it shows.

@@ -23,7 +23,7 @@ from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict
 from ltocompat.rules.engine.coverage import stem
-from ltocompat.rules.engine.group_verdict import GroupVerdict
+from ltocompat.rules.engine.module_verdict import GroupVerdict
 
 _File = tuple[str, tuple[str, ...]]
 _UNREGISTERED = "no wrapper registers it, and"

@@ -1,4 +1,4 @@
-"""The verdict on one module as a value."""
+"""The verdict on one module as a value, and that on equal modules of an artifact."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 
 from msgspec import Struct
 
+from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.engine.evaluate import Evaluation
@@ -75,6 +76,30 @@ class ModuleVerdict(Struct, frozen=True, gc=False):
     without_kernels: bool = False
     blind_to_concatenated: bool = False
     serves_elsewhere: bool = False
+
+
+class GroupVerdict(Struct, frozen=True, gc=False):
+    """Equal modules, what is said of each, and the way that they go.
+
+    Attributes:
+        neutral: they have no kernels, and what the rules say of them by themselves counts for
+            nothing.
+        by_itself: the worst of what they say, else None.
+    """
+
+    group: ModuleGroup
+    module_verdict: ModuleVerdict
+    way: Route
+    neutral: bool = False
+    by_itself: Finding | None = None
+
+    @property
+    def for_gpu(self) -> bool:
+        """Whether they are for the GPU, or may be: something was judged or left open."""
+        judged = self.module_verdict.verdict is not Verdict.NOT_FOR_GPU or bool(
+            self.module_verdict.not_judged
+        )
+        return judged or self.module_verdict.serves_elsewhere
 
 
 def off_route(route: Route, *, serves_elsewhere: bool = False) -> ModuleVerdict:

@@ -10,7 +10,8 @@ from ltocompat.model.arch import Release
 from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import Finding
 from ltocompat.rules.emitted import NOT_IN_TABLES
-from ltocompat.rules.engine.group_verdict import GroupVerdict, note
+from ltocompat.rules.engine.findings import note
+from ltocompat.rules.engine.module_verdict import GroupVerdict
 
 
 def notes_of_versions(

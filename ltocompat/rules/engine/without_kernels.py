@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Finding, Verdict
 from ltocompat.rules.emitted import NO_KERNELS
-from ltocompat.rules.engine.group_verdict import GroupVerdict, note
+from ltocompat.rules.engine.findings import note
+from ltocompat.rules.engine.module_verdict import GroupVerdict
 
 _EVIDENCE = "symbols of the cubin, .entry directives of the PTX"
 

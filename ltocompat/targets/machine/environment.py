@@ -86,6 +86,12 @@ class UserDriver(Struct, frozen=True):
         return bool(self.compat)
 
     @property
+    def is_compat_package(self) -> bool:
+        """Return whether it lies where packages of cuda-compat put theirs."""
+        parts = (part for path in (self.path, self.real) for part in path.split("/"))
+        return self.is_compat and any(part.startswith(("compat", "cuda-compat")) for part in parts)
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """Siblings that are not beside it."""
         return tuple(sibling.name for sibling in self.siblings if sibling.path is None)
