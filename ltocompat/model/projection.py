@@ -52,12 +52,14 @@ def from_rows(made: type[S], rows: Sequence[Mapping[str, Any]]) -> tuple[S, ...]
     make: Callable[..., S] = made
     hints = _hints(made)
     sources = [_source(name, hints[name], {}) for name in made.__struct_fields__]
-
-    def values(row: Mapping[str, Any]) -> list[Any]:
-        found = [(row.get(come.path), come.through) for come in sources]
-        return [through(part) if through and part is not None else part for part, through in found]
-
-    return tuple([make(*values(row)) for row in rows])
+    found = []
+    for row in rows:
+        values = [row.get(come.path) for come in sources]
+        for index, come in enumerate(sources):
+            if come.through is not None and values[index] is not None:
+                values[index] = come.through(values[index])
+        found.append(make(*values))
+    return tuple(found)
 
 
 @functools.cache

@@ -82,8 +82,10 @@ def rules_about(what: str, kinds: frozenset[ImageKind] | None = None) -> tuple[R
 def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
     """What all rules find in a module on its way, each once."""
     kinds = frozenset(image.kind for image in subject.signature.images)
-    rules = rules_about("requirements", None if subject.route is Route.LINK else kinds)
-    return tuple(dict.fromkeys(found for rule in rules for found in rule.requirements(subject)))
+    found: dict[Requirement, None] = {}
+    for rule in rules_about("requirements", None if subject.route is Route.LINK else kinds):
+        found.update(dict.fromkeys(rule.requirements(subject)))
+    return tuple(found)
 
 
 @functools.lru_cache(maxsize=256)  # the same for every target

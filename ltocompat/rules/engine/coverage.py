@@ -158,15 +158,12 @@ def unserved_libraries(
     every = (each for parts in files.values() for each in parts if _serving(each))
     here = frozenset(map(stem, frozenset[str]().union(*(names_of(each.group) for each in every))))
     for file, parts in files.items():
+        tied = _OF_ARCH.search(file[-1].rsplit("/", 1)[-1]) if file else None
+        if tied or any(map(_serving, parts)):
+            continue
         groups = [each.group for each in parts]
         kernels = frozenset[str]().union(*(_kernels_for(groups, arch) for arch in _of_kind(gpu)))
-        tied = _OF_ARCH.search(file[-1].rsplit("/", 1)[-1]) if file else None
-        if (
-            kernels - here
-            and kernels.isdisjoint(here)
-            and not tied
-            and not any(map(_serving, parts))
-        ):
+        if kernels and kernels.isdisjoint(here):
             yield [group for group in groups if group.kernels], kernels
 
 
