@@ -16,11 +16,11 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, Options
-from ltocompat.report.findings import Judgement
+from ltocompat.report.findings import FindingRecord
 from ltocompat.report.formats import github
 from ltocompat.report.verbs.check import REPORT
 
-CASES: dict[str, list[Judgement]] = {
+CASES: dict[str, list[FindingRecord]] = {
     "one target": [*values.one_target()],
     "many targets": [*values.many_targets()],
     "many artifacts": [*values.many_artifacts()],
@@ -47,14 +47,14 @@ def unescaped(text: str, also: str = "") -> str:
     return text.replace("%25", "%")
 
 
-def lines_of(records: Iterable[Judgement]) -> list[str]:
+def lines_of(records: Iterable[FindingRecord]) -> list[str]:
     """All lines but the tally."""
     *lines, tally = github.commands(records)
     assert tally.startswith("ltocompat: ")
     return lines
 
 
-def many(number: int) -> list[Judgement]:
+def many(number: int) -> list[FindingRecord]:
     """An artifact with this number of errors and one warning."""
     found = [finding(Verdict.FAIL, f"wrong thing {n}", n) for n in range(number)]
     return [
@@ -155,7 +155,7 @@ def test_the_summary_is_the_answer_as_markdown(case: str) -> None:
 
 
 def test_what_artifacts_require_is_no_trouble() -> None:
-    records: list[Judgement] = [PROD, values.required(), result(Verdict.FAIL, PROD, H100)]
+    records: list[FindingRecord] = [PROD, values.required(), result(Verdict.FAIL, PROD, H100)]
     assert lines_of(records) == lines_of([PROD, result(Verdict.FAIL, PROD, H100)])
     assert "error 222" in github.summary(REPORT, records, Options())
 
@@ -188,7 +188,7 @@ def test_a_summary_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> Non
 
 
 def test_a_summary_fits_in_what_github_takes() -> None:
-    results: list[Judgement] = [PROD, *_long_names(1_500)]
+    results: list[FindingRecord] = [PROD, *_long_names(1_500)]
     text = github.summary(REPORT, results, Options())
     assert len(text.encode()) <= 1024 * 1024
     assert text.endswith("GitHub takes 1 MiB. --format json lists all.\n")

@@ -20,27 +20,27 @@ from ltocompat.model.place import Place
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.report import Failure, Options, write
-from ltocompat.report.findings import Judgement
+from ltocompat.report.findings import FindingRecord
 from ltocompat.report.verbs.check import REPORT
 from ltocompat.rules.catalogue import RULES
 
 
-def page_of(records: Iterable[Judgement]) -> Page:
+def page_of(records: Iterable[FindingRecord]) -> Page:
     stream = io.StringIO()
     write("html", REPORT, records, stream, Options())
     return Page(stream.getvalue())
 
 
-def thousand() -> list[Judgement]:
+def thousand() -> list[FindingRecord]:
     """A thousand findings on 25 artifacts."""
-    records: list[Judgement] = [PROD]
+    records: list[FindingRecord] = [PROD]
     for n in range(25):
         found = tuple(finding(Verdict(k % 5), f"thing {n}.{k}") for k in range(40))
         records.append(result(Verdict.FAIL, PROD, H100, path=f"{n}.so", findings=found))
     return records
 
 
-CASES: dict[str, list[Judgement]] = {
+CASES: dict[str, list[FindingRecord]] = {
     "one target": [*values.one_target()],
     "many targets": [*values.many_targets()],
     "many artifacts": [*values.many_artifacts()],

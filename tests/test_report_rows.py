@@ -18,11 +18,11 @@ from verdict_values import EDGE, H100, PROD, finding, result
 
 from ltocompat.model.verdict import Extent, Level, Verdict
 from ltocompat.report import Failure, Options, writer
-from ltocompat.report.findings import Judgement
+from ltocompat.report.findings import FindingRecord
 from ltocompat.report.formats.csv_rows import HEAD
 from ltocompat.report.verbs.check import REPORT
 
-CASES: dict[str, list[Judgement]] = {
+CASES: dict[str, list[FindingRecord]] = {
     "one target": [*values.one_target()],
     "many targets": [*values.many_targets()],
     "many artifacts": [*values.many_artifacts()],
@@ -33,14 +33,14 @@ CASES: dict[str, list[Judgement]] = {
 FORMATS = ("concise", "csv", "jsonl", "gitlab", "junit")
 
 
-def text_of(name: str, records: Iterable[Judgement]) -> str:
+def text_of(name: str, records: Iterable[FindingRecord]) -> str:
     stream = io.StringIO()
     write_in: Any = writer(name)
     write_in(REPORT, records, stream, Options())
     return stream.getvalue()
 
 
-def issues(records: Iterable[Judgement]) -> Any:
+def issues(records: Iterable[FindingRecord]) -> Any:
     return json.loads(text_of("gitlab", records))
 
 
@@ -56,7 +56,7 @@ def test_nothing_that_a_terminal_would_obey_gets_through(name: str, case: str) -
 def test_every_finding_names_its_artifact(name: str) -> None:
     """Also one about an artifact as a whole, which has no place in it."""
     bare = finding(Verdict.FAIL, rule="PKG-01", example=None)
-    records: list[Judgement] = [
+    records: list[FindingRecord] = [
         PROD,
         *(result(Verdict.FAIL, PROD, H100, path=f"dist/{n}.whl", findings=(bare,)) for n in "ab"),
     ]
@@ -104,7 +104,7 @@ def test_an_issue_of_gitlab_has_what_its_documentation_asks(case: str) -> None:
         assert not issue["location"]["path"].startswith("./")
 
 
-def suites(records: Iterable[Judgement]) -> ET.Element:
+def suites(records: Iterable[FindingRecord]) -> ET.Element:
     return ET.fromstring(text_of("junit", records))  # noqa: S314 - written just now
 
 

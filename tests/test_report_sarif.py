@@ -24,12 +24,12 @@ from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.model.version import SITE_URL
 from ltocompat.report import Failure, Options, write
-from ltocompat.report.findings import Judgement
+from ltocompat.report.findings import FindingRecord
 from ltocompat.report.formats import sarif
 from ltocompat.report.verbs.check import REPORT
 from ltocompat.rules.catalogue import RULES
 
-CASES: dict[str, list[Judgement]] = {
+CASES: dict[str, list[FindingRecord]] = {
     "one target": [*values.one_target()],
     "many targets": [*values.many_targets()],
     "many artifacts": [*values.many_artifacts()],
@@ -40,7 +40,7 @@ CASES: dict[str, list[Judgement]] = {
 }
 
 
-def run_of(records: Iterable[Judgement]) -> Any:
+def run_of(records: Iterable[FindingRecord]) -> Any:
     """The one run of the log, which is valid."""
     stream = io.StringIO()
     write("sarif", REPORT, records, stream, Options())
@@ -203,7 +203,7 @@ def test_files_without_device_code_are_not_told() -> None:
 def test_a_finding_of_an_audit_leads_to_its_target_in_the_policy() -> None:
     """A package is no file of the repository; the policy that asks for the target is."""
     lines = PolicyLines("pyproject.toml", {"prod": 12}, audit=30)
-    records: list[Judgement] = [
+    records: list[FindingRecord] = [
         PROD,
         lines,
         result(Verdict.FAIL, PROD, H100),

@@ -24,7 +24,7 @@ from ltocompat.model.failure import Failure, PacedProgress, Progress
 from ltocompat.model.place import Place
 from ltocompat.model.watchdog import Overdue
 from ltocompat.report import FORMATS, Options, Report, Writable, write, writer
-from ltocompat.report.exit_status import CLOSED_PIPE, INTERNAL, INTERRUPTED, ExitStatus, tell
+from ltocompat.report.exit_status import CLOSED_PIPE, INTERNAL, INTERRUPTED, ExitStatus, log
 from ltocompat.report.streams import Answer, AnswerLost, flush_answer
 from ltocompat.report.text import binary_size, clip_middle, escape
 
@@ -51,17 +51,17 @@ def run_verb(
         options = replace(options, progress=output.progress)
     begun = False
     try:
-        records = status.watch(command(options), output.messages)
+        records = status.track(command(options), output.messages)
         begun = True
         writing.write(records, output.answer)
         flush_answer()
     except BrokenPipeError:
         return CLOSED_PIPE
     except KeyboardInterrupt:
-        tell("interrupted", output.messages)
+        log("interrupted", output.messages)
         return INTERRUPTED
     except Overdue as error:
-        tell(str(error), output.messages)
+        log(str(error), output.messages)
         return INTERNAL
     except Exception as error:  # noqa: BLE001 - any error ends as one sentence
         failure = status.failed(error, output.messages)

@@ -16,7 +16,7 @@ from ltocompat.commands.options import CheckOptions, OnError, answers, options_o
 from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.commands.trials import Trials
-from ltocompat.commands.variants_of_files import InstalledVariants, JudgedFile
+from ltocompat.commands.variants_of_files import EvaluatedFile, InstalledVariants
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.errors import Missing, UsageError
@@ -155,10 +155,10 @@ def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note]:
     if options.paths and not options.targets:
         _need_a_driver(targets[0].target)
     route = None if options.route is None else Route(options.route)
-    return _judged(options, targets, route)
+    return _results(options, targets, route)
 
 
-def _judged(
+def _results(
     options: CheckOptions, targets: Sequence[DeploymentTarget], route: Route | None
 ) -> Iterator[Target | Result | Failure | Note]:
     installation = next((target.installation for target in targets if target.installation), None)
@@ -202,7 +202,7 @@ def _judged(
             results += packages.results(summary) if judges_packages else ()
             # Only of an environment is it asked whose each file is: a path says so itself.
             name = "" if options.paths else str(package or "")
-            file = JudgedFile(summary.path, name, results, tuple(ended_trials(summary)))
+            file = EvaluatedFile(summary.path, name, results, tuple(ended_trials(summary)))
             if not variants.hold(file, package):
                 yield from _told(file, options, kept)
         for file in variants.files():
@@ -210,7 +210,7 @@ def _judged(
 
 
 def _told(
-    file: JudgedFile, options: CheckOptions, kept: MemberCache
+    file: EvaluatedFile, options: CheckOptions, kept: MemberCache
 ) -> Iterator[Result | Failure | Note]:
     """The results of a file with the names of kernels, its package, and who could be asked."""
     yield from file.notes

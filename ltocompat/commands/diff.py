@@ -119,10 +119,7 @@ def _side(path: str, settings: walk.ScanSettings) -> Side:
         side.metadata = _metadata(place, settings.limits)
         for record in _records(view, place, settings):
             side.take(record)
-    if not side.modules and not side.skipped and (place.members or place.offset is not None):
-        raise UsageError(
-            f"nothing lies at {place}; list what does with: ltocompat inspect {place.path}"
-        )
+    place.check_found(found=bool(side.modules or side.skipped))
     return side
 
 
@@ -172,7 +169,7 @@ def _with_ptx(stored: StoredModule, module: Module) -> Module:
 
 def _metadata(place: Place, limits: Limits) -> Metadata | None:
     """What a package says of itself; None for what is no package."""
-    if place.members or place.offset is not None:
+    if not place.is_file:
         return None
     found = package_of(place.path, limits)
     if found is None:

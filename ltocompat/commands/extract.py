@@ -83,8 +83,7 @@ def _extract_place(place: Place, options: ExtractOptions) -> Iterator[Extracted 
             yield stored
         else:
             yield from _extract_image(stored, directory, options.where)
-    if not found and (place.members or place.offset is not None):
-        raise UsageError(f"no image lies at {place}; list what does with: ltocompat inspect")
+    place.check_found(found=found)
 
 
 def _extract_image(

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ltocompat.commands.options import InspectOptions, OnError, answers, named, options_of
 from ltocompat.commands.trials import Trials
-from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Maker, Module, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -148,7 +148,4 @@ def _inspect(
                 yield replace(record, images=images)
         else:
             yield record
-    if not found and (place.members or place.offset is not None):
-        raise UsageError(
-            f"nothing lies at {place}; list what does with: ltocompat inspect --images {place.path}"
-        )
+    place.check_found(found=found)

@@ -48,7 +48,7 @@ class Packages:
         sources: Mapping[str, ByteView] = NO_SOURCES,
     ) -> None:
         places = [Place.parse(path) for each in paths if (path := os.fspath(each)) not in sources]
-        self._parts = {place.path for place in places if place.members or place.offset is not None}
+        self._parts = {place.path for place in places if not place.is_file}
         self._beside = packages_beside(beside, limits)
         self._limits = limits
         self._sources = sources

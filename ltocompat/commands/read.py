@@ -320,19 +320,15 @@ class _Reader:
             UnreadableInput: it can't be read to its end.
             UsageError: nothing lies at the place.
         """
-        whole = place == Place(place.path)
         kept = self._fold(
             walk.batches_of_view(view, place, self._settings),
             place,
             size=view.size,
             sha256=sha256 or _sha256(view),
-            package=_package(view, place.path, self._settings.limits) if whole else None,
+            package=_package(view, place.path, self._settings.limits) if place.is_file else None,
         )
         self._second_pass.read_kernels(view, kept.summary, kept.apart)
-        if not whole and not kept.holds_something:
-            raise UsageError(
-                f"nothing lies at {place}; list what does with: ltocompat inspect {place.path}"
-            )
+        place.check_found(found=kept.holds_something)
         return kept
 
     def _unread(self, skipped: Skipped) -> _Kept:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ltocompat.commands.options import SummaryOptions, named
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.failure import Failure, reporter
 from ltocompat.model.image import CUDA_SOURCES, Module, Skipped
 from ltocompat.model.place import Place
@@ -188,10 +188,7 @@ class ArtifactReader:
         found = bool(summary.groups or summary.skipped)
         if found or typed or any(host.nvjitlink_imports for host in summary.hosts):
             yield summary
-        if not found and (file.members or file.offset is not None):
-            raise UsageError(
-                f"nothing lies at {file}; list what does with: ltocompat inspect {file.path}"
-            )
+        file.check_found(found=found)
 
     def take(self, view: ByteView, file: Place, summary: SummaryBuilder) -> None:
         """Add the records of one file whose bytes are at hand."""

@@ -29,7 +29,7 @@ from ltocompat.scan.variants import find_variants
 from ltocompat.scan.walk import opened
 
 
-class JudgedFile(Struct, frozen=True):
+class EvaluatedFile(Struct, frozen=True):
     """The results of one file, of which package it is, and what else is to be said of it."""
 
     path: str
@@ -47,10 +47,10 @@ class InstalledVariants:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._held: dict[str, list[tuple[str, JudgedFile]]] = {}
+        self._held: dict[str, list[tuple[str, EvaluatedFile]]] = {}
         self._packages: dict[str, tuple[Package, _Versions]] = {}
 
-    def hold(self, file: JudgedFile, package: Package | None) -> bool:
+    def hold(self, file: EvaluatedFile, package: Package | None) -> bool:
         """Take a file of a package, if its name says that it may be a variant."""
         if package is None or package.kind is not Kind.INSTALLED:
             return False
@@ -62,7 +62,7 @@ class InstalledVariants:
             self._held.setdefault(package.path, []).append((inside, file))
         return may_be_one
 
-    def files(self) -> Iterator[JudgedFile]:
+    def files(self) -> Iterator[EvaluatedFile]:
         """The files that were taken, with what their packages open."""
         for path, files in self._held.items():
             yield from _folded(files, _variants_of(self._packages[path][0], self._limits))
@@ -131,8 +131,8 @@ def _may_be_one(inside: str, versions: _Versions) -> bool:
 
 
 def _folded(
-    files: Sequence[tuple[str, JudgedFile]], variants: Sequence[Variant]
-) -> Iterator[JudgedFile]:
+    files: Sequence[tuple[str, EvaluatedFile]], variants: Sequence[Variant]
+) -> Iterator[EvaluatedFile]:
     """The files with what becomes of each variant, GPU by GPU of each target."""
     homes = {inside: variant_of(Place("", (inside,)), variants) for inside, _ in files}
     cells: dict[tuple[object, ...], dict[str, list[Result]]] = {}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from ltocompat.commands.options import OnError, WeighOptions, answers, named, options_of
 from ltocompat.model.arch import SmArch
-from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import ImageKind
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -83,11 +83,7 @@ def _weights_of(text: str, settings: walk.ScanSettings, *, kernels: bool) -> Ite
     for batch in walk.take_batches(place, settings):
         weigher.take(batch)
     measured = weigher.measured
-    inside = bool(place.members) or place.offset is not None
-    if inside and not measured.libraries and not measured.skipped:
-        raise UsageError(
-            f"nothing lies at {place}; list what does with: ltocompat inspect --images {place.path}"
-        )
+    place.check_found(found=bool(measured.libraries or measured.skipped))
     yield weight_of(text, measured)
 
 

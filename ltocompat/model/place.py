@@ -43,6 +43,23 @@ class Place(Struct, frozen=True, gc=False):
         return text
 
     @property
+    def is_file(self) -> bool:
+        """Return whether it is a file as a whole, and nothing inside one."""
+        return not self.members and self.offset is None
+
+    def check_found(self, *, found: bool) -> None:
+        """See that something was found at a place inside a file.
+
+        Raises:
+            UsageError: nothing lies there.
+        """
+        if not (found or self.is_file):
+            raise UsageError(
+                f"nothing lies at {self}; list what does with: ltocompat inspect --images "
+                f"{self.path}"
+            )
+
+    @property
     def innermost(self) -> str:
         """Name of the innermost member, as stored; the path of the file where none is entered."""
         return self.members[-1] if self.members else self.path

@@ -182,7 +182,7 @@ def deciding_variant(result: Result) -> str:
     return next((f"{name} (of {len(result.variants)})" for name in names), "")
 
 
-class JudgedArtifact(Struct):
+class EvaluatedArtifact(Struct):
     """The verdicts on one artifact."""
 
     path: str
@@ -231,7 +231,7 @@ class CellColumn(Struct, frozen=True):
 
 
 def columns_of(
-    artifacts: Iterable[JudgedArtifact], names: Mapping[str, str], width: int | None
+    artifacts: Iterable[EvaluatedArtifact], names: Mapping[str, str], width: int | None
 ) -> tuple[CellColumn, ...]:
     """A column a target and GPU, or one a target; none where even that is too wide.
 
@@ -252,10 +252,10 @@ def columns_of(
 
 
 def rows_as_they_come(
-    artifacts: Iterable[JudgedArtifact],
+    artifacts: Iterable[EvaluatedArtifact],
     columns: Sequence[CellColumn],
     root: str,
-    seen: list[JudgedArtifact],
+    seen: list[EvaluatedArtifact],
 ) -> Iterator[Row]:
     """A row for each artifact and route, which is also kept in ``seen``."""
     for artifact in artifacts:
@@ -264,7 +264,7 @@ def rows_as_they_come(
 
 
 def rows_by_package(
-    artifacts: Sequence[JudgedArtifact], columns: Sequence[CellColumn]
+    artifacts: Sequence[EvaluatedArtifact], columns: Sequence[CellColumn]
 ) -> Iterator[Row]:
     """A row for each package, the worst first; beneath one that is not all well its files.
 
@@ -285,8 +285,8 @@ def rows_by_package(
 
 
 def by_package(
-    artifacts: Iterable[JudgedArtifact],
-) -> list[tuple[str, list[JudgedArtifact]]]:
+    artifacts: Iterable[EvaluatedArtifact],
+) -> list[tuple[str, list[EvaluatedArtifact]]]:
     """The artifacts of each package, the worst first; what is of no package is alone."""
     packages = grouped((file.distribution or file.path, file) for file in artifacts)
     for files in packages.values():
@@ -294,14 +294,16 @@ def by_package(
     return sorted(packages.items(), key=lambda package: _verdicts(package[1]), reverse=True)
 
 
-def _verdicts(artifacts: Iterable[JudgedArtifact]) -> list[Verdict]:
+def _verdicts(artifacts: Iterable[EvaluatedArtifact]) -> list[Verdict]:
     """The worst verdict on each GPU of each target, the worst first."""
     cells = (cell for artifact in artifacts for cell in artifact.cells.items())
     of_cell = grouped((cell, judged.verdict) for cell, judged in cells if counts(judged))
     return sorted(map(max, of_cell.values()), reverse=True)
 
 
-def _rows_of(artifact: JudgedArtifact, columns: Sequence[CellColumn], name: str) -> Iterator[Row]:
+def _rows_of(
+    artifact: EvaluatedArtifact, columns: Sequence[CellColumn], name: str
+) -> Iterator[Row]:
     """A row for each route."""
     for route in dict.fromkeys(cell.route for cell in artifact.cells):
         of_route = {c: v for c, v in artifact.cells.items() if c.route == route}

@@ -73,30 +73,30 @@ class ExitStatus(Generic[R]):
         self._code_of = code_of
         self._unanswered = required
 
-    def worsen(self, code: int) -> None:
+    def raise_to(self, code: int) -> None:
         """Let ``code`` count, unless a more important one does."""
         self.code = min(self.code, code, key=_ORDER.index)
 
-    def take(self, record: R) -> None:
+    def observe(self, record: R) -> None:
         """Let a record of the answer count."""
         code = self._code_of(record)
         if code is not None:
             self._unanswered = False
-            self.worsen(code)
+            self.raise_to(code)
 
     def end(self) -> Iterator[Note]:
         """Let count that there are no more records; yields what the user should know of that."""
         if self._unanswered:
-            self.worsen(NOTHING_JUDGED)
+            self.raise_to(NOTHING_JUDGED)
         return iter(())
 
     def fail(self, failure: Failure, messages: Writable) -> None:
         """Let a failure count, and write its sentence to ``messages``."""
         self.failures += 1
-        self.worsen(_OF_FAILURE.get(failure.kind, NOTHING_JUDGED))
-        tell(failure.message, messages)
+        self.raise_to(_OF_FAILURE.get(failure.kind, NOTHING_JUDGED))
+        log(failure.message, messages)
 
-    def watch(
+    def track(
         self, records: Iterable[R | Failure | Note], messages: Writable
     ) -> Iterator[R | Failure]:
         """Pass the records on; an error ends them as a ``Failure``.
@@ -108,19 +108,19 @@ class ExitStatus(Generic[R]):
         try:
             for record in records:
                 if isinstance(record, Note):
-                    tell(record.message, messages)
+                    log(record.message, messages)
                     continue
                 if isinstance(record, Failure):
                     self.fail(record, messages)
                 else:
-                    self.take(record)
+                    self.observe(record)
                 yield record
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001 - any error ends as one sentence
             yield self.failed(error, messages)
         for note in self.end():
-            tell(note.message, messages)
+            log(note.message, messages)
 
     def failed(self, error: Exception, messages: Writable) -> Failure:
         """Let an error count as the failure that it is."""
@@ -133,7 +133,7 @@ class ExitStatus(Generic[R]):
         return failure
 
 
-def tell(message: str, messages: Writable) -> None:
+def log(message: str, messages: Writable) -> None:
     """Write one line for the user."""
     messages.write(f"ltocompat: {escape(message)}\n")
 
@@ -206,20 +206,22 @@ class CheckStatus(ExitStatus["Target | Result"]):
         self._allow_empty = allow_empty
         self._worst = Verdict.NOT_FOR_GPU
 
-    def take(self, record: Target | Result) -> None:
+    def observe(self, record: Target | Result) -> None:
         """Let a result count."""
         if not isinstance(record, Result) or record.forgiven == OTHER_VARIANT:
             return
         self._worst = worst((self._worst, record.counted))
         beside_ok = (finding for finding in record.findings if finding.verdict is Verdict.OK)
         if any(finding.counts_from(self._fail_on) for finding in beside_ok):
-            self.worsen(FINDINGS)
+            self.raise_to(FINDINGS)
         if record.not_judged and self._fail_on < Verdict.FAIL:
-            self.worsen(NOTHING_JUDGED)
+            self.raise_to(NOTHING_JUDGED)
 
     def end(self) -> Iterator[Note]:
         """Let count what all verdicts come to; what can't be read may hold device code."""
-        self.worsen(_OF_OUTCOME[outcome(self._worst, self._fail_on, allow_empty=self._allow_empty)])
+        self.raise_to(
+            _OF_OUTCOME[outcome(self._worst, self._fail_on, allow_empty=self._allow_empty)]
+        )
         if self._worst is Verdict.NOT_FOR_GPU and not self.failures and not self._allow_empty:
             yield Note(
                 "nothing was judged: there is no device code; where that is right, add "
@@ -232,7 +234,7 @@ class AuditStatus(ExitStatus["AuditScope | Audited | Required"]):
 
     _tally: AuditTally | None = None
 
-    def take(self, record: AuditScope | Audited | Required) -> None:
+    def observe(self, record: AuditScope | Audited | Required) -> None:
         """Let a result count."""
         from ltocompat.commands.audit import AuditScope, AuditTally
 
@@ -244,7 +246,7 @@ class AuditStatus(ExitStatus["AuditScope | Audited | Required"]):
     def end(self) -> Iterator[Note]:
         """Let count what the results came to."""
         if self._tally is not None:  # else there was an error before anything was read
-            self.worsen(_OF_OUTCOME[self._tally.outcome])
+            self.raise_to(_OF_OUTCOME[self._tally.outcome])
         return iter(())
 
 
@@ -261,10 +263,10 @@ class ReadingStatus(ExitStatus["Record | Extracted"]):
         self._found = False
         self._files = False
 
-    def take(self, record: Record | Extracted) -> None:
+    def observe(self, record: Record | Extracted) -> None:
         """Let an unread place count, and note what there is."""
         if isinstance(record, Skipped):
-            self.worsen(NOTHING_JUDGED)
+            self.raise_to(NOTHING_JUDGED)
         self._files |= isinstance(record, Artifact)
         self._found |= not isinstance(record, Artifact | Host | Skipped)
 
@@ -285,14 +287,14 @@ class SelfTestStatus(ExitStatus["SelfTestStep"]):
         super().__init__()
         self._results: set[str] = set()
 
-    def take(self, record: SelfTestStep) -> None:
+    def observe(self, record: SelfTestStep) -> None:
         """Let a step count."""
         self._results.add(str(record.result))
 
     def end(self) -> Iterator[Note]:
         """Let the worst step count."""
         if "failed" in self._results:
-            self.worsen(FINDINGS)
+            self.raise_to(FINDINGS)
         elif "missing" in self._results:
-            self.worsen(MISSING)
+            self.raise_to(MISSING)
         return iter(())

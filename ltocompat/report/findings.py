@@ -27,7 +27,7 @@ from ltocompat.model.verdict import (
 )
 from ltocompat.model.words import count, first_of
 from ltocompat.report import FINDING_FORMATS, Failure, Options, Report
-from ltocompat.report.cells import Cell, CellNames, JudgedArtifact, cell_of, labels
+from ltocompat.report.cells import Cell, CellNames, EvaluatedArtifact, cell_of, labels
 from ltocompat.report.document import (
     Block,
     Code,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     pass
 
 
-Judgement = Target | Result | Required | PolicyLines | Failure
+FindingRecord = Target | Result | Required | PolicyLines | Failure
 """Records that formats for findings read: the targets, the results, and facts about them."""
 
 R = TypeVar("R")
@@ -55,11 +55,11 @@ class FindingReport(Report[R], frozen=True):
     """The faces of the answer of a verb that has findings; every format can write it.
 
     Attributes:
-        judgements: what the records come to, for formats that write findings.
+        finding_records: what the records come to, for formats that write findings.
     """
 
     formats: ClassVar[tuple[str, ...]] = FINDING_FORMATS
-    judgements: Callable[[Iterable[R | Failure]], Iterable[Judgement]]
+    finding_records: Callable[[Iterable[R | Failure]], Iterable[FindingRecord]]
 
 
 LEVELS = tuple(Level)
@@ -269,7 +269,7 @@ def title_of(rule_id: str) -> str:
     return "" if prose is None else prose.title
 
 
-class Judgements(Struct):
+class SortedRecords(Struct):
     """All that a report tells, sorted by what it is.
 
     Attributes:
@@ -289,11 +289,11 @@ class Judgements(Struct):
     empty: set[str] = field(default_factory=set)
 
     @property
-    def artifacts(self) -> dict[str, JudgedArtifact]:
+    def artifacts(self) -> dict[str, EvaluatedArtifact]:
         """The results of each artifact, by its path."""
-        found: dict[str, JudgedArtifact] = {}
+        found: dict[str, EvaluatedArtifact] = {}
         for result in self.results:
-            found.setdefault(result.path, JudgedArtifact(result.path)).add(result)
+            found.setdefault(result.path, EvaluatedArtifact(result.path)).add(result)
         return found
 
     @property
@@ -303,24 +303,24 @@ class Judgements(Struct):
         return {**named, ANY_TARGET.name: ANY_TARGET.name}
 
 
-def sort_out(records: Iterable[Judgement]) -> Judgements:
+def sort_records(records: Iterable[FindingRecord]) -> SortedRecords:
     """Take records to the end."""
-    judgements = Judgements()
+    answer = SortedRecords()
     for record in records:
         match record:
             case Target() if record != ANY_TARGET:
-                judgements.targets.append(record)
+                answer.targets.append(record)
             case Required():
-                judgements.required[record.path] = record
+                answer.required[record.path] = record
             case PolicyLines():
-                judgements.policy = record
+                answer.policy = record
             case Failure():
-                judgements.failures.append(record)
+                answer.failures.append(record)
             case Result() if record.without_device_code:
-                judgements.empty.add(record.path)
+                answer.empty.add(record.path)
             case Result():
-                judgements.results.append(record)
-    return judgements
+                answer.results.append(record)
+    return answer
 
 
 _MOST_FINDINGS = 20

@@ -106,7 +106,7 @@ def holds(keys: tuple[str, str], step: int) -> None:
 
 
 def code_of(status: ExitStatus[Any], records: Iterable[Any]) -> int:
-    for _ in status.watch(records, io.StringIO()):
+    for _ in status.track(records, io.StringIO()):
         pass
     return status.code
 

@@ -93,7 +93,7 @@ def targets(number: int) -> list[Target]:
 
 
 def code_of(status: ExitStatus[Any], records: Iterable[Any]) -> int:
-    for _ in status.watch(records, io.StringIO()):
+    for _ in status.track(records, io.StringIO()):
         pass
     return status.code
 

@@ -13,7 +13,7 @@ from verdict_values import H100, L4, PROD, finding, result
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.report import Options, write
-from ltocompat.report.findings import Judgement
+from ltocompat.report.findings import FindingRecord
 from ltocompat.report.verbs.check import REPORT
 
 pytestmark = [
@@ -31,9 +31,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield one
 
 
-def many() -> list[Judgement]:
+def many() -> list[FindingRecord]:
     """A thousand findings of five rules."""
-    records: list[Judgement] = [PROD]
+    records: list[FindingRecord] = [PROD]
     for n in range(25):
         for gpu in (H100, L4):
             found = tuple(
@@ -43,7 +43,7 @@ def many() -> list[Judgement]:
     return records
 
 
-PAGES: dict[str, list[Judgement]] = {
+PAGES: dict[str, list[FindingRecord]] = {
     "few": [*values.many_targets(), values.required()],
     "many": many(),
     "artifacts": [*values.many_artifacts()],

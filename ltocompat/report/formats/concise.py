@@ -7,15 +7,15 @@ from collections import Counter
 from ltocompat.model.words import count
 from ltocompat.report import Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
-from ltocompat.report.findings import LEVELS, Judgements
+from ltocompat.report.findings import LEVELS, SortedRecords
 from ltocompat.report.text import safe_text, sentence
 
 
-def write(judgements: Judgements, stream: Writable) -> None:
+def write(answer: SortedRecords, stream: Writable) -> None:
     """Write a line for each failure and each finding, and one that counts them."""
-    for failure in judgements.failures:
+    for failure in answer.failures:
         stream.write(f"error {failure.kind}: {safe_text(failure.message)}\n")
-    rows = list(finding_rows(judgements.results))
+    rows = list(finding_rows(answer.results))
     for row in rows:
         stream.write(f"{_line(row)}\n")
     levels = Counter(row.level for row in rows)

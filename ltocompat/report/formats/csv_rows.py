@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ltocompat.report import Writable
 from ltocompat.report.finding_rows import finding_rows
-from ltocompat.report.findings import Judgements, title_of
+from ltocompat.report.findings import SortedRecords, title_of
 from ltocompat.report.text import escape, safe_text
 
 HEAD = (
@@ -32,14 +32,14 @@ HEAD = (
 _FORMULA = ("=", "+", "-", "@")
 
 
-def write(judgements: Judgements, stream: Writable) -> None:
+def write(answer: SortedRecords, stream: Writable) -> None:
     """Write the head, a row for each failure, whose rule is its kind, and one for each finding."""
     table = csv.writer(stream, lineterminator="\n")
     table.writerow(HEAD)
-    for failure in judgements.failures:
+    for failure in answer.failures:
         cells = {"level": "error", "rule": failure.kind, "message": safe_text(failure.message)}
         table.writerow(_unlike_formulas([cells.get(name, "") for name in HEAD]))
-    for row in finding_rows(judgements.results):
+    for row in finding_rows(answer.results):
         cells = {name: str(getattr(row, name, "")) for name in HEAD}
         cells |= {"title": title_of(row.rule)}
         cells |= {name: " ".join(getattr(row, name)) for name in ("gpus", "routes", "kernels")}

@@ -24,11 +24,11 @@ from ltocompat.report.cells import CellNames
 from ltocompat.report.document import Block, Code, Heading, Items, Paragraph
 from ltocompat.report.findings import (
     LEVELS,
+    FindingRecord,
     FindingReport,
     GroupedFinding,
-    Judgement,
     grouped_findings,
-    sort_out,
+    sort_records,
     title_of,
 )
 from ltocompat.report.formats import markdown
@@ -60,17 +60,17 @@ def write(
         UsageError: the file of the summary can't be written.
     """
     taken = tuple(records)
-    for line in commands(report.judgements(taken)):
+    for line in commands(report.finding_records(taken)):
         stream.write(line + "\n")
     append_summary(summary(report, taken, options), os.environ)
 
 
-def commands(records: Iterable[Judgement]) -> Iterator[str]:
+def commands(records: Iterable[FindingRecord]) -> Iterator[str]:
     """The workflow commands, loudest first, and a last line that counts all findings."""
-    judgements = sort_out(records)
-    found = _found(judgements.results)
-    shown, left = _split(found, len(judgements.failures))
-    for failure in judgements.failures[:MOST]:
+    answer = sort_records(records)
+    found = _found(answer.results)
+    shown, left = _split(found, len(answer.failures))
+    for failure in answer.failures[:MOST]:
         yield _command("error", "", f"ltocompat: {failure.kind}", failure.message)
     for group in shown:
         finding = group.finding
@@ -83,12 +83,12 @@ def commands(records: Iterable[Judgement]) -> Iterator[str]:
 def summary(report: FindingReport[Any], records: Iterable[Any], options: Options) -> str:
     """The answer as Markdown, with the findings that were not annotated."""
     taken = tuple(records)
-    judgements = sort_out(report.judgements(taken))
-    _, left = _split(_found(judgements.results), len(judgements.failures))
+    answer = sort_records(report.finding_records(taken))
+    _, left = _split(_found(answer.results), len(answer.failures))
 
     def blocks(_: Iterable[Any], __: Options) -> Iterator[Block]:
         yield from report.blocks(taken, options)
-        for failure in judgements.failures:
+        for failure in answer.failures:
             yield Paragraph((f"{failure.kind}: ", Code(truncate(failure.message))))
         if left:
             yield Heading((f"{count(len(left), 'finding')} without an annotation",))

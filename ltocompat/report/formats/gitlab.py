@@ -11,20 +11,20 @@ import os
 
 from ltocompat.report import Failure, Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
-from ltocompat.report.findings import Judgements
+from ltocompat.report.findings import SortedRecords
 from ltocompat.report.formats.jsonstream import Array, encode
 from ltocompat.report.text import escape, safe_text, sentence
 
 _SEVERITIES = {"error": "critical", "warning": "minor", "note": "info"}
 
 
-def write(judgements: Judgements, stream: Writable) -> None:
+def write(answer: SortedRecords, stream: Writable) -> None:
     """Write the array; a failure is an issue, too."""
     rows = Array()
     stream.write("[")
-    for number, failure in enumerate(judgements.failures):
+    for number, failure in enumerate(answer.failures):
         stream.write(rows.element(encode(_failure(failure, number))))
-    for row in finding_rows(judgements.results):
+    for row in finding_rows(answer.results):
         stream.write(rows.element(encode(_issue(row))))
     stream.write("\n]\n")
 

@@ -6,16 +6,16 @@ from msgspec.structs import asdict
 
 from ltocompat.report import Writable
 from ltocompat.report.finding_rows import finding_rows
-from ltocompat.report.findings import Judgements
+from ltocompat.report.findings import SortedRecords
 from ltocompat.report.formats.jsonstream import encode
 
 _OURS = ("path", "number", "group")  # what other formats need, and no reader
 
 
-def write(judgements: Judgements, stream: Writable) -> None:
+def write(answer: SortedRecords, stream: Writable) -> None:
     """Write ``{"error": ...}`` for each failure, then an object for each finding."""
-    for failure in judgements.failures:
+    for failure in answer.failures:
         stream.write(encode({"error": {"kind": failure.kind, "message": failure.message}}) + "\n")
-    for row in finding_rows(judgements.results):
+    for row in finding_rows(answer.results):
         value = {name: part for name, part in asdict(row).items() if name not in _OURS}
         stream.write(encode(value) + "\n")

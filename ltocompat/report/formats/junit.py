@@ -13,21 +13,21 @@ from xml.sax.saxutils import quoteattr
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
 from ltocompat.report import Failure, Writable
 from ltocompat.report.cells import cell_of
-from ltocompat.report.findings import Judgements
+from ltocompat.report.findings import SortedRecords
 from ltocompat.report.text import safe_text, sentence
 
 
-def write(judgements: Judgements, stream: Writable) -> None:
+def write(answer: SortedRecords, stream: Writable) -> None:
     """Write one document; a failure is a suite of its own."""
-    artifacts = judgements.artifacts
+    artifacts = answer.artifacts
     stream.write('<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="ltocompat">\n')
-    for failure in judgements.failures:
+    for failure in answer.failures:
         stream.write(_failure_suite(failure))
     for path, artifact in artifacts.items():
         cases = [_case(path, result) for result in artifact.results]
         tags = [*map(_tag, artifact.results)]
         stream.write(_suite(path, cases, (tags.count("failure"), tags.count("error"), 0)))
-    for path in sorted(judgements.empty - artifacts.keys()):
+    for path in sorted(answer.empty - artifacts.keys()):
         case = f"{_opening(path, 'device code')}<skipped>there is no device code</skipped>"
         stream.write(_suite(path, [f"{case}</testcase>\n"], (0, 0, 1)))
     stream.write("</testsuites>\n")

@@ -25,7 +25,7 @@ from ltocompat.report import Failure, Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
 from ltocompat.report.findings import (
     GroupedFinding,
-    Judgements,
+    SortedRecords,
 )
 from ltocompat.report.formats.jsonstream import Array, encode
 from ltocompat.report.text import escape, safe_text, sentence
@@ -44,28 +44,28 @@ _LONGEST = 1024  # characters of a description that GitHub takes
 Value = dict[str, Any]
 
 
-def write(judgements: Judgements, stream: Writable) -> None:
+def write(answer: SortedRecords, stream: Writable) -> None:
     """Write one SARIF log with one run, a result a line; a failure becomes a notification."""
-    found = [*finding_rows(judgements.results)]
+    found = [*finding_rows(answer.results)]
     rules = _rules(found)
     indices = {rule["id"]: index for index, rule in enumerate(rules)}
     files = _Files()
     stream.write(f'{{"$schema": {encode(SCHEMA)}, "version": "2.1.0", "runs": [{{\n')
     stream.write(f'"tool": {{"driver": {encode(_tool(rules))}}},\n')
     # What keeps this run apart from others of the same commit: its targets (3.17.3).
-    names = "+".join(target.name for target in judgements.targets) or ANY_TARGET.name
+    names = "+".join(target.name for target in answer.targets) or ANY_TARGET.name
     automation = {"id": f"ltocompat/{safe_text(names)}/"}
     stream.write(f'"automationDetails": {encode(automation)},\n"results": [')
     rows = Array()
     for row in found:
         value = _result(row, indices[row.group.finding.rule], files)
-        if judgements.policy is not None:
-            value |= _in_policy(value, judgements.policy, files)
+        if answer.policy is not None:
+            value |= _in_policy(value, answer.policy, files)
         stream.write(rows.element(encode(value)))
     stream.write(f'\n],\n"artifacts": {encode(files.values)},\n')
-    stream.write(f'"invocations": [{encode(_invocation(judgements.failures))}],\n')
-    properties: Value = {"targets": [project(v1.Target, each) for each in judgements.targets]}
-    properties["verdicts"] = [_verdict(result) for result in judgements.results]
+    stream.write(f'"invocations": [{encode(_invocation(answer.failures))}],\n')
+    properties: Value = {"targets": [project(v1.Target, each) for each in answer.targets]}
+    properties["verdicts"] = [_verdict(result) for result in answer.results]
     stream.write(f'"properties": {encode(properties)}\n')
     stream.write("}]}\n")
 

@@ -23,9 +23,9 @@ from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Items, Paragraph, first_lines
 from ltocompat.report.findings import (
+    FindingRecord,
     FindingReport,
     GroupedFinding,
-    Judgement,
     grouped_findings,
 )
 from ltocompat.report.text import grouped, truncate
@@ -102,7 +102,7 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
         yield Paragraph(_NO_POLICY)
     if shown:
         results = map(_not_forgiven, audit.audits)
-        judged: list[Judgement] = [*audit.policy.every_target, *results, *audit.tally.failures]
+        judged: list[FindingRecord] = [*audit.policy.every_target, *results, *audit.tally.failures]
         # An audit is read to its end before its first line, which is the outcome: its packages
         # can stand worst first.
         several = len({audited.result.distribution for audited in audit.audits}) > 1
@@ -297,7 +297,7 @@ def _line(why: str, group: GroupedFinding) -> tuple[str, ...]:
     return (truncate(why), ": ", opening, group.headline, " in ", Code(Place(path)))
 
 
-def _judgements(records: Iterable[AuditRecord]) -> Iterator[Judgement]:
+def _finding_records(records: Iterable[AuditRecord]) -> Iterator[FindingRecord]:
     """All of it, as the formats for findings take it."""
     for record in records:
         match record:
@@ -397,5 +397,5 @@ def _result(audited: Audited) -> v1.Result:
 
 
 REPORT: FindingReport[AuditScope | Audited | Required] = FindingReport(
-    blocks, _document, _judgements
+    blocks, _document, _finding_records
 )

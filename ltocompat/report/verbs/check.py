@@ -20,7 +20,7 @@ from ltocompat.report.cells import (
     Cell,
     CellColumn,
     CellNames,
-    JudgedArtifact,
+    EvaluatedArtifact,
     by_package,
     cell_of,
     columns_of,
@@ -48,9 +48,9 @@ from ltocompat.report.document import (
     table_of,
 )
 from ltocompat.report.findings import (
+    FindingRecord,
     FindingReport,
     FindingTally,
-    Judgement,
     grouped_findings,
 )
 from ltocompat.report.text import common_folder, grouped, truncate
@@ -58,7 +58,7 @@ from ltocompat.report.text import common_folder, grouped, truncate
 _LONG_ROOT = 16  # characters of a folder that is worth to be told once
 
 
-def blocks(records: Iterable[Judgement], options: Options) -> Iterator[Block]:
+def blocks(records: Iterable[FindingRecord], options: Options) -> Iterator[Block]:
     """A row an artifact as they come, where that fits, else a table each; then findings.
 
     Args:
@@ -99,7 +99,7 @@ class _Answer:
         artifacts: what is judged, each when all of it is known.
     """
 
-    def __init__(self, records: Iterable[Judgement], options: Options) -> None:
+    def __init__(self, records: Iterable[FindingRecord], options: Options) -> None:
         self.options = options
         self.tally = FindingTally(options)
         self.targets: list[Target] = []
@@ -109,8 +109,8 @@ class _Answer:
         self.has_modules = False
         self.artifacts = self._complete(records)
 
-    def _complete(self, records: Iterable[Judgement]) -> Iterator[JudgedArtifact]:
-        current: JudgedArtifact | None = None
+    def _complete(self, records: Iterable[FindingRecord]) -> Iterator[EvaluatedArtifact]:
+        current: EvaluatedArtifact | None = None
         for record in records:
             if isinstance(record, Target) and record != ANY_TARGET:
                 self.targets.append(record)
@@ -123,7 +123,7 @@ class _Answer:
                 if current is not None and current.path != record.path:
                     yield current
                     current = None
-                current = current or JudgedArtifact(record.path)
+                current = current or EvaluatedArtifact(record.path)
                 current.add(record)
                 self.names.setdefault(record.target.name, record.target.name)
                 self.has_modules |= record.coverage.modules > 0
@@ -152,7 +152,7 @@ def _target(target: Target, label: str) -> tuple[str, ...]:
     return (*letter, Code(target.name), *facts)
 
 
-def _artifacts(answer: _Answer, first: list[JudgedArtifact]) -> Iterator[Block]:
+def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Block]:
     """A row each, where there are several and that fits, then what was found; else a table each.
 
     Files and folders are told as they are read. The packages of an environment stand worst first,
@@ -165,7 +165,7 @@ def _artifacts(answer: _Answer, first: list[JudgedArtifact]) -> Iterator[Block]:
     if not columns:
         yield from _tables(chain(first, answer.artifacts), answer)
         return
-    seen: list[JudgedArtifact] = []
+    seen: list[EvaluatedArtifact] = []
     root = common_folder(str(Place(artifact.path)) for artifact in first)
     root = root if len(root) >= _LONG_ROOT else ""
     rows = rows_as_they_come(chain(first, answer.artifacts), columns, root, seen)
@@ -176,7 +176,7 @@ def _artifacts(answer: _Answer, first: list[JudgedArtifact]) -> Iterator[Block]:
     yield from _findings(seen, answer)
 
 
-def _packages(answer: _Answer, artifacts: list[JudgedArtifact]) -> Iterator[Block]:
+def _packages(answer: _Answer, artifacts: list[EvaluatedArtifact]) -> Iterator[Block]:
     """A row a package, the worst first, then what was found; else a table an artifact."""
     columns = _columns(answer, artifacts)
     if not columns:
@@ -190,7 +190,7 @@ def _packages(answer: _Answer, artifacts: list[JudgedArtifact]) -> Iterator[Bloc
     yield from _findings(artifacts, answer)
 
 
-def _columns(answer: _Answer, artifacts: list[JudgedArtifact]) -> tuple[CellColumn, ...]:
+def _columns(answer: _Answer, artifacts: list[EvaluatedArtifact]) -> tuple[CellColumn, ...]:
     """The columns of several artifacts' rows; none for a single one, and where they don't fit."""
     several = len(artifacts) > 1
     return columns_of(artifacts, answer.names, answer.options.width) if several else ()
@@ -207,7 +207,7 @@ def _listing(
     yield Listing((*verdicts, Column(head, place=True)), rows, notes=False)
 
 
-def _tables(artifacts: Iterable[JudgedArtifact], answer: _Answer) -> Iterator[Block]:
+def _tables(artifacts: Iterable[EvaluatedArtifact], answer: _Answer) -> Iterator[Block]:
     """A table each, with what was found in it."""
     for artifact in artifacts:
         if not answer.options.quiet:
@@ -215,7 +215,7 @@ def _tables(artifacts: Iterable[JudgedArtifact], answer: _Answer) -> Iterator[Bl
         yield from _findings([artifact], answer)
 
 
-def _alone(artifact: JudgedArtifact, answer: _Answer) -> Iterator[Block]:
+def _alone(artifact: EvaluatedArtifact, answer: _Answer) -> Iterator[Block]:
     """An artifact and its table; a table of one word is none."""
     title = artifact.title(answer.options)
     table = _own_table(artifact, answer.names, answer.options)
@@ -226,7 +226,7 @@ def _alone(artifact: JudgedArtifact, answer: _Answer) -> Iterator[Block]:
         yield table
 
 
-def _findings(artifacts: list[JudgedArtifact], answer: _Answer) -> Iterator[Block]:
+def _findings(artifacts: list[EvaluatedArtifact], answer: _Answer) -> Iterator[Block]:
     every = list(dict.fromkeys(cell for artifact in artifacts for cell in artifact.cells))
     cells = CellNames(every, answer.names)
     results = [result for artifact in artifacts for result in artifact.results]
@@ -245,7 +245,7 @@ def _reasons(results: Iterable[Result], names: CellNames) -> Iterator[Block]:
         )
 
 
-def _summary(artifacts: list[JudgedArtifact]) -> str:
+def _summary(artifacts: list[EvaluatedArtifact]) -> str:
     worst = [artifact.worst for artifact in artifacts]
     parts = [f"{worst.count(v):,} {v}" for v in reversed(Verdict) if v in worst]
     return f"{count(len(artifacts), 'artifact')}: {', '.join(parts)}"
@@ -257,7 +257,7 @@ def _fits(table: Table, width: int | None) -> bool:
     return sum(size + GAP for size in widths) <= (width or PIPED)
 
 
-def _own_table(artifact: JudgedArtifact, names: dict[str, str], options: Options) -> Table:
+def _own_table(artifact: EvaluatedArtifact, names: dict[str, str], options: Options) -> Table:
     """Targets by GPUs where several targets share them, else a row a verdict."""
     targets = list(dict.fromkeys(cell.target for cell in artifact.cells))
     gpus = list(dict.fromkeys(cell.gpu for cell in artifact.cells))
@@ -293,7 +293,7 @@ _ROW_COLUMNS = (
 )
 
 
-def _rows(artifact: JudgedArtifact, names: dict[str, str], *, routed: bool) -> Table:
+def _rows(artifact: EvaluatedArtifact, names: dict[str, str], *, routed: bool) -> Table:
     """A row a verdict; GPUs of a target that fare alike share it."""
     alike: dict[tuple[object, ...], list[tuple[Cell, Result]]] = {}
     for cell, result in artifact.cells.items():

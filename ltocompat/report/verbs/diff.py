@@ -13,7 +13,7 @@ from ltocompat.model.words import count, first_of
 from ltocompat.report import Failure, Options, answers
 from ltocompat.report.cells import CellNames
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
-from ltocompat.report.findings import FindingReport, FindingTally, Judgement, grouped_findings
+from ltocompat.report.findings import FindingRecord, FindingReport, FindingTally, grouped_findings
 from ltocompat.report.text import binary_size, clip, fold_archs, truncate
 
 _MOST_ROWS = 200
@@ -176,7 +176,7 @@ def _document(records: Iterable[Diff | Failure], _: Options) -> Iterator[str]:
     yield error_document(rows.failures or [Failure("internal", "nothing was compared")])
 
 
-def judgements(records: Iterable[Diff | Failure]) -> Iterator[Judgement]:
+def finding_records(records: Iterable[Diff | Failure]) -> Iterator[FindingRecord]:
     """Turn forbidden changes into findings on the newer release."""
     for record in records:
         if isinstance(record, Failure):
@@ -205,4 +205,4 @@ def _finding(change: Change) -> Finding:
     )
 
 
-REPORT: FindingReport[Diff] = FindingReport(blocks, _document, judgements)
+REPORT: FindingReport[Diff] = FindingReport(blocks, _document, finding_records)

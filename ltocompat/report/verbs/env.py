@@ -25,10 +25,10 @@ from ltocompat.report.document import (
     table_of,
 )
 from ltocompat.report.findings import (
+    FindingRecord,
     FindingReport,
     FindingTally,
     GroupedFinding,
-    Judgement,
     grouped_findings,
 )
 from ltocompat.report.text import clip, grouped
@@ -265,7 +265,7 @@ def _document(records: Iterable[Surroundings | Failure], _: Options) -> Iterator
         yield error_document(failures)
 
 
-def judgements(records: Iterable[Surroundings | Failure]) -> Iterator[Judgement]:
+def finding_records(records: Iterable[Surroundings | Failure]) -> Iterator[FindingRecord]:
     """The machine as a deploy target, and what is wrong there."""
     from ltocompat.rules.engine.findings import machine_result
 
@@ -278,4 +278,4 @@ def judgements(records: Iterable[Surroundings | Failure]) -> Iterator[Judgement]
             yield machine_result(name, target, record.problems, "the machine was looked at")
 
 
-REPORT: FindingReport[Surroundings] = FindingReport(blocks, _document, judgements)
+REPORT: FindingReport[Surroundings] = FindingReport(blocks, _document, finding_records)

@@ -28,7 +28,7 @@ from ltocompat.report.document import (
     Paragraph,
     Row,
 )
-from ltocompat.report.findings import FindingReport, Judgement
+from ltocompat.report.findings import FindingRecord, FindingReport
 from ltocompat.report.text import binary_size, truncate
 from ltocompat.rules.emitted import OPTIONS_DIFFER, TRIAL_REFUSED
 from ltocompat.rules.engine.findings import finding_by_engine
@@ -311,7 +311,7 @@ def _cost_value(cost: LinkCost) -> v1.Cost:
     )
 
 
-def judgements(records: Records) -> Iterator[Judgement]:
+def finding_records(records: Records) -> Iterator[FindingRecord]:
     """Each linker, way and architecture as a target, and what it made of each file."""
     from ltocompat.model.link_options import Disagreement
 
@@ -384,5 +384,5 @@ def _finding(
 
 
 REPORT: FindingReport[Linked | Disagreement | Skipped] = FindingReport(
-    blocks, _document, judgements
+    blocks, _document, finding_records
 )

@@ -12,7 +12,7 @@ from ltocompat.report import Failure, Writable
 from ltocompat.report.cells import CellNames, cell_of
 from ltocompat.report.findings import (
     GroupedFinding,
-    Judgements,
+    SortedRecords,
     finding_key,
     grouped_findings,
 )
@@ -23,42 +23,42 @@ from ltocompat.report.formats.html.page import Page
 from ltocompat.report.formats.html.verdicts import targets_section, verdict_sections
 
 
-def write(judgements: Judgements, stream: Writable) -> None:
+def write(answer: SortedRecords, stream: Writable) -> None:
     """Write the page, which folds what would be too much.
 
     With what artifacts require, it shows all architectures, else those of the targets' GPUs.
     """
-    for piece in _pieces(judgements):
+    for piece in _pieces(answer):
         stream.write(piece + "\n")
 
 
-def _pieces(judgements: Judgements) -> Iterable[str]:
-    found = grouped_findings(judgements.results, lambda *_: ())
+def _pieces(answer: SortedRecords) -> Iterable[str]:
+    found = grouped_findings(answer.results, lambda *_: ())
     page = Page(
-        title=_title(judgements),
-        tab=_document_title(judgements),
-        lede=_lede(judgements, found),
-        sections=_sections(judgements, found),
+        title=_title(answer),
+        tab=_document_title(answer),
+        lede=_lede(answer, found),
+        sections=_sections(answer, found),
         styles=("page.css",),
         scripts=("page.js",),
     )
     return page.pieces()
 
 
-def _sections(judgements: Judgements, found: list[GroupedFinding]) -> list[tuple[str, str, str]]:
+def _sections(answer: SortedRecords, found: list[GroupedFinding]) -> list[tuple[str, str, str]]:
     """ID, title and HTML of each section that has something to say."""
-    every = list(dict.fromkeys(cell_of(result) for result in judgements.results))
-    cells = CellNames(every, judgements.names)
+    every = list(dict.fromkeys(cell_of(result) for result in answer.results))
+    cells = CellNames(every, answer.names)
     ids = {finding_key(group.finding): f"finding-{number}" for number, group in enumerate(found)}
     parts = []
-    if judgements.failures:
-        parts.append(("errors", "Errors", _errors(judgements.failures)))
-    if judgements.targets:
-        parts.append(("targets", "Deploy targets", targets_section(judgements)))
-    if judgements.results:
-        matrix, why = verdict_sections(judgements, ids)
+    if answer.failures:
+        parts.append(("errors", "Errors", _errors(answer.failures)))
+    if answer.targets:
+        parts.append(("targets", "Deploy targets", targets_section(answer)))
+    if answer.results:
+        matrix, why = verdict_sections(answer, ids)
         parts.append(("verdicts", "Verdicts", matrix))
-        parts.append(("coverage", "Coverage", coverage_section(judgements)))
+        parts.append(("coverage", "Coverage", coverage_section(answer)))
         parts.append(("findings", "Findings", findings_section(found, cells)))
         parts.append(("why", "Why", why))
     return [part for part in parts if part[2]]
@@ -72,20 +72,20 @@ def _errors(failures: Iterable[Failure]) -> str:
     return section("errors", "Errors", [f'<ul class="errors">{lines}</ul>'])
 
 
-def _title(judgements: Judgements) -> str:
-    paths = list(dict.fromkeys(result.path for result in judgements.results))
+def _title(answer: SortedRecords) -> str:
+    paths = list(dict.fromkeys(result.path for result in answer.results))
     if not paths:
         return "Nothing was judged"
     name = escaped(paths[0].rsplit("/", 1)[-1])
     what = name if len(paths) == 1 else count(len(paths), "artifact")
-    on = count(len(judgements.targets), "deploy target") if judgements.targets else ANY_TARGET.name
+    on = count(len(answer.targets), "deploy target") if answer.targets else ANY_TARGET.name
     return f"{what} on {on}"
 
 
-def _document_title(judgements: Judgements) -> str:
+def _document_title(answer: SortedRecords) -> str:
     """Return the title of a tab or a bookmark: project and version, and the page's date."""
-    projects = dict.fromkeys(_project(result.path) for result in judgements.results)
-    what = escaped(next(iter(projects))) if len(projects) == 1 else _title(judgements)
+    projects = dict.fromkeys(_project(result.path) for result in answer.results)
+    what = escaped(next(iter(projects))) if len(projects) == 1 else _title(answer)
     return f"{what}, {dt.datetime.now(dt.UTC).date()}: ltocompat"
 
 
@@ -99,10 +99,10 @@ def _project(path: str) -> str:
     return name
 
 
-def _lede(judgements: Judgements, found: list[GroupedFinding]) -> str:
+def _lede(answer: SortedRecords, found: list[GroupedFinding]) -> str:
     """The answer in one line: how many artifacts fare how, and how much was found."""
     worst: dict[str, Verdict] = {}
-    for result in judgements.results:
+    for result in answer.results:
         worst[result.path] = max(worst.get(result.path, Verdict.OK), result.verdict)
     fates = list(worst.values())
     parts = [
@@ -110,10 +110,10 @@ def _lede(judgements: Judgements, found: list[GroupedFinding]) -> str:
         for verdict in reversed(Verdict)
         if verdict in fates
     ]
-    if judgements.results:
+    if answer.results:
         parts.append(f"<span>{count(len(found), 'finding') if found else 'no findings'}</span>")
-    if judgements.empty:
-        parts.append(f"<span>{count(len(judgements.empty), 'file')} without device code</span>")
-    if judgements.failures:
-        parts.append(f"<span>{count(len(judgements.failures), 'error')}</span>")
+    if answer.empty:
+        parts.append(f"<span>{count(len(answer.empty), 'file')} without device code</span>")
+    if answer.failures:
+        parts.append(f"<span>{count(len(answer.failures), 'error')}</span>")
     return f'<p class="lede">{" ".join(parts)}</p>'

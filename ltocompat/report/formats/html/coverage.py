@@ -11,7 +11,7 @@ from msgspec import Struct
 from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.verdict import Result
 from ltocompat.model.words import count
-from ltocompat.report.findings import Judgements
+from ltocompat.report.findings import SortedRecords
 from ltocompat.report.formats.html.elements import escaped, scrolling, section
 from ltocompat.report.text import span
 
@@ -42,12 +42,12 @@ class _Column(Struct, frozen=True):
 _ROWS = (("SASS", "sass"), ("PTX", "ptx"), ("LTO-IR and other links", "link"))
 
 
-def coverage_section(judgements: Judgements) -> str:
+def coverage_section(answer: SortedRecords) -> str:
     """The section with a picture an artifact; empty where nothing is known."""
-    artifacts = judgements.artifacts
+    artifacts = answer.artifacts
     drawn: list[str] = []
-    for path in dict.fromkeys((*artifacts, *judgements.required)):
-        required = judgements.required.get(path)
+    for path in dict.fromkeys((*artifacts, *answer.required)):
+        required = answer.required.get(path)
         own = artifacts[path].results if path in artifacts else []
         columns = list(_required_columns(required) if required else _columns_of_targets(own))
         modules = required.modules if required else max(result.coverage.modules for result in own)

@@ -11,7 +11,7 @@ from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.model.words import count
 from ltocompat.report.cells import Cell, CellNames, cell_of, target_facts
 from ltocompat.report.document import MEANINGS
-from ltocompat.report.findings import Judgements, finding_key
+from ltocompat.report.findings import SortedRecords, finding_key
 from ltocompat.report.formats.html.elements import (
     badge,
     code,
@@ -42,18 +42,18 @@ class _Alike(Struct):
     cells: list[Cell] = field(default_factory=list)
 
 
-def verdict_sections(judgements: Judgements, ids: FindingIds) -> tuple[str, str]:
+def verdict_sections(answer: SortedRecords, ids: FindingIds) -> tuple[str, str]:
     """Two sections: the matrix, and the reasons that its cells lead to."""
-    names = judgements.names
-    alike = _alike(judgements.results)
-    used = {result.verdict for result in judgements.results}
+    names = answer.names
+    alike = _alike(answer.results)
+    used = {result.verdict for result in answer.results}
     legend = "".join(
         f"<li>{badge(verdict)} {MEANINGS[verdict]}</li>" for verdict in Verdict if verdict in used
     )
     intro = '<p class="intro">Each verdict leads to its reasons.</p>'
     parts = [
         intro,
-        _matrix(judgements, alike, names),
+        _matrix(answer, alike, names),
         f'<ul class="legend" aria-label="Verdicts">{legend}</ul>',
     ]
     unfolded = " open" if len(alike) <= _OPEN else ""
@@ -82,13 +82,13 @@ def _alike(results: Sequence[Result]) -> dict[str, list[_Alike]]:
     return {path: [*of_path.values()] for path, of_path in groups.items()}
 
 
-def _matrix(judgements: Judgements, alike: dict[str, list[_Alike]], names: dict[str, str]) -> str:
-    every = [cell_of(result) for result in judgements.results]
+def _matrix(answer: SortedRecords, alike: dict[str, list[_Alike]], names: dict[str, str]) -> str:
+    every = [cell_of(result) for result in answer.results]
     columns = list(dict.fromkeys((cell.target, cell.gpu) for cell in every))
     columns.sort(key=lambda pair: list(names).index(pair[0]) if pair[0] in names else -1)
     routed = any(cell.route for cell in every)
     rows = []
-    for path, artifact in judgements.artifacts.items():
+    for path, artifact in answer.artifacts.items():
         ids = {cell: group.id for group in alike[path] for cell in group.cells}
         routes = list(dict.fromkeys(cell.route for cell in artifact.cells))
         span = f' rowspan="{len(routes)}"' if len(routes) > 1 else ""
@@ -185,11 +185,11 @@ def _link(finding: Finding, element_id: str) -> str:
     return f"<li>{badge(finding.level, forgiven(finding.forgiven))} {text}</li>"
 
 
-def targets_section(judgements: Judgements) -> str:
+def targets_section(answer: SortedRecords) -> str:
     """The section that says what each target is."""
-    names = judgements.names
+    names = answer.names
     rows = []
-    for target in judgements.targets:
+    for target in answer.targets:
         label = names[target.name]
         letter = f"<b>{escaped(label)}</b> " if label != target.name else ""
         rows.append(f"<dt>{letter}{code(target.name)}</dt><dd>{escaped(target_facts(target))}</dd>")
