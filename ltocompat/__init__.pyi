@@ -7,6 +7,7 @@ from ltocompat.commands.architectures import (
 )
 from ltocompat.commands.audit import audit as audit
 from ltocompat.commands.check import DeploymentTarget as DeploymentTarget, check as check
+from ltocompat.commands.coherent import Coherence as Coherence, coherent as coherent
 from ltocompat.commands.diff import diff as diff
 from ltocompat.commands.env import Surroundings as Surroundings, env as env
 from ltocompat.commands.evaluator import Evaluator as Evaluator

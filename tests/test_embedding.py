@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from samples import FOLDER
 
 import ltocompat
 from ltocompat import SmArch, UsageError, Verdict
+from ltocompat.facts.coherence import part_pairs
 
 OLD = (FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir").read_bytes()
 NEW = (FOLDER / "ltoir" / "nvrtc-13.0-lto_80.ltoir").read_bytes()
@@ -163,3 +165,41 @@ def test_an_evaluator_checks_one_source_after_the_other() -> None:
         assert evaluator.check(source) == list(once)
     with pytest.raises(UsageError, match="nothing to check"):
         evaluator.check()
+
+
+def test_parts_of_one_release_go_together_and_the_worst_pair_is_first() -> None:
+    same = ltocompat.coherent(dict.fromkeys(("nvcc", "nvrtc", "headers", "libdevice"), "13.0.88"))
+    assert {pair.verdict for pair in same} == {Verdict.OK}
+    mixed = ltocompat.coherent({"nvrtc": "12.9", "headers": "13.0", "driver": "550.54.15"})
+    assert [(pair.parts, str(pair.verdict)) for pair in mixed] == [
+        (("nvrtc", "headers"), "unknown"),  # tried: tests/wild/test_coherent.py
+        (("nvrtc", "driver"), "unknown"),
+    ]
+    assert "cuda_fp8.h of CUDA 13 does not compile" in mixed[0].breaks
+    assert [str(release) for release in mixed[1].releases] == ["12.9", "12.4"]
+    assert all(pair.source for pair in mixed)
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ({"nvjitlnk": "13.0"}, "did you mean nvjitlink"),
+        ({"nvcc": "x"}, "not a CUDA release"),
+        ({"driver": "999.1"}, "in no table"),
+    ],
+)
+def test_what_is_no_part_or_no_version_is_refused(parts: dict[str, str], sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        ltocompat.coherent(parts)
+
+
+def test_the_page_has_the_table_of_parts() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "embed.md").read_text("utf-8")
+    ages = ("newer_minor", "older_minor", "newer_major", "older_major")
+    for pair in part_pairs():
+        assert set(pair.verdicts) <= set(ages)
+        cells = [pair.verdicts.get(age, "ok") for age in ages]
+        assert (
+            "| ".join(["", *(f"{c} " for c in (pair.first, pair.second, *cells, pair.breaks))])
+            in page
+        )

@@ -249,6 +249,34 @@ def test_nvrtc_newer_than_the_driver_is_noted_by_its_ptx(
     assert verdicts(made) == ({"ENV-06": OK} if wrong else {})
 
 
+@pytest.mark.parametrize(
+    ("compiler", "wheel", "system", "verdict"),
+    [
+        ("12.6.85", "12.6.77", "13.0", None),  # the wheel comes first
+        ("12.6.85", None, None, None),
+        ("12.6.85", "12.4.127", None, OK),
+        ("12.6.85", None, "12.9", OK),
+        ("12.6.85", None, "13.0", UNKNOWN),  # measured: cuda_fp8.h of 13.0 with NVRTC 12.9
+    ],
+)
+def test_headers_of_another_release_than_nvrtc(
+    tmp_path: Path, compiler: str, wheel: str | None, system: str | None, verdict: Verdict | None
+) -> None:
+    made = machines.plain_driver(tmp_path)
+    made.environ["VIRTUAL_ENV"] = "/home/u/venv"
+    nvrtc(made, f"{SITE}/nvidia/cuda_nvrtc/lib", compiler)
+    if wheel:
+        package(made, "nvidia-cuda-runtime-cu12", wheel)
+    if system:
+        made.put("/usr/local/cuda/version.json", json.dumps({"cuda": {"version": f"{system}.1"}}))
+    table = found(made)
+    assert table.get("ENV-09") is None or table["ENV-09"].verdict is verdict
+    assert ("ENV-09" in table) is (verdict is not None)
+    if verdict is not None:
+        assert f"meets the headers of CUDA {system or '12.4'}" in table["ENV-09"].message
+        assert "nvidia-cuda-runtime-cu12==12.6.*" in table["ENV-09"].remedy
+
+
 @pytest.mark.parametrize(("builtins", "verdict"), [("12.4", FAIL), ("none", UNKNOWN)])
 def test_builtins_of_another_minor(tmp_path: Path, builtins: str, verdict: Verdict) -> None:
     made = machines.plain_driver(tmp_path)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ltocompat.facts.coherence import part_pair
 from ltocompat.facts.toolkits import cuda_ptx, ptx_cuda
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
@@ -296,3 +297,45 @@ def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
         f"{user.real}; {kernel.source}",
         headline=f"libcuda is {user.version} and the kernel driver {kernel.version}",
     )
+
+
+_RUNTIME_WHEEL = re.compile(r"nvidia-cuda-runtime(?:-cu\d{1,9})?")
+_RUNTIME_CONDA = re.compile(r"cuda-cudart-dev(?:_linux-\w{1,20})?")
+_ROOTS = ("CUDA_PATH", "CUDA_HOME", "/usr/local/cuda")
+_LAST_SUFFIXED = 12  # packages of CUDA 13 have no -cu13
+
+
+@FAMILY.of_machine("ENV-09", Level.WARNING)
+def headers_of_another_toolkit(environment: Environment) -> Iterator[Problem]:
+    """NVRTC of a package compiles with the headers of another toolkit."""
+    headers = next(_headers(environment), None)
+    compiler = picked.first(environment, "nvrtc", PATHFINDER)
+    if headers is None or compiler is None:
+        return
+    where, release = headers
+    pair = part_pair("nvrtc", "headers")
+    verdict = pair.verdict(compiler.release, release)
+    if verdict is Verdict.OK:
+        return
+    suffix = "-cu12" if compiler.release.major == _LAST_SUFFIXED else ""
+    yield Problem(
+        Verdict.OK if verdict is Verdict.UNDOCUMENTED else verdict,
+        f"NVRTC {compiler.version} by {compiler.by} meets the headers of CUDA {release}, of "
+        f"{where}: {pair.breaks}",
+        f"install nvidia-cuda-runtime{suffix}=={compiler.release}.*, or NVRTC {release}",
+        f"{compiler.path}; {where}",
+        headline=f"NVRTC {compiler.version} meets the headers of CUDA {release}",
+    )
+
+
+def _headers(environment: Environment) -> Iterator[tuple[str, Release]]:
+    """Headers of the CUDA runtime in the order in which cuda-pathfinder looks for them."""
+    conda = environment.conda.packages if environment.conda else ()
+    for name, packages in ((_RUNTIME_WHEEL, environment.wheels), (_RUNTIME_CONDA, conda)):
+        for package in packages:
+            if name.fullmatch(package.name):
+                yield f"{package.name} in {package.folder}", Release.parse(package.version)
+    for way in _ROOTS:
+        for toolkit in environment.toolkits:
+            if way in toolkit.reached and toolkit.version:
+                yield toolkit.root, Release.parse(toolkit.version)

@@ -1,0 +1,72 @@
+"""Tell which parts of CUDA go together, by the releases that a program meets of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from ltocompat.commands.versions import driver_cuda
+from ltocompat.facts.coherence import part_pairs
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import UsageError, did_you_mean
+from ltocompat.model.verdict import Verdict
+
+
+class Coherence(Struct, frozen=True):
+    """Two parts of CUDA that meet in one program.
+
+    Attributes:
+        parts: ``("nvrtc", "headers")``.
+        releases: the CUDA release of each; of a driver that which cuDriverGetVersion() gives.
+        verdict: ``ok``: they go together; ``undocumented``: they did in every case that was
+            measured; ``unknown``: some programs break; ``fail``: all do.
+        breaks: what happens to these; of ``ok`` what happens where they don't go together.
+        source: who says so: a document, or what was measured.
+    """
+
+    parts: tuple[str, str]
+    releases: tuple[Release, Release]
+    verdict: Verdict
+    breaks: str
+    source: str
+
+
+def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
+    """Tell for each pair of parts whether their releases go together.
+
+    Args:
+        parts: the version of each: ``{"nvcc": "13.1", "libdevice": "13.0", "driver":
+            "580.65.06"}``. The parts are nvcc, nvrtc, nvrtc-builtins, nvvm (libNVVM), libdevice,
+            headers (those of the CUDA runtime), cudart, nvjitlink and driver.
+
+    Returns:
+        The pairs that meet, the worst first; pairs that never do are left out.
+
+    Raises:
+        UsageError: a part or a version has no meaning, or a driver is newer than the tables.
+    """
+    known = {name for pair in part_pairs() for name in (pair.first, pair.second)}
+    releases: dict[str, Release] = {}
+    for name, version in parts.items():
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise UsageError(
+                f"{name!r} is no part of CUDA{hint}; the parts are {', '.join(sorted(known))}"
+            )
+        release = driver_cuda(version) if name == "driver" else Release.parse(version)
+        if release is None:
+            raise UsageError(f"the driver {version!r} is in no table; give its CUDA release")
+        releases[name] = release
+    found = [
+        Coherence(
+            (pair.first, pair.second),
+            (releases[pair.first], releases[pair.second]),
+            pair.verdict(releases[pair.first], releases[pair.second]),
+            pair.breaks,
+            pair.source,
+        )
+        for pair in part_pairs()
+        if pair.first in releases and pair.second in releases
+    ]
+    return tuple(sorted(found, key=lambda pair: -pair.verdict))

@@ -1,0 +1,50 @@
+"""Parts of CUDA in pairs: which of their releases go together, and what breaks."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ltocompat.facts import rows
+from ltocompat.model.arch import Release
+from ltocompat.model.verdict import Verdict
+
+
+class PartPair(Struct, frozen=True):
+    """Two parts that meet in one program.
+
+    Attributes:
+        first: ``nvrtc``.
+        second: ``headers``.
+        verdicts: by how the first stands to the second: ``newer_minor``, ``older_minor``,
+            ``newer_major``, ``older_major``; what is missing is ok, and so are equal releases.
+        breaks: what happens where they don't go together.
+        source: where the row is from.
+    """
+
+    first: str
+    second: str
+    verdicts: dict[str, str]
+    breaks: str
+    source: str
+
+    def verdict(self, first: Release, second: Release) -> Verdict:
+        """Return the verdict on these releases of the two."""
+        if first == second:
+            return Verdict.OK
+        age = "newer" if first > second else "older"
+        step = "minor" if first.major == second.major else "major"
+        return Verdict[self.verdicts.get(f"{age}_{step}", "ok").upper()]
+
+
+def part_pairs() -> tuple[PartPair, ...]:
+    """Return all pairs, in the order of the table."""
+    return rows(PartPair, "coherence", "pair")
+
+
+def part_pair(first: str, second: str) -> PartPair:
+    """Return the pair of two parts.
+
+    Raises:
+        KeyError: the table has none.
+    """
+    return {(pair.first, pair.second): pair for pair in part_pairs()}[first, second]
