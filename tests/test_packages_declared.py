@@ -23,9 +23,9 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.conda import alternatives
-from ltocompat.packages.declared import Declared, of_classifiers, of_conda, of_variant
+from ltocompat.packages.declared import of_classifiers, of_conda, of_variant
 from ltocompat.packages.reading import package_of
-from ltocompat.packages.values import Dependency, Kind, Package, Shipped, normalized
+from ltocompat.packages.values import Declared, Dependency, Kind, Package, Shipped, normalized
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_package import problems
 from ltocompat.targets import parse

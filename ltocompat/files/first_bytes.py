@@ -7,15 +7,14 @@ from enum import Enum, auto
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import ZSTD_MAGIC
-from ltocompat.files.fatbin import region
 from ltocompat.files.images import ptx
 
 AR_MAGIC = b"!<arch>\n"
+FATBIN_MAGIC = b"\x50\xed\x55\xba"
 THIN_MAGIC = b"!<thin>\n"
 GZIP_MAGIC = b"\x1f\x8b\x08"
 BZIP2_MAGIC = b"BZh"
 XZ_MAGIC = b"\xfd7zXZ\0"
-TILEIR = b"\x7fTileIR\0"
 # Frames for the user's own data, which some writers put in front (RFC 8878, 3.1.2).
 ZSTD_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 # A stream begins with a block (the digits of pi) or is empty (the root of pi).
@@ -24,7 +23,7 @@ BLOCK = 512
 """Bytes of a header of tar."""
 _ASCII = bytes(range(128))
 # Programs, fatbins and LTO-IR: none of them is a zip, whatever its payload ends with.
-_NO_ZIPS = (b"\x7fEL", b"MZ", b"\x50\xed\x55\xba", b"\xed\x43\x4e\x7f")
+_NO_ZIPS = (b"\x7fEL", b"MZ", FATBIN_MAGIC, b"\xed\x43\x4e\x7f")
 COFF_MACHINES = {
     0x14C: "x86",
     0x1C0: "ARM",
@@ -98,7 +97,7 @@ _HEAD = 16
 _TEXT = bytes((*b"\t\n\v\f\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
 # Formats whose first bytes are text. Of all others they hold control characters, as those of gzip,
 # or bytes that no text holds anywhere.
-_BEGINNINGS = (b"!<", BZIP2_MAGIC, b"MZ", region.MAGIC)
+_BEGINNINGS = (b"!<", BZIP2_MAGIC, b"MZ", FATBIN_MAGIC)
 # UTF-8 has none of them, and whatever is found behind other bytes has one: a region's header zeros,
 # the end of a zip 5, ELF and LTO-IR 7F, Zstandard FD.
 _NEVER_IN_TEXT = (0x00, 0x05, 0x7F, 0xFD)

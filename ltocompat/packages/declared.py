@@ -12,14 +12,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 from ltocompat.model.arch import Release
-
-if TYPE_CHECKING:
-    from ltocompat.packages.values import Dependency
+from ltocompat.packages.values import Declared, Dependency
 
 # \d alone would take digits of other scripts, which no release is written with.
 _CLASSIFIER = re.compile(
@@ -34,30 +29,6 @@ _BELOW = re.compile(r"<([0-9]{1,3})(?:\.([0-9]{1,2}))?", re.ASCII)
 _CUDA, _CUDA_ARCH = "-cuda", "-cuda-arch"  # __cuda and __cuda_arch, normalized
 _OF_DRIVERS, _OF_GPUS = "cuda-version", "cuda-arch"
 _MOST = 1000  # values of one property
-
-
-class Declared(Struct, frozen=True):
-    """A declaration on drivers or GPUs in one line of metadata.
-
-    Attributes:
-        source: as it is written.
-        binding: installers go by it; else it is for readers.
-        cuda: drivers of this CUDA release are new enough.
-        major: it is for this major of CUDA, and names no release of it.
-        gpus: each GPU that begins an architecture it is for, as 10 * major + minor.
-        kind: with ``gpus``: ``real`` for SASS, ``virtual`` for PTX, empty for either.
-        and_newer: it is for all GPUs from those of ``gpus`` on, below ``end`` where that is given.
-        end: the first compute capability that it is not for.
-    """
-
-    source: str
-    binding: bool
-    cuda: Release | None = None
-    major: int | None = None
-    gpus: tuple[int, ...] = ()
-    kind: str = ""
-    and_newer: bool = False
-    end: int | None = None
 
 
 def of_classifiers(lines: Iterable[str]) -> tuple[Declared, ...]:

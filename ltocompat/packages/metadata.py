@@ -14,8 +14,8 @@ from msgspec import Struct, field
 
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import MIB, Budget
-from ltocompat.packages.declared import Declared, of_classifiers
-from ltocompat.packages.values import Dependency, normalized
+from ltocompat.packages.declared import of_classifiers
+from ltocompat.packages.values import Declared, Dependency, normalized
 from ltocompat.targets.versions.requirement import requirement_of
 
 if TYPE_CHECKING:

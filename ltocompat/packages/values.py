@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from ltocompat.model.arch import Release
 from ltocompat.model.limits import Budget
 
 if TYPE_CHECKING:
     from ltocompat.model.image import Host
     from ltocompat.model.requirement import Required
     from ltocompat.model.signature import ModuleSignature
-    from ltocompat.packages.declared import Declared
     from ltocompat.packages.promise import Promise
 
 
@@ -29,6 +29,30 @@ class Kind(enum.StrEnum):
     def metadata(self) -> str:
         """The name that ``require --for`` gives its metadata on drivers and GPUs."""
         return "conda" if self is Kind.CONDA else "variant"
+
+
+class Declared(Struct, frozen=True):
+    """A declaration on drivers or GPUs in one line of metadata.
+
+    Attributes:
+        source: as it is written.
+        binding: installers go by it; else it is for readers.
+        cuda: drivers of this CUDA release are new enough.
+        major: it is for this major of CUDA, and names no release of it.
+        gpus: each GPU that begins an architecture it is for, as 10 * major + minor.
+        kind: with ``gpus``: ``real`` for SASS, ``virtual`` for PTX, empty for either.
+        and_newer: it is for all GPUs from those of ``gpus`` on, below ``end`` where that is given.
+        end: the first compute capability that it is not for.
+    """
+
+    source: str
+    binding: bool
+    cuda: Release | None = None
+    major: int | None = None
+    gpus: tuple[int, ...] = ()
+    kind: str = ""
+    and_newer: bool = False
+    end: int | None = None
 
 
 class Dependency(Struct, frozen=True):

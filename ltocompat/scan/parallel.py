@@ -6,16 +6,13 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import MIB
 from ltocompat.model.place import Place
 from ltocompat.scan import slices, workers
-
-if TYPE_CHECKING:
-    from ltocompat.scan.walk import ScanSettings
 
 I = TypeVar("I")  # noqa: E741 - an item
 R = TypeVar("R")
@@ -26,11 +23,22 @@ _WORTH_A_PROCESS = 16 * MIB
 _PROGRAMS = (b"\x7fELF", b"MZ")
 
 
+class Settings(Protocol):
+    """Settings by which files are read."""
+
+    @property
+    def jobs(self) -> int | None:
+        """The number of processes that may read at the same time; None: one a core."""
+
+    def report(self, path: str, done: int, total: int) -> None:
+        """Tell how far a file is read."""
+
+
 def read(
     work: Callable[[I], Iterable[R]],
     items: Iterable[I],
     path_of: Callable[[I], str | None],
-    settings: ScanSettings,
+    settings: Settings,
     *,
     in_slices: bool = False,
 ) -> Iterator[Iterable[R]]:
@@ -58,7 +66,7 @@ def _shared(
     work: Callable[[I], Iterable[R]],
     items: list[I],
     path_of: Callable[[I], str | None],
-    settings: ScanSettings,
+    settings: Settings,
     most: int,
 ) -> Iterator[Iterable[R]]:
     sizes = [_size(path_of(item)) for item in items]

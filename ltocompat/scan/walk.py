@@ -27,8 +27,8 @@ from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.codec import Payload
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk, bare_image
-from ltocompat.files.first_bytes import TILEIR, holds_no_code
-from ltocompat.files.images import ptx
+from ltocompat.files.first_bytes import holds_no_code
+from ltocompat.files.images import TILEIR, ptx
 from ltocompat.files.objects import read_host
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput

@@ -57,7 +57,7 @@ from ltocompat.commands.policy.provided import without_provided
 from ltocompat.commands.policy.reading import find_policy, read_policy
 from ltocompat.commands.policy.variants import with_named_variants
 from ltocompat.commands.read_artifacts import ScanOptions
-from ltocompat.files import first_bytes
+from ltocompat.files import images
 from ltocompat.files.archives import ContainerFormat
 from ltocompat.files.archives.archive import ArchiveFormat
 from ltocompat.files.archives.compressed import CompressedFormat
@@ -724,9 +724,7 @@ READERS: dict[str, Reader] = {
     "notes": Reader(_notes_of, _notes, ("files.images.cubin_notes",)),
     "ptx": Reader(_ptx, _samples("ptx"), ("files.images.ptx",), _OF_PTX),
     "ltoir": Reader(ltoir.parse, _samples("ltoir"), ("files.images.ltoir",)),
-    "tileir": Reader(
-        tileir.parse, _listed(first_bytes.TILEIR + bytes(100)), ("files.images.tileir",)
-    ),
+    "tileir": Reader(tileir.parse, _listed(images.TILEIR + bytes(100)), ("files.images.tileir",)),
     "zip": Reader(_container(ZipFormat()), _wheels, ("files.archives.zip",)),
     "tar": Reader(_container(TarFormat()), _tars, ("files.archives.tar",), _OF_TAR),
     "compressed": Reader(_container(CompressedFormat()), _streams, ("files.archives.compressed",)),

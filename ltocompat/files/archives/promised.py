@@ -14,9 +14,8 @@ from msgspec import Struct
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.elf_layout import MAGIC as ELF
-from ltocompat.files.fatbin import region
-from ltocompat.files.first_bytes import BLOCK, TILEIR, is_ar, is_tar, may_be_coff, packing_of
-from ltocompat.files.images import ltoir, ptx
+from ltocompat.files.first_bytes import BLOCK, FATBIN_MAGIC, is_ar, is_tar, may_be_coff, packing_of
+from ltocompat.files.images import TILEIR, ltoir, ptx
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import Budget
 
@@ -44,7 +43,7 @@ _CONDA = re.compile(r"pkg-[^/]+\.tar\.(?:zst|bz2)")
 _LINKER_SCRIPT = re.compile(rb"\s*(?:/\*|INPUT\b|GROUP\b|OUTPUT_FORMAT\b)")
 _PACKED = ("gz", "bz2", "xz", "zst")
 _BITCODE = b"BC\xc0\xde"
-_DEVICE_CODE = (ELF, region.MAGIC, ltoir.MAGIC, TILEIR, _BITCODE)
+_DEVICE_CODE = (ELF, FATBIN_MAGIC, ltoir.MAGIC, TILEIR, _BITCODE)
 # ELF, PE, LLVM's bitcode, and what macOS has (mach-o/loader.h, mach-o/fat.h).
 _OBJECTS = (ELF, b"MZ", _BITCODE, b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 _SONAME = re.compile(r"(?<=\.so)(?:\.[0-9]+)+$")

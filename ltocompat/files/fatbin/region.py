@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload
 from ltocompat.files.fatbin import StoredImage
+from ltocompat.files.first_bytes import FATBIN_MAGIC
 from ltocompat.model.arch import SmArch
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Compression, ImageKind
@@ -25,8 +26,7 @@ from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 
 REGION_HEADER = struct.Struct("<IHHQ")
-MAGIC = struct.pack("<I", 0xBA55ED50)
-NEEDLE = MAGIC + struct.pack("<HH", 1, REGION_HEADER.size)
+NEEDLE = FATBIN_MAGIC + struct.pack("<HH", 1, REGION_HEADER.size)
 
 _ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
 _OPTIONS = struct.Struct("<II")

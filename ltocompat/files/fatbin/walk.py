@@ -16,6 +16,7 @@ from ltocompat.files.codec import ZSTD_MAGIC, Payload, zstd_frame
 from ltocompat.files.fatbin import StoredImage, StoredModule, region
 from ltocompat.files.fatbin.region import NEEDLE, REGION_HEADER, Region
 from ltocompat.files.fatbin.stored_table import StoredImageTable
+from ltocompat.files.first_bytes import FATBIN_MAGIC
 from ltocompat.files.images import cubin, ltoir
 from ltocompat.files.images.cubin_header import HEAD_SIZE, parse_header
 from ltocompat.files.images.cubin_header import NEEDLE as CUBIN_NEEDLE
@@ -86,7 +87,7 @@ class _Accounting:
         self._budget = budget
         if host is not None:
             sections = [(s.offset, s.offset + s.size) for s in host.sections if s.fatbin]
-        elif view.peek(0, len(region.MAGIC)) == region.MAGIC:
+        elif view.peek(0, len(FATBIN_MAGIC)) == FATBIN_MAGIC:
             sections = [(0, view.size)]
         else:
             sections = []

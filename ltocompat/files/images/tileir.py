@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ltocompat.files.first_bytes import TILEIR
+from ltocompat.files.images import TILEIR
 from ltocompat.model.errors import Malformed
 
 HEAD_SIZE = 10

@@ -11,7 +11,7 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import first_of
 from ltocompat.packages.resolving import leads, not_at_hand
 from ltocompat.packages.values import Kind, Shipped
-from ltocompat.rules.engine.needed_libraries import (
+from ltocompat.rules.needed_libraries import (
     NeededLibrary,
     cuda_major,
     later_major,

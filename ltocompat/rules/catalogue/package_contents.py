@@ -20,15 +20,15 @@ from ltocompat.packages.resolving import ways_to
 from ltocompat.packages.values import Kind, installed_path
 from ltocompat.rules import floors
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.engine.needed_libraries import NeededLibrary, folders, needed_libraries
-from ltocompat.rules.engine.shipped_needs import (
+from ltocompat.rules.linker_imports import short
+from ltocompat.rules.needed_libraries import NeededLibrary, folders, needed_libraries
+from ltocompat.rules.rule import Component, Problem
+from ltocompat.rules.shipped_needs import (
     LIBRARIES,
     Strength,
     need_of,
     ways_of,
 )
-from ltocompat.rules.linker_imports import short
-from ltocompat.rules.rule import Component, Problem
 from ltocompat.targets.versions.packages import suffix_major
 
 if TYPE_CHECKING:

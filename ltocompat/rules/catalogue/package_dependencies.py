@@ -11,7 +11,8 @@ from ltocompat.model.words import first_of
 from ltocompat.packages.resolving import not_at_hand
 from ltocompat.rules.catalogue import library_problems
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.engine.shipped_needs import (
+from ltocompat.rules.rule import Problem
+from ltocompat.rules.shipped_needs import (
     LIBRARIES,
     TITLES,
     Need,
@@ -21,7 +22,6 @@ from ltocompat.rules.engine.shipped_needs import (
     siblings,
     ways_of,
 )
-from ltocompat.rules.rule import Problem
 
 if TYPE_CHECKING:
     from ltocompat.packages.values import Shipped

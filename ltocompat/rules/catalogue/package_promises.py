@@ -12,9 +12,6 @@ from ltocompat.model.requirement import NEXT
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.emitted import PROMISES_NOT_JUDGED
-from ltocompat.rules.engine.shipped_needs import (
-    need_of,
-)
 from ltocompat.rules.rule import Problem
 from ltocompat.rules.services import (
     as_loaded,
@@ -24,12 +21,14 @@ from ltocompat.rules.services import (
     least_cuda,
     least_driver,
 )
+from ltocompat.rules.shipped_needs import (
+    need_of,
+)
 
 if TYPE_CHECKING:
     from ltocompat.model.requirement import Required, Service
-    from ltocompat.packages.declared import Declared
     from ltocompat.packages.promise import Promise
-    from ltocompat.packages.values import Dependency, Package, Shipped
+    from ltocompat.packages.values import Declared, Dependency, Package, Shipped
 
 FAMILY = Family("package_promises")
 
