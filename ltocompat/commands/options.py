@@ -137,12 +137,12 @@ def answers(records: Iterable[R | Failure | Note], on_error: OnError | None) -> 
 
 def complete_target() -> list[str]:
     """What the shell offers: names of the project, then every word that the tables know."""
-    from ltocompat.commands.targets import run
     from ltocompat.targets.inline import KEYS
     from ltocompat.targets.reading import names_of_project
+    from ltocompat.targets.words import target_words
 
     _, names = names_of_project(".")
-    words = [f"{word.key}={word.value}" for word in run(TargetsOptions())]
+    words = [f"{word.key}={word.value}" for word in target_words()]
     return [*names, *(f"{key}=" for key in KEYS), *words]
 
 

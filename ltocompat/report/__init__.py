@@ -106,10 +106,8 @@ def writer(name: str) -> Callable[[Any, Iterable[Any], Writable, Options], None]
     write_in = importlib.import_module(f"{__name__}.formats.{_MODULES.get(name, name)}").write
     if name in _OF_RECORDS:
         return write_in  # type: ignore[no-any-return]
-    from ltocompat.report.findings import sort_records
-
     return lambda report, records, stream, options: write_in(  # noqa: ARG005 - all are called alike
-        sort_records(report.finding_records(records)), stream
+        report.sorted_records(records), stream
     )
 
 

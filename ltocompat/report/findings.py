@@ -61,6 +61,10 @@ class FindingReport(Report[R], frozen=True):
     formats: ClassVar[tuple[str, ...]] = FINDING_FORMATS
     finding_records: Callable[[Iterable[R | Failure]], Iterable[FindingRecord]]
 
+    def sorted_records(self, records: Iterable[R | Failure]) -> SortedRecords:
+        """The records, taken to the end, sorted by what they are."""
+        return sort_records(self.finding_records(records))
+
 
 LEVELS = tuple(Level)
 """The loudest first."""

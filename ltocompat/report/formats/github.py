@@ -83,7 +83,7 @@ def commands(records: Iterable[FindingRecord]) -> Iterator[str]:
 def summary(report: FindingReport[Any], records: Iterable[Any], options: Options) -> str:
     """The answer as Markdown, with the findings that were not annotated."""
     taken = tuple(records)
-    answer = sort_records(report.finding_records(taken))
+    answer = report.sorted_records(taken)
     _, left = _split(_found(answer.results), len(answer.failures))
 
     def blocks(_: Iterable[Any], __: Options) -> Iterator[Block]:

@@ -10,7 +10,7 @@ from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import Block, Code, Column, Table
 
 if TYPE_CHECKING:
-    from ltocompat.commands.targets import TargetWord
+    from ltocompat.targets.words import TargetWord
 
 _COLUMNS = (Column("key"), Column("value"), Column("meaning", width=24))
 

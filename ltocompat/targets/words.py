@@ -1,0 +1,53 @@
+"""Words that a deploy target can be made of, as far as the tables know them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from ltocompat.facts import drivers, gpus
+from ltocompat.model.target import System
+from ltocompat.targets.building import stock_libraries
+from ltocompat.targets.gpu_groups import gpus_named, groups
+from ltocompat.targets.versions.releases import known_releases
+
+
+class TargetWord(Struct, frozen=True):
+    """Something that ``--deploy-target`` takes.
+
+    Attributes:
+        key: ``cuda``, ``driver`` or ``gpu``: the key that it is a value of.
+        value: ``12.4``, ``R550``, ``hopper``, ``sm_90``.
+        meaning: what is judged for it.
+    """
+
+    key: str
+    value: str
+    meaning: str
+
+
+def target_words() -> Iterator[TargetWord]:
+    """Every word, newest first within its key."""
+    for release in reversed(known_releases("toolkit")):
+        driver = drivers.stock_driver(release, "linux")
+        parts = [f"driver {driver}" if driver else "a driver that nothing names (give driver= too)"]
+        parts += ["nvJitLink"] if "nvjitlink" in stock_libraries(release) else []
+        yield TargetWord("cuda", str(release), f"{', '.join(parts)} and NVRTC {release}")
+    for branch in reversed(drivers.driver_branches()):
+        yield TargetWord("driver", f"R{branch}", _of_branch(branch))
+    for group in groups():
+        members = gpus_named(group, System(), None)
+        yield TargetWord("gpu", group, ", ".join(map(str, members)))
+    for sm in reversed(gpus.sms()):
+        names = [model.name for model in gpus.gpu_models() if model.number == sm.number]
+        since = f"{sm.name}, CUDA {sm.first_toolkit} to {sm.last_toolkit or 'now'}"
+        yield TargetWord(
+            "gpu", f"sm_{sm.number}", ": ".join(filter(None, (since, ", ".join(names))))
+        )
+
+
+def _of_branch(branch: int) -> str:
+    known = ", ".join(map(str, drivers.driver_releases(branch)))
+    cuda = f"CUDA {drivers.branch_cuda(branch)}"
+    return f"{cuda}; known by number: {known}" if known else cuda
