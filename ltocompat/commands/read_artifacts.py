@@ -28,8 +28,7 @@ from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
 from ltocompat.rules.engine.coverage import unevenly_served
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
-from ltocompat.rules.engine.kernel_counts import kernels_to_count
-from ltocompat.rules.engine.symbols_to_read import symbols_to_read
+from ltocompat.rules.engine.symbols_to_read import kernels_to_count, symbols_to_read
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.module_reader import ModuleReader, ReadPlan
 from ltocompat.scan.sources import opened_sources

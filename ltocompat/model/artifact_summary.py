@@ -178,7 +178,7 @@ def only_variant(
 
 
 class VariantParts(Struct, frozen=True):
-    """What is judged for the sake of one variant.
+    """The artifacts that are judged for the sake of one variant.
 
     Attributes:
         variant: the variant.

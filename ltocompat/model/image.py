@@ -236,7 +236,7 @@ class Module(Tabular, frozen=True):
 
     @property
     def image_count(self) -> int:
-        """How many images there are."""
+        """The number of images."""
         return len(self.images)
 
 

@@ -19,7 +19,7 @@ _Convert = Callable[[Any], object]
 
 
 class From(Struct, frozen=True):
-    """Where a field comes from, as an annotation of it.
+    """The source of a field, as an annotation of it.
 
     Attributes:
         path: the attribute: ``stored``, ``answer.outcome``; empty: that of the field's name.
@@ -64,7 +64,7 @@ def from_rows(made: type[S], rows: Sequence[Mapping[str, Any]]) -> tuple[S, ...]
 
 @functools.cache
 def _projection(made: type[S], source: type, *given: str) -> Callable[..., S]:
-    """What makes a struct of values of a class; ``given``: fields that it is given."""
+    """The function that makes a struct of values of a class; ``given``: fields that it is given."""
     hints, known = _hints(made), _hints(source)
     fields = {
         name: _source(name, hints[name], known)
@@ -104,7 +104,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _source(name: str, hint: Any, known: dict[str, Any]) -> From:  # noqa: ANN401 - a type hint
-    """Where a field comes from, with all that its annotation leaves open."""
+    """The source of a field, with all that its annotation leaves open."""
     written = next((part for part in get_args(hint)[1:] if isinstance(part, From)), From())
     path = written.path or name
     plain = hint.__origin__ if get_origin(hint) is Annotated else hint
@@ -115,7 +115,7 @@ def _source(name: str, hint: Any, known: dict[str, Any]) -> From:  # noqa: ANN40
 
 
 def _convert(kind: Any) -> _Convert | None:  # noqa: ANN401, PLR0911 - a type hint; a case each
-    """How a value of a type is made of an attribute; None: it is the attribute."""
+    """The function that makes a value of a type of an attribute; None: it is the attribute."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _convert(parts[0])

@@ -159,7 +159,7 @@ class Service(Tabular, frozen=True):
 
     @property
     def unlinked(self) -> bool:
-        """Whether it is served, but not what has to be linked: no known nvJitLink does."""
+        """Return whether it is served, but not what has to be linked: no known nvJitLink does."""
         return self.driver is not None and any(
             route.coverage.link and route.beyond for route in self.routes
         )

@@ -52,7 +52,7 @@ class TrialOutcome(Struct, frozen=True):
 
     @property
     def lasting(self) -> bool:
-        """Whether it comes from the input, and not from a machine short of time or memory."""
+        """Return whether it comes from the input, not from a machine short of time or memory."""
         return self.cpu_seconds is not None or self.outcome not in ("crashed", "timed out")
 
     @property

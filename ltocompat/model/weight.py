@@ -17,7 +17,7 @@ from ltocompat.model.signature import ModuleSignature
 
 
 class Waste(enum.StrEnum):
-    """Why bytes could be saved; each byte counts for the first of these that it falls under.
+    """A reason to save bytes; each byte counts for the first of these that it falls under.
 
     A copy has the bytes of an image that was met before. An image for another CPU is taken by no
     GPU that its library's CPU can have beside it; one that is never taken, by no GPU that is known.

@@ -52,7 +52,7 @@ def listed_archs(several: Iterable[SmArch]) -> str:
 
 
 def linked_by_driver(summary: ArtifactSummary) -> bool:
-    """Whether its LTO-IR is all of CUDA 11, and its libraries ask for the driver, not nvJitLink.
+    """Return whether all its LTO-IR is of CUDA 11, and its libraries ask for the driver alone.
 
     Then cuLinkAddData of the driver links it (cuda.h: CU_JIT_INPUT_NVVM), whatever is installed.
     """

@@ -77,4 +77,4 @@ ASKED_BY_PROJECT = frozenset(
         PROMISED_VERSION_REFUSED,
     }
 )
-"""What a project asks of its own code: ``require`` shows it, on no deploy target."""
+"""Rules on demands of a project on its own code: ``require`` shows them, on no deploy target."""

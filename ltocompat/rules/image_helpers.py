@@ -46,13 +46,13 @@ def listed(names: Sequence[str]) -> str:
 
 
 def links(image: ImageSignature, gpu: Gpu) -> bool:
-    """Whether a linker takes an image for a GPU where nothing lies beside it."""
+    """Return whether a linker takes an image for a GPU where nothing lies beside it."""
     alone = ModuleSignature((image,), registered=None)
     return pick_for_linkers_alike(alone, gpu.arch, None).missed is not Missed.NOT_FOR_GPU
 
 
 def not_this_arch(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
-    """Why code with suffix ``a`` is not for a GPU; None where it is, or has no such suffix.
+    """The reason why code with suffix ``a`` is not for a GPU; None where it is, or lacks it.
 
     A linker matches it with the whole name of its target, but for LTO-IR outside of fatbins.
     """
@@ -67,7 +67,7 @@ def not_this_arch(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
 
 
 def not_this_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
-    """Why code with suffix ``f`` is not for a GPU; None where it is, or where it has no suffix."""
+    """The reason why code with suffix ``f`` is not for a GPU; None where it is, or lacks it."""
     arch = image.arch
     if arch is None or arch.suffix != "f":
         return None
@@ -76,7 +76,7 @@ def not_this_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None
 
 
 def in_family(arch: SmArch, number: int) -> bool:
-    """Whether family-specific code of an architecture serves a GPU of this number."""
+    """Return whether family-specific code of an architecture serves a GPU of this number."""
     lowest, gpu = same_arch(arch.number), same_arch(number)
     return lowest <= gpu and gpu in family(lowest)
 

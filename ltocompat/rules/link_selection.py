@@ -1,4 +1,4 @@
-"""Which image of a module a linker picks for a target, and which images it takes by themselves.
+"""Images of a module that a linker picks for a target, and images that it takes by themselves.
 
 nvJitLink goes by entry headers, and there is no second choice: what is picked and then refused is
 an error, whatever lies beside it. A fatbin links where an entry is found for the target, and its
@@ -26,7 +26,7 @@ _FIRST_FAMILY = 100
 
 
 def pick_for_linker(signature: ModuleSignature, target: SmArch, linker: Release | None) -> Pick:
-    """What nvJitLink picks of a module.
+    """Pick the image of a module that nvJitLink takes.
 
     Of a fatbin: the LTO-IR entry for the highest architecture that is found for the target; without
     one, the SASS or PTX for the highest, of both the SASS. Of equals see ``_chosen``. nvlink 13.0
@@ -43,7 +43,7 @@ def pick_for_linker(signature: ModuleSignature, target: SmArch, linker: Release 
 def pick_for_linkers_alike(
     signature: ModuleSignature, target: SmArch, linker: LinkerTraits | None
 ) -> Pick:
-    """The same for all releases with some traits."""
+    """Pick the image of a module that all releases with some traits take."""
     linker = linker or newest_traits()
     if not signature.images:
         return Pick((), Missed.EMPTY)
@@ -69,7 +69,7 @@ def releases_that_pick(signature: ModuleSignature, target: SmArch) -> tuple[Rele
 
 
 def _is_found(image: ImageSignature, target: SmArch, linker: LinkerTraits) -> bool:
-    """Whether a linker finds an entry of a fatbin for a target."""
+    """Return whether a linker finds an entry of a fatbin for a target."""
     entry = image.picked_by
     if entry is None or image.kind not in LINKED:
         return False
@@ -105,7 +105,7 @@ def _finds_sass(entry: SmArch, target: SmArch, linker: LinkerTraits) -> bool:
 def _finds_sass_with_family(
     entry: SmArch, target: SmArch, linker: LinkerTraits, *, listed: bool
 ) -> bool:
-    """The same of SASS from sm_100 on as tools write it: its entry says more than a number.
+    """Find SASS from sm_100 on as tools write it: its entry says more than a number.
 
     Where it lists no family, as that of CUDA 12 does, it is found for all of it, and then refused:
     see ``refused_across_family``.
@@ -119,7 +119,7 @@ def _finds_sass_with_family(
 
 
 def refused_across_family(image: ImageSignature, target: SmArch) -> bool:
-    """Whether SASS is found in a fatbin for a target of its family that no linker takes it for."""
+    """Return whether SASS is found in a fatbin for a target of its family, and then refused."""
     if image.lists_family is None or image.arch is None:
         return False
     pair = image.arch.number, target.number
@@ -128,7 +128,7 @@ def refused_across_family(image: ImageSignature, target: SmArch) -> bool:
 
 
 def _reaches(number: int, target: int, linker: LinkerTraits, *, stored: bool) -> bool:
-    """Whether a linker takes SASS of one architecture for a target without its suffix.
+    """Return whether a linker takes SASS of one architecture for a target without its suffix.
 
     Fewer pairs than drivers run, and in entries of a fatbin fewer than alone.
     """
@@ -188,7 +188,7 @@ def _rank_of_suffix(kind: ImageKind, entry: SmArch, target: SmArch, linker: Link
 
 
 def _final(image: ImageSignature) -> bool:
-    """Whether it is SASS that no linker takes: refused before nvJitLink 12.6, then left out."""
+    """Return whether it is final SASS: refused before nvJitLink 12.6, left out from then on."""
     return image.kind is ImageKind.SASS and image.relocatable is False
 
 
@@ -204,7 +204,7 @@ def _alone(signature: ModuleSignature, target: SmArch, linker: LinkerTraits) -> 
 
 
 def fits_alone(kind: ImageKind, code: SmArch, target: SmArch, linker: LinkerTraits) -> bool:
-    """Whether a linker takes an image for a target that it is given without an entry header.
+    """Return whether a linker takes an image for a target that it is given without an entry header.
 
     Of LTO-IR the number alone counts, if that; PTX is compiled as ``.target`` of PTX ISA says.
     """
@@ -222,7 +222,7 @@ def fits_alone(kind: ImageKind, code: SmArch, target: SmArch, linker: LinkerTrai
 
 
 def compiles_to(code: SmArch, target: SmArch) -> bool:
-    """Whether ptxas compiles PTX with a ``.target`` for the target of a link."""
+    """Return whether ptxas compiles PTX with a ``.target`` for the target of a link."""
     if code.suffix == "a":
         return target.suffix == "a" and same_arch(code.number) == same_arch(target.number)
     if code.suffix == "f":

@@ -30,19 +30,19 @@ def version_of(name: str) -> Release | None:
 
 
 def wants_ltoir(name: str) -> bool:
-    """Whether it is one of the functions that give linked LTO-IR."""
+    """Return whether it is one of the functions that give linked LTO-IR."""
     match = _NAME.fullmatch(name)
     return bool(match) and match is not None and match[1] in _LINKED_LTOIR
 
 
 def is_plain(name: str) -> bool:
-    """Whether it is a function of nvJitLink without a version."""
+    """Return whether it is a function of nvJitLink without a version."""
     match = _NAME.fullmatch(name)
     return match is not None and match[2] is None
 
 
 def exports(release: Release, name: str) -> bool:
-    """Whether an nvJitLink of this release has a symbol."""
+    """Return whether an nvJitLink of this release has a symbol."""
     if wants_ltoir(name) and release < floors.linker("linked-ltoir"):
         return False
     version = version_of(name)
@@ -76,7 +76,7 @@ def major_of(file: str) -> int | None:
 
 
 def missing_symbol_text(host: Host, name: str) -> str:
-    """What a linker or loader says of a symbol that is missing."""
+    """The message of a linker or loader about a symbol that is missing."""
     if host.format != "ELF":
         return f"the specified procedure could not be found (error 127): {name}"
     if host.type == "object":
@@ -88,7 +88,7 @@ def missing_symbol_text(host: Host, name: str) -> str:
 
 
 def missing_file_text(host: Host, file: str) -> str:
-    """What a loader says of a library that isn't there."""
+    """The message of a loader about a library that isn't there."""
     if host.format != "ELF":
         return f"the specified module could not be found (error 126): {file}"
     return f"{file}: cannot open shared object file: No such file or directory"

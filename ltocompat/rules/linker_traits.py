@@ -1,4 +1,4 @@
-"""What picks and rules see of the release of a linker, so that releases alike are judged once."""
+"""Traits of linkers that picks and rules see, so that releases alike are judged once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FORGOTTEN = frozenset({72, 101})
 
 
 class LinkerTraits(Struct, frozen=True, eq=False):
-    """What is the same of several releases; all else a rule asks of a linker by a constraint.
+    """Traits that several releases share; all else a rule asks of a linker by a constraint.
 
     Attributes:
         major: the major release.
@@ -49,7 +49,7 @@ class LinkerTraits(Struct, frozen=True, eq=False):
 
     @functools.lru_cache(maxsize=4096)  # noqa: B019 - of these values there are a few
     def seen_by(self, signature: ModuleSignature) -> LinkerTraits:
-        """What of it can matter to a module; the same for linkers that it can't tell apart."""
+        """Keep the traits that can matter to a module, which are equal for linkers alike to it."""
         archs, suffixed, stored, has_sass = _traits_of_module(signature)
         concatenated = any(image.concatenated for image in signature.images)
         return _alike(

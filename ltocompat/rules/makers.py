@@ -43,7 +43,7 @@ def writer(image: ImageSignature) -> Release | None:
 
 
 def only_cuda_13_writes(image: ImageSignature) -> bool:
-    """Whether a cubin has the form (ELF ABI 8) that CUDA 12 never wrote for its architecture."""
+    """Return whether a cubin has the form (ELF ABI 8) that CUDA 12 never wrote for it."""
     new = image.generation is not None and image.generation > 1
     return new and image.arch is not None and image.arch.number < _WRITTEN_BY_12
 

@@ -185,7 +185,7 @@ def _no_such_architecture(values: Mapping[str, str]) -> bool:
 
 
 def _dropped(values: Mapping[str, str]) -> bool:
-    """Whether the GPU was dropped; not where the nvcc of the text is from before that."""
+    """Return whether the GPU was dropped; not where the nvcc of the text is from before that."""
     if "sm_last" not in values:
         return False
     nvcc = values.get("nvcc")
@@ -215,4 +215,4 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "driver reads Zstandard": _driver_reads_zstandard,
     "may be Zstandard": _may_be_zstandard,
 }
-"""What a row of messages may ask of the values, by the words of its ``when``."""
+"""The conditions that a row of messages may name in its ``when``."""

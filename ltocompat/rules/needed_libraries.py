@@ -57,7 +57,7 @@ class NeededLibrary(Struct, frozen=True):
 
     @property
     def always(self) -> bool:
-        """Whether it comes without any extra."""
+        """Return whether it comes without any extra."""
         return any(lead.extra is None for lead in self.leads)
 
     @property
@@ -67,7 +67,7 @@ class NeededLibrary(Struct, frozen=True):
 
     @property
     def named(self) -> str:
-        """What needs it, as the start of a sentence: ``libx.so needs libcublas.so.12``."""
+        """The start of a sentence about it: ``libx.so needs libcublas.so.12``."""
         return f"{self.first} needs {self.file}"
 
     @property
@@ -77,7 +77,7 @@ class NeededLibrary(Struct, frozen=True):
 
 
 def needed_libraries(shipped: Shipped, *, compilers: bool = False) -> tuple[NeededLibrary, ...]:
-    """What the libraries of a package need and the package doesn't bring.
+    """The libraries that those of a package need and the package doesn't bring.
 
     Args:
         shipped: the package.
@@ -95,7 +95,7 @@ def needed_libraries(shipped: Shipped, *, compilers: bool = False) -> tuple[Need
 
 
 def opened_libraries(shipped: Shipped) -> tuple[NeededLibrary, ...]:
-    """What they open by a name in their data, if at all, likewise; without nvJitLink and NVRTC."""
+    """The libraries that they open by a name in their data; without nvJitLink and NVRTC."""
     return _looked_for(
         shipped,
         {
@@ -148,7 +148,7 @@ def _with_leads(
 
 
 def _brings(lead: Lead, file: str) -> bool:
-    """Whether a version that is admitted brings a file; versions that nobody has read may."""
+    """Return whether an admitted version brings a file; versions that nobody has read may."""
     rows = admitted(lead, file)
     if rows:
         return any(folders_of(row, file) for row in rows)
@@ -170,7 +170,7 @@ def admitted(lead: Lead, file: str) -> tuple[LibraryPackage, ...]:
 
 
 def folders(library: NeededLibrary, budget: Budget) -> frozenset[str]:
-    """Where pip may put a library, relative to site-packages."""
+    """The folders into which pip may put a library, relative to site-packages."""
     leading = budget.timed(library.leads, every=16)
     rows = [row for lead in leading for row in admitted(lead, library.file)]
     return frozenset(folder for row in rows for folder in folders_of(row, library.file))
@@ -196,7 +196,7 @@ def later_major(lead: Lead) -> int | None:
 
 
 def _admits(specifier: SpecifierSet, row: LibraryPackage) -> bool:
-    """Whether it admits any version of the row's major.
+    """Return whether it admits any version of the row's major.
 
     Not all versions are in the table: those that the specifier itself names may be published, too,
     and what comes right behind them.
@@ -237,7 +237,7 @@ def cuda_major(package: str) -> int:
 
 
 def to_depend_on(library: NeededLibrary) -> str:
-    """What conda takes for a library: ``libcublas >=12,<13``."""
+    """The line of conda for a library: ``libcublas >=12,<13``."""
     row = library.packages[0]
     name = next(conda for conda, pypi in conda_libraries().items() if pypi == family(row.name))
     return f"{name} {_range(row)}"

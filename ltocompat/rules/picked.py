@@ -1,4 +1,4 @@
-"""What a way of loading finds first, with its version known."""
+"""Libraries that a way of loading finds, with their versions known."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Found(Struct, frozen=True):
 
 
 def every(environment: Environment, library: str, way: str) -> list[Found]:
-    """What a way finds for a library, in the order in which it asks."""
+    """The copies of a library that a way finds, in the order in which it asks."""
     return [
         Found(
             Release.parse(pick.version),

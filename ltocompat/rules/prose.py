@@ -1,4 +1,4 @@
-"""What rules say of themselves: the tables in ``catalogue/prose``, each read when first needed."""
+"""The prose of rules: the tables in ``catalogue/prose``, each read when first needed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAMILIES = (
 
 
 class Prose(Struct, frozen=True):
-    """What a rule says of itself.
+    """The prose of a rule.
 
     Attributes:
         title: what is wrong, in a few words.

@@ -46,7 +46,7 @@ ABOUT_LOADING = frozenset({Component.DRIVER, Component.KERNEL, Component.COMPAT}
 
 
 class Unbounded(enum.StrEnum):
-    """Why a constraint names no least version."""
+    """A reason why a constraint names no least version."""
 
     ANY = "any version does, or no version changes it"
     NOT_KNOWN = "the tables don't tell which version does"
@@ -73,7 +73,7 @@ class _AbstractStruct(ABCMeta, StructMeta):
 
 
 class Constraint(Struct, metaclass=_AbstractStruct, frozen=True):
-    """What the value on a component has to be; ``str`` gives it as ``>= 550.54.14``.
+    """A condition on the value of a component; ``str`` gives it as ``>= 550.54.14``.
 
     ``check`` asks ``judge``, ``require`` asks ``floor``; both are abstract, so that no constraint
     can answer one question and not the other.
@@ -109,28 +109,28 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True):
 
     @abstractmethod
     def judge(self, value: Any, /) -> Verdict:  # noqa: ANN401 - each component has its own type
-        """What a known value on the component makes of it."""
+        """Judge a known value on the component."""
 
     @abstractmethod
     def floor(self) -> Floor[Any] | Unbounded:
         """The least value that ``judge`` doesn't fail, or why there is none."""
 
     def noted(self, value: Any, /) -> bool:  # noqa: ANN401 - as above
-        """Whether a value that is ``ok`` is worth a note all the same."""
+        """Return whether a value that is ``ok`` is worth a note all the same."""
         del value
         return False
 
     def level(self, verdict: Verdict) -> Level:
-        """How loud a finding with this verdict is."""
+        """The level of a finding with this verdict."""
         return LEVELS[verdict]
 
     def decided_by_trial(self, verdict: Verdict) -> bool:
-        """Whether a trial link would replace this verdict by a certain one."""
+        """Return whether a trial link would replace this verdict by a certain one."""
         del verdict
         return False
 
     def promised_after_trial(self, verdict: Verdict) -> bool:
-        """Whether nothing is left of this verdict once a trial link ended well."""
+        """Return whether nothing is left of this verdict once a trial link ended well."""
         del verdict
         return False
 
@@ -156,7 +156,7 @@ class CompatUse(Struct, frozen=True):
 
 
 class Requirement(Struct, frozen=True, cache_hash=True):
-    """What an image asks of one part of its target.
+    """A demand of an image on one part of its target.
 
     Attributes:
         constraint: what that part has to be.
@@ -185,7 +185,7 @@ class Requirement(Struct, frozen=True, cache_hash=True):
 
 
 class Subject(Struct, frozen=True):
-    """What a rule looks at: a module, a GPU, and the route between them.
+    """The subject of a rule: a module, a GPU, and the route between them.
 
     Attributes:
         signature: the module, as ``beside_picked`` leaves it.
@@ -232,7 +232,7 @@ def beside_picked(
 
 
 def _taken(used: Counter[int], image: ImageSignature) -> bool:
-    """Whether it is one of those that are used; each is taken once."""
+    """Return whether it is one of those that are used; each is taken once."""
     left = used.get(id(image), 0)
     if left:
         used[id(image)] = left - 1
@@ -241,12 +241,12 @@ def _taken(used: Counter[int], image: ImageSignature) -> bool:
 
 @functools.cache
 def _outline(kind: ImageKind, prelinked: bool, in_fatbin: bool) -> ImageSignature:  # noqa: FBT001
-    """What rules see of an image that is not picked."""
+    """The outline of an image that is not picked, as rules see it."""
     return ImageSignature(kind, None, prelinked=prelinked, in_fatbin=in_fatbin)
 
 
 class Link(Struct, frozen=True):
-    """What a rule of whole links looks at: all that a linker gets at once.
+    """The subject of a rule on whole links: all that a linker gets at once.
 
     Attributes:
         images: each image that is linked, and how often.

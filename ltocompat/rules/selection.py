@@ -1,4 +1,4 @@
-"""Which image of a module the driver picks for a GPU, or why none; what linkers pick is beside.
+"""The image of a module that the driver picks for a GPU; picks of linkers are beside.
 
 It goes by entry headers, and there is no second choice: what is picked and then refused is an
 error, whatever lies beside it. Source: measured with handmade fatbins on an H200 with driver
@@ -19,7 +19,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 
 
 class Missed(enum.StrEnum):
-    """Why nothing of a module is picked."""
+    """A reason why nothing of a module is picked."""
 
     NOT_FOR_GPU = "none of its images is for this GPU"
     LTO_ONLY = "it holds LTO-IR alone, which the driver doesn't link"
@@ -41,7 +41,7 @@ def same_arch(number: int) -> int:
 
 
 def runs(code: SmArch, gpu: int) -> bool:
-    """Whether SASS of an architecture runs on a GPU of compute capability ``gpu`` (90 for 9.0).
+    """Return whether SASS of an architecture runs on a GPU of a capability ``gpu`` (90 for 9.0).
 
     It runs on the same major with no older minor; ``a`` on this one only; ``f`` on its family.
     Source: CUDA C++ programming guide, binary compatibility; nvcc guide 5.1; for Tegra link trials.
@@ -60,7 +60,7 @@ def runs(code: SmArch, gpu: int) -> bool:
 
 
 def compiles(code: SmArch, gpu: int) -> bool:
-    """Whether PTX or LTO-IR of an architecture can be compiled for a GPU.
+    """Return whether PTX or LTO-IR of an architecture can be compiled for a GPU.
 
     It can for any that is no older; ``a`` for this one only; ``f`` for its family. Source: PTX ISA
     9.1, ``.target``.
@@ -80,7 +80,7 @@ def family(number: int) -> frozenset[int]:
 
 
 def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
-    """What the driver picks of a module that is loaded as it is."""
+    """Pick the image that the driver takes of a module that is loaded as it is."""
     if not signature.images:
         return Pick((), Missed.EMPTY)
     final = [image for image in signature.images if not image.prelinked]
@@ -101,7 +101,7 @@ def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
 
 
 def _integrated_only(images: Iterable[ImageSignature], gpu: int) -> bool:
-    """Whether all that a discrete GPU could use was made for an integrated one."""
+    """Return whether all that a discrete GPU could use was made for an integrated one."""
     usable = [image for image in images if _usable(image, gpu)]
     return bool(usable) and not gpus.is_tegra(gpu) and all(map(_for_integrated, usable))
 
@@ -121,9 +121,7 @@ def _driver_choice(images: Iterable[ImageSignature], gpu: int) -> ImageSignature
         if not gpus.is_tegra(gpu):
             # Which of sm_80 and sm_87 a desktop GPU gets was not measured; NVIDIA's libraries ship
             # both in one module for desktops, so that the documented one is taken to serve.
-            of_kind = [
-                each_image for each_image in of_kind if not _for_integrated(each_image)
-            ] or of_kind
+            of_kind = [image for image in of_kind if not _for_integrated(image)] or of_kind
         if of_kind:
             return max(of_kind, key=_rank)
     return None

@@ -1,4 +1,4 @@
-"""How an artifact serves GPUs, folded: the least driver of all, and the GPUs that are served."""
+"""The GPUs that an artifact serves, folded: the least driver of all, and the range of GPUs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ltocompat.model.requirement import NEXT, Service
 from ltocompat.model.target import DriverVersion
 
 HOW = ("sass", "ptx", "link")
-"""How a GPU is served, the best first."""
+"""The ways in which a GPU is served, the best first."""
 
 
 def least_driver(sass: DriverVersion | None, services: Iterable[Service]) -> DriverVersion | None:
@@ -66,12 +66,12 @@ def served_range(services: Iterable[Service]) -> tuple[int, int | None] | None:
 
 
 def is_tegra(service: Service) -> bool:
-    """Whether it is a GPU of Jetson, whose packages are others."""
+    """Return whether it is a GPU of Jetson, whose packages are others."""
     return gpus.is_tegra(service.number)
 
 
 def is_served(service: Service) -> bool:
-    """Whether a known driver brings code onto the GPU."""
+    """Return whether a known driver brings code onto the GPU."""
     return service.how != "none" and (service.name == NEXT or not service.beyond)
 
 

@@ -29,7 +29,7 @@ _STEP = " -> "
 
 
 class Strength(enum.Enum):
-    """How much a package needs a library."""
+    """The strength of a package's need of a library."""
 
     LOADED = "the loader brings it (DT_NEEDED)"
     LINKED = "it is opened by name, and there is LTO-IR to link"
@@ -64,12 +64,12 @@ class Need(Struct, frozen=True):
 
     @property
     def hard(self) -> bool:
-        """Whether something in the package fails without."""
+        """Return whether something in the package fails without."""
         return self.strength in (Strength.LOADED, Strength.LINKED)
 
     @property
     def exact(self) -> bool:
-        """Whether one floor is left."""
+        """Return whether one floor is left."""
         return self.possible == self.sure
 
     @property
@@ -157,7 +157,7 @@ def siblings(
 
 
 def has_ltoir(shipped: Shipped) -> bool:
-    """Whether it has LTO-IR that is linked while it runs, not when something is built with it."""
+    """Return whether it has LTO-IR that is linked when it runs, not when it is built with."""
     return any(
         image.kind is ImageKind.LTOIR
         for signature, _ in shipped.signatures
@@ -259,7 +259,7 @@ def _says(named: list[tuple[Host, str]], strength: Strength) -> str:
 
 
 def admits_right_major(package: str, admitted: Allowed, need: Need) -> bool:
-    """Whether a dependency admits a major that does."""
+    """Return whether a dependency admits a major that does."""
     major = suffix_major(package)
     if not admitted.releases:
         return major in need.majors if major else True

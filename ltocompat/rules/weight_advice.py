@@ -1,4 +1,4 @@
-"""Which bytes of device code could be saved, and how: advice, never a fault.
+"""Bytes of device code that could be saved, and how: advice, never a fault.
 
 Dead are images that nothing takes. What the driver takes of a module for a GPU is said by
 ``selection``, as for every verdict; asked are all GPUs that the tables know, and for PTX those to
@@ -130,7 +130,7 @@ def _add(total: _Found, part: _Found) -> None:
 
 @functools.lru_cache(maxsize=4096)
 def dead(module: ModuleSignature, machine: str | None, *, linked: bool) -> tuple[Waste | None, ...]:
-    """Why each image of a module is dead; None where it is not.
+    """The reason why each image of a module is dead; None where it is not.
 
     Args:
         module: the module.
@@ -162,7 +162,7 @@ def _waste(
 
 
 def _linked_everywhere(arch: SmArch, image: ImageSignature, module: ModuleSignature) -> bool:
-    """Whether each GPU of a prelinked image takes what was linked from it.
+    """Return whether each GPU of a prelinked image takes what was linked from it.
 
     PTX stays: drivers link it again, for GPUs that came later.
     """
@@ -174,7 +174,7 @@ def _linked_everywhere(arch: SmArch, image: ImageSignature, module: ModuleSignat
 
 
 def _loaded_as_it_is(shape: ModuleSignature) -> bool:
-    """Whether a driver loads the module: nothing in it waits for a link."""
+    """Return whether a driver loads the module: nothing in it waits for a link."""
     return all(
         image.prelinked or (image.kind in _LOADED and image.relocatable is not True)
         for image in shape.images

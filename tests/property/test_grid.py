@@ -19,7 +19,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.judge_artifact import Artifact, results
-from ltocompat.rules.engine.kernel_counts import kernels_to_count
+from ltocompat.rules.engine.symbols_to_read import kernels_to_count
 from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets import parse

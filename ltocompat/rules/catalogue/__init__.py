@@ -80,7 +80,7 @@ def rules_about(what: str, kinds: frozenset[ImageKind] | None = None) -> tuple[R
 
 @functools.lru_cache(maxsize=4096)  # the same for every target that has the GPU
 def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
-    """What all rules find in a module on its way, each once."""
+    """Collect the requirements of a module on its way, each once."""
     kinds = frozenset(image.kind for image in subject.signature.images)
     found: dict[Requirement, None] = {}
     for rule in rules_about("requirements", None if subject.route is Route.LINK else kinds):
@@ -90,6 +90,6 @@ def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
 
 @functools.lru_cache(maxsize=256)  # the same for every target
 def requirements_of_host(host: Host) -> tuple[Requirement, ...]:
-    """What all rules find in a host file."""
+    """Collect the requirements of a host file."""
     rules = (rule.of_host for rule in rules_about("of_host"))
     return tuple(found for of_host in rules if of_host for found in of_host(host))

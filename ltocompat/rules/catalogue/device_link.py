@@ -115,7 +115,7 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
 
 
 def _is_taken_by_some(image: ImageSignature, cuda: Release) -> bool:
-    """Whether some linkers of 12.x were seen to take SASS of 13.x from sm_100 on.
+    """Return whether some linkers of 12.x were seen to take SASS of 13.x from sm_100 on.
 
     12.8 links functions of it and 12.9 refuses them; 12.9 links a kernel for sm_103 that 13.3 to
     13.5 compiled, and no other.

@@ -56,7 +56,7 @@ def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
 
 
 def _from_floor(major: int) -> Constraint:
-    """What a driver has to be for code of a CUDA major."""
+    """The constraint on drivers for code of a CUDA major."""
     floor, enough = floors.major(major), floors.enough_for_major(major)
     if floor is not None:
         return Threshold(floor)

@@ -1,4 +1,4 @@
-"""What a module of the catalogue adds its rules to, by decorators."""
+"""Families of rules, to which modules of the catalogue add theirs by decorators."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def _architecture_of_no_compiler(image: ImageSignature) -> str | None:
 
 
 def _can_be_linked(subject: Subject) -> bool:
-    """Whether a linker can be asked about what is picked."""
+    """Return whether a linker can be asked about what is picked."""
     return subject.route is Route.LINK and bool(subject.picked)
 
 

@@ -1,4 +1,4 @@
-"""What PKG-01, PKG-02 and PKG-04 say of the libraries of CUDA other than nvJitLink and NVRTC."""
+"""PKG-01, PKG-02 and PKG-04 on the libraries of CUDA other than nvJitLink and NVRTC."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
 
 
 def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
-    """What a library comes to that no dependency brings, and none may bring.
+    """Judge a library that no dependency brings, and none may bring.
 
     Returns:
         The verdict; the reason, with ``{}`` for the library; what to add to the remedy.
@@ -137,7 +137,7 @@ def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
 
 
 def are_beside_torch(hosts: Sequence[Host]) -> bool:
-    """Whether torch is loaded with each of these files, which need a library of its own."""
+    """Return whether torch is loaded with each of these files, which need a library of its own."""
     return bool(hosts) and all(any(map(_OF_TORCH.fullmatch, host.needed)) for host in hosts)
 
 

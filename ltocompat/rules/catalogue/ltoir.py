@@ -67,7 +67,7 @@ _FIELDS = {"container": "container", "debug": "debug metadata", "llvm": "LLVM"}
 
 
 def _read_by_linker(image: ImageSignature) -> Iterator[Requirement]:
-    """What the header asks of a linker where it is not as the compiler writes it."""
+    """The requirements of a header that no compiler writes."""
     releases = makers.ltoir_releases(image)
     if image.ltoir is None or image.ltoir.nvvm_ir is None or makers.above(image):
         return
@@ -94,7 +94,7 @@ def _read_by_linker(image: ImageSignature) -> Iterator[Requirement]:
 
 
 def _beside_it(releases: tuple[Release, ...], linker: LinkerTraits | None) -> str:
-    """What links across majors, where LTO-IR can't."""
+    """The advice on code that links across majors, where LTO-IR can't."""
     if linker is None or not releases or linker.major >= releases[-1].major:
         return ""
     return f", {_ACROSS_MAJORS}"
@@ -187,7 +187,7 @@ def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
 
 
 def _may_hide_family(image: ImageSignature, arch: SmArch) -> bool:
-    """Whether bare LTO-IR can be family-specific: its header shows ``a``, and never ``f``."""
+    """Return whether bare LTO-IR can be family-specific: its header never shows ``f``."""
     if image.in_fatbin or arch.suffix or arch.number < _FIRST_WITH_FAMILY:
         return False
     releases = makers.ltoir_releases(image)
@@ -483,7 +483,7 @@ def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
 
 
 def _left_over(signature: ModuleSignature) -> bool:
-    """Whether LTO-IR lies beside code that drivers load; alone it is another rule's."""
+    """Return whether LTO-IR lies beside code that drivers load; alone it is another rule's."""
     kinds = {image.kind for image in signature.images}
     linked = bool(signature.registered) and not signature.needs_device_link
     return linked and ImageKind.LTOIR in kinds and not kinds.isdisjoint(_LOADED)

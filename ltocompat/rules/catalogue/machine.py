@@ -80,7 +80,7 @@ def _by_host(host: ContainerHost) -> str:
 
 
 def _container_host(environment: Environment) -> ContainerHost:
-    """What the container toolkit compares with: the host's own driver, not cuda-compat."""
+    """The values that the container toolkit compares: the host's own driver, not cuda-compat."""
     from ltocompat.targets.versions.container import ContainerHost
 
     driver = environment.kernel_driver

@@ -84,7 +84,7 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
 
 
 def _needs_major(host: Host, name: str, major: int) -> bool:
-    """Whether the loader brings a library of this major to a host file."""
+    """Return whether the loader brings a library of this major to a host file."""
     return any(
         library.name == name
         and library.how == "needed"
@@ -223,7 +223,7 @@ def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
 def _neighbour_brings(
     host: Host, library: NeededLibrary, searched: set[str], shipped: Shipped
 ) -> bool:
-    """Whether a library of the package has to be loaded before this one, and brings the wanted one.
+    """Return whether a library of the package is loaded before this one, and brings the wanted one.
 
     A plugin without a RUNPATH to the library that it extends is loaded after it. Where it finds
     that library itself, the loader asks the plugin's RUNPATH for all that the plugin needs first.
@@ -241,7 +241,7 @@ def _neighbour_brings(
 
 
 def _may_load_first(package: Package) -> bool:
-    """Whether Python code may load libraries before the loader looks for them.
+    """Return whether Python code may load libraries before the loader looks for them.
 
     It is NVIDIA's loader of libraries that the package depends on, or a module of its own: one that
     only makes a folder a package is empty.
@@ -290,7 +290,7 @@ def _cure_of_runpath(folder: str, here: str) -> str:
 
 
 def _installed_at(host: Host, package: Package) -> str:
-    """Where a library is once it is installed: relative to site-packages, or to the prefix."""
+    """The path of a library once it is installed: relative to site-packages, or to the prefix."""
     if host.place.members:
         return installed_path(host.place.innermost)
     site = os.path.dirname(os.path.abspath(package.path))
@@ -356,7 +356,7 @@ _WRONG_FOLDERS = {
 
 
 def _kind_of_folder(folder: str, package: Package) -> str | None:
-    """What is wrong with an element of RUNPATH: a key of ``_WRONG_FOLDERS``, or None."""
+    """The fault of an element of RUNPATH: a key of ``_WRONG_FOLDERS``, or None."""
     if folder.startswith(_TOKENS) or _OF_SYSTEMS.match(folder):
         return None
     if package.kind is Kind.CONDA and _PLACEHOLDER_OF_CONDA.search(folder):

@@ -183,7 +183,7 @@ def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
 
 
 def _admits(dependency: Dependency, other: Package) -> bool:
-    """Whether a version is admitted; one that can't be read counts, since it may be."""
+    """Return whether a version is admitted; one that can't be read counts, since it may be."""
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
@@ -255,7 +255,7 @@ def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
 
 
 def _is_admitted(service: Service, declared: Declared) -> bool:
-    """Whether a package is installed for a GPU; GPUs of Jetson have packages of their own."""
+    """Return whether a package is installed for a GPU; Jetson has packages of its own."""
     if service.number in declared.gpus:
         return True
     later = declared.and_newer and service.number > min(declared.gpus, default=0)

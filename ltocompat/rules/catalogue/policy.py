@@ -1,4 +1,4 @@
-"""What a project asks of its own releases (POL)."""
+"""Policies: demands of a project on its own releases (POL)."""
 
 from __future__ import annotations
 

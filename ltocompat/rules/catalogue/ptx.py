@@ -61,7 +61,7 @@ def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
 
 @functools.lru_cache(maxsize=256)
 def _around(isa: str | None) -> Position[tuple[int, ...]] | None:
-    """Where an ISA version lies among those that are known; None for what is no version."""
+    """The position of an ISA version among those that are known; None for what is no version."""
     number = _number(isa)
     return None if number is None else horizon.position(number, toolkits.ptx_releases())
 
@@ -90,7 +90,7 @@ def _described(image: ImageSignature) -> str:
 
 
 def _doubt(image: ImageSignature) -> str:
-    """Why an ISA version may not decide, as the end of a sentence."""
+    """The reason why an ISA version may not decide, as the end of a sentence."""
     if image.isa is None:
         return "its .version can't be read, which decides whether it compiles"
     around = _around(image.isa)

@@ -175,7 +175,7 @@ def relocatable_sass_loaded(subject: Subject) -> Iterator[Requirement]:
 
 
 def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
-    """What becomes of a relocatable cubin that is loaded: verdict, consequence, evidence."""
+    """Judge a relocatable cubin that is loaded: verdict, consequence, evidence."""
     symbols = image.symbols
     if symbols is None:
         text = "it works only when no function is left undefined (else error 500)"
@@ -205,7 +205,7 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
 
 
 _DEFAULTS = {52: (11, 12), 75: (13,)}
-"""What nvcc compiles for without -arch, and the majors of CUDA that do."""
+"""The architectures that nvcc compiles for without -arch, and the majors of CUDA that do."""
 
 
 @FAMILY.of_artifact("SASS-09", Level.NOTE)
@@ -236,7 +236,7 @@ def default_architecture_alone(summary: ArtifactSummary) -> Iterator[Problem]:
 
 
 def _made_by_default(groups: list[ModuleGroup], number: int) -> bool:
-    """Whether every maker that is known is a release whose nvcc has this default."""
+    """Return whether every maker that is known is a release whose nvcc has this default."""
     majors = {
         release.major
         for group in groups

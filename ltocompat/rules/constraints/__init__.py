@@ -1,4 +1,4 @@
-"""What a value on a component of a target can be asked to be: a module for each component."""
+"""Constraints on the components of a target: a module for several or for each of them."""
 
 from __future__ import annotations
 

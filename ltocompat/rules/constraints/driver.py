@@ -1,4 +1,4 @@
-"""What a driver, or a package of cuda-compat in front of it, has to be."""
+"""Constraints on drivers and on packages of cuda-compat in front of them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class DriverOfWriter(Constraint, frozen=True):
         return Verdict.OK
 
     def noted(self, value: DriverVersion) -> bool:
-        """Whether the driver is of the same major and an older minor."""
+        """Return whether the driver is of the same major and an older minor."""
         known = driver_cuda(value)
         return known is not None and known.major == self.cuda.major and known < self.cuda
 
@@ -171,12 +171,12 @@ class KernelStillServes(Constraint, frozen=True):
 
 
 class _OnCompat(Constraint, frozen=True):
-    """What is asked of cuda-compat on Linux: elsewhere there is none, and another rule says so."""
+    """A constraint on cuda-compat on Linux: elsewhere there is none, and another rule says so."""
 
     component: ClassVar = Component.COMPAT
 
     def judge(self, value: CompatUse) -> Verdict:
-        """What a package in front of a driver makes of it."""
+        """Judge a package in front of a driver."""
         return self._on_linux(value) if value.system == _LINUX else Verdict.OK
 
     @abstractmethod
@@ -249,7 +249,7 @@ class CompatOnLinux(_OnCompat, frozen=True):
 
 
 def is_shadowing(use: CompatUse) -> bool:
-    """Whether a package hides a driver that is as new as itself, or newer."""
+    """Return whether a package hides a driver that is as new as itself, or newer."""
     branch = compat_branch(use.package)
     return branch is not None and use.kernel is not None and branch <= use.kernel.branch
 

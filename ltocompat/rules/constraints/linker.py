@@ -1,4 +1,4 @@
-"""What nvJitLink, nvlink or NVRTC has to be."""
+"""Constraints on nvJitLink, nvlink and NVRTC."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class LinkerNotOlderThan(Constraint, frozen=True):
         return Unbounded.NONE_KNOWN if newer else Unbounded.NOT_KNOWN
 
     def decided_by_trial(self, verdict: Verdict) -> bool:
-        """Where the bytes leave several releases open, a linker narrows them."""
+        """Return whether it is unknown: a linker narrows several releases that bytes leave open."""
         return verdict is Verdict.UNKNOWN
 
 
@@ -215,7 +215,7 @@ class LinkerOfKnownMaker(Constraint, frozen=True):
         return Verdict.OK
 
     def noted(self, value: Release) -> bool:
-        """Whether it is new enough for every release that is known; a new major is unknown."""
+        """Return whether it is new enough for every known release; a new major is unknown."""
         return value >= self.newest and not horizon.is_new_major(value)
 
     def level(self, verdict: Verdict) -> Level:

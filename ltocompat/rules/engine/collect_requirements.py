@@ -1,4 +1,4 @@
-"""What an artifact asks of any target: the floors on every GPU, and what is behind them."""
+"""The requirements of an artifact on any target: floors on every GPU, and their reasons."""
 
 from __future__ import annotations
 
@@ -85,17 +85,17 @@ class _Row(Struct, frozen=True):
 
     @property
     def served(self) -> bool:
-        """Whether a known driver brings code onto it."""
+        """Return whether a known driver brings code onto it."""
         return any(line.driver and line.result.coverage.served for line in self.lines)
 
     @property
     def unlinked(self) -> bool:
-        """Whether no version is known for what it links."""
+        """Return whether no version is known for what it links."""
         return any(line.result.coverage.link and line.driver is None for line in self.lines)
 
     @property
     def hardly(self) -> bool:
-        """Whether less than half of the kernels, or few modules, serve it beside another GPU."""
+        """Return whether under half of the kernels, or few modules, serve it beside another GPU."""
         return any(
             finding.rule == SLIVER_SERVED
             and 2 * line.result.coverage.kernels <= line.result.coverage.best_kernels
@@ -223,7 +223,7 @@ def required(summary: ArtifactSummary) -> Required:
 
 
 def _variant_floors(parts: VariantParts) -> VariantFloors:
-    """What a variant asks, with all that is in no variant."""
+    """The floors of a variant, with all that is in no variant."""
     needs = required(parts.used)
     linker = needs.nvjitlink
     return VariantFloors(
@@ -253,7 +253,7 @@ def _settled(group: ModuleGroup) -> ModuleGroup:
 
 
 def _subjects(groups: Iterable[ModuleGroup], row: _Row) -> Iterator[tuple[Subject, ModuleGroup]]:
-    """What rules look at on the way of each module to a GPU, by each of its routes."""
+    """The subjects of rules: each module on each of its routes to a GPU."""
     for group in groups:
         for subject in (*loaded(group, row.gpu), *_linked(group, row)):
             yield subject, group
@@ -285,7 +285,7 @@ def _linker_before(release: Release) -> Release | None:
 
 
 def _linked(group: ModuleGroup, row: _Row) -> Iterator[Subject]:
-    """What rules look at where a linker takes a module."""
+    """The subject of rules where a linker takes a module."""
     if Route.LINK in ways(group.signature):
         code = linked_code(group.signature, row.gpu, traits_of(row.linker))
         if code.subject and code.images:

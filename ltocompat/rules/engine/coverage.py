@@ -188,13 +188,13 @@ def stem(name: str) -> str:
 
 
 def tied_by_suffix(signature: ModuleSignature) -> bool:
-    """Whether all its code is for one GPU or family alone (``sm_90a``, ``sm_100f``)."""
+    """Return whether all its code is for one GPU or family alone (``sm_90a``, ``sm_100f``)."""
     archs = [image.arch for image in signature.images if image.kind in _CODE]
     return all(arch is not None and arch.suffix for arch in archs)
 
 
 def _counts(group: ModuleGroup) -> bool:
-    """Whether the runtime loads these modules, and they may have kernels."""
+    """Return whether the runtime loads these modules, and they may have kernels."""
     code = [image for image in group.signature.images if image.kind in _CODE]
     return bool(group.signature.registered and code) and not all(
         image.has_kernels is False for image in code
@@ -202,7 +202,7 @@ def _counts(group: ModuleGroup) -> bool:
 
 
 def _one_arch(signature: ModuleSignature) -> bool:
-    """Whether it is SASS for one architecture: a part of a unit that is compiled once for each."""
+    """Return whether it is SASS for one architecture: a part of a unit compiled for each."""
     return len({image.arch for image in signature.images}) == 1 and all(
         image.kind is ImageKind.SASS for image in signature.images
     )
@@ -247,7 +247,7 @@ def _of_kind(gpu: Gpu) -> frozenset[int]:
 
 
 class _Part(Struct, frozen=True):
-    """How many modules are for an architecture."""
+    """The number of modules for an architecture."""
 
     arch: SmArch
     modules: int
@@ -291,7 +291,7 @@ def _part(modules: _Modules, gpu: Gpu) -> _Part:
 
 
 def _serves(signature: ModuleSignature, gpu: Gpu) -> bool:
-    """Whether some driver or linker picks code of a module for a GPU."""
+    """Return whether some driver or linker picks code of a module for a GPU."""
     going = ways(signature)
     return bool(
         (Route.LOAD in going and loaded_code(signature, gpu).images)

@@ -90,13 +90,13 @@ class DriverFloors(Struct, frozen=True):
 
 
 def driver_floors(summary: ArtifactSummary) -> DriverFloors:
-    """What an artifact needs of a driver: the same as ``required`` says."""
+    """Find the least drivers of an artifact, as ``required`` does."""
     variants = [_floors_of(parts.used.groups) for parts in variant_parts(summary)]
     return floors_of_least(variants) or _floors_of(summary.groups)
 
 
 def floors_of_least(variants: Iterable[DriverFloors]) -> DriverFloors | None:
-    """What the variant that needs least of a driver does; None where none needs anything."""
+    """The floors of the variant with the least driver; None where none needs any."""
     asking = [(floors.least, floors) for floors in variants if floors.least is not None]
     return min(asking, key=lambda pair: pair[0])[1] if asking else None
 
@@ -119,7 +119,7 @@ def _floors_of(groups: Sequence[ModuleGroup]) -> DriverFloors:
 
 
 def loaded(group: ModuleGroup, gpu: Gpu) -> Iterator[Subject]:
-    """What rules look at where a driver loads a module."""
+    """The subject of rules where a driver loads a module."""
     if Route.LOAD in ways(group.signature):
         code = loaded_code(group.signature, gpu)
         if code.subject and code.images and (group.named or not code.without_kernels):
@@ -127,12 +127,12 @@ def loaded(group: ModuleGroup, gpu: Gpu) -> Iterator[Subject]:
 
 
 def of_any_gpu(requirement: Requirement) -> bool:
-    """Whether it holds whatever the GPU, so that it stands outside the GPUs' rows."""
+    """Return whether it holds whatever the GPU, so that it stands outside the GPUs' rows."""
     return not requirement.constraint.of_gpu
 
 
 def how(subject: Subject) -> str:
-    """How the code is used: ``sass``, ``ptx``, ..., or ``none``."""
+    """The use of the code: ``sass``, ``ptx``, ..., or ``none``."""
     return str(subject.picked[0].kind) if subject.picked else "none"
 
 

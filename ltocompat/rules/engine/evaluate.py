@@ -20,7 +20,7 @@ _CLAUSE_END = re.compile(r": |; | \(|, (?:or|so that|which|and|but) ")
 
 
 class Evaluation(Struct, frozen=True, cache_hash=True, gc=False):
-    """What a target makes of a requirement.
+    """The verdict on a requirement on a target.
 
     Attributes:
         requirement: the requirement.
@@ -78,7 +78,7 @@ def _held(
 def _sentences(
     requirement: Requirement, verdict: Verdict, value: str, *, offline: bool
 ) -> tuple[str, str]:
-    """What a value makes of a requirement: the sentence, and its headline."""
+    """The sentence about a value that a requirement meets, and its headline."""
     doubt = requirement.doubt if verdict is Verdict.UNKNOWN else ""
     if requirement.component in (Component.NONE, Component.COMPAT, Component.OPTIONS):
         return _remark(requirement)
@@ -109,7 +109,7 @@ def _joined(subject: str, consequence: str, short: str) -> tuple[str, str]:
 
 
 class _Known(Struct, frozen=True):
-    """What is known of a component."""
+    """A known value on a component."""
 
     value: Any
 

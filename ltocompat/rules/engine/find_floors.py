@@ -64,7 +64,7 @@ class Line(Struct, frozen=True):
 
     @property
     def serves(self) -> bool:
-        """Whether something gets onto the GPU."""
+        """Return whether something gets onto the GPU."""
         return self.result.coverage.served > 0
 
 
@@ -116,7 +116,7 @@ def newest_run(
 
 
 class Checked:
-    """What ``check`` says of an artifact on any driver, nvJitLink and GPU; remembered.
+    """The verdicts of ``check`` on any driver, nvJitLink and GPU; each is judged once.
 
     Args:
         summary: the artifact.
@@ -223,7 +223,7 @@ def _driver_floor(
 
 
 def asked_linkers(gpus: Iterable[Sequence[LineFloors]]) -> Iterator[Floor[Release]]:
-    """What GPUs ask of nvJitLinks: the most that a line of each does, of those that can pass."""
+    """The floors of nvJitLinks for GPUs: the highest of the lines of each that can pass."""
     for lines in gpus:
         able = [line for line in lines if line.driver is not None] or lines
         floors = [line.linker for line in able if line.linker is not None]
@@ -281,7 +281,7 @@ def joint_floors(
 
 
 def _coverage(checked: Checked, gpu: Gpu, route: Route | None) -> tuple[int, int]:
-    """How many modules some linker makes serve, and how many it links.
+    """The number of modules that some linker makes serve, and of those that it links.
 
     What a linker picks differs from release to release: the first two link bare LTO-IR for GPUs
     older than it, and later ones don't.

@@ -161,7 +161,7 @@ def with_problems(result: Result, problems: Sequence[Problem]) -> Result:
     if not problems:
         return result
     known = {problem.rule for problem in problems}
-    others = [each_finding for each_finding in result.findings if each_finding.rule not in known]
+    others = [finding for finding in result.findings if finding.rule not in known]
     findings = sorted(
         [*map(finding_of_problem, problems), *others],
         key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule),
@@ -173,7 +173,7 @@ def with_problems(result: Result, problems: Sequence[Problem]) -> Result:
 
 
 def machine_result(name: str, target: Target, problems: Iterable[Problem], looked: str) -> Result:
-    """What is wrong with a machine, whatever is to run on it, as a result of its own.
+    """The result of a machine's own problems, whatever is to run on it.
 
     ``looked`` says how it was looked at.
     """

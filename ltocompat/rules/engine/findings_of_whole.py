@@ -1,4 +1,4 @@
-"""What is said of an artifact rather than of its modules one by one."""
+"""Findings about an artifact rather than about its modules one by one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def findings_of_whole(
     gpu: Gpu | None,
     kernels: KernelCoverage | None,
 ) -> Iterator[Finding]:
-    """What is said of an artifact rather than of its modules one by one."""
+    """Findings about an artifact rather than about its modules one by one."""
     if summary.skipped_count:  # what serves may lie where nothing could be read
         yield _unreadable(summary)
     elif misses_all(judged):
@@ -70,13 +70,13 @@ def findings_of_whole(
 
 
 def _newest(judged: list[GroupVerdict]) -> Gpu:
-    """Where no GPU is named, the newest architecture for which modules were to be linked."""
+    """The newest architecture for which modules were to be linked, where no GPU is named."""
     aims = (own_target(each.group.signature) for each in judged)
     return max(filter(None, aims), key=lambda aim: aim.arch.number)
 
 
 def missing_anywhere(summary: ArtifactSummary) -> Iterator[Problem]:
-    """What an artifact lacks, or has left over, wherever it goes; of a link its inputs say it."""
+    """Find what an artifact lacks or has left over, wherever it goes; a link's inputs say it."""
     if not summary.one_link:
         images = (image for group in summary.groups for image in group.signature.images)
         for each in rules_about("of_artifact", frozenset(image.kind for image in images)):
@@ -88,14 +88,8 @@ def _lacking(
     judged: list[GroupVerdict], target: Target, gpu: Gpu | None, *, one_link: bool
 ) -> Iterator[Finding]:
     """Objects that have nothing for the target of a device link, beside others that do."""
-    waiting = [
-        group_verdict for group_verdict in judged if group_verdict.group.signature.needs_device_link
-    ]
-    missing = [
-        each_group_verdict
-        for each_group_verdict in waiting
-        if each_group_verdict.module_verdict.how == "none"
-    ]
+    waiting = [each for each in judged if each.group.signature.needs_device_link]
+    missing = [each for each in waiting if each.module_verdict.how == "none"]
     if gpu is None or not missing or len(missing) == len(waiting):
         return
     if one_link and (target.nvlink is not None or target.nvjitlink is not None):
@@ -120,7 +114,7 @@ def _lacking(
 
 
 def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: Gpu) -> Finding:
-    """Why no module is for a GPU: by the rule that excludes all images, where one does."""
+    """The finding that no module is for a GPU, by a rule that excludes all images, if one does."""
     reasons: dict[str, str] = {}
     obstacles: set[str] = set()
     empty = [each.group.example for each in judged if has_empty_kernels(each)]
@@ -152,7 +146,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
         f"nothing in it is for {gpu.arch}{end}{f': {listed}' if listed else ''}{more}"
         f"{_hollow(empty)}",
         "architectures in entry headers",
-        count=sum(each_group_verdict.group.count for each_group_verdict in judged),
+        count=sum(each.group.count for each in judged),
         example=judged[0].group.example,
         places=chain.from_iterable(each.group.places for each in judged),
         subject=WHOLE_ARTIFACT,
@@ -224,10 +218,10 @@ def _exclusions(
 def exclusion(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
     """The rule by which an image is not for a GPU, and its reason in a few words."""
     kinds = None if way is Route.LINK else frozenset({image.kind})
-    for each_rule in rules_about("excludes", kinds):
-        reason = each_rule.excludes(image, gpu, way) if each_rule.excludes else None
+    for rule in rules_about("excludes", kinds):
+        reason = rule.excludes(image, gpu, way) if rule.excludes else None
         if reason:
-            return each_rule.id, reason
+            return rule.id, reason
     if image.kind is ImageKind.LTOIR and way is Route.LOAD:
         return NOTHING_SERVES, "is not linked by the driver"
     return NOTHING_SERVES, "is not picked"
@@ -241,7 +235,7 @@ def left_open(
     *,
     alone: bool,
 ) -> Finding:
-    """Which keys a target lacks; the verdict itself, where nothing else could be judged."""
+    """The finding that a target lacks keys; the verdict itself where nothing else was judged."""
     words, keys = [], []
     if "link" in halves:
         offline = any(group.signature.needs_device_link for group in summary.groups)
@@ -264,7 +258,7 @@ def left_open(
 
 
 def _unknown_kind(summary: ArtifactSummary) -> str:
-    """What of an artifact can't be judged though the target says enough."""
+    """The code of an artifact that can't be judged though the target says enough."""
     kinds = {image.kind for group in summary.groups for image in group.signature.images}
     if ImageKind.TILEIR in kinds:
         return "its Tile IR"

@@ -1,4 +1,4 @@
-"""How the verdicts on modules fold into one on an artifact."""
+"""The fold of the verdicts on modules into one on an artifact."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _judged_hosts(
 
 
 def _judge_host(host: Host, target: Target, gpu: Gpu | None) -> ModuleVerdict | None:
-    """What rules say of a host file on a target; None where they have nothing to say."""
+    """The verdict on a host file on a target; None where no rule speaks of it."""
     requirements = requirements_of_host(host)
     if not requirements:
         return None
@@ -133,7 +133,7 @@ def _judge_host(host: Host, target: Target, gpu: Gpu | None) -> ModuleVerdict | 
 
 
 def _says(ruling: Evaluation) -> bool:
-    """Whether a ruling is a verdict, rather than a remark that holds on any target."""
+    """Return whether a ruling is a verdict, rather than a remark that holds on any target."""
     return ruling.verdict is not Verdict.OK or ruling.requirement.component is not Component.NONE
 
 
@@ -142,7 +142,7 @@ def _half(ruling: Evaluation) -> str:
 
 
 def _matters(ruling: Evaluation) -> bool:
-    """Whether an unjudged ruling leaves a half open; NVRTC's builtins are neither half."""
+    """Return whether an unjudged ruling leaves a half open; NVRTC's builtins are neither half."""
     return ruling.verdict is None and ruling.requirement.component is not Component.NVRTC
 
 
@@ -158,12 +158,12 @@ def _of_hosts(hosts: list[tuple[Host, ModuleVerdict]]) -> Iterator[Finding]:
 
 
 def _has_another_route(judged: list[GroupVerdict]) -> bool:
-    """Whether no module gets onto a GPU by the route that was asked for."""
+    """Return whether no module gets onto a GPU by the route that was asked for."""
     return bool(judged) and all(each.module_verdict.how == OTHER_ROUTE for each in judged)
 
 
 def _links_nothing(host: Host, judged: ModuleVerdict, summary: ArtifactSummary) -> bool:
-    """Whether a host file that has nvJitLink loaded calls nothing in it, with nothing to link."""
+    """Return whether a host file loads nvJitLink and calls nothing in it, with nothing to link."""
     if (
         judged.verdict is not Verdict.NOT_FOR_GPU
         or judged.findings
@@ -179,7 +179,7 @@ def _links_nothing(host: Host, judged: ModuleVerdict, summary: ArtifactSummary) 
 
 
 def _open_parts(halves: frozenset[str], *, symbols: bool) -> tuple[str, ...]:
-    """What was not judged: halves, and the names of functions that LTO-IR doesn't show."""
+    """The parts that were not judged: halves, and names of functions that LTO-IR doesn't show."""
     known = tuple(half for half in HALVES if half in halves)
     return (*known, SYMBOLS) if symbols else known
 
@@ -187,7 +187,7 @@ def _open_parts(halves: frozenset[str], *, symbols: bool) -> tuple[str, ...]:
 def _nothing_judged(
     judged: list[GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]], not_judged: frozenset[str]
 ) -> bool:
-    """Whether no device code was judged; what has no kernels is judged by their absence."""
+    """Return whether no device code was judged; what has no kernels is judged by their absence."""
     if not judged:
         return all(module_verdict.verdict is Verdict.NOT_FOR_GPU for _, module_verdict in hosts)
     with_kernels = [each for each in judged if not each.module_verdict.without_kernels]
@@ -237,7 +237,7 @@ def _coverage(judged: list[GroupVerdict], kernels: KernelCoverage | None) -> Cov
 
 
 def _extent(judged: list[GroupVerdict], verdict: Verdict, *, of_whole: bool) -> Extent:
-    """How many modules have the verdict; one ``of_whole`` says nothing of single modules."""
+    """The number of modules with the verdict; one ``of_whole`` says nothing of single modules."""
     counts: dict[Verdict, int] = {}
     for each in judged:
         if each.module_verdict.verdict is not Verdict.NOT_FOR_GPU:

@@ -42,7 +42,7 @@ class JudgedVariant(Struct, frozen=True):
 
     @property
     def serves(self) -> bool:
-        """Whether it has something for the GPU itself."""
+        """Return whether it has something for the GPU itself."""
         return self.alone.coverage.served > 0
 
 
@@ -84,7 +84,7 @@ def _verdict(judged: JudgedVariant, *, serves: bool, decides: bool) -> VariantVe
 
 
 def note_of_variants(every: Sequence[VariantVerdict]) -> Finding:
-    """Which variant decides, and what becomes of the others.
+    """The note on the variant that decides, and on the others.
 
     Args:
         every: all of them, oldest first; one decides.

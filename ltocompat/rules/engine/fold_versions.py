@@ -1,4 +1,4 @@
-"""How verdicts on exact targets become one on a target whose parts can have several versions.
+"""The fold of verdicts on exact targets into one where parts can have several versions.
 
 Each combination of versions is a target of its own, on which the whole artifact is judged. Versions
 that all have to work are on the outside, versions of which one is there on the inside.
@@ -145,7 +145,7 @@ def _subject(finding: Finding) -> _Subject:
 
 
 def _united(results: Sequence[Result]) -> list[Finding]:
-    """What is found on any version: of each subject what is found where it is worst."""
+    """Unite the findings on all versions: of each subject those where it is worst."""
     worst_of: dict[_Subject, Result] = {}
     for result in results:
         for finding in result.findings:
@@ -168,7 +168,7 @@ def _united(results: Sequence[Result]) -> list[Finding]:
 
 
 def _verdict(result: Result | None, subject: _Subject) -> Verdict:
-    """What a subject comes to on one version."""
+    """The verdict on a subject on one version."""
     findings = () if result is None else result.findings
     return worst(finding.verdict for finding in findings if _subject(finding) == subject)
 
@@ -199,7 +199,7 @@ def _undecided(
 
 
 def _depends_on(part: str, verdicts: Sequence[tuple[Target, Verdict]]) -> bool:
-    """Whether exact targets that differ in this part alone differ in the verdict."""
+    """Return whether exact targets that differ in this part alone differ in the verdict."""
     seen: dict[Target, set[Verdict]] = {}
     for exact, verdict in verdicts:
         seen.setdefault(replace(exact, **{part: None}), set()).add(verdict)

@@ -43,7 +43,7 @@ def _implied(
 
 
 def serves(result: Result) -> bool:
-    """Whether an artifact has something for a GPU, which its linker there can link for."""
+    """Return whether an artifact has something for a GPU, which its linker there can link for."""
     coverage, linkers = result.coverage, result.target.nvjitlink or result.target.nvlink
     if coverage.sass or coverage.ptx or result.gpu is None:
         return True

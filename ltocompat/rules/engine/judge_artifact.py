@@ -114,7 +114,7 @@ class Artifact:
             yield from self._on((None,), target, wanted, line)
 
     def _is_named(self, gpu: Gpu | None) -> bool:
-        """Whether an input of one link has code for that very architecture, linked or refused."""
+        """Return whether an input of a link has code for that architecture, linked or refused."""
         summary = self._whole.summary
         return summary.one_link and any(
             gpu is not None and image.arch is not None and image.arch.number == gpu.arch.number
@@ -156,7 +156,7 @@ class Artifact:
 
 
 def _is_for_windows(summary: ArtifactSummary) -> bool:
-    """Whether all its libraries and programs are."""
+    """Return whether all its libraries and programs are."""
     linked = [host for host in summary.hosts if host.linked]
     return bool(linked) and all(host.format == "PE" for host in linked)
 
@@ -183,14 +183,14 @@ class _Part(Struct, frozen=True):
         return cls(summary, missing, _linker_inside(summary), linked_by_driver(summary))
 
     def on(self, target: Target) -> _ToJudge:
-        """What is judged on a target."""
+        """Prepare it to be judged on a target."""
         own = self.linker is not None or self.by_driver
         known = replace(target, nvjitlink=self.linker) if own else target
         return _ToJudge(self.summary, known, self.missing)
 
 
 class _ToJudge(Struct, frozen=True):
-    """What is judged, where, and what it lacks wherever it goes.
+    """An artifact to be judged, its target, and findings that hold wherever it goes.
 
     Attributes:
         summary: an artifact, or what is in use with one of its variants.

@@ -52,7 +52,7 @@ def findings_of_link(
 def leaves_symbols_open(
     summary: ArtifactSummary, judged: Sequence[GroupVerdict], target: Target, gpu: Gpu | None
 ) -> bool:
-    """Whether LTO-IR is in one link, and no linker was asked whether its names are defined."""
+    """Return whether LTO-IR is in one link, and no linker was asked about its names."""
     if not summary.one_link:
         return False
     linked = _linked(judged)
@@ -69,7 +69,7 @@ def _linked(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
 
 
 def _is_left_out(each: GroupVerdict) -> bool:
-    """Whether an object that waits for the device link has nothing for its target."""
+    """Return whether an object that waits for the device link has nothing for its target."""
     return each.group.signature.needs_device_link and each.module_verdict.how == "none"
 
 

@@ -192,5 +192,5 @@ def _ruled(
 
 
 def _doubted(ruling: Evaluation) -> Evaluation:
-    """What a rule reads in bytes that contradict themselves is not certain enough to fail."""
+    """Make a failure unknown: bytes that contradict themselves are not certain enough to fail."""
     return replace(ruling, verdict=Verdict.UNKNOWN) if ruling.verdict is Verdict.FAIL else ruling

@@ -1,4 +1,4 @@
-"""What a package promises, held against its bytes: paths and summaries -> problems."""
+"""Promises of a package, held against its bytes: summaries -> problems."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def problems_of(
 
 
 def problems(shipped: Shipped) -> tuple[Problem, ...]:
-    """What all rules find, each once, worst first."""
+    """Collect the problems that all rules find, each once, worst first."""
     found: list[Problem] = []
     try:
         with watched(shipped.budget):

@@ -75,7 +75,7 @@ def _is_choice(each: GroupVerdict) -> bool:
 
 
 def _fails_as_ptx(each: GroupVerdict, *, registered: bool) -> bool:
-    """Whether the driver refuses PTX beside SASS for another GPU."""
+    """Return whether the driver refuses PTX beside SASS for another GPU."""
     signature, verdict = each.group.signature, each.module_verdict
     return (
         each.way is Route.LOAD

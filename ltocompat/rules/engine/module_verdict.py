@@ -16,7 +16,7 @@ OTHER_ROUTE = "other route"
 
 
 class Reasoning(Struct, frozen=True, eq=False, dict=True):
-    """What was picked and what it was held to, put into words when they are read.
+    """The picked images and their requirements, put into words when they are read.
 
     ``SASS sm_90: driver >= 525.60.13 ok (DRV-01)``.
     """
@@ -46,7 +46,7 @@ def _as_held(ruling: Evaluation) -> str:
 
 
 def _in_play(ruling: Evaluation) -> bool:
-    """Whether the answer could have been another: a component is there, a constraint asks."""
+    """Return whether the answer could be another: a component is there, a constraint asks."""
     requirement = ruling.requirement
     idle = requirement.component is Component.COMPAT and ruling.verdict is Verdict.OK
     return not idle and (ruling.verdict is not Verdict.OK or str(requirement.constraint) != "any")
@@ -95,7 +95,7 @@ class GroupVerdict(Struct, frozen=True, gc=False):
 
     @property
     def for_gpu(self) -> bool:
-        """Whether they are for the GPU, or may be: something was judged or left open."""
+        """Return whether they are for the GPU, or may be: something was judged or left open."""
         judged = self.module_verdict.verdict is not Verdict.NOT_FOR_GPU or bool(
             self.module_verdict.not_judged
         )
@@ -103,7 +103,7 @@ class GroupVerdict(Struct, frozen=True, gc=False):
 
 
 def off_route(route: Route, *, serves_elsewhere: bool = False) -> ModuleVerdict:
-    """What is said of a module that does not go the route that is judged."""
+    """The verdict on a module that does not go the route that is judged."""
     other = "linked" if route is Route.LOAD else "loaded"
     why = f"it is {other}, which another line judges"
     return ModuleVerdict(

@@ -104,7 +104,7 @@ def _cuda_above(ends: Iterable[DriverVersion]) -> Release | None:
 
 
 def _other_span(first: VersionT, last: VersionT | None, floor: VersionT) -> str:
-    """What is so of a GPU beside ``floor`` and all that is newer; empty where that is enough.
+    """The conditions of a GPU beside ``floor`` and all that is newer; empty where that is enough.
 
     Args:
         first: its own floor.
@@ -146,7 +146,7 @@ def _variant_lines(
 
 
 def _is_whole(arch: SmArch, services: Sequence[Service]) -> bool:
-    """Whether all GPUs of its generation that are not older are served, as a property says."""
+    """Return whether all GPUs of its generation from it on are served, as a property says."""
     generation = [s for s in services if s.number // 10 == arch.number // 10 and s.name != NEXT]
     others = [s for s in generation if s.number == arch.number or not is_tegra(s)]
     return all(is_served(service) for service in others if service.number >= arch.number)

@@ -1,4 +1,4 @@
-"""What is picked of a module for a GPU, and what rules then require of the rest of the target."""
+"""Picked images of a module for a GPU, and their requirements on the rest of the target."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ltocompat.rules.selection import Missed, pick_for_driver
 
 
 class PickedCode(Struct, frozen=True, eq=False):
-    """What becomes of a module on one route, whatever driver it meets.
+    """The picked images of a module on one route, whatever driver it meets.
 
     Modules of which the same becomes have the same object, so that it is judged once.
 
@@ -47,7 +47,7 @@ class PickedCode(Struct, frozen=True, eq=False):
 
 @functools.lru_cache(maxsize=8192)  # the same for every driver
 def loaded_code(signature: ModuleSignature, gpu: Gpu) -> PickedCode:
-    """What a driver picks that sees all of a module."""
+    """Pick the image that a driver loads which sees all of a module."""
     pick = pick_for_driver(signature, gpu.arch.number)
     if pick.missed and is_damaged(signature):
         return _ruled(Subject(signature, Route.LOAD, gpu, (), pick.missed), "damaged")
@@ -65,7 +65,7 @@ def loaded_code(signature: ModuleSignature, gpu: Gpu) -> PickedCode:
 def linked_code(
     signature: ModuleSignature, aim: Gpu, linker: LinkerTraits | None, *, offline: bool = False
 ) -> PickedCode:
-    """What a linker picks.
+    """Pick the images that a linker takes.
 
     Args:
         signature: the module.
@@ -101,13 +101,13 @@ def _linked_code(
 
 
 def seen_by_old_drivers(signature: ModuleSignature) -> ModuleSignature | None:
-    """What is left of a module for a driver that sees no concatenated entries; None for nothing."""
+    """Leave out concatenated entries, which old drivers don't see; None where nothing is left."""
     left = tuple(image for image in signature.images if not image.concatenated)
     return replace(signature, images=left) if left else None
 
 
 def is_damaged(signature: ModuleSignature) -> bool:
-    """Whether headers by which images are picked can't be trusted, so that nothing is excluded."""
+    """Return whether headers that decide the pick can't be trusted, so that nothing is excluded."""
     return any(image.problem is not None for image in signature.images)
 
 
@@ -122,7 +122,7 @@ def _ruled(subject: Subject, how: str, *, without_kernels: bool = False) -> Pick
 
 
 def _without_kernels(images: Iterable[ImageSignature]) -> bool:
-    """Whether the kernels of all SASS and PTX were counted, and none found."""
+    """Return whether the kernels of all SASS and PTX were counted, and none found."""
     code = (ImageKind.SASS, ImageKind.PTX)
     counted = [image.has_kernels for image in images if image.kind in code]
     return bool(counted) and all(flag is False for flag in counted)

@@ -1,4 +1,7 @@
-"""Whose symbols to read: what is loaded must leave nothing undefined; what is linked, in one link.
+"""Images whose symbols are to be read, and images whose kernels are to be counted.
+
+What is loaded must leave nothing undefined; what is linked, in one link. A picked image without
+kernels serves nobody, and may harm nobody.
 
 Reading them takes all bytes of an image, so that only those are read that can decide something.
 """
@@ -6,16 +9,19 @@ Reading them takes all bytes of an image, so that only those are read that can d
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
 
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.signature import ImageSignature, KernelsToCount, ModuleSignature
 from ltocompat.model.symbols import SymbolsToRead
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
-from ltocompat.rules.engine.ways import possible_ways
-from ltocompat.rules.selection import pick_for_driver
+from ltocompat.rules.engine.ways import own_target, possible_ways, ways
+from ltocompat.rules.link_selection import pick_for_linker
+from ltocompat.rules.selection import Missed, pick_for_driver
 
 _READABLE = (ImageKind.SASS, ImageKind.PTX)
 
@@ -23,7 +29,7 @@ _READABLE = (ImageKind.SASS, ImageKind.PTX)
 def symbols_to_read(
     signature: ModuleSignature, targets: Iterable[Target] | None, *, one_link: bool = False
 ) -> SymbolsToRead:
-    """Whose symbols decide about a verdict on these targets; None: about that on any.
+    """Choose the images whose symbols decide about a verdict on these targets; None: on any.
 
     Args:
         signature: of the module, as its headers show it.
@@ -44,10 +50,68 @@ def symbols_to_read(
 
 
 def _may_leave_open(image: ImageSignature) -> bool:
-    """Whether it may have undefined symbols, and shows them."""
+    """Return whether it may have undefined symbols, and shows them."""
     return image.kind is ImageKind.PTX or (image.kind is ImageKind.SASS and bool(image.relocatable))
 
 
 def _can_be_linked(signature: ModuleSignature, image: ImageSignature) -> bool:
-    """Whether a linker can be given this code: not what is registered, and linked already."""
+    """Return whether a linker can be given this code: what is registered is linked already."""
     return image.kind in _READABLE and bool(image.relocatable or not signature.registered)
+
+
+def kernels_to_count(
+    signature: ModuleSignature, targets: Iterable[Target] | None, *, all_ptx: bool = False
+) -> KernelsToCount:
+    """Choose the images whose kernels decide about verdicts on these targets; None: on any.
+
+    Those of what a driver picks, and of SASS that a linker does. Of a module that is not for a GPU
+    it decides whether it has any: compilers leave modules without kernels everywhere. It makes no
+    difference what else is among the targets.
+
+    Args:
+        signature: of the module, as its headers show it.
+        targets: where it may go.
+        all_ptx: count those of all its PTX, so that what is required of any target can be said.
+    """
+    if targets is None:
+        code = _code_images(signature)
+        return KernelsToCount(code, code)
+    wanted = _for_targets(signature, targets)
+    if not all_ptx:
+        return wanted
+    ptx = (n for n, image in enumerate(signature.images) if image.kind is ImageKind.PTX)
+    return replace(wanted, picked=tuple(sorted({*wanted.picked, *ptx})))
+
+
+def _for_targets(signature: ModuleSignature, targets: Iterable[Target]) -> KernelsToCount:
+    found: set[int] = set()
+    missed = False
+    for target in targets:
+        found |= {signature.images.index(image) for image in _linked_sass(signature, target)}
+        for gpu in gpus_to_judge(target) if Route.LOAD in ways(signature) else ():
+            pick = pick_for_driver(signature, gpu.arch.number)
+            missed = missed or pick.missed is Missed.NOT_FOR_GPU
+            found |= {signature.images.index(image) for image in pick.images}
+    picked = tuple(sorted(n for n in found if signature.images[n].kind in _READABLE))
+    return KernelsToCount(picked, _code_images(signature) if missed else ())
+
+
+def _linked_sass(signature: ModuleSignature, target: Target) -> Iterator[ImageSignature]:
+    """SASS that the target's linkers pick: some releases take it only without kernels.
+
+    Whether a module waits for a device link is not known yet: its object shows it at its end.
+    """
+    if not any(image.kind is ImageKind.SASS and image.relocatable for image in signature.images):
+        return
+    linkers = {
+        release for known in (target.nvjitlink, target.nvlink) if known for release in known.values
+    }
+    for gpu in gpus_to_judge(target) or filter(None, (own_target(signature),)):
+        for linker in linkers:
+            picked = pick_for_linker(signature, gpu.arch, linker).images
+            yield from (image for image in picked if image.kind is ImageKind.SASS)
+
+
+def _code_images(signature: ModuleSignature) -> tuple[int, ...]:
+    """The images that show their kernels, the first of them first."""
+    return tuple(n for n, image in enumerate(signature.images) if image.kind in _READABLE)

@@ -1,4 +1,4 @@
-"""Which targets no rule tells apart for an artifact: one of them is judged for all.
+"""Classes of targets that no rule tells apart for an artifact: one of each is judged for all.
 
 Of a few hundred pairs of a driver and an nvJitLink on two dozen GPUs, an artifact meets a few
 dozen different answers.
@@ -28,11 +28,11 @@ from ltocompat.rules.rule import Component, Constraint, Requirement
 _OF_DRIVERS = (Component.DRIVER, Component.KERNEL)
 
 Answer = tuple[str, str, Component, Verdict | None]
-"""What becomes of a requirement that a target doesn't simply meet: rule, evidence, the rest."""
+"""A requirement that a target doesn't simply meet: rule, evidence, component, verdict."""
 
 
 class _Picked(Struct, frozen=True):
-    """What is picked of all modules for a GPU, and what tells targets apart there.
+    """The picked images of all modules for a GPU, and constraints that tell targets apart there.
 
     Attributes:
         codes: what is picked, each once.
@@ -76,7 +76,7 @@ class TargetClasses:
         self._answers: dict[Hashable, int] = {}
 
     def of(self, gpu: Gpu, driver: DriverVersion | None, linker: Release) -> Hashable:
-        """What is equal of two targets only if equal rules give them equal verdicts.
+        """A key that two targets share only if equal rules give them equal verdicts.
 
         Args:
             gpu: the GPU.
@@ -142,7 +142,7 @@ class TargetClasses:
         return (answers, picked.order, of_hosts, name, release, driver is None)
 
     def _seen_in_link(self, code: PickedCode) -> Hashable:
-        """What rules of whole links look at; of what is loaded, whether its kernels are empty."""
+        """A key of what rules on links look at; of loaded code, whether its kernels are empty."""
         if code.how != "link":
             return any(image.empty_kernels for image in code.images)
         return tuple(
@@ -169,7 +169,7 @@ def _answers(
 def _verdict(
     requirement: Requirement, driver: DriverVersion | None, linker: Release
 ) -> Verdict | None:
-    """What a target with these parts alone makes of it; None where it says nothing."""
+    """The verdict on a target with these parts alone; None where it says nothing."""
     component, constraint = requirement.component, requirement.constraint
     if component in _OF_DRIVERS:
         return None if driver is None else constraint.judge(driver)
@@ -181,7 +181,7 @@ def _verdict(
 
 
 def _content(code: PickedCode) -> Hashable:
-    """What is equal only where equal images are picked."""
+    """A key that two codes share only where equal images are picked."""
     # Equal subjects have the same requirements, and not only equal ones.
     return (code.how, code.missed, code.without_kernels, id(code.requirements))
 

@@ -1,4 +1,4 @@
-"""How a module gets onto a GPU: loaded as it is, or linked first."""
+"""Routes of a module onto a GPU: loaded as it is, or linked first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ltocompat.model.verdict import Route
 
 @functools.lru_cache(maxsize=8192)
 def ways(signature: ModuleSignature) -> tuple[Route, ...]:
-    """How a module gets onto a GPU: what the runtime registers is loaded, LTO-IR is linked.
+    """The routes of a module onto a GPU: the runtime's modules are loaded, LTO-IR is linked.
 
     A file of PTX or relocatable code goes both ways, and so does LTO-IR beside code that can be
     loaded.
@@ -56,7 +56,7 @@ def possible_ways(signature: ModuleSignature) -> tuple[Route, ...]:
 
 
 def own_target(signature: ModuleSignature) -> Gpu | None:
-    """Where no GPU is named, the link for the newest architecture of the module itself."""
+    """The newest architecture of the module itself, which is linked for where no GPU is named."""
     archs = [image.arch for image in signature.images if image.arch is not None]
     if not archs:
         return None

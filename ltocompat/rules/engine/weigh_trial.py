@@ -1,4 +1,4 @@
-"""What a real linker or driver answered, weighed against what rules say of a module."""
+"""Answers of a real linker or driver, weighed against the rules' verdict on a module."""
 
 from __future__ import annotations
 
@@ -64,19 +64,19 @@ def _taken(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> Mod
 
 
 def _promised(judged: ModuleVerdict, tried: TrialOutcome) -> bool:
-    """Whether all that was unknown are facts that bytes hide, and a link has shown."""
+    """Return whether all that was unknown are facts that bytes hide, and a link has shown."""
     return all(
         finding.promised_after_trial for finding in judged.findings if _answered(tried, finding)
     )
 
 
 def _about(tried: TrialOutcome, finding: Finding) -> bool:
-    """Whether a trial answers a finding: one of a link says nothing of what is loaded later."""
+    """Return whether a trial answers a finding: a trial link says nothing of a later load."""
     return tried.by_driver or not finding.about_loading
 
 
 def _answered(tried: TrialOutcome, finding: Finding) -> bool:
-    """Whether a trial tells what bytes did not; a success by chance would tell nothing."""
+    """Return whether a trial tells what bytes did not; a success by chance would tell nothing."""
     chance = tried.worked and finding.left_to_chance
     open_ = finding.verdict is Verdict.UNKNOWN or finding.is_condition
     return open_ and _about(tried, finding) and not chance

@@ -37,7 +37,7 @@ def _is_neutral(group_verdict: GroupVerdict, *, served: bool) -> bool:
 
 
 def _serves(judged: Sequence[GroupVerdict]) -> bool:
-    """Whether kernels get onto the GPU, or may."""
+    """Return whether kernels get onto the GPU, or may."""
     return any(each.for_gpu and not each.module_verdict.without_kernels for each in judged)
 
 
@@ -56,7 +56,7 @@ def _neutral(group_verdict: GroupVerdict) -> GroupVerdict:
 
 
 def misses_all(judged: Sequence[GroupVerdict]) -> bool:
-    """Whether none of the kernels is for the GPU; where there are no kernels, none of the code."""
+    """Return whether no kernel is for the GPU; where there are no kernels, none of the code."""
     counted = [each for each in judged if not each.neutral]
     counted = [each for each in counted if not each.module_verdict.without_kernels] or counted
     missing = any(each.module_verdict.how == "none" for each in counted)
@@ -82,7 +82,7 @@ def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[
 
 
 def has_empty_kernels(group_verdict: GroupVerdict) -> bool:
-    """Whether the modules have kernels that only return, and no others."""
+    """Return whether the modules have kernels that only return, and no others."""
     module_verdict = group_verdict.module_verdict
     return module_verdict.without_kernels and any(
         image.empty_kernels for image in module_verdict.picked
