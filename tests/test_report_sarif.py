@@ -20,7 +20,7 @@ from ltocompat.commands.policy.fingerprint import fingerprint
 from ltocompat.commands.policy.lines import policy_lines
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.model.place import Place
-from ltocompat.model.policy_lines import PolicyLines
+from ltocompat.model.target import PolicyLines
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.model.version import SITE_URL
 from ltocompat.report import Failure, Options, write

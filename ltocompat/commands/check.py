@@ -6,6 +6,7 @@ import functools
 import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -15,7 +16,6 @@ from ltocompat.commands.advice import advising_trials, ended_trials, with_kernel
 from ltocompat.commands.options import CheckOptions, OnError, answers, options_of
 from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
-from ltocompat.commands.trials import Trials
 from ltocompat.commands.variants_of_files import EvaluatedFile, InstalledVariants
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
@@ -25,13 +25,14 @@ from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.verdict import Result, Route
 from ltocompat.packages.reading import owner
-from ltocompat.rules.engine.judge_artifact import results as results_on
+from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.scan.sources import Source, opened_sources
 from ltocompat.scan.walk import ScanSettings
 
 if TYPE_CHECKING:
     from ltocompat.commands.this_machine import ThisMachine
     from ltocompat.targets.machine.python_environment import Installation
+    from ltocompat.trial.module_trial import Tries
     from ltocompat.trial.try_links import OneLinkTrial
 
 
@@ -66,7 +67,7 @@ class PlainTarget(Struct, frozen=True):
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
         """The verdicts on an artifact."""
-        return results_on(summary, self.target, route)
+        return Artifact(summary).results(self.target, route)
 
     def own_result(self) -> None:
         """Nothing: nobody looked."""
@@ -174,11 +175,11 @@ def _results(
     shipped = bool(options.beside) or any(target.installation is None for target in targets)
     judges_packages = shipped and options.floors and not options.together
     variants = InstalledVariants(options.limits)
-    with Trials(options) as trials:
-        sources = trials.enter_context(opened_sources(paths, options.limits))
+    with ExitStack() as stack:
+        sources = stack.enter_context(opened_sources(paths, options.limits))
         packages = Packages(sources.texts, options.beside, options.limits, sources)
         kept = MemberCache(sources)
-        one_link = _ask(trials, options, targets)
+        tries, one_link = _ask(stack, options, targets)
         settings = ScanSettings(
             limits=options.limits,
             progress=reporter(options.progress),
@@ -188,7 +189,7 @@ def _results(
             jobs=1 if sources.all_in_memory else None,
         )
         named, together = bool(options.paths), options.together
-        scan = ScanOptions(settings, plain, trials.tries, named=named, one_link=together)
+        scan = ScanOptions(settings, plain, tries, named=named, one_link=together)
         found = summaries(sources.texts, scan)
         if options.together:
             found = _together(found, one_link)
@@ -198,7 +199,9 @@ def _results(
                 yield summary
                 continue
             package = owner(summary.path)
-            results = [result for goal in targets for result in goal.results(summary, route)]
+            results: list[Result | Failure] = []
+            for target in targets:
+                results += target.results(summary, route)
             results += packages.results(summary) if judges_packages else ()
             # Only of an environment is it asked whose each file is: a path says so itself.
             name = "" if options.paths else str(package or "")
@@ -305,14 +308,20 @@ def _described(
 
 
 def _ask(
-    trials: Trials, options: CheckOptions, targets: Sequence[DeploymentTarget]
-) -> OneLinkTrial | None:
-    """Have the linkers and drivers asked that the options name; gives who is asked last, about all.
+    stack: ExitStack, options: CheckOptions, targets: Sequence[DeploymentTarget]
+) -> tuple[Tries | None, OneLinkTrial | None]:
+    """The linkers and drivers that the options name: asked about each file, and about all at last.
 
     Raises:
         UsageError: a driver is to be asked, and no target is this machine.
     """
+    if not (options.trial_link or options.trial_load):
+        return None, None
+    # Imported here: most commands ask nobody.
+    from ltocompat.commands.trials import Trials
+
     one_link = None
+    trials = stack.enter_context(Trials(options))
     plain = [target.target for target in targets]
     if options.trial_link and options.together:
         one_link = trials.ask_linkers_once(plain)
@@ -325,7 +334,7 @@ def _ask(
                 "a trial load needs this machine as a target; leave out --deploy-target"
             )
         trials.ask_driver(here)
-    return one_link
+    return trials.tries, one_link
 
 
 def _installed_files(installation: Installation | None) -> tuple[tuple[str, ...], int]:

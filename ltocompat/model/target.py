@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -169,3 +170,21 @@ THIS_MACHINE = "this machine"
 
 ANY_TARGET = Target(name="any target")
 """The target of findings on metadata and promises of a package, which hold on every target."""
+
+
+class PolicyLines(Struct, frozen=True):
+    """Line numbers in a policy.
+
+    Attributes:
+        path: the file.
+        targets: the line of each target's table, from 1, by its name.
+        audit: the line of the table of the audit itself, else of the first target's.
+    """
+
+    path: str
+    targets: Mapping[str, int]
+    audit: int = 1
+
+    def line(self, target: str) -> int:
+        """The line that a finding on this target is about."""
+        return self.targets.get(target, self.audit)

@@ -13,9 +13,8 @@ from msgspec import Struct, field
 
 from ltocompat.commands.advice import ASK_LINKER
 from ltocompat.model.place import Place
-from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.model.requirement import Required
-from ltocompat.model.target import ANY_TARGET, Target
+from ltocompat.model.target import ANY_TARGET, PolicyLines, Target
 from ltocompat.model.verdict import (
     LONGEST_HEADLINE,
     THE_TARGET_HAS,

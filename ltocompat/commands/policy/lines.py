@@ -6,7 +6,7 @@ import re
 
 from ltocompat.commands.policy.values import Policy
 from ltocompat.model.errors import UsageError
-from ltocompat.model.policy_lines import PolicyLines
+from ltocompat.model.target import PolicyLines
 from ltocompat.targets.text_file import read_text
 
 

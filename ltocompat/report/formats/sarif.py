@@ -14,10 +14,9 @@ from typing import Any
 from urllib.parse import quote
 
 from ltocompat.model.place import Place
-from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.model.projection import project
 from ltocompat.model.records_v1 import verdict as v1
-from ltocompat.model.target import ANY_TARGET
+from ltocompat.model.target import ANY_TARGET, PolicyLines
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Result
 from ltocompat.model.version import VERSION, rule_url
 from ltocompat.model.words import count
