@@ -95,10 +95,6 @@ def is_library(data: bytes) -> bool:
     return data == DEB or data in [BYTES[name] for name in objects]
 
 
-def is_device_code(data: bytes) -> bool:
-    return data in [BYTES[name] for name in ("a cubin", "an object", "PTX", "LTO-IR", "a fatbin")]
-
-
 def is_packed(data: bytes) -> bool:
     return any(data == BYTES[name] for name in BYTES if name.endswith(tuple(COMPRESSORS)[1:]))
 
@@ -112,8 +108,7 @@ KEEPS: dict[Callable[[bytes], bool], Sequence[str]] = {
         *(".tar.zst", ".tzst"),
     ),
     is_deb: (".deb",),
-    is_library: (".a", ".lib", ".so", ".so.12.4", ".dll", ".pyd", ".o"),
-    is_device_code: (".cubin", ".fatbin", ".ptx", ".ltoir"),
+    is_library: (".a", ".lib"),
     is_packed: (".so.gz", ".so.bz2", ".so.xz", ".so.zst"),
 }
 

@@ -1,4 +1,4 @@
-"""Formats that the suffixes of file names promise, checked against the bytes.
+"""Containers that the suffixes of file names promise, checked against the bytes.
 
 A download that ended in an error page and a build that broke off bear the name of a package: that
 nothing in them is device code must not be mistaken for a package without any.
@@ -14,14 +14,13 @@ from msgspec import Struct
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.elf_layout import MAGIC as ELF
-from ltocompat.files.first_bytes import BLOCK, FATBIN_MAGIC, is_ar, is_tar, may_be_coff, packing_of
-from ltocompat.files.images import TILEIR, ltoir, ptx
+from ltocompat.files.first_bytes import BLOCK, is_ar, is_tar, may_be_coff, packing_of
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import Budget
 
 
 class _Promise(Struct, frozen=True):
-    """The format that some suffixes promise.
+    """The container that some suffixes promise.
 
     Attributes:
         suffixes: in small letters.
@@ -42,11 +41,8 @@ _DEB = b"!<arch>\ndebian-binary"
 _CONDA = re.compile(r"pkg-[^/]+\.tar\.(?:zst|bz2)")
 _LINKER_SCRIPT = re.compile(rb"\s*(?:/\*|INPUT\b|GROUP\b|OUTPUT_FORMAT\b)")
 _PACKED = ("gz", "bz2", "xz", "zst")
-_BITCODE = b"BC\xc0\xde"
-_DEVICE_CODE = (ELF, FATBIN_MAGIC, ltoir.MAGIC, TILEIR, _BITCODE)
 # ELF, PE, LLVM's bitcode, and what macOS has (mach-o/loader.h, mach-o/fat.h).
-_OBJECTS = (ELF, b"MZ", _BITCODE, b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
-_SONAME = re.compile(r"(?<=\.so)(?:\.[0-9]+)+$")
+_OBJECTS = (ELF, b"MZ", b"BC\xc0\xde", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 
 
 # A check loads the reader that it asks: most names promise nothing.
@@ -80,11 +76,6 @@ def _is_library(view: ByteView, _: Budget) -> bool:
     return known or is_ar(view) or may_be_coff(view)
 
 
-def _is_device_code(view: ByteView, _: Budget) -> bool:
-    head = view.peek(0, ptx.HEAD_SIZE)
-    return head.startswith(_DEVICE_CODE) or ptx.sniff(head)
-
-
 def _is_packed(view: ByteView, _: Budget) -> bool:
     return packing_of(view) is not None
 
@@ -92,8 +83,8 @@ def _is_packed(view: ByteView, _: Budget) -> bool:
 # The first row counts of which a suffix fits. Sources: PEP 427 (.whl); setuptools, "The Internal
 # Structure of Python Eggs" (.egg); OPC, ECMA-376-2 (.nupkg); "JAR File Specification" (.jar, which
 # .aar and .apk extend); conda-package-streaming, "Package format" (.conda); deb(5); GNU tar's
-# manual, "Creating and Reading Compressed Archives" (suffixes of tar); ar(5), ld(1); nvcc's manual,
-# "Supported Input File Suffixes" and "Supported Phases".
+# manual, "Creating and Reading Compressed Archives" (suffixes of tar); ar(5), ld(1). Libraries and
+# device code are no packages: whatever they are called, what they hold is what they are.
 _PROMISES = (
     _Promise(
         (".whl", ".egg", ".zip", ".nupkg", ".jar", ".aar", ".apk"),
@@ -107,15 +98,7 @@ _PROMISES = (
         _is_tar,
     ),
     _Promise((".deb",), "Debian package", lambda view, _: view.peek(0, len(_DEB)) == _DEB),
-    _Promise(
-        (".a", ".lib", ".so", ".dll", ".pyd", ".o", ".obj"),
-        "library or object file",
-        _is_library,
-        package=False,
-    ),
-    _Promise(
-        (".cubin", ".fatbin", ".ptx", ".ltoir"), "device code", _is_device_code, package=False
-    ),
+    _Promise((".a", ".lib"), "static library", _is_library, package=False),
     _Promise(tuple(f".{end}" for end in _PACKED), "compressed file", _is_packed, package=False),
     _Promise(
         (".rpm", ".7z", ".rar", ".tar.lz", ".tar.lz4", ".tar.lzma", ".tar.z"),
@@ -136,7 +119,7 @@ def broken_promise(name: str, view: ByteView, budget: Budget, *, typed: bool) ->
         budget: what looking at them may cost.
         typed: the user named it; else it was found in a folder.
     """
-    lower = _SONAME.sub("", name.lower())
+    lower = name.lower()
     promise = next((row for row in _PROMISES if lower.endswith(row.suffixes)), None)
     if promise is None or not (typed or promise.package):
         return None
