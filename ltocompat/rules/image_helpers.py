@@ -15,16 +15,21 @@ from ltocompat.rules.rule import Subject
 from ltocompat.rules.selection import Missed, family, same_arch
 
 
-def loaded(subject: Subject, kind: ImageKind) -> Iterator[ImageSignature]:
-    """The images of this kind that the driver takes as they are."""
-    if subject.route is Route.LOAD:
-        yield from (image for image in subject.picked if image.kind is kind)
+def loaded(subject: Subject, *kinds: ImageKind) -> Iterator[ImageSignature]:
+    """The images of these kinds, or all, that the driver takes as they are."""
+    return _picked(subject, Route.LOAD, kinds)
 
 
-def linked(subject: Subject, kind: ImageKind) -> Iterator[ImageSignature]:
-    """The images of this kind that a linker takes."""
-    if subject.route is Route.LINK:
-        yield from (image for image in subject.picked if image.kind is kind)
+def linked(subject: Subject, *kinds: ImageKind) -> Iterator[ImageSignature]:
+    """The images of these kinds, or all, that a linker takes."""
+    return _picked(subject, Route.LINK, kinds)
+
+
+def _picked(
+    subject: Subject, route: Route, kinds: tuple[ImageKind, ...]
+) -> Iterator[ImageSignature]:
+    if subject.route is route:
+        yield from (image for image in subject.picked if not kinds or image.kind in kinds)
 
 
 def linker_name(subject: Subject) -> str:

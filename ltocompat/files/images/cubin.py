@@ -231,11 +231,11 @@ def _symbol_tables(
         sections: of each its type, offset, size, and the number of that with the names.
         budget: account of the file that it belongs to.
     """
-    for kind, offset, size, link in budget.timed(sections, every=1):
-        if kind == SHT_SYMTAB and link < len(sections):
-            names = NameTable(view.read(*sections[link][1:3]), budget)
-            rows = view.read(offset, size)
-            yield names, rows[: len(rows) // SYMBOL_64.size * SYMBOL_64.size]
+    tables = [row for row in sections if row[0] == SHT_SYMTAB and row[3] < len(sections)]
+    for _, offset, size, link in budget.timed(tables, every=1):
+        names = NameTable(view.read(*sections[link][1:3]), budget)
+        rows = view.read(offset, size)
+        yield names, rows[: len(rows) // SYMBOL_64.size * SYMBOL_64.size]
 
 
 def early_api_versions(data: bytes) -> frozenset[int] | None:

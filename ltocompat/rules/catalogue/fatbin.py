@@ -27,9 +27,7 @@ FAMILY = Family("fatbin")
 @FAMILY.rule("FB-01", Level.ERROR)
 def zstd_needs_driver(subject: Subject) -> Iterator[Requirement]:
     """Drivers before CUDA 12.4 can't unpack fatbin entries with Zstandard."""
-    if subject.route is not Route.LOAD:
-        return
-    for image in subject.picked:
+    for image in image_helpers.loaded(subject):
         # A frame that lies bare in data or a member is unpacked by the library's own code.
         if image.in_fatbin and image.compression is Compression.ZSTD:
             yield Requirement(
@@ -44,9 +42,7 @@ def zstd_needs_driver(subject: Subject) -> Iterator[Requirement]:
 @FAMILY.rule("FB-02", Level.ERROR)
 def compressed_needs_linker(subject: Subject) -> Iterator[Requirement]:
     """Linkers before 12.4 can't read what newer tools compress."""
-    if subject.route is not Route.LINK:
-        return
-    for image in subject.picked:
+    for image in image_helpers.linked(subject):
         floor = _unpacking_floor(image)
         if floor is None:
             continue
@@ -70,9 +66,7 @@ def _unpacking_floor(image: ImageSignature) -> str | None:
 @FAMILY.rule("FB-03", Level.ERROR)
 def concatenated_needs_driver(subject: Subject) -> Iterator[Requirement]:
     """Which drivers read concatenated fatbin entries is not known below CUDA 13.4."""
-    if subject.route is not Route.LOAD:
-        return
-    for image in subject.picked:
+    for image in image_helpers.loaded(subject):
         if image.concatenated:
             yield Requirement(
                 DriverSureFrom(floors.linker("concat-nvcc"), floors.linker("concat-unseen")),
@@ -87,9 +81,7 @@ def concatenated_needs_driver(subject: Subject) -> Iterator[Requirement]:
 @FAMILY.rule("FB-04", Level.ERROR)
 def entry_without_options(subject: Subject) -> Iterator[Requirement]:
     """Linkers read the options of PTX and LTO-IR, and crash where their entry has no place."""
-    if subject.route is not Route.LINK:
-        return
-    for image in subject.picked:
+    for image in image_helpers.linked(subject):
         if image.lacks_options:
             yield Requirement(
                 Always(Verdict.FAIL),
@@ -103,12 +95,10 @@ def entry_without_options(subject: Subject) -> Iterator[Requirement]:
 @FAMILY.rule("FB-05", Level.WARNING)
 def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
     """The first nvJitLink reads SASS that it copied or unpacked after it freed the copy."""
-    if subject.route is not Route.LINK or subject.offline:
-        return
     from_object = subject.signature.needs_device_link
-    for image in subject.picked:
+    for image in image_helpers.linked(subject, ImageKind.SASS):
         unpacked = image.in_fatbin and image.compression is Compression.LZ4
-        if image.kind is not ImageKind.SASS or not (unpacked or from_object):
+        if subject.offline or not (unpacked or from_object):
             continue
         yield Requirement(
             Threshold(floors.linker("copied-sass-linker"), open_below=True, left_to_chance=True),

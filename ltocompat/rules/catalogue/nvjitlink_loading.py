@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import Release
@@ -209,10 +210,14 @@ def nvjitlink_of_another_major_on_machine(library: Library) -> Iterator[Problem]
 @FAMILY.of_host("NJL-04", Level.ERROR)
 def nvjitlink_without_plain_names(host: Host) -> Iterator[Requirement]:
     """Names without a version exist from nvJitLink 12.3 on."""
-    floor = floors.linker("unversioned-symbols")
-    for name in filter(linker_imports.is_plain, host.nvjitlink_imports):
-        if linker_imports.wants_ltoir(name):
-            continue
+    plain = filter(linker_imports.is_plain, host.nvjitlink_imports)
+    names = (name for name in plain if not linker_imports.wants_ltoir(name))
+    yield from _since(floors.linker("unversioned-symbols"), host, names)
+
+
+def _since(floor: Release, host: Host, names: Iterable[str]) -> Iterator[Requirement]:
+    """The requirement of the first of some functions, which nvJitLinks have from a floor on."""
+    for name in islice(names, 1):
         yield Requirement(
             Threshold(floor),
             f"the imported {name}",
@@ -220,7 +225,6 @@ def nvjitlink_without_plain_names(host: Host) -> Iterator[Requirement]:
             f"use an nvJitLink from {floor} on",
             f"undefined symbol {name}",
         )
-        return
 
 
 @FAMILY.of_library("NJL-04")
@@ -236,16 +240,8 @@ def nvjitlink_without_plain_names_on_machine(library: Library) -> Iterator[Probl
 @FAMILY.of_host("NJL-05", Level.ERROR)
 def nvjitlink_without_linked_ltoir(host: Host) -> Iterator[Requirement]:
     """Linked LTO-IR comes from nvJitLink 13.2 on."""
-    floor = floors.linker("linked-ltoir")
-    name = next(filter(linker_imports.wants_ltoir, host.nvjitlink_imports), None)
-    if name is not None:
-        yield Requirement(
-            Threshold(floor),
-            f"the imported {name}",
-            linker_imports.missing_symbol_text(host, name),
-            f"use an nvJitLink from {floor} on",
-            f"undefined symbol {name}",
-        )
+    names = filter(linker_imports.wants_ltoir, host.nvjitlink_imports)
+    yield from _since(floors.linker("linked-ltoir"), host, names)
 
 
 @FAMILY.of_library("NJL-05")

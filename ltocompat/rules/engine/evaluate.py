@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
@@ -52,11 +51,11 @@ def evaluate(
         linker: the release of the linker at hand; None where none is known.
         offline: it is nvlink.
     """
-    known = _KNOWN[requirement.component](target, gpu, linker)
-    if known is None:
-        in_play = requirement.component is not Component.COMPAT
-        return Evaluation(requirement, None if in_play else Verdict.OK)
-    return _held(requirement, known.value, str(known.value), offline)
+    component = requirement.component
+    value = _value(component, target, gpu, linker)
+    if value is None and component not in (Component.NONE, Component.OPTIONS):
+        return Evaluation(requirement, Verdict.OK if component is Component.COMPAT else None)
+    return _held(requirement, value, str(value), offline)
 
 
 @functools.lru_cache(maxsize=8192)  # code for many GPUs asks the same of their one driver
@@ -108,56 +107,29 @@ def _joined(subject: str, consequence: str, short: str) -> tuple[str, str]:
     return whole, f"{subject}: {short}" if short else ""
 
 
-class _Known(Struct, frozen=True):
-    """A known value on a component."""
+def _value(
+    component: Component, target: Target, gpu: Gpu | None, linker: Release | None
+) -> DriverVersion | Release | CompatUse | None:
+    """The value of a target on a component; None where it says nothing of it."""
+    kernel = target.driver.value if target.driver else None
+    match component:
+        case Component.DRIVER:
+            return kernel if target.compat is None else _driver_of_compat(target.compat.value)
+        case Component.KERNEL:
+            return None if gpu is None else kernel
+        case Component.LINKER:
+            return linker
+        case Component.NVRTC:
+            return target.nvrtc.value if target.nvrtc else None
+        case Component.COMPAT if target.compat and gpu:
+            return CompatUse(target.compat.value, kernel, gpu, target.system.name)
+    return None
 
-    value: Any
 
-
-_NOTHING = _Known(None)
-
-
-def _driver(target: Target, _: Gpu | None, __: Release | None) -> _Known | None:
-    """The user-mode driver that programs meet: that of cuda-compat, where one is in front."""
-    if target.compat is None:
-        return None if target.driver is None else _Known(target.driver.value)
-    package = target.compat.value
+def _driver_of_compat(package: Release) -> DriverVersion | None:
+    """The user-mode driver that programs meet where cuda-compat is in front."""
     branch = drivers.compat_branch(package)
     if branch is None:
         return None
     first = drivers.first_production(branch).numbers
-    return _Known(DriverVersion(first, f"{branch} (cuda-compat {package})"))
-
-
-def _kernel(target: Target, gpu: Gpu | None, _: Release | None) -> _Known | None:
-    return None if gpu is None or target.driver is None else _Known(target.driver.value)
-
-
-def _linker(_: Target, __: Gpu | None, linker: Release | None) -> _Known | None:
-    return None if linker is None else _Known(linker)
-
-
-def _nvrtc(target: Target, _: Gpu | None, __: Release | None) -> _Known | None:
-    return None if target.nvrtc is None else _Known(target.nvrtc.value)
-
-
-def _compat(target: Target, gpu: Gpu | None, _: Release | None) -> _Known | None:
-    if target.compat is None or gpu is None:
-        return None
-    kernel = target.driver.value if target.driver else None
-    return _Known(CompatUse(target.compat.value, kernel, gpu, target.system.name))
-
-
-def _nothing(_: Target, __: Gpu | None, ___: Release | None) -> _Known | None:
-    return _NOTHING
-
-
-_KNOWN: dict[Component, Callable[[Target, Gpu | None, Release | None], _Known | None]] = {
-    Component.DRIVER: _driver,
-    Component.KERNEL: _kernel,
-    Component.LINKER: _linker,
-    Component.NVRTC: _nvrtc,
-    Component.COMPAT: _compat,
-    Component.OPTIONS: _nothing,
-    Component.NONE: _nothing,
-}
+    return DriverVersion(first, f"{branch} (cuda-compat {package})")
