@@ -65,7 +65,8 @@ def test_a_dependency_brings_what_the_policy_says_where_it_is_required(
     assert [audit(path, "", capsys)[0] for path in (alone, asking)] != [0, 0]
     assert audit(alone, provided, capsys)[0] != 0
     assert audit(asking, provided, capsys)[0] == 0
-    assert audit(asking, 'provided-by = {torch = ["libnvrtc.so.*"]}', capsys)[0] != 0
+    exact = wheel(folder, members, ["nvidia-nvjitlink==13.0.*"], name="exact")
+    assert audit(exact, 'provided-by = {nvidia-nvjitlink = ["libnvrtc.so.*"]}', capsys)[0] != 0
 
 
 @pytest.mark.parametrize(

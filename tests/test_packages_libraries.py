@@ -71,7 +71,10 @@ def dll(name: str) -> bytes:
         ("libcublas.so.12", "nvidia-cuda-runtime-cu12", {"PKG-01": FAIL}),
         ("libcublas.so.12", "cuda-toolkit[cudart]==12.*", {"PKG-01": FAIL}),
         ("libcublas.so.12", "numpy", {"PKG-01": UNKNOWN}),
-        ("libcublas.so.12", "cupy-cuda12x", {"PKG-01": UNKNOWN}),
+        ("libcublas.so.12", "cupy-cuda12x", {"PKG-01": OK}),
+        ("libcusparse.so.9.2", "nvidia-cusparse-cu12", {"PKG-01": FAIL}),
+        ("libcusparse.so.9.2", "numpy", {"PKG-01": UNKNOWN}),
+        ("libcublas.so.12", "libx-core", {"PKG-01": OK}),  # of the same project
         ("libcublas.so.12", "torch", {"PKG-01": OK}),
         ("libcudnn.so.9", "nvidia-cudnn-cu12>=9", {}),
         ("libcudnn.so.9", "nvidia-cudnn-cu12", {"PKG-02": UNDOCUMENTED}),
@@ -227,7 +230,7 @@ def test_metadata_beside_are_followed(tmp_path: Path) -> None:
         return found
 
     path = wheel(tmp_path, {PLACE: needing("libcublas.so.12")}, ["liby-cu12"])
-    assert told(judged(path)) == {"PKG-01": UNKNOWN}
+    assert told(judged(path)) == {"PKG-01": OK}
     assert judged(path, others=[beside("liby-cu12", "nvidia-cublas-cu12")]) == ()
     lacking = beside("liby-cu12", "nvidia-cuda-runtime-cu12")
     assert told(judged(path, others=[lacking])) == {"PKG-01": FAIL}

@@ -49,7 +49,7 @@ class DeploymentTarget(Protocol):
 
     @property
     def here(self) -> bool:
-        """Whether it is this machine, whose driver can be asked."""
+        """Return whether it is this machine, whose driver can be asked."""
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
         """The verdicts on an artifact there: by GPU, then by route (None: both)."""
@@ -151,12 +151,21 @@ def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note]:
         UsageError: at once, where a target or the route has no meaning.
         Missing: at once, where no target is named and this machine has no driver.
     """
-    of_environment = not options.paths or options.python is not None
-    targets = resolve_targets(options.targets, options.python, of_environment=of_environment)
+    python = options.python or _environment_in(options.paths)
+    of_environment = not options.paths or python is not None
+    targets = resolve_targets(options.targets, python, of_environment=of_environment)
     if options.paths and not options.targets:
         _need_a_driver(targets[0].target)
     route = None if options.route is None else Route(options.route)
     return _results(options, targets, route)
+
+
+def _environment_in(paths: Sequence[Source]) -> str | None:
+    """The one path, where it is a folder of packages; None for any others."""
+    from ltocompat.files.archives.folder import sites_of
+
+    folders = [os.fspath(path) for path in paths if isinstance(path, str | os.PathLike)]
+    return folders[0] if len(paths) == 1 and folders and sites_of(folders[0]) else None
 
 
 def _results(
@@ -171,9 +180,9 @@ def _results(
         yield Note(f"checking the packages of {installation}{left_out}")
     plain = tuple(target.target for target in targets)
     yield from plain
-    # Here it is known what a package got, whatever its metadata admit.
+    # Of this machine it is known what a wheel got, whatever its metadata admit.
     shipped = bool(options.beside) or any(target.installation is None for target in targets)
-    judges_packages = shipped and options.floors and not options.together
+    judges_packages = options.floors and not options.together
     variants = InstalledVariants(options.limits)
     with ExitStack() as stack:
         sources = stack.enter_context(opened_sources(paths, options.limits))
@@ -202,14 +211,15 @@ def _results(
             results: list[Result | Failure] = []
             for target in targets:
                 results += target.results(summary, route)
-            results += packages.results(summary) if judges_packages else ()
+            results += packages.results(summary, shipped=shipped) if judges_packages else ()
             # Only of an environment is it asked whose each file is: a path says so itself.
-            name = "" if options.paths else str(package or "")
+            name = "" if installation is None else str(package or "")
             file = EvaluatedFile(summary.path, name, results, tuple(ended_trials(summary)))
             if not variants.hold(file, package):
                 yield from _told(file, options, kept)
         for file in variants.files():
             yield from _told(file, options, kept)
+        yield from packages.installed_results()
 
 
 def _told(

@@ -66,7 +66,7 @@ class Argument(Option, frozen=True):
 
 
 def several(annotation: object) -> bool:
-    """Whether an option of this type has any number of values."""
+    """Return whether an option of this type has any number of values."""
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     return get_origin(annotation) is tuple
@@ -201,7 +201,8 @@ TrialLoad = Annotated[
 Beside = Annotated[
     tuple[StrPath, ...],
     Option(
-        "A package that is installed beside: a wheel, a conda package, a *.dist-info folder; "
+        "Packages that are installed beside: a wheel, a conda package, a *.dist-info folder, a "
+        "folder of wheels, an environment, a report of pip (--dry-run --report) or a lock file; "
         "repeat it for more.",
         flags=("--with",),
         metavar="FILE",

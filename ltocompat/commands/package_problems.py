@@ -6,15 +6,17 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ltocompat.files.byteview import ByteView
-from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.artifact_summary import ArtifactSummary, of_package
 from ltocompat.model.limits import Limits
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Result, Verdict, worst
 from ltocompat.packages.reading import package_of, packages_beside
-from ltocompat.packages.values import Package
+from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.findings import machine_result, with_problems
 from ltocompat.rules.engine.judge_artifact import results
@@ -52,6 +54,7 @@ class Packages:
         self._beside = packages_beside(beside, limits)
         self._limits = limits
         self._sources = sources
+        self._installed: dict[str, tuple[Package, list[ArtifactSummary]]] = {}
 
     def package_of(self, path: str) -> Package | None:
         """The package that a path is, or that it was installed from; None where it is none."""
@@ -83,11 +86,26 @@ class Packages:
             limits=self._limits,
         )
 
-    def results(self, summary: ArtifactSummary) -> Iterator[Result]:
-        """What is wrong with the promises of the package that an artifact is, where it is one."""
-        problems = self.problems(summary, self.package_of(summary.path))
-        if problems:
+    def results(self, summary: ArtifactSummary, *, shipped: bool = True) -> Iterator[Result]:
+        """What is wrong with the promises of the package that an artifact is, where it is one.
+
+        Files of an installed package are kept, until all of them are known.
+
+        Args:
+            summary: the artifact.
+            shipped: packages that are not installed are judged, too.
+        """
+        package = self.package_of(summary.path)
+        if package is not None and package.kind is Kind.INSTALLED:
+            self._installed.setdefault(package.path, (package, []))[1].append(summary)
+        elif shipped and (problems := self.problems(summary, package)):
             yield result_of(summary.path, problems)
+
+    def installed_results(self) -> Iterator[Result]:
+        """What is wrong with installed packages, of whose files ``results`` has taken all."""
+        for path, (package, files) in self._installed.items():
+            if problems := self.problems(of_package(path, files), package):
+                yield replace(result_of(path, problems), distribution=str(package))
 
 
 def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Result:

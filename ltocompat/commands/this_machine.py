@@ -57,6 +57,8 @@ class ThisMachine(Struct, frozen=True):
             search = installation.folders
             machine = machine.running(installation.python)
             machine = replace(machine, python=installation.python, search_path=search)
+        elif installation.because == "--python":
+            machine = replace(machine, search_path=installation.folders)
         found = probe(machine)
         return cls(machine, found, target_of(found, THIS_MACHINE), installation)
 
@@ -98,7 +100,7 @@ class ThisMachine(Struct, frozen=True):
             yield with_problems(replace(result, target=self.target), problems)
 
     def is_packaged(self, path: str) -> bool:
-        """Whether a file lies among the packages of the environment."""
+        """Return whether a file lies among the packages of the environment."""
         folders = map(os.path.realpath, self.installation.folders)
         return any(os.path.realpath(path).startswith(folder + os.sep) for folder in folders)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import compress
 
 from msgspec import Struct, field
@@ -200,6 +200,17 @@ def variant_parts(summary: ArtifactSummary) -> tuple[VariantParts, ...]:
         for variant in summary.variants
         if variant.whole
     )
+
+
+def of_package(path: str, files: Iterable[ArtifactSummary]) -> ArtifactSummary:
+    """The files of an installed package as one artifact, as they are in its wheel."""
+    whole = ArtifactSummary(path)
+    for summary in files:
+        whole.groups += summary.groups
+        whole.skipped += summary.skipped
+        whole.skipped_count += summary.skipped_count
+        whole.hosts += summary.hosts
+    return whole
 
 
 def together_as_one(

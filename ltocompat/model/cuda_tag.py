@@ -13,6 +13,11 @@ _TAG = re.compile(
 _ANY = "*"
 
 
+def major_of_tag(digits: str) -> int:
+    """The major in the digits behind ``cu`` or ``cuda``: 12 of 12 and 124, 9 of 92, 10 of 101."""
+    return int(digits[:2]) if digits[0] == "1" and len(digits) > 1 else int(digits[0])
+
+
 class TaggedPath(Struct, frozen=True):
     """A path that names a version of CUDA.
 

@@ -7,7 +7,7 @@ Source: packaging.python.org, "Core metadata specifications" and "Binary distrib
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -73,7 +73,7 @@ def read_metadata(data: bytes, budget: Budget) -> CoreMetadata:
     found.requires_dist = tuple(" ".join(line.split()) for line in lines[:most])
     requires: list[Dependency] = []
     try:
-        requires.extend(_dependencies(lines[:most], found.problems, budget))
+        requires.extend(dependencies(lines[:most], found.problems, budget))
     except LimitExceeded as error:
         found.problems.append(f"the dependencies of METADATA are too much to read: {error}")
     found.requires = tuple(requires)
@@ -115,9 +115,12 @@ def _one(headers: Message, key: str) -> str:
     return next(iter(_all(headers, key)), "")
 
 
-def _dependencies(
-    lines: Iterable[str], problems: list[str], budget: Budget
-) -> Iterable[Dependency]:
+def dependencies(lines: Iterable[str], problems: list[str], budget: Budget) -> Iterator[Dependency]:
+    """Yield the dependencies in lines of ``Requires-Dist``; what can't be read is a problem.
+
+    Raises:
+        LimitExceeded: the time is used up.
+    """
     limits = budget.limits
     for line in budget.timed(lines, every=16):
         text = " ".join(line.split())

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ltocompat.facts import SITES
 from ltocompat.files.archives.folder import DIST_INFO, MOST_RECORD, names_in_record
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.regular import read_regular
@@ -21,6 +20,7 @@ from ltocompat.packages.metadata import MOST_BYTES, python_and_platforms, read_m
 from ltocompat.packages.values import Kind, Package, installed_path, normalized
 
 _VARIANT = "variant.json"
+_DEEPEST = 32  # folders between a file and the metadata of its package
 _METADATA = re.compile(r"([^/]+)\.dist-info/METADATA")
 # Behind name and version there may be a build tag, which begins with a digit (PEP 427), and at the
 # end the label of a variant (PEP 825).
@@ -115,28 +115,75 @@ def read_installed(folder: str, budget: Budget) -> Package | None:
 
 
 def distribution_of(path: str, budget: Budget) -> Package | None:
-    """The distribution that a file below site-packages was installed from, None for others."""
+    """The distribution whose RECORD lists a file, wherever it lies; None for others."""
     path = os.path.abspath(path)
     folder, parts = path, list[str]()
-    while os.path.basename(folder) not in SITES:
-        folder, name = os.path.split(folder)
-        if not name:
-            return None
-        parts.insert(0, name)
-    wanted = "/".join(parts)
     try:
-        tops = _by_top(folder, os.stat(folder).st_mtime_ns, budget.limits)
-        for info in tops.get(parts[0], ()) if parts else ():
-            times = sorted(entry.stat().st_mtime_ns for entry in os.scandir(info))
-            package, files = _installed(info, tuple(times), budget.limits)
-            if wanted in files:
-                return package
+        for _ in range(_DEEPEST):
+            folder, name = os.path.split(folder)
+            if not name:
+                return None
+            parts.insert(0, name)
+            found = _lister("/".join(parts), folder, budget)
+            if found is not None:
+                return found
     except LimitExceeded as error:
         problem = f"whose file it is, the RECORDs of {folder} are too much to read for: {error}"
         return Package(kind=Kind.INSTALLED, path=path, name=parts[-1], problems=(problem,))
     except OSError:  # another program removes packages just now, or they can't be listed
         return None
     return None
+
+
+def _lister(wanted: str, folder: str, budget: Budget) -> Package | None:
+    """The distribution in a folder whose RECORD lists a file, named from there on."""
+    tops = _by_top(folder, os.stat(folder).st_mtime_ns, budget.limits)
+    for info in tops.get(wanted.partition("/")[0], ()):
+        times = sorted(entry.stat().st_mtime_ns for entry in os.scandir(info))
+        package, files = _installed(info, tuple(times), budget.limits)
+        if wanted in files:
+            return package
+    return None
+
+
+def installed_beside(package: Package) -> tuple[Package, ...]:
+    """The distributions beside an installed one, by the names of their folders alone."""
+    if package.kind is not Kind.INSTALLED:
+        return ()
+    site = os.path.dirname(os.path.abspath(package.path))
+    try:
+        return tuple(
+            each
+            for each in _names_in(site, os.stat(site).st_mtime_ns)
+            if each.path != os.path.abspath(package.path)
+        )
+    except OSError:
+        return ()
+
+
+def installed_in(folder: str, budget: Budget) -> tuple[Package, ...]:
+    """The distributions whose metadata lie in a folder, with what they depend on."""
+    names = sorted(name for name in os.listdir(folder) if name.endswith(DIST_INFO))
+    found = (read_installed(os.path.join(folder, name), budget) for name in budget.timed(names))
+    return tuple(filter(None, found))
+
+
+@functools.lru_cache(maxsize=16)  # asked for each of its packages
+def _names_in(site: str, _changed: int) -> tuple[Package, ...]:
+    stems = (
+        (entry, entry.removesuffix(DIST_INFO).partition("-"))
+        for entry in sorted(os.listdir(site))
+        if entry.endswith(DIST_INFO)
+    )
+    return tuple(
+        Package(
+            kind=Kind.INSTALLED,
+            path=os.path.join(site, entry),
+            name=normalized(name),
+            version=version,
+        )
+        for entry, (name, _, version) in stems
+    )
 
 
 @functools.lru_cache(maxsize=64)  # asked for each file of a package
@@ -148,7 +195,7 @@ def _installed(
     return package, frozenset(package.files if package is not None else ())
 
 
-@functools.lru_cache(maxsize=4)  # a folder is asked for each of its files
+@functools.lru_cache(maxsize=64)  # a folder is asked for each of its files
 def _by_top(site: str, _changed: int, limits: Limits) -> dict[str, tuple[str, ...]]:
     """First part of a path in site-packages -> the metadata folders of those that have such."""
     budget = Budget(limits)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ltocompat.facts import SITES
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.regular import open_regular
 from ltocompat.model.errors import LtocompatError, UsageError
@@ -17,6 +18,7 @@ from ltocompat.model.watchdog import watched
 if TYPE_CHECKING:
     from ltocompat.packages.values import Package
 
+_MOST_FOLDERS = 32  # around a file
 _PACKED = (b"PK\3\4", b"BZh")  # a zip, and a conda package of the first format
 
 
@@ -68,11 +70,43 @@ def package_of(
     return owner(path, budget)
 
 
+def packages_at(path: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Package, ...]:
+    """The packages of a wheel, a folder of wheels, an environment, a pip report or a lock file.
+
+    Raises:
+        UsageError: a lock file that can't be read.
+        Missing: a lock file for which no reader is installed.
+    """
+    if os.path.isdir(path):
+        wheels = [os.path.join(path, name) for name in sorted(os.listdir(path))]
+        found = [package_of(each, limits) for each in wheels if each.endswith(".whl")]
+        if not found:
+            from ltocompat.files.archives.folder import sites_of
+            from ltocompat.packages.python_packages import installed_in
+
+            described = package_of(path, limits)
+            folders = () if described else sites_of(path)
+            found = [
+                described,
+                *(p for each in folders for p in installed_in(each, Budget(limits))),
+            ]
+        return tuple(filter(None, found))
+    package = package_of(path, limits)
+    if package is not None:
+        return (package,)
+    if path.endswith((".json", ".toml", ".lock", ".txt", ".yml", ".yaml")):
+        from ltocompat.packages.resolved import resolved_packages
+
+        return resolved_packages(path, limits)
+    return ()
+
+
 def owner(path: str, budget: Budget | None = None) -> Package | None:
-    """The distribution that a file of site-packages was installed from; None for any other file."""
-    folders = os.path.abspath(path).split(os.sep)
-    if not any(site in folders for site in SITES):
+    """The distribution that a file was installed or unzipped from; None for any other file."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not any(map(_may_have_packages, itertools.islice(_around(folder), _MOST_FOLDERS))):
         return None
+    # Imported here: most files are of no package.
     from ltocompat.packages.python_packages import distribution_of
 
     return distribution_of(path, budget or Budget())
@@ -110,12 +144,36 @@ def packages_beside(
     Raises:
         UsageError: a path is no package.
     """
-    found = []
+    found: list[Package] = []
     for path in (os.fspath(record) for record in paths):
-        package = package_of(path, limits)
-        if package is None:
+        packages = packages_at(path, limits)
+        if not packages:
             raise UsageError(
-                f"{path} is no package; give a wheel, a conda package or a *.dist-info folder"
+                f"{path} is no package; give a wheel, a conda package, a folder of wheels, a "
+                "*.dist-info folder, an environment, a report of pip or a lock file"
             )
-        found.append(package)
+        found += packages
     return tuple(found)
+
+
+def _around(folder: str) -> Iterator[str]:
+    """Yield a folder and those around it, the innermost first."""
+    while True:
+        yield folder
+        outer = os.path.dirname(folder)
+        if outer == folder:
+            return
+        folder = outer
+
+
+def _may_have_packages(folder: str) -> bool:
+    try:
+        return _has_distributions(folder, os.stat(folder).st_mtime_ns)
+    except OSError:
+        return False
+
+
+@functools.lru_cache(maxsize=1024)
+def _has_distributions(folder: str, _changed: int) -> bool:
+    with os.scandir(folder) as entries:
+        return any(entry.name.endswith(".dist-info") for entry in entries)

@@ -17,6 +17,7 @@ from ltocompat.facts.libraries import (
     toolkit_packages,
 )
 from ltocompat.facts.toolkits import toolkit_pins
+from ltocompat.model.arch import Release
 from ltocompat.model.limits import Budget
 from ltocompat.model.target import System
 from ltocompat.packages.values import Dependency, Kind, Package, normalized
@@ -87,6 +88,20 @@ def ways_to(
         for reached in _Walk(package, others, budget or Budget()).dependencies()
         for way in _ways_of(part, package.kind, reached)
     ]
+    resolved = {
+        other.name: _exactly(other.version) for other in others if other.kind is Kind.INSTALLED
+    }
+    found = [
+        replace(way, allowed=replace(exact, pinned=way.allowed.pinned))
+        if (exact := resolved.get(way.package))
+        else way
+        for way in found
+    ]
+    found += [
+        Way(name, f"{name} is installed", exact)
+        for name, exact in resolved.items()
+        if exact and _is_part(part, package.kind, name)
+    ]
     limits = [
         allowed(part, _CONDA_VERSION, require.versions)
         for require in package.requires
@@ -95,6 +110,14 @@ def ways_to(
     return tuple(
         replace(way, allowed=reduce(Allowed.__and__, limits, way.allowed)) for way in found
     )
+
+
+def _exactly(version: str) -> Allowed | None:
+    """The one version that is installed; None for none that can be read."""
+    match = re.match(r"([0-9]{1,3})\.([0-9]{1,3})(?=\.|$)", version)
+    if match is None:
+        return None
+    return Allowed(frozenset({Release(int(match[1]), int(match[2]))}), later_major=False)
 
 
 def together(ways: Sequence[Way]) -> dict[tuple[str, str | None], tuple[Allowed, Way]]:
@@ -165,10 +188,15 @@ def not_at_hand(
         if not require.only_limits
         and environment.holds(require.marker)
         and require.name not in known
-        and _MAY_BRING.search(require.name)
+        and (_MAY_BRING.search(require.name) or _of_project(require.name, package.name))
         and require.name not in _CONDA.values()
     )
     return tuple(dict.fromkeys(found))
+
+
+def _of_project(name: str, package: str) -> bool:
+    """Return whether a dependency is of a package's own project: ``foo-libs`` of ``foo-core``."""
+    return len(first := package.partition("-")[0]) > 2 and name.partition("-")[0] == first
 
 
 def _environment(package: Package) -> MarkerEnvironment:
@@ -211,7 +239,14 @@ def leads(
     """
     walk = _Walk(package, others, budget or Budget())
     of = _conda_leads_of if package.kind is Kind.CONDA else _leads_of
-    found = (lead for reached in walk.dependencies() for lead in of(reached))
+    found = [lead for reached in walk.dependencies() for lead in of(reached)]
+    resolved = {
+        other.name: (f"=={other.version}",)
+        for other in others
+        if other.kind is Kind.INSTALLED and other.name in library_packages()
+    }
+    found = [replace(lead, versions=resolved.get(lead.package, lead.versions)) for lead in found]
+    found += [Lead(name, f"{name} is installed", versions) for name, versions in resolved.items()]
     return tuple(dict.fromkeys(found))
 
 
@@ -315,6 +350,12 @@ def _installed(
         for extra in budget.timed(tried, every=16):
             if environment.with_extra(extra).holds(require.marker):
                 yield require, extra
+
+
+def dependencies_always(package: Package, budget: Budget) -> Iterator[Dependency]:
+    """Yield the dependencies that are installed with a package, whatever extras are asked for."""
+    found = _installed(package, (), budget)
+    return (dependency for dependency, _ in found if not dependency.only_limits)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -138,6 +138,13 @@ class Shipped(Struct, frozen=True, kw_only=True):
     promise: Promise | None = None
     budget: Budget = field(default_factory=Budget)
 
+    @property
+    def in_environment(self) -> bool:
+        """Return whether it is installed beside others, so that its dependencies are known."""
+        return self.package.kind is Kind.INSTALLED and any(
+            other.kind is Kind.INSTALLED for other in self.others
+        )
+
 
 def normalized(name: str) -> str:
     """A package's name as it is compared (PEP 503)."""

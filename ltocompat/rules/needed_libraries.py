@@ -34,6 +34,11 @@ _COMPILERS = ("libnvJitLink", "libnvrtc", "libnvrtc-builtins")
 # A smaller cuDNN under the same file names, and copies of libraries that others have.
 _OF_JIT = re.compile(r"-jit-|cufftmp")
 _FIRST_WITHOUT_SUFFIX = 13
+# Of CUDA before 11, whose libraries no package was ever published of.
+_OF_OLD_TOOLKITS = re.compile(
+    r"lib(?:cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|npp[a-z]*)"
+    r"\.so\.(?:[5-9]|10)(?:\.[0-9.]+)?"
+)
 _STEM = re.compile(r"(?:64)?_[\d._]+\.dll|\.so[\d.]*", re.IGNORECASE)
 
 
@@ -116,7 +121,11 @@ def _looked_for(shipped: Shipped, by_name: Iterable[tuple[str, Host]]) -> tuple[
         if file.lower() not in own:
             by_file.setdefault(file, []).append(host)
     files = shipped.budget.timed(by_file)
-    wanted = {file: found for file in files if (found := _packages_with(file, conda=conda))}
+    wanted = {
+        file: found
+        for file in files
+        if (found := _packages_with(file, conda=conda)) or _OF_OLD_TOOLKITS.fullmatch(file)
+    }
     every_lead = leads(shipped.package, shipped.others, shipped.budget) if wanted else ()
     return tuple(
         _with_leads(file, tuple(by_file[file]), packages, every_lead, shipped.budget)

@@ -319,6 +319,8 @@ class Rule(Struct, frozen=True):
         of_library: the problems of a library on a machine: of what the loader gives it.
         of_artifact: what is missing from an artifact as a whole, or left over in it.
         of_package: the problems of a package: of its metadata against its bytes.
+        of_installed: those of one that is installed: of its metadata and bytes against what is
+            there.
     """
 
     id: str
@@ -332,6 +334,7 @@ class Rule(Struct, frozen=True):
     of_library: Callable[[Library], Iterable[Problem]] | None = None
     of_artifact: Callable[[ArtifactSummary], Iterable[Problem]] | None = None
     of_package: Callable[[Shipped], Iterable[Problem]] | None = None
+    of_installed: Callable[[Shipped], Iterable[Problem]] | None = None
 
     @property
     def prose(self) -> Prose:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.limits import Budget
 from ltocompat.model.target import System
-from ltocompat.targets.pins import Pin, is_wanted
+from ltocompat.targets.pins import Pin
 from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.text_file import read_text
 
@@ -153,9 +153,8 @@ def _pin(package: Table) -> Iterator[Pin]:
     from packaging.utils import canonicalize_name
 
     name = canonicalize_name(_text(package.get("name")))
-    if is_wanted(name):
-        version = _text(package.get("version"))
-        yield Pin(name, f"=={version}" if version else "")
+    version = _text(package.get("version"))
+    yield Pin(name, f"=={version}" if version else "")
 
 
 def _text(value: object) -> str:
@@ -327,8 +326,7 @@ def _file(address: object) -> str:
 
 
 def _conda_pin(name: str, version: str) -> Iterator[Pin]:
-    if is_wanted(name.lower()):
-        yield Pin(name.lower(), f"=={version}" if version else "")
+    yield Pin(name.lower(), f"=={version}" if version else "")
 
 
 def _scalar(value: object) -> str:

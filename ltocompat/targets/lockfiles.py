@@ -42,8 +42,8 @@ def locked_libraries(
     name = os.path.basename(path)
     try:
         with watched(budget):
-            pins = _pins(path, environment, budget)
-            found = libraries(pins, name, budget)
+            pins = locked_packages(path, environment, budget)
+            found = libraries([pin for pin in pins if pin.part], name, budget)
     except LimitExceeded as error:
         raise UsageError(f"{path}: {error}") from error
     except UsageError as error:
@@ -65,7 +65,13 @@ def _is_poetry(tables: dict[str, Any]) -> bool:
     return isinstance(metadata, dict) and "lock-version" in metadata
 
 
-def _pins(path: str, environment: MarkerEnvironment, budget: Budget) -> tuple[Pin, ...]:
+def locked_packages(path: str, environment: MarkerEnvironment, budget: Budget) -> tuple[Pin, ...]:
+    """Read every package that a lock file pins for an environment.
+
+    Raises:
+        UsageError: the file can't be read, or is no lock file.
+        Missing: it is YAML, and no reader of that is installed.
+    """
     if path.endswith((".yml", ".yaml", "pixi.lock")):
         return read_conda_lock(path, environment.system, budget)
     if not path.endswith((".toml", ".lock")):

@@ -57,11 +57,6 @@ class Pin(Struct, frozen=True):
         return _PARTS[match[1]] if match else ""
 
 
-def is_wanted(package: str) -> bool:
-    """Return whether a package, by its normalized name, is one of those that are looked for."""
-    return _PACKAGE.fullmatch(package) is not None
-
-
 def libraries(pins: Iterable[Pin], source: str, budget: Budget) -> dict[str, VersionSet[Release]]:
     """Return the releases of nvJitLink and NVRTC that the pins leave, by their keys.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import Budget
-from ltocompat.targets.pins import Pin, is_wanted
+from ltocompat.targets.pins import Pin
 from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.text_file import read_text
 from ltocompat.targets.versions.requirement import requirement_of
@@ -120,7 +120,7 @@ def _pin(line: str, place: str, environment: MarkerEnvironment) -> Iterator[Pin]
         yield from _wheel(text.partition(";")[0].strip())
         return
     name = canonicalize_name(requirement.name)
-    if is_wanted(name) and environment.holds(requirement.marker):
+    if environment.holds(requirement.marker):
         yield Pin(name, _specifiers(requirement))
 
 
@@ -139,5 +139,4 @@ def _wheel(place: str) -> Iterator[Pin]:
         package, version, _, _ = parse_wheel_filename(name)
     except ValueError:
         return
-    if is_wanted(package):
-        yield Pin(package, f"=={version}")
+    yield Pin(package, f"=={version}")

@@ -143,8 +143,12 @@ def test_what_can_not_be_picked_for_sure_is_not_told_as_little() -> None:
     assert not any(service.hardly for service in required(summary).services)
 
 
-TIED = ("gemm_sm80_f16", "_Z10fmha_Sm100Pf", "cutlass_80_tensorop")
-PLAIN = tuple(f"_Z3k{n:02}Pf" for n in range(12))
+def mangled(name: str) -> str:
+    return f"_Z{len(name)}{name}Pf"
+
+
+TIED = ("gemm_sm80_f16", mangled("fmha_Sm100"), "cutlass_80_tensorop")
+PLAIN = tuple(mangled(f"k{n:02}") for n in range(12))
 FOR = st.sets(st.sampled_from((75, 80, 90, 100, 120)), min_size=1)
 MODULES = st.lists(
     st.tuples(FOR, st.sets(st.sampled_from(PLAIN + TIED), min_size=1, max_size=4)),
@@ -199,7 +203,9 @@ def test_a_library_of_a_package_that_has_nothing_for_a_gpu_fails_as_alone(
     mine: list[tuple[set[int], set[str]]], other: list[tuple[set[int], set[str]]], arch: int
 ) -> None:
     """But for kernels that its neighbour has for the GPU, and those of one architecture."""
-    other = [(archs | {arch}, {f"{name}x" for name in names}) for archs, names in other]
+    other = [
+        (archs | {arch}, {mangled(name[3:6] + "_x") for name in names}) for archs, names in other
+    ]
     parts = with_kernels(mine, "a.so"), with_kernels(other, "b.so")
     both = ArtifactSummary("x.whl", [group for part in parts for group in part.groups])
     (alone,) = on(parts[0], arch)
@@ -221,8 +227,8 @@ def test_ptx_of_a_unit_split_by_architecture_is_not_loaded_where_its_part_is(
     )
     sass = (image(ImageKind.SASS, "sm_80", "12.0", has_kernels=True),)
     places = [Place("libx.so").at(64 * n) for n in range(2)]
-    mine = [f"{name}_sm75" for name in names]
-    theirs = [f"{name}_sm80" if dedicated else f"{name}_other" for name in names]
+    mine = [mangled(f"{name[3:6]}_sm75") for name in names]
+    theirs = [mangled(f"{name[3:6]}_{'sm80' if dedicated else 'other'}") for name in names]
     groups = [
         ModuleGroup(ModuleSignature(images, True), {}, 1, place, False, [place], [tuple(kernels)])
         for images, place, kernels in zip((ptx, sass), places, (mine, theirs), strict=True)

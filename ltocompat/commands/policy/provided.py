@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ltocompat.commands.policy.values import Policy
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.image import CudaLibrary, Host
+from ltocompat.model.image import Host
 from ltocompat.packages.values import Package
 
 
@@ -20,16 +20,24 @@ def without_provided(
     A dependency brings them only where the metadata requires it.
     """
     required = {dependency.name for dependency in package.requires} if package else set()
-    patterns = [p for name, files in policy.provided_by if name in required for p in files]
+    patterns = [
+        pattern
+        for name, files in policy.provided_by
+        if any(fnmatchcase(each, name) for each in required)
+        for pattern in files
+    ]
     if not patterns:
         return summary
     return replace(summary, hosts=[_without(host, patterns) for host in summary.hosts])
 
 
 def _without(host: Host, patterns: list[str]) -> Host:
-    kept = tuple(library for library in host.libraries if not _provided(library, patterns))
-    return replace(host, libraries=kept)
+    return replace(
+        host,
+        libraries=tuple(each for each in host.libraries if not _provided(each.file, patterns)),
+        needed=tuple(file for file in host.needed if not _provided(file, patterns)),
+    )
 
 
-def _provided(library: CudaLibrary, patterns: list[str]) -> bool:
-    return library.file is not None and any(fnmatchcase(library.file, text) for text in patterns)
+def _provided(file: str | None, patterns: list[str]) -> bool:
+    return file is not None and any(fnmatchcase(file, pattern) for pattern in patterns)

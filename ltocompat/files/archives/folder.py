@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import glob
 import io
 import os
 import stat
@@ -62,6 +63,25 @@ def _file(path: str, root: str) -> str | Skipped | None:
 DIST_INFO = ".dist-info"
 MOST_RECORD = 16 * MIB
 """Bytes of RECORD that are read; that of the largest packages has a few MB."""
+
+
+def sites_of(folder: str) -> tuple[str, ...]:
+    """The folders of packages of an environment; empty for any other folder.
+
+    It may be such a folder itself (``pip install --target``), or a virtual or conda environment.
+    """
+    try:
+        if any(name.endswith(DIST_INFO) for name in os.listdir(folder)):
+            return (folder,)
+    except OSError:
+        return ()
+    patterns = ("lib*/python*/site-packages", "Lib/site-packages")
+    found = (path for text in patterns for path in glob.glob(text, root_dir=folder))
+    of_environment = any(
+        os.path.exists(os.path.join(folder, name)) for name in ("pyvenv.cfg", "conda-meta")
+    )
+    real = {os.path.realpath(os.path.join(folder, path)): path for path in found}
+    return tuple(os.path.join(folder, path) for path in real.values()) if of_environment else ()
 
 
 def files_of_distribution(path: str, limits: Limits) -> Iterator[str | Skipped] | None:

@@ -35,6 +35,7 @@ _LOOK_AT = {
     "of_library": "nvjitlink_loading",
     "of_artifact": "ptx sass ltoir image",
     "of_package": "package_dependencies package_contents package_promises image",
+    "of_installed": "package_dependencies package_promises",
 }
 """The families that have rules which look at a kind of thing: a field of ``Rule``."""
 

@@ -71,6 +71,7 @@ class Family:
     of_library = _Adds[OfLibrary]("of_library")
     of_artifact = _Adds[OfArtifact]("of_artifact")
     of_package = _Adds[OfPackage]("of_package")
+    of_installed = _Adds[OfPackage]("of_installed")
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -36,9 +36,10 @@ def missing(shipped: Shipped) -> Iterator[Problem]:
     seen = set()
     for library in found:
         # Of those that come in other versions PKG-04 speaks.
-        if library.always or library.leads_to_others or library.packages in seen:
+        key = library.packages or library.stem
+        if library.always or library.leads_to_others or key in seen:
             continue
-        seen.add(library.packages)
+        seen.add(key)
         if library.leads:
             yield _only_with_extra(library, shipped)
         else:
@@ -90,22 +91,13 @@ def _asked(library: NeededLibrary) -> tuple[str, ...]:
 
 def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -> Problem:
     remedy = _advice(library, shipped)
-    unknown = not_at_hand(shipped.package, shipped.others, shipped.budget)
     verdict = Verdict.OK
     if shipped.package.kind is Kind.CONDA:  # any package that it depends on may depend on that
         text = f"{library.named}, which no line of depends brings by itself"
     elif variant:
         text = f"{library.named}, which nothing in the metadata brings; another major is brought"
-    elif _TORCH in unknown or are_beside_torch(library.hosts):
-        text = f"{library.named}, which torch beside it has to bring: alone it fails to load"
-        remedy += ", unless every torch that is admitted brings it"
-    elif unknown:
-        verdict = Verdict.UNKNOWN
-        some = first_of(unknown, 1, link="or")
-        text = f"{library.named}, and whether {some} brings it is not known here"
-        remedy += ", or give them by --with"
     else:
-        verdict, text, cure = brought_by_nothing(shipped)
+        verdict, text, cure = not_brought(shipped, library.hosts, library.stem)
         text = f"{library.named}, {text.format('it')}"
         remedy += cure
     return Problem(
@@ -116,6 +108,35 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
         subject=library.stem,
         asked=_asked(library),
     )
+
+
+def not_brought(shipped: Shipped, hosts: Sequence[Host], stem: str) -> tuple[Verdict, str, str]:
+    """Weigh a library that no metadata at hand bring.
+
+    Args:
+        shipped: the package.
+        hosts: its files that need the library.
+        stem: the name of the library, without a version.
+
+    Returns:
+        The verdict; the reason, with ``{}`` for the library; what to add to the remedy.
+    """
+    unknown = not_at_hand(shipped.package, shipped.others, shipped.budget)
+    beside_torch = _TORCH in unknown or are_beside_torch(hosts)
+    if not unknown and not beside_torch:
+        return brought_by_nothing(shipped)
+    name = _TORCH if beside_torch else unknown[0]
+    told = (
+        "which torch beside it has to bring: alone it fails to load"
+        if beside_torch
+        else f"which {first_of(unknown, 1, link='or')} may bring: alone it fails to load"
+    )
+    requires = "" if name in unknown else f"write Requires-Dist: {name}, and "
+    cure = (
+        f", unless every {name} that is admitted brings it: give it by --with, or {requires}"
+        f"provided-by = {{{name} = ['{stem}*']}} in the policy"
+    )
+    return Verdict.OK, told, cure
 
 
 def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
@@ -142,6 +163,8 @@ def are_beside_torch(hosts: Sequence[Host]) -> bool:
 
 
 def _advice(library: NeededLibrary, shipped: Shipped) -> str:
+    if not library.packages:
+        return "put it into the package: no package that pip installs has it"
     if shipped.package.kind is Kind.CONDA:
         return f"write depends: {to_depend_on(library)}"
     majors = {

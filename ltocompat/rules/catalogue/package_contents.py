@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ltocompat.facts import drivers, gpus
+from ltocompat.model.cuda_tag import major_of_tag
 from ltocompat.model.image import Host
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.target import DriverVersion
@@ -38,8 +39,8 @@ FAMILY = Family("package_contents")
 
 
 # cupy-cuda13x, jax-cuda12-plugin, libcuvs-cu13; torch 2.9.1+cu130.
-_MAJOR_IN_NAME = re.compile(r"(?:^|-)(?:cu|cuda)-?(\d\d)x?(?:-|$)")
-_MAJOR_IN_VERSION = re.compile(r"\+(?:cu|cuda)\.?(\d\d)\d?(?:\.|$)")
+_MAJOR_IN_NAME = re.compile(r"(?:^|-)(?:cu|cuda)-?([0-9]{2,3})x?(?:-|$)")
+_MAJOR_IN_VERSION = re.compile(r"\+(?:cu|cuda)\.?([0-9]{2,3})(?:\.|$)")
 # Libraries whose file names carry the major of CUDA, rather than one of their own.
 _OF_DRIVERS = (str(Component.DRIVER), str(Component.KERNEL))
 _NAMED_BY_CUDA = ("libcudart", "libnvrtc", "libnvJitLink")
@@ -119,7 +120,7 @@ def _newer_makers(shipped: Shipped, major: int, text: str) -> Iterator[Problem]:
 def _major_in_name(package: Package) -> tuple[int | None, str]:
     """The major in its name or version, and the letters that say so."""
     match = _MAJOR_IN_NAME.search(package.name) or _MAJOR_IN_VERSION.search(package.version)
-    return (int(match[1]), match[0].strip("-+.")) if match else (None, "")
+    return (major_of_tag(match[1]), match[0].strip("-+.")) if match else (None, "")
 
 
 def _renamed(package: Package, major: int | None) -> str:

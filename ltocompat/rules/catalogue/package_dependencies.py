@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.image import Host
 from ltocompat.model.verdict import Level, Verdict
-from ltocompat.model.words import first_of
-from ltocompat.packages.resolving import not_at_hand
 from ltocompat.rules.catalogue import library_problems
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.rule import Problem
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
 FAMILY = Family("package_dependencies")
 
 
+@FAMILY.of_installed("NJL-06")
 @FAMILY.of_package("NJL-06", Level.ERROR)
 def nvjitlink_allowed_too_old(shipped: Shipped) -> Iterator[Problem]:
     """The metadata of a package admits an nvJitLink that is too old for what is inside."""
@@ -80,6 +79,7 @@ def _asked(need: Need) -> tuple[str, ...]:
     return (f"{TITLES[need.part]} {least}",)
 
 
+@FAMILY.of_installed("PKG-01")
 @FAMILY.of_package("PKG-01", Level.ERROR)
 def dependency_missing(shipped: Shipped) -> Iterator[Problem]:
     """A package needs a library of CUDA, and its metadata leads to none."""
@@ -105,28 +105,15 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
         yield _missing(need, Verdict.OK, text, remedy, first.line)
         return
     remedy = need.advice
-    brought = not_at_hand(shipped.package, shipped.others, shipped.budget)
     evidence = f"dependencies of {shipped.package}"
     if not need.hard:
         text = f"{need.why}, and nothing in the metadata brings {title}"
         remedy = f"where it is used, {remedy}"
         yield _missing(need, Verdict.OK, text, remedy, evidence)
-    elif library_problems.are_beside_torch(_needing(need.part, shipped)):
-        text = f"{need.why}, which torch beside it has to bring: alone it fails to load"
-        remedy += (
-            ", unless every torch that is admitted brings it; then write Requires-Dist: torch, and "
-            f"provided-by = {{torch = ['{LIBRARIES[need.part]}*']}} into the policy"
-        )
-        yield _missing(need, Verdict.OK, text, remedy, evidence)
-    elif brought:
-        some = first_of(brought, 1, link="or")
-        text = f"{need.why}, and whether {some} brings {title} is not known here"
-        remedy = f"{remedy}, or give them by --with"
-        yield _missing(need, Verdict.UNKNOWN, text, remedy, evidence)
     else:
-        verdict, text, cure = library_problems.brought_by_nothing(shipped)
-        text = f"{need.why}, {text.format(title)}"
-        yield _missing(need, verdict, text, remedy + cure, evidence)
+        hosts = _needing(need.part, shipped)
+        verdict, text, cure = library_problems.not_brought(shipped, hosts, LIBRARIES[need.part])
+        yield _missing(need, verdict, f"{need.why}, {text.format(title)}", remedy + cure, evidence)
 
 
 def _missing(need: Need, verdict: Verdict, text: str, remedy: str, evidence: str) -> Problem:
@@ -203,6 +190,7 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
             )
 
 
+@FAMILY.of_installed("PKG-04")
 @FAMILY.of_package("PKG-04", Level.ERROR)
 def dependency_of_another_major(shipped: Shipped) -> Iterator[Problem]:
     """The metadata name a library of CUDA of another major than the libraries ask for."""

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.facts import drivers
+from ltocompat.facts.libraries import library_packages
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import NEXT
 from ltocompat.model.verdict import Level, Verdict
+from ltocompat.packages.resolving import dependencies_always
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.emitted import PROMISES_NOT_JUDGED
 from ltocompat.rules.rule import Problem
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 FAMILY = Family("package_promises")
 
 
+_OF_CUDA = ("nvidia-", "cuda-", "cupy", "libnv", "libcu")
 _PROMISED_KINDS = ((ImageKind.SASS, "sass"), (ImageKind.PTX, "ptx"))
 
 
@@ -180,6 +183,26 @@ def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
                     "give the one that installers take, or change the line",
                     require.line,
                 )
+
+
+@FAMILY.of_installed("PKG-12")
+def installed_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
+    """What is installed beside a package is not what its metadata ask for, or is not there."""
+    package = shipped.package
+    there = {other.name: other for other in shipped.others}
+    for require in dependencies_always(package, shipped.budget):
+        other = there.get(require.name)
+        if other is not None and _admits(require, other):
+            continue
+        of_cuda = require.name in library_packages() or require.name.startswith(_OF_CUDA)
+        wanted = f"{require.name} {' or '.join(require.versions)}".strip()
+        yield Problem(
+            Verdict.UNDOCUMENTED if of_cuda else Verdict.OK,
+            f"{package} asks for {wanted}, but {other or 'none'} is installed",
+            f"install {wanted}, or another {package.name}",
+            require.line,
+            subject=require.name,
+        )
 
 
 def _admits(dependency: Dependency, other: Package) -> bool:

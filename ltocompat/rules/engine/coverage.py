@@ -10,8 +10,10 @@ a tenth of the modules of another, or less, is told.
 from __future__ import annotations
 
 import functools
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,12 +42,24 @@ _MOST_READ = 30_000  # modules of an artifact whose kernels are read; libtorch_c
 _CODE = (ImageKind.SASS, ImageKind.PTX)
 _OF_ARCH = re.compile(r"\d*(?:sm|compute|arch|cutlass)_?(\d{2,3})(?!\d)[af]?", re.IGNORECASE)
 
-_LENGTH = re.compile(r"\d+(?=[A-Za-z_]*\*)")  # of a mangled identifier with an architecture in it
+_PART_OF_NAME = re.compile(r"([0-9]{1,4})|S[0-9A-Z]*_|St|[NIK]")  # of a mangled name
 
 # Namespaces of CUB and Thrust name the architectures that their file was compiled for.
 _NAMESPACE = re.compile(r"\d*(CUB|THRUST)_[\d_]+_NS")
 
 _EMPTY = "EmptyKernel"  # of CUB, which asks it for the architecture that was compiled, and no more
+
+
+class UnservedLibrary(Struct, frozen=True):
+    """A library of a package none of whose kernels is for a GPU.
+
+    Attributes:
+        groups: its modules.
+        kernels: the names of its kernels.
+    """
+
+    groups: tuple[ModuleGroup, ...]
+    kernels: frozenset[str]
 
 
 class KernelCoverage(Struct, frozen=True):
@@ -55,11 +69,15 @@ class KernelCoverage(Struct, frozen=True):
         best: the architecture with the most kernels.
         every: number of its kernels.
         lost: names of those of them that the GPU has no code for.
+        missing: the modules with these kernels.
+        libraries: those none of whose kernels is for the GPU.
     """
 
     best: SmArch
     every: int
     lost: tuple[str, ...]
+    missing: tuple[ModuleGroup, ...]
+    libraries: tuple[UnservedLibrary, ...]
 
 
 def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> set[Place]:
@@ -78,7 +96,7 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> s
         if not tied_by_suffix(group.signature)
         for gpu in asked
     )
-    split = any(_one_arch(group.signature) for group in groups) and any(
+    split = any(one_arch(group.signature) for group in groups) and any(
         map(_has_both, (group.signature for group in groups))
     )
     if not (uneven or split) or summary.one_link or summary.modules > _MOST_READ:
@@ -86,31 +104,120 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> s
     return {place for group in groups for place in group.places}
 
 
-def kernel_coverage(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> KernelCoverage | None:
-    """The kernels that a GPU loses; None where it loses none, has none, or none were read.
+class Kernels:
+    """The kernels of an artifact, and what each GPU loses of them, however often it is asked.
 
     Args:
-        judged: the modules of an artifact.
-        gpu: the GPU; None where the target names none.
+        groups: its modules, with the names of their kernels.
     """
-    groups = [each.group for each in judged if each.group.kernels]
-    if gpu is None or not groups:
-        return None
-    here = frozenset[str]().union(
-        *(names_of(each.group) for each in judged if each.group.kernels and _serving(each))
-    )
-    if not here:
-        return None
-    kind = _of_kind(gpu) - {gpu.arch.number}
-    best, there = max(
-        ((arch, _kernels_for(groups, arch)) for arch in sorted(kind)),
-        key=lambda pair: len(pair[1]),
-        default=(gpu.arch.number, frozenset[str]()),
-    )
-    lost = sorted(there - here)
-    if not lost:
-        return None
-    return KernelCoverage(find_gpu(f"sm_{best}").arch, len(there), tuple(lost))
+
+    def __init__(self, groups: Sequence[ModuleGroup]) -> None:
+        self._groups = groups
+        self._names = [names_of(group) for group in groups]
+        self._untied = [
+            frozenset[str]()
+            if tied_by_suffix(group.signature)
+            else frozenset(
+                name for name in names if not _OF_ARCH.search(name) and _EMPTY not in name
+            )
+            for group, names in zip(groups, self._names, strict=True)
+        ]
+        self._found: dict[tuple[object, ...], KernelCoverage | None] = {}
+
+    @classmethod
+    def of(cls, summary: ArtifactSummary) -> Kernels | None:
+        """Return those of an artifact; None where nobody read them."""
+        read = not summary.one_link and any(group.kernels for group in summary.groups)
+        return cls(summary.groups) if read else None
+
+    def on(self, judged: Sequence[GroupVerdict], gpu: Gpu | None) -> KernelCoverage | None:
+        """Return the kernels that a GPU loses; None where it loses none, or has none.
+
+        Args:
+            judged: the modules, in their order, with their verdicts.
+            gpu: the GPU; None where the target names none.
+        """
+        if gpu is None:
+            return None
+        serving = tuple(map(_serving, judged))
+        elsewhere = tuple(each.module_verdict.how == OTHER_ROUTE for each in judged)
+        key = gpu.arch.number, serving, elsewhere
+        if key not in self._found:
+            self._found[key] = self._coverage(gpu, serving, elsewhere)
+        return self._found[key]
+
+    def _coverage(
+        self, gpu: Gpu, serving: tuple[bool, ...], elsewhere: tuple[bool, ...]
+    ) -> KernelCoverage | None:
+        here = frozenset[str]().union(*compress(self._names, serving))
+        if not here:
+            return None
+        best, there = max(
+            ((arch, self._for_arch(arch)) for arch in sorted(_of_kind(gpu) - {gpu.arch.number})),
+            key=lambda pair: len(pair[1]),
+            default=(gpu.arch.number, frozenset[str]()),
+        )
+        templates = frozenset(map(stem, here))
+        shared = frozenset[str]().union(
+            *(
+                names
+                for group, names in zip(self._groups, self._untied, strict=True)
+                if not one_arch(group.signature)
+            )
+        )
+        # A part for one architecture has no counterpart for another, but for its template.
+        lost = frozenset(
+            name for name in there - here if name in shared or stem(name) not in templates
+        )
+        libraries = tuple(
+            self._unserved_libraries(gpu, tuple(map(max, serving, elsewhere)), templates)
+        )
+        if not lost and not libraries:
+            return None
+        missing = tuple(
+            group
+            for group, names, serves in zip(self._groups, self._names, serving, strict=True)
+            if not serves and not names.isdisjoint(lost)
+        )
+        arch = find_gpu(f"sm_{best}").arch
+        return KernelCoverage(arch, len(there), tuple(sorted(lost)), missing, libraries)
+
+    def _for_arch(self, arch: int) -> frozenset[str]:
+        """The kernels that modules have for an architecture, without those that are tied to it."""
+        found = (
+            names
+            for group, names in zip(self._groups, self._untied, strict=True)
+            if names and arch in _archs_of(group.signature)
+        )
+        return frozenset[str]().union(*found)
+
+    def _unserved_libraries(
+        self, gpu: Gpu, serving: tuple[bool, ...], here: frozenset[str]
+    ) -> Iterator[UnservedLibrary]:
+        """Libraries of which nothing is for a GPU that others of their kind are served on.
+
+        Neither those whose name, kernels or suffixes tie them to another architecture, nor those
+        whose kernels another library has for the GPU.
+        """
+        served, files = set(), dict[tuple[str, ...], list[ModuleGroup]]()
+        for group, serves in zip(self._groups, serving, strict=True):
+            if serves:
+                served |= {place.members for place in group.places}
+            elif group.kernels and not _of_kind(gpu).isdisjoint(_archs_of(group.signature)):
+                for part in _by_file(group):
+                    files.setdefault(part.example.members, []).append(part)
+        for file, groups in files.items():
+            tied = not file or _OF_ARCH.search(posixpath.basename(file[-1]))
+            if tied or file in served:
+                continue
+            kernels = Kernels(groups).untied
+            if kernels and here.isdisjoint(map(stem, kernels)):
+                yield UnservedLibrary(tuple(groups), kernels)
+
+    @property
+    def untied(self) -> frozenset[str]:
+        """All kernels that no name and no suffix ties to an architecture."""
+        return frozenset[str]().union(*self._untied)
 
 
 def findings_of_coverage(
@@ -120,54 +227,27 @@ def findings_of_coverage(
     if found is None or gpu is None:
         yield from _hardly_served(judged, gpu)
         return
-    missing = [
-        each
-        for each in judged
-        if not _serving(each) and not names_of(each.group).isdisjoint(found.lost)
-    ]
+    if not found.lost:
+        return
     listed = first_of(found.lost, _MOST_TOLD)
     warning = note(
         SLIVER_SERVED,
         f"{found.every - len(found.lost):,} of {found.every:,} kernels that are for {found.best} "
         f"have code for {gpu.arch}; it has none for {listed}",
         0,
-        missing[0].group.example if missing else judged[0].group.example,
+        found.missing[0].example if found.missing else None,
         "names of kernels, architectures in entry headers",
     )
     yield replace(
         warning,
         level=Level.WARNING,
         headline=f"{len(found.lost):,} of {found.every:,} kernels have no code for {gpu.arch}",
-        places=tuple(place for each in missing for place in each.group.places),
+        places=tuple(place for group in found.missing for place in group.places),
         kernels=found.lost[:MOST_KERNELS],
     )
 
 
-def unserved_libraries(
-    judged: Sequence[GroupVerdict], gpu: Gpu
-) -> Iterator[tuple[list[ModuleGroup], frozenset[str]]]:
-    """The modules, and kernels, of each library of a package none of whose kernels is for a GPU.
-
-    Neither those whose name, kernels or suffixes tie them to another architecture, nor those whose
-    kernels another library has for the GPU, nor those that go another route.
-    """
-    files: dict[tuple[str, ...], list[GroupVerdict]] = {}
-    for each in (each for each in judged if each.module_verdict.how != OTHER_ROUTE):
-        for group in by_file(each.group):
-            files.setdefault(group.example.members, []).append(replace(each, group=group))
-    every = (each for parts in files.values() for each in parts if _serving(each))
-    here = frozenset(map(stem, frozenset[str]().union(*(names_of(each.group) for each in every))))
-    for file, parts in files.items():
-        tied = _OF_ARCH.search(file[-1].rsplit("/", 1)[-1]) if file else None
-        if tied or any(map(_serving, parts)):
-            continue
-        groups = [each.group for each in parts]
-        kernels = frozenset[str]().union(*(_kernels_for(groups, arch) for arch in _of_kind(gpu)))
-        if kernels and kernels.isdisjoint(here):
-            yield [group for group in groups if group.kernels], kernels
-
-
-def by_file(group: ModuleGroup) -> Iterator[ModuleGroup]:
+def _by_file(group: ModuleGroup) -> Iterator[ModuleGroup]:
     """The modules of a group in each innermost file."""
     files = dict.fromkeys(place.members for place in group.places)
     if len(files) < 2:
@@ -182,9 +262,22 @@ def names_of(group: ModuleGroup) -> frozenset[str]:
     return frozenset(_NAMESPACE.sub(r"\1", name) for names in group.kernels for name in names)
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def stem(name: str) -> str:
-    """The name of a kernel without the architectures in it: ``k_sm80`` and ``k_sm90`` are one."""
-    return _LENGTH.sub("", _OF_ARCH.sub("*", name))
+    """The template that a kernel is made of: ``cutlass.Kernel.gemm.kernel.EllGemm``, ``k_*``.
+
+    Parts of a unit that is compiled once for each architecture have the same templates, with tiles
+    and types of their own, or names with the architecture in them. Read are the names in front of
+    the second list of template arguments (Itanium C++ ABI, 5.1).
+    """
+    parts, position, lists = [], 2, 0
+    while name.startswith("_Z") and lists < 2 and (part := _PART_OF_NAME.match(name, position)):
+        position = part.end()
+        lists += part[0] == "I"
+        if part[1]:
+            parts.append(name[position : position + int(part[1])])
+            position += int(part[1])
+    return _OF_ARCH.sub("*", ".".join(parts) or name)
 
 
 def tied_by_suffix(signature: ModuleSignature) -> bool:
@@ -201,7 +294,7 @@ def _counts(group: ModuleGroup) -> bool:
     )
 
 
-def _one_arch(signature: ModuleSignature) -> bool:
+def one_arch(signature: ModuleSignature) -> bool:
     """Return whether it is SASS for one architecture: a part of a unit compiled for each."""
     return len({image.arch for image in signature.images}) == 1 and all(
         image.kind is ImageKind.SASS for image in signature.images
@@ -214,17 +307,6 @@ def _has_both(signature: ModuleSignature) -> bool:
 
 def _serving(each: GroupVerdict) -> bool:
     return each.for_gpu and each.module_verdict.how != "damaged"
-
-
-def _kernels_for(groups: Sequence[ModuleGroup], arch: int) -> frozenset[str]:
-    """The kernels that modules have for an architecture, without those that are tied to it."""
-    return frozenset(
-        name
-        for group in groups
-        if arch in _archs_of(group.signature) and not tied_by_suffix(group.signature)
-        for name in names_of(group)
-        if not _OF_ARCH.search(name) and _EMPTY not in name
-    )
 
 
 @functools.lru_cache(maxsize=8192)

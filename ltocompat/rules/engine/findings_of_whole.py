@@ -34,7 +34,6 @@ from ltocompat.rules.emitted import (
 from ltocompat.rules.engine.coverage import (
     KernelCoverage,
     findings_of_coverage,
-    unserved_libraries,
 )
 from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
@@ -60,8 +59,8 @@ def findings_of_whole(
         yield _unreadable(summary)
     elif misses_all(judged):
         yield _nothing_serves(summary, judged, gpu or _newest(judged))
-    elif gpu is not None and target.gpus and not summary.one_link:
-        yield from _unserved_libraries(judged, gpu)
+    elif gpu is not None and target.gpus and kernels is not None:
+        yield from _unserved_libraries(kernels, gpu)
     yield from _lacking(judged, target, gpu, one_link=summary.one_link)
     yield from notes_of_empty(judged, gpu)
     yield from notes_of_versions(judged, target, gpu)
@@ -153,9 +152,10 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     )
 
 
-def _unserved_libraries(judged: list[GroupVerdict], gpu: Gpu) -> Iterator[Finding]:
+def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]:
     """Libraries of a package that would fail alone: what serves the GPU beside them has no part."""
-    for groups, kernels in unserved_libraries(judged, gpu):
+    for library in coverage.libraries:
+        groups, kernels = library.groups, library.kernels
         file = groups[0].example.innermost
         images = dict.fromkeys(str(image) for group in groups for image in group.signature.images)
         found = finding_by_engine(

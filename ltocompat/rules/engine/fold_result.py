@@ -24,7 +24,7 @@ from ltocompat.model.verdict import (
 )
 from ltocompat.model.words import count
 from ltocompat.rules.catalogue import requirements_of_host
-from ltocompat.rules.engine.coverage import KernelCoverage, kernel_coverage
+from ltocompat.rules.engine.coverage import KernelCoverage, Kernels
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
 from ltocompat.rules.engine.findings import finding_of
 from ltocompat.rules.engine.findings_of_whole import findings_of_whole, impossible_route, left_open
@@ -47,6 +47,7 @@ def folded(
     route: Route | None,
     *,
     missing: Sequence[Finding],
+    kernels: Kernels | None,
 ) -> Result:
     """The verdict on an artifact, from those on its modules and host files.
 
@@ -57,7 +58,9 @@ def folded(
         gpu: the GPU; None where the target names none.
         route: the route; None where every module has but one.
         missing: what it lacks wherever it goes.
+        kernels: the names of its kernels; None where nobody read them.
     """
+    coverage = None if kernels is None else kernels.on(judged, gpu)
     judged = with_choices(
         with_neutral(judged),
         one_link=summary.one_link,
@@ -67,10 +70,9 @@ def folded(
     parts = [*(each.module_verdict for each in judged), *(needs for _, needs in hosts)]
     not_judged = frozenset[str]().union(*(part.not_judged for part in parts))
     nothing = _nothing_judged(judged, hosts, not_judged)
-    kernels = kernel_coverage(judged, gpu)
     around = [
         *_of_hosts(hosts),
-        *findings_of_whole(summary, judged, target, gpu, kernels),
+        *findings_of_whole(summary, judged, target, gpu, coverage),
         *findings_of_link(summary, judged, target, gpu),
         *missing,
     ]
@@ -96,7 +98,7 @@ def folded(
         gpu,
         route,
         verdict,
-        _coverage(judged, kernels),
+        _coverage(judged, coverage),
         _open_parts(not_judged, symbols=leaves_symbols_open(summary, judged, target, gpu)),
         tuple(findings),
         LateLines(functools.partial(_reasons, judged, hosts)),

@@ -21,6 +21,7 @@ from ltocompat.rules.artifact_code import linked_by_driver
 from ltocompat.rules.emitted import (
     NOTHING_SERVES,
 )
+from ltocompat.rules.engine.coverage import Kernels
 from ltocompat.rules.engine.findings import finding_by_engine, finding_of_problem
 from ltocompat.rules.engine.findings_of_whole import (
     exclusion,
@@ -169,24 +170,27 @@ class _Part(Struct, frozen=True):
         missing: what it lacks wherever it goes.
         linker: the nvJitLink that it brings itself; None for none.
         by_driver: the driver links its LTO-IR, whatever nvJitLink is there.
+        kernels: the names of its kernels; None where nobody read them.
     """
 
     summary: ArtifactSummary
     missing: tuple[Finding, ...]
     linker: VersionSet[Release] | None
     by_driver: bool
+    kernels: Kernels | None
 
     @classmethod
     def of(cls, summary: ArtifactSummary) -> _Part:
         """With what no target changes."""
         missing = tuple(map(finding_of_problem, missing_anywhere(summary)))
-        return cls(summary, missing, _linker_inside(summary), linked_by_driver(summary))
+        linker, by_driver = _linker_inside(summary), linked_by_driver(summary)
+        return cls(summary, missing, linker, by_driver, Kernels.of(summary))
 
     def on(self, target: Target) -> _ToJudge:
         """Prepare it to be judged on a target."""
         own = self.linker is not None or self.by_driver
         known = replace(target, nvjitlink=self.linker) if own else target
-        return _ToJudge(self.summary, known, self.missing)
+        return _ToJudge(self.summary, known, self.missing, self.kernels)
 
 
 class _ToJudge(Struct, frozen=True):
@@ -196,11 +200,13 @@ class _ToJudge(Struct, frozen=True):
         summary: an artifact, or what is in use with one of its variants.
         target: with the nvJitLink that it brings itself.
         missing: what it lacks.
+        kernels: the names of its kernels; None where nobody read them.
     """
 
     summary: ArtifactSummary
     target: Target
     missing: tuple[Finding, ...]
+    kernels: Kernels | None
 
 
 def _on_gpu(
@@ -212,7 +218,15 @@ def _on_gpu(
         else _judge(group, to_judge.target, gpu, route, route_given=route_given)
         for group in to_judge.summary.groups
     ]
-    return folded(to_judge.summary, judged, to_judge.target, gpu, route, missing=to_judge.missing)
+    return folded(
+        to_judge.summary,
+        judged,
+        to_judge.target,
+        gpu,
+        route,
+        missing=to_judge.missing,
+        kernels=to_judge.kernels,
+    )
 
 
 def _linker_inside(summary: ArtifactSummary) -> VersionSet[Release] | None:

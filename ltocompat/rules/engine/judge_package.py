@@ -10,6 +10,7 @@ from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.model.watchdog import watched
+from ltocompat.packages.python_packages import installed_beside
 from ltocompat.packages.values import Shipped
 from ltocompat.rules.catalogue import rules_about
 from ltocompat.rules.rule import Problem
@@ -43,7 +44,9 @@ def problems_of(
         required=required,
         hosts=tuple(summary.hosts),
         signatures=tuple((group.signature, group.count) for group in summary.groups),
-        others=tuple(other for other in others if other.path != package.path),
+        others=tuple(
+            other for other in (*others, *installed_beside(package)) if other.path != package.path
+        ),
         promise=promise,
         budget=Budget(limits),
     )
@@ -55,8 +58,9 @@ def problems(shipped: Shipped) -> tuple[Problem, ...]:
     found: list[Problem] = []
     try:
         with watched(shipped.budget):
-            for rule in rules_about("of_package"):
-                found += rule.of_package(shipped) if rule.of_package else ()
+            what = "of_installed" if shipped.in_environment else "of_package"
+            for rule in rules_about(what):
+                found += getattr(rule, what)(shipped)
     except LimitExceeded as error:
         from ltocompat.rules.catalogue.package_promises import not_judged
 

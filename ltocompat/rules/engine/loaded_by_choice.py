@@ -6,7 +6,7 @@ Where the driver would refuse that PTX, its bytes don't tell whether anybody ask
 
 A module that the runtime registers is loaded when one of its kernels is launched. Where a unit was
 compiled once for each architecture, its library launches the kernels of the part for the GPU: of
-another part with the same kernels (but for the architecture in their names) nobody asks here.
+another part with the same kernels (of the same templates) nobody asks here.
 
 Nor do those of bare images in a package, which has code of its own to pick one: beside others that
 may serve, or sources that it may compile when it runs (flashinfer 0.7.2: four files of PTX for
@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict
-from ltocompat.rules.engine.coverage import stem
+from ltocompat.rules.engine.coverage import one_arch, stem
 from ltocompat.rules.engine.module_verdict import GroupVerdict
 
 _File = tuple[str, tuple[str, ...]]
@@ -87,10 +87,11 @@ def _fails_as_ptx(each: GroupVerdict, *, registered: bool) -> bool:
 
 
 def _sass_kernels(judged: Sequence[GroupVerdict]) -> dict[_File, set[str]]:
-    """The kernels, but for architectures in their names, that each file has SASS of here."""
+    """The templates of kernels that each file has parts for this architecture of, as SASS."""
     stems: dict[_File, set[str]] = {}
     for each in judged:
-        if each.module_verdict.how == "sass" and each.module_verdict.verdict < Verdict.UNKNOWN:
+        taken = each.module_verdict.how == "sass" and each.module_verdict.verdict < Verdict.UNKNOWN
+        if taken and one_arch(each.group.signature):
             for file, names in zip(_files(each.group), each.group.kernels, strict=False):
                 stems.setdefault(file, set()).update(map(stem, names))
     return stems

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ltocompat.facts import SITES, among_tests, is_device_runtime
+from ltocompat.files.archives.folder import sites_of
 from ltocompat.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,11 +49,14 @@ class Installation(Struct, frozen=True):
 def chosen(python: str | None, environ: Mapping[str, str], machine: Machine) -> Installation:
     """The environment that is meant: ``--python``, else an active one, else this interpreter's.
 
-    The user named or activated its Python, which is run wherever it lies.
+    The user named or activated its Python, which is run wherever it lies. What lies in a folder
+    that the user named is not run.
 
     Raises:
-        UsageError: ``python`` does not run.
+        UsageError: ``python`` does not run, and is no folder of packages.
     """
+    if python is not None and (sites := sites_of(os.path.join(machine.folder, python))):
+        return Installation(python, "--python", tuple(map(os.path.normpath, sites)))
     if python is not None:
         program = _typed(python, environ, machine)
         folders = _folders_of(program, machine)

@@ -1,0 +1,149 @@
+"""An environment has one answer, wherever it lies and however it is named; its metadata count.
+
+What is installed decides, as `pip check` and the loader see it: the versions that lie there are
+held against what packages ask for and what their files import.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from libraries_made import needs_gcc
+from packages_made import LTOIR_12_4, library, wheel
+
+from ltocompat.cli import run
+from ltocompat.commands.check import run as check
+from ltocompat.commands.options import CheckOptions
+from ltocompat.model.verdict import Result, Verdict
+from ltocompat.packages.reading import owner, packages_at
+
+TARGET = "driver=580.65.06,gpu=h100"
+Findings = set[tuple[str, Verdict]]
+
+
+def installed(site: Path, *wheels: Path) -> None:
+    """The wheels as pip leaves them: unzipped, with a RECORD of their files."""
+    site.mkdir(parents=True, exist_ok=True)
+    for path in wheels:
+        with zipfile.ZipFile(path) as packed:
+            packed.extractall(site)
+            names = packed.namelist()
+        (record,) = (name for name in names if name.endswith("/RECORD"))
+        (site / record).write_text("".join(f"{name},,\n" for name in names))
+
+
+def nvjitlink(folder: Path, version: str) -> Path:
+    """NVIDIA's package as far as metadata tell; its library is not read for a target elsewhere."""
+    return wheel(folder, {}, name="nvidia-nvjitlink-cu12", version=version)
+
+
+def linking(folder: Path, *requires: str) -> Path:
+    """A package with LTO-IR of 12.4 that its library links by libnvJitLink.so.12."""
+    host = library(folder, needs=["libnvJitLink.so.12"], imports=["__nvJitLinkCreate_12_4"])
+    members = {"libx/x.so": host, "libx/k.ltoir": LTOIR_12_4}
+    return wheel(folder, members, requires)
+
+
+def findings(*paths: Path, python: Path | None = None) -> Findings:
+    options = CheckOptions(
+        tuple(map(str, paths)), targets=(TARGET,), python=str(python) if python else None
+    )
+    results = [record for record in check(options) if isinstance(record, Result)]
+    return {
+        (finding.rule, finding.verdict)
+        for result in results
+        for finding in result.findings
+        if finding.rule.startswith(("PKG", "NJL")) and finding.verdict > Verdict.OK
+    }
+
+
+CASES: dict[str, tuple[tuple[str, ...], str | None, Findings]] = {
+    "right": (("nvidia-nvjitlink-cu12",), "12.9.86", set()),
+    "right, from another package": ((), "12.9.86", set()),
+    "exact": (("nvidia-nvjitlink-cu12==12.4.127",), "12.4.127", set()),
+    "too old": (("nvidia-nvjitlink-cu12",), "12.1.105", {("NJL-06", Verdict.FAIL)}),
+    "refused": (
+        ("nvidia-nvjitlink-cu12>=12.6",),
+        "12.4.127",
+        {("PKG-12", Verdict.UNDOCUMENTED)},
+    ),
+    "missing": (
+        ("nvidia-nvjitlink-cu12>=12.6",),
+        None,
+        {("PKG-12", Verdict.UNDOCUMENTED)},
+    ),
+}
+
+
+@needs_gcc
+@pytest.mark.parametrize("case", CASES)
+def test_an_environment_has_one_answer_from_everywhere(case: str, tmp_path: Path) -> None:
+    requires, version, expected = CASES[case]
+    wheels = [linking(tmp_path, *requires), wheel(tmp_path, {}, name="pip", version="24.0")]
+    if version is not None:
+        wheels.append(nvjitlink(tmp_path, version))
+    virtual, folder = tmp_path / "a virtual one", tmp_path / "vendored here"
+    site = virtual / "lib" / "python3.11" / "site-packages"
+    for where in (site, folder):
+        installed(where, *wheels)
+    (virtual / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    answers = [findings(virtual), findings(site), findings(folder), findings(python=virtual)]
+    assert answers == [expected] * 4
+
+
+@needs_gcc
+def test_an_unzipped_wheel_is_what_the_wheel_is(tmp_path: Path) -> None:
+    for number, requires in enumerate(((), ("nvidia-nvjitlink-cu12",), ("torch",))):
+        path = linking(tmp_path, *requires)
+        folder = tmp_path / f"unzipped {number}"
+        installed(folder, path)
+        assert findings(folder) == findings(path), requires
+        assert str(owner(str(folder / "libx" / "x.so"))) == "libx 1.0"
+
+
+@needs_gcc
+def test_what_is_given_beside_may_be_what_an_installer_resolved(tmp_path: Path) -> None:
+    """A report of pip, a lock file, an environment and a folder of wheels say the same."""
+    path = linking(tmp_path, "libx-runtime")
+    runtime = wheel(tmp_path, {}, ["nvidia-nvjitlink-cu12>=12.4,<13"], name="libx-runtime")
+    linker = nvjitlink(tmp_path, "12.9.86")
+    wheels, site = tmp_path / "wheels", tmp_path / "site"
+    wheels.mkdir()
+    for each in (runtime, linker):
+        (wheels / each.name).write_bytes(each.read_bytes())
+    installed(site, runtime, linker)
+    report = tmp_path / "report.json"
+    rows = [
+        {"name": "libx-runtime", "version": "1.0", "requires_dist": ["nvidia-nvjitlink-cu12"]},
+        {"name": "nvidia_nvjitlink_cu12", "version": "12.9.86"},
+    ]
+    report.write_text(json.dumps({"version": "1", "install": [{"metadata": r} for r in rows]}))
+    lock = tmp_path / "requirements.txt"
+    lock.write_text("libx-runtime==1.0\nnvidia-nvjitlink-cu12==12.9.86\n")
+    for beside in (wheels, site, report, lock):
+        names = {package.name for package in packages_at(str(beside))}
+        assert names == {"libx-runtime", "nvidia-nvjitlink-cu12"}, beside
+        arguments = ["check", str(path), "--deploy-target", TARGET, "--with", str(beside)]
+        options = CheckOptions((str(path),), targets=(TARGET,), beside=(str(beside),))
+        told = {
+            finding.rule
+            for record in check(options)
+            if isinstance(record, Result)
+            for finding in record.findings
+        }
+        assert "PKG-01" not in told, beside
+        assert run([*arguments, "--quiet"]) in (0, 3)
+
+
+def test_what_is_no_report_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = wheel(tmp_path, {"a/b.py": b""})
+    for text in ("", "[]", "{}", '{"install": 3}', '{"install": [{"metadata": {}}]}', "[" * 9999):
+        other = tmp_path / "r.json"
+        other.write_text(text)
+        assert run(["check", str(path), "--deploy-target", TARGET, "--with", str(other)]) == 2
+        assert "is no report of pip" in capsys.readouterr().err
