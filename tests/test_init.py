@@ -220,3 +220,39 @@ def test_standard_output_is_no_file_for_a_policy(folder: Path, capsys: Captured)
     assert run(["init", name, "-o", "-"]) == 2
     assert "--output '-' is no file; name one" in capsys.readouterr().err
     assert not (folder / "-").exists()
+
+
+def test_nothing_is_asked_that_no_package_can_do(folder: Path) -> None:
+    """PTX for sm_80 reaches Jetson, on which an x86-64 wheel is never installed."""
+    gpus = {}
+    for tag in ("manylinux_2_28_x86_64", "manylinux_2_28_aarch64"):
+        name = package(folder, "ptx/nvrtc-12.4-compute_80.ptx", tag=f"py3-none-{tag}")
+        assert run(["init", name, "-o", f"{tag}.toml"]) == 0
+        written = tomllib.loads((folder / f"{tag}.toml").read_text("utf-8"))
+        gpus[tag] = set(written["audit"]["require-gpus"])
+    assert gpus["manylinux_2_28_aarch64"] - gpus["manylinux_2_28_x86_64"] == {"sm_87"}
+    assert "sm_90" in gpus["manylinux_2_28_x86_64"]
+    assert run(["init", package(folder, "README.md"), "-o", "none.toml"]) == 0
+    assert "targets" not in tomllib.loads((folder / "none.toml").read_text("utf-8"))
+
+
+def test_an_audit_that_forgives_alone_is_a_policy(folder: Path) -> None:
+    name = package(folder, "cubin/nvrtc-13.0-sm_90.cubin")
+    for text in (
+        'provided-by = {torch = ["*"]}',
+        'variants = ["x*.so"]',
+        '[[audit.ignore]]\nrule = "PTX-06"\nreason = "soon"\nexpires = 2099-12-31',
+    ):
+        (folder / "p.toml").write_text(f"[audit]\n{text}\n", "utf-8")
+        assert run(["audit", name, "--config", "p.toml"]) == 0, text
+
+
+def test_probes_of_cmake_are_no_part_of_a_build(folder: Path) -> None:
+    build = folder / "build"
+    probe = build / "CMakeFiles" / "3.28.3" / "CompilerIdCUDA"
+    probe.mkdir(parents=True)
+    (probe / "a.out").write_bytes((FOLDER / "cubin" / "nvrtc-12.4-sm_80.cubin").read_bytes())
+    (build / "x.cubin").write_bytes((FOLDER / "cubin" / "nvrtc-13.0-sm_90.cubin").read_bytes())
+    target = ["--deploy-target", "driver=580.65.06,gpu=h100"]
+    assert run(["check", str(build), *target]) == 0
+    assert run(["check", str(probe), *target]) == 1

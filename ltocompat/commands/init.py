@@ -26,6 +26,7 @@ from ltocompat.commands.policy.reading import find_policy, read_policy
 from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.commands.trials import Trials
 from ltocompat.facts import drivers
+from ltocompat.facts.gpus import arm_only
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
@@ -242,12 +243,13 @@ def _first_target(found: Sequence[_Known]) -> DraftTarget:
     system = _system(found)
     newest = drivers.first_production(drivers.driver_branches()[-1])
     if not needs:
-        return DraftTarget(newest, system=system, no_code=True)
+        return DraftTarget(newest, no_code=True)
+    of_arm = "aarch64" in system
     served = [
         {
             f"sm_{service.number}"
             for service in promised(need.services)
-            if _served(service.how, service.name)
+            if _served(service.how, service.name) and (of_arm or not arm_only(service.number))
         }
         for need in needs
     ]

@@ -111,7 +111,7 @@ class DraftTarget(Struct, frozen=True):
     """The oldest place that all packages work on.
 
     Attributes:
-        driver: the least driver.
+        driver: the least driver; without device code there is no target.
         nvjitlink: the least nvJitLink; None where nothing is linked.
         system: the operating system, where it is not Linux on x86-64.
         gpus: architectures that all of them serve.
@@ -134,15 +134,17 @@ class DraftTarget(Struct, frozen=True):
         """The policy as TOML."""
         gpus = json.dumps(list(self.gpus))
         expires = today + dt.timedelta(days=DAYS)
-        lines = [
-            "# What releases are held to by ltocompat audit; docs/policy.md has every key.",
-            *(["# There is no device code, which runs anywhere."] if self.no_code else []),
+        target = [
             f"[targets.{_NAME}]",
             *([f'os = "{self.system}"'] if self.system else []),
             f'driver = "{self.driver}"',
             *([f'nvjitlink = "{self.nvjitlink}"'] if self.nvjitlink else []),
             *([f"gpu = {gpus}"] if self.gpus else []),
             "",
+        ]
+        lines = [
+            "# What releases are held to by ltocompat audit; docs/policy.md has every key.",
+            *(["# No device code was found: nothing to restrict."] if self.no_code else target),
             "[audit]",
             *([f"require-gpus = {gpus}"] if self.gpus else []),
             *(["trial-link = true"] if self.trial else []),
@@ -181,15 +183,15 @@ def _example(expires: dt.date) -> Sequence[str]:
 
 def moved(policy: Policy, draft: DraftTarget, today: dt.date) -> Iterator[str]:
     """What a policy that is there says otherwise than a draft, a line each."""
-    there = next((t for t in policy.targets if t.name == _NAME), policy.targets[0])
-    (now,) = draft.policy(today, policy.source).targets
-    yield from _difference("os", str(there.system), str(now.system))
+    there = next((t for t in policy.targets if t.name == _NAME), next(iter(policy.targets), None))
     if draft.no_code:
         yield "there is no device code"
-    else:
+    elif there is not None:
+        (now,) = draft.policy(today, policy.source).targets
+        yield from _difference("os", str(there.system), str(now.system))
         yield from _version("driver", there, now)
-    yield from _version("nvjitlink", there, now)
-    yield from _gpus_moved(policy, there, now)
+        yield from _version("nvjitlink", there, now)
+        yield from _gpus_moved(policy, there, now)
     there_too = {(each.rule, each.verdict) for each in policy.exceptions}
     yield from dict.fromkeys(
         f"{found.rule}: {found.message}"

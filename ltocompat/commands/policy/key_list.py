@@ -267,7 +267,10 @@ TABLES: Mapping[str, tuple[PolicyKey, ...]] = {
 }
 """The keys of each table, in the order in which they are explained."""
 
-TARGET_FREE = ("require-gpus", "require-archs", "least-driver", "max-bytes")
+TARGET_FREE = (
+    *("require-gpus", "require-archs", "least-driver", "max-bytes", "no-device-code"),
+    *("provided-by", "variants", "ignore", "allow"),
+)
 """Keys of the audit that ask something wherever an artifact goes: a policy of them alone works."""
 
 EXCEPTIONS = ("ignore", "allow")

@@ -21,6 +21,9 @@ from ltocompat.model.place import Place
 def files(path: str, limits: Limits) -> Iterator[str | Skipped]:
     """Paths of the files below ``path``; a folder that can't be listed is told.
 
+    The programs by which CMake asks a compiler for its name and abilities are left out: nobody
+    ships them.
+
     A link is passed over where it leads to a file inside the folder, which is read under its own
     name; links to folders are not followed, so that no loop is possible.
     """
@@ -28,7 +31,7 @@ def files(path: str, limits: Limits) -> Iterator[str | Skipped]:
     count = 0
     failed: list[OSError] = []
     for folder, folders, names in os.walk(path, onerror=failed.append):
-        folders.sort()
+        folders[:] = sorted(name for name in folders if not _is_probe(folder, name))
         count += len(folders)
         for name in sorted(names):
             count += 1
@@ -40,6 +43,11 @@ def files(path: str, limits: Limits) -> Iterator[str | Skipped]:
             if found is not None:
                 yield found
     yield from (_unreadable(str(error.filename), error) for error in failed)
+
+
+def _is_probe(folder: str, name: str) -> bool:
+    """Return whether CMake compiles its probes there (CMakeDetermineCompilerId, try_compile)."""
+    return "CMakeFiles" in folder.split(os.sep) and name.startswith(_PROBES)
 
 
 def _unreadable(path: str, error: OSError) -> Skipped:
@@ -60,6 +68,7 @@ def _file(path: str, root: str) -> str | Skipped | None:
     return path
 
 
+_PROBES = ("CompilerId", "CMakeScratch", "CMakeTmp", "TryCompile", "ShowIncludes")
 DIST_INFO = ".dist-info"
 MOST_RECORD = 16 * MIB
 """Bytes of RECORD that are read; that of the largest packages has a few MB."""
