@@ -391,6 +391,19 @@ def test_two_packages_with_one_nvjitlink_are_told(tmp_path: Path, opening: bytes
     assert judged(path, others=packages_beside([third])) == ()
 
 
+def test_two_packages_that_write_one_library_are_told(tmp_path: Path, opening: bytes) -> None:
+    """What a package puts beside another's files in one folder is no trouble."""
+    path = wheel(tmp_path, {"ort/_x.so": opening, "ort/__init__.py": b""}, name="ort")
+    same = wheel(tmp_path, {"ort/_x.so": opening}, name="ort-gpu")
+    spared = wheel(tmp_path, {"ort/_y.so": opening, "ort/__init__.py": b""}, name="ort-more")
+    newer = wheel(tmp_path, {"ort/_x.so": opening}, name="ort", version="2.0")
+    found = only(judged(path, others=packages_beside([same])), "PKG-17")
+    assert found.verdict is UNKNOWN
+    assert "ort 1.0 and ort-gpu 1.0 both install ort/_x.so" in found.message
+    for others in ([spared], [newer]):
+        assert "PKG-17" not in told(judged(path, others=packages_beside(others)))
+
+
 def test_a_toolkit_of_two_majors_is_too_low_or_has_no_end(tmp_path: Path, loading: bytes) -> None:
     requires = ["cuda-toolkit[nvjitlink]>=12,<14"]
     low = judged(wheel(tmp_path, files(loading), requires))

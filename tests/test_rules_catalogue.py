@@ -53,6 +53,7 @@ SILENT = {
     "PTX-07",
     "SASS-09",
     "PKG-14",
+    "PKG-17",
     "TRIAL",
     "TRIAL-DISAGREES",
     "TGT-01",

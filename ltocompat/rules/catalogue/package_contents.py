@@ -17,6 +17,7 @@ from ltocompat.model.image import Host
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Level, Verdict
+from ltocompat.model.words import first_of
 from ltocompat.packages.resolving import ways_to
 from ltocompat.packages.values import Kind, installed_path
 from ltocompat.rules import floors
@@ -381,6 +382,33 @@ def nvjitlink_shipped_twice(shipped: Shipped) -> Iterator[Problem]:
                 f"{'installed' if same else 'loaded'} first",
                 "let one of them depend on the package that has it, and leave its own copy out",
                 f"{files[name]}; {others[name]}",
+            )
+
+
+@FAMILY.of_package("PKG-17", Level.WARNING)
+def library_written_twice(shipped: Shipped) -> Iterator[Problem]:
+    """Two packages that are installed together put a library at one path."""
+    for package, other in combinations((shipped.package, *shipped.others), 2):
+        if package.name == other.name:
+            continue
+        mine = shipped.budget.timed(package.files)
+        there = frozenset(other.files)
+        # PKG-08 speaks of nvJitLink.
+        same = [
+            file
+            for file in mine
+            if file in there
+            and file.endswith((".so", ".pyd", ".dll"))
+            and library_name(posixpath.basename(file)) != LIBRARIES["nvjitlink"]
+        ]
+        if same:
+            yield Problem(
+                Verdict.UNKNOWN,
+                f"{package} and {other} both install {first_of(same, 2)}: which one is there "
+                "depends on what is installed last",
+                "install one of them, or give their files names of their own",
+                same[0],
+                subject=f"files of {other.name}",
             )
 
 
