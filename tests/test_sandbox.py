@@ -1,20 +1,24 @@
-"""What code can do that has taken over a linker: nothing but answer.
+"""What code can do that has taken over a child of a trial: nothing but answer.
 
-The process is the real one; the library in it is built from ``hostile_nvjitlink.c``, which tries
-what its input says, either when it is loaded or when it is given an input.
+The processes are the real ones; what they load or start is built from ``attacks.c``.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
+import re
 import sys
 from pathlib import Path
 
+import attacks
 import pytest
-from libraries_made import GCC, needs_gcc
+from attacks import ATTEMPTS, CHILDREN, SECURITY, Rights, all_rights, on_list, succeeded
+from libraries_made import needs_gcc
 
 from ltocompat.cli import run
+from ltocompat.model.failure import UnconfinedTrial
+from ltocompat.trial import sandbox, system_calls
+from ltocompat.trial.child_pool import ChildPool
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.values import (
     LANDLOCK,
@@ -31,115 +35,120 @@ pytestmark = [
     needs_gcc,
     pytest.mark.skipif(sys.platform != "linux", reason="Landlock and seccomp are Linux's"),
 ]
-SOURCE = Path(__file__).parent / "hostile_nvjitlink.c"
 BOTH = (LANDLOCK, SECCOMP)
-
-FILES = ("read", "read-openat2", "list", "write", "make", "truncate", "unlink", "rename", "link")
-CHILDREN = ("fork", "vfork", "clone3", "leave-group")
-OTHERS = ("kill", "ptrace", "limits", "shm", "signal-by-pipe", "renice", "pin", "schedule")
-MEMORY = ("parent-memory", "parent-memory-at-once", "parent-descriptor", "own-memory")
-NETWORK = ("tcp", "udp", "unix", "abstract", "pair", "netlink", "io_uring", "io_uring-enter")
-RIGHTS = ("user", "group", "namespace", "io-priority")
-EVERYTHING = (
-    *FILES,
-    "chmod",
-    "mkdir",
-    "x32",
-    "shell",
-    "shell-in-memory",
-    "shell-in-memory-at",
-    "terminal",
-    "watch",
-    "file-attributes",
-    *CHILDREN,
-    *OTHERS,
-    *MEMORY,
-    *NETWORK,
-    *RIGHTS,
+NEWEST = Rights(attacks.NEWEST, seccomp=True)
+# One attempt of each sort, for the quick tier.
+SOME = (
+    *(
+        "read",
+        "write",
+        "unlink",
+        "chmod",
+        "truncate-by-reading",
+        "mkdir",
+        "make-device",
+        "own-mode",
+    ),
+    *(
+        "shell",
+        "fork",
+        "clone3",
+        "setsid",
+        "kill",
+        "tgkill",
+        "ptrace",
+        "pidfd",
+        "renice",
+        "limit-victim",
+    ),
+    *(
+        "raise-memory",
+        "large-file",
+        "tcp",
+        "connect",
+        "connect-abstract",
+        "io_uring",
+        "shared-memory",
+    ),
+    *("user", "capabilities", "namespace", "bpf", "outlive-parent", "watch-itself", "new-call"),
 )
-ON_LOAD = ("write", "unlink", "chmod", "tcp", "shell", "mkdir")
-REFUSED = {"EPERM", "EACCES", "ENOSYS", "ENOENT"}  # nothing tried here is absent
-
-
-def build(folder: Path, on_load: str = "") -> Path:
-    library = folder / "libnvJitLink.so.13"
-    flags = ["-shared", "-fPIC", "-w", f'-DON_LOAD="{on_load}"']
-    subprocess.run([GCC, *flags, "-o", library, SOURCE], check=True)
-    return library
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("library"))
+    folder = tmp_path_factory.mktemp("library")
+    flags = ("-shared", "-fPIC", "-DAS_NVJITLINK", "-Wl,-soname,libnvJitLink.so.13")
+    return attacks.compiled(folder / "libnvJitLink.so.13", *flags)
 
 
-@pytest.fixture
-def secret(tmp_path: Path) -> Path:
-    path = tmp_path / "secret"
-    path.write_text("token")
-    path.chmod(0o600)
-    return path
+@pytest.mark.parametrize("child", [child for child in CHILDREN if "while" not in child])
+def test_a_child_that_was_taken_over_can_do_nothing_that_is_not_listed(child: str) -> None:
+    if not LANDLOCK or len(sandbox.available()) < len(BOTH):
+        pytest.skip("this kernel has not both mechanisms")
+    found = attacks.results(child, NEWEST, SOME)
+    assert len(found) == len(SOME)
+    assert {name: found[name] for name in succeeded(found) - on_list(child, NEWEST)} == {}
 
 
-def attempts(library: Path, *what: str, mechanisms: tuple[str, ...] = BOTH) -> dict[str, set[str]]:
-    """What came of each attempt, in a process that served others and in one that did not."""
-    limits = TrialLimits(sandbox=mechanisms)
-    requests = [
-        Request((TrialInput("input", InputKind.LTOIR, text.encode()),), ("-arch=sm_90",), False)
-        for text in what
-    ]
-    came: dict[str, set[str]] = {}
-    with Pool(library, workers=1, limits=limits) as pool:
-        assert pool.sandbox == mechanisms
-        for text, answer in zip(what, pool.run(requests), strict=True):
-            # A refusal is asked again in a fresh process; both must have come to the same.
-            assert answer.confirmed, answer
-            came.setdefault(text.split(" ")[0], set()).add(answer.log.strip())
-    return came
+def test_each_of_them_succeeds_where_nothing_confines_it() -> None:
+    # What proves that the attempts are real ones; some need a right that a container lacks.
+    what = (
+        "read",
+        "write",
+        "fork",
+        "tcp",
+        "chmod",
+        "kill",
+        "connect",
+        "connect-abstract",
+        "setsid",
+    )
+    found = attacks.results("nvJitLink", Rights(0, seccomp=False), what)
+    assert succeeded(found) == set(what)
 
 
-def children_of(parent: int, word: str) -> list[Path]:
-    """Folders in /proc of processes with this word on their command line."""
-    listed = Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="ascii").split()
-    folders = [Path("/proc", number) for number in listed]
-    return [folder for folder in folders if word.encode() in (folder / "cmdline").read_bytes()]
+@pytest.mark.slow
+@pytest.mark.parametrize("user", ["root", "another user"])
+@pytest.mark.parametrize("rights", all_rights(), ids=str)
+@pytest.mark.parametrize("child", CHILDREN)
+def test_all_attempts_with_all_rights(child: str, rights: Rights, user: str) -> None:
+    if (user == "root") != (os.getuid() == 0):
+        found = attacks.of_other_user(child, rights) if user != "root" else None
+        if found is None:
+            pytest.skip(f"can't be {user} here")
+    else:
+        found = attacks.results(child, rights)
+    assert {name: found[name] for name in succeeded(found) - on_list(child, rights)} == {}
 
 
-def done(came: dict[str, set[str]]) -> set[str]:
-    return {what for what, results in came.items() if not results <= REFUSED}
+def test_the_security_policy_lists_what_succeeds() -> None:
+    text = SECURITY.read_text(encoding="utf-8")
+    assert attacks.written(text, "what succeeds", attacks.reasons()) == text
+    numbers = {int(number) for number in re.findall(r"\d+ of (\d+)", text)}
+    assert len(ATTEMPTS) in numbers or os.uname().machine != "x86_64"
 
 
-def with_path(path: Path, *what: str) -> list[str]:
-    return [f"{word} {path}" for word in what]
+HEADERS = {
+    "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
+    "aarch64": Path("/usr/include/asm-generic/unistd.h"),
+}
 
 
-def test_a_linker_that_was_taken_over_can_do_nothing(library: Path, secret: Path) -> None:
-    came = attempts(library, *with_path(secret, *EVERYTHING))
-    assert done(came) == set()
-    assert len(came) == len(EVERYTHING)
-    assert secret.read_text() == "token"
-    assert secret.stat().st_mode & 0o777 == 0o600
-
-
-SIX = ("read", "write", "connect", "shell", "fork", "unlink")
-
-
-@pytest.mark.parametrize(
-    ("mechanisms", "could"),
-    [
-        ((LANDLOCK,), {"fork"}),
-        pytest.param(BOTH, set(), marks=pytest.mark.slow),
-        pytest.param((SECCOMP,), set(), marks=pytest.mark.slow),
-        pytest.param((), set(SIX), marks=pytest.mark.slow),
-    ],
-)
-def test_what_each_mechanism_holds_alone(
-    mechanisms: tuple[str, ...], could: set[str], library: Path, secret: Path
-) -> None:
-    came = attempts(library, *with_path(secret, *SIX[:-1]), mechanisms=mechanisms)
-    came |= attempts(library, *with_path(secret, SIX[-1]), mechanisms=mechanisms)
-    unlinked = set() if secret.exists() else {"unlink"}  # which can be done only once
-    assert done(came) | unlinked == could
+@pytest.mark.parametrize("processor", system_calls.PROCESSORS)
+def test_calls_have_the_numbers_of_the_kernel(processor: str) -> None:
+    if not HEADERS[processor].exists():
+        pytest.skip("needs the headers of Linux")
+    text = HEADERS[processor].read_text(encoding="utf-8")
+    named = {
+        name: int(number)
+        for name, number in re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", text)
+    }
+    if processor == "aarch64":
+        # Of the 64-bit calls the header names the 32-bit ones' twins (fcntl64, fstatat64 ...).
+        named["newfstatat"] = named["fstatat"]
+    ours = system_calls.numbers(processor)
+    assert len(ours) > 100
+    assert {name: named.get(name) for name in ours} == ours
 
 
 @pytest.mark.parametrize("complete", [False, True])
@@ -165,36 +174,50 @@ def test_a_linker_that_was_taken_over_answers_for_no_other_file(
                 assert set(outcomes[first + 3 : first + 11]) == {LinkOutcome.REFUSED}
 
 
-def test_without_a_sandbox_it_could(library: Path, secret: Path) -> None:
-    # What proves that the attempts above are real ones.
-    what = ("read", "fork", "tcp", "chmod", *OTHERS[4:], *MEMORY, *RIGHTS, "watch", "pair")
-    came = attempts(library, *with_path(secret, *what), mechanisms=())
-    assert done(came) == set(what)
-
-
-@pytest.mark.parametrize(
-    "what",
-    ["read", *(pytest.param(w, marks=pytest.mark.slow) for w in ON_LOAD)],
-)
-def test_nor_can_it_when_it_is_loaded(what: str, tmp_path: Path, secret: Path) -> None:
-    library = build(tmp_path, f"{what} {secret}")
-    assert done(attempts(library, what)) == set()
-
-
-def test_seccomp_alone_holds_all_of_it(library: Path, secret: Path) -> None:
-    came = attempts(library, *with_path(secret, *EVERYTHING), mechanisms=(SECCOMP,))
-    assert done(came) == set()
-
-
-def test_landlock_alone_holds_files_and_programs_in_them(library: Path, secret: Path) -> None:
-    came = attempts(library, *with_path(secret, *FILES, "shell"), mechanisms=(LANDLOCK,))
-    assert done(came) == set()
-
-
 def test_a_trial_can_be_bound_to_a_sandbox(library: Path) -> None:
     limits = TrialLimits(sandbox=(LANDLOCK,), require_sandbox=True)
     with pytest.raises(TrialImpossible, match="seccomp can't confine a trial here"):
         Pool(library, workers=1, limits=limits).__enter__()
+
+
+@pytest.mark.parametrize("mechanisms", [(), (LANDLOCK,), (SECCOMP,)])
+def test_what_does_not_confine_a_trial_is_said_in_one_line(
+    library: Path, mechanisms: tuple[str, ...]
+) -> None:
+    missing = [mechanism for mechanism in BOTH if mechanism not in mechanisms]
+    pool = Pool(library, workers=1, limits=TrialLimits(sandbox=mechanisms))
+    with pytest.warns(UnconfinedTrial, match=" and ".join(missing)) as said:
+        pool.__enter__()
+    pool.close()
+    assert ["--require-sandbox" in str(warning.message) for warning in said] == [True]
+
+
+def test_the_line_is_said_once_a_run_on_standard_error(
+    library: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ChildPool, "sandbox", ())
+    samples = sorted((attacks.ROOT / "sample_artifacts" / "ltoir").glob("*.ltoir"))[:2]
+    for each in ([], ["--each"]):
+        run(
+            [
+                "link",
+                *map(str, samples),
+                "--linker",
+                f"nvjitlink={library}",
+                "--arch",
+                "sm_90",
+                *each,
+            ]
+        )
+    said = capsys.readouterr().err
+    assert said.count("can't confine trials here") == 2, said  # of two runs
+
+
+def children_of(parent: int, word: str) -> list[Path]:
+    """Folders in /proc of processes with this word on their command line."""
+    listed = Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="ascii").split()
+    folders = [Path("/proc", number) for number in listed]
+    return [folder for folder in folders if word.encode() in (folder / "cmdline").read_bytes()]
 
 
 def test_it_sees_no_variable_of_the_user(monkeypatch: pytest.MonkeyPatch, library: Path) -> None:
@@ -222,5 +245,5 @@ def test_the_variable_asks_for_it_as_the_option_does(
         with pytest.raises(TrialImpossible, match="seccomp can't confine"), pool:
             pass
     else:
-        with pool:
+        with pytest.warns(Warning, match="seccomp"), pool:
             assert pool.sandbox == (LANDLOCK,)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -21,11 +22,11 @@ import pytest
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
-from ltocompat.model.errors import UsageError
+from ltocompat.model.errors import Malformed, UsageError
 from ltocompat.model.trial_answer import TrialOutcome
 from ltocompat.targets.linkers import Linker, Tool
 from ltocompat.targets.seal import Seal
-from ltocompat.trial import link_pool
+from ltocompat.trial import link_pool, protocol
 from ltocompat.trial.cached_linker import CachedLinker, TrialCache
 from ltocompat.trial.link_pool import Pool, judge
 from ltocompat.trial.protocol import Report
@@ -46,10 +47,12 @@ ROOT = Path(__file__).parent.parent
 NO_FORK = """
 import tempfile
 tempfile.tempdir = {folder!r}
-from ltocompat.trial import sandbox
 from ltocompat.trial.link_pool import Pool
+from ltocompat.trial.sandbox import Calls, Word, confine_calls
+from ltocompat.trial.system_calls import COMPUTING, LOOKING, MAKING
 from ltocompat.trial.values import TrialImpossible
-sandbox.refuse(("fork", "vfork", "clone", "clone3"), {{}})
+threads = ((Word(0, 0x10000, 0x10000),),)
+confine_calls(Calls(COMPUTING | LOOKING | MAKING, {{"clone": threads}}))
 try:
     Pool("any.so").__enter__()
 except TrialImpossible as error:
@@ -213,6 +216,16 @@ def test_answers_come_in_order(workers: int) -> None:
     }
     assert [a.outcome for a in answers] == [want[w] for w in words]
     assert all(a.confirmed == (a.outcome is not LinkOutcome.ACCEPTED) for a in answers)
+
+
+def test_a_reply_is_no_larger_than_a_reply_can_be() -> None:
+    text = b'"' + b"a" * ((1 << 20) - 2) + b'"'
+    header = struct.Struct("<4sIQ")
+    reader = protocol.FrameReader(0)
+    (frame,) = reader.feed(header.pack(b"LTCT", len(text), 0) + text)
+    assert len(frame[0]) == len(text) - 2
+    with pytest.raises(Malformed, match="no reply"):
+        list(reader.feed(header.pack(b"LTCT", len(text) + 1, 0)))
 
 
 def test_crash_is_pinned_to_its_input() -> None:

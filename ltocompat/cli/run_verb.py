@@ -9,6 +9,7 @@ import functools
 import os
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
@@ -20,7 +21,7 @@ from msgspec.structs import replace
 from ltocompat.cli.options import choose
 from ltocompat.commands.options import StrPath
 from ltocompat.model.errors import LtocompatError, UsageError
-from ltocompat.model.failure import Failure, PacedProgress, Progress
+from ltocompat.model.failure import Failure, PacedProgress, Progress, UnconfinedTrial
 from ltocompat.model.place import Place
 from ltocompat.model.watchdog import Overdue
 from ltocompat.report import FORMATS, Options, Report, Writable, write, writer
@@ -49,29 +50,55 @@ def run_verb(
     output = Output()
     if hasattr(options, "progress"):
         options = replace(options, progress=output.progress)
-    begun = False
-    try:
-        records = status.track(command(options), output.messages)
-        begun = True
-        writing.write(records, output.answer)
-        flush_answer()
-    except BrokenPipeError:
-        return CLOSED_PIPE
-    except KeyboardInterrupt:
-        log("interrupted", output.messages)
-        return INTERRUPTED
-    except Overdue as error:
-        log(str(error), output.messages)
-        return INTERNAL
-    except Exception as error:  # noqa: BLE001 - any error ends as one sentence
-        failure = status.failed(error, output.messages)
-        # Errors of ours come before the first word of an answer: later ones are among the records.
-        writable = not isinstance(error, AnswerLost)
-        if writable and writing.json and (failure.error is not None or not begun):
-            write_error(failure)
-    finally:
-        output.close()
+    with _telling_of_unconfined_trials(output):
+        begun = False
+        try:
+            records = status.track(command(options), output.messages)
+            begun = True
+            writing.write(records, output.answer)
+            flush_answer()
+        except BrokenPipeError:
+            return CLOSED_PIPE
+        except KeyboardInterrupt:
+            log("interrupted", output.messages)
+            return INTERRUPTED
+        except Overdue as error:
+            log(str(error), output.messages)
+            return INTERNAL
+        except Exception as error:  # noqa: BLE001 - any error ends as one sentence
+            failure = status.failed(error, output.messages)
+            # Errors of ours come before the first word of an answer: others are records.
+            writable = not isinstance(error, AnswerLost)
+            if writable and writing.json and (failure.error is not None or not begun):
+                write_error(failure)
+        finally:
+            output.close()
     return status.code
+
+
+@contextmanager
+def _telling_of_unconfined_trials(output: Output) -> Iterator[None]:
+    """Say in a line that a trial is not confined, once a run; other warnings are as they were."""
+    show = warnings.showwarning
+    told: set[str] = set()
+
+    def shown(
+        message: Warning | str,
+        category: type[Warning],
+        *where: Any,  # noqa: ANN401 - handed on
+        **more: Any,  # noqa: ANN401
+    ) -> None:
+        if category is UnconfinedTrial:
+            if str(message) not in told:
+                log(str(message), output.messages)
+            told.add(str(message))
+        else:
+            show(message, category, *where, **more)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = shown
+        warnings.simplefilter("always", UnconfinedTrial)
+        yield
 
 
 def write_error(failure: Failure) -> None:

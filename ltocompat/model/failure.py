@@ -49,6 +49,10 @@ class Note(Struct, frozen=True):
     message: str
 
 
+class UnconfinedTrial(UserWarning):
+    """A trial that runs, although this system can't confine it as a whole."""
+
+
 class Progress(Struct, frozen=True):
     """Progress in the current input file: path, bytes done, bytes in all."""
 

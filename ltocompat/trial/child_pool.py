@@ -8,6 +8,7 @@ import select
 import signal
 import sys
 import time
+import warnings
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,11 +18,12 @@ from msgspec import Struct, field
 
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing, UsageError
+from ltocompat.model.failure import UnconfinedTrial
 from ltocompat.model.limits import MIB
 from ltocompat.trial import protocol
 from ltocompat.trial.protocol import FrameReader, Message, Report
 from ltocompat.trial.trial_run import TrialRun
-from ltocompat.trial.values import TrialLimits
+from ltocompat.trial.values import LANDLOCK, SECCOMP, TrialLimits
 
 if TYPE_CHECKING:
     from ltocompat.trial.process import Process
@@ -144,10 +146,21 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
             first = self._slots[0].child(fresh=self.FORKS)
             first.wait_ready()
             self._greeting = first.greeting
+            self._warn_of_missing()
         except BaseException:
             self.close()
             raise
         return self
+
+    def _warn_of_missing(self) -> None:
+        missing = " and ".join(name for name in (LANDLOCK, SECCOMP) if name not in self.sandbox)
+        if missing:
+            warnings.warn(
+                f"{missing} can't confine trials here: code that takes over what it is given to "
+                "could do more than to answer; --require-sandbox tries nothing then",
+                UnconfinedTrial,
+                stacklevel=3,
+            )
 
     @property
     def greeting(self) -> Mapping[str, Any]:

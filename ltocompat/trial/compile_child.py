@@ -6,11 +6,10 @@ import os
 from typing import Any
 
 from ltocompat.model.errors import Missing
-from ltocompat.trial import sandbox, serving
+from ltocompat.trial import profiles, sandbox, serving
 from ltocompat.trial.protocol import Message
-from ltocompat.trial.sandbox import Files
+from ltocompat.trial.sandbox import Calls, Files
 from ltocompat.trial.serving import Reply
-from ltocompat.trial.system_calls import NOT_FOR_COMPUTING, PROCESSES
 from ltocompat.trial.values import TrialLimits
 
 _GETTERS = {"ptx": "PTX", "ltoir": "LTOIR"}
@@ -19,7 +18,7 @@ _GETTERS = {"ptx": "PTX", "ltoir": "LTOIR"}
 class CompileServer(serving.Server):
     """Makes NVRTC's calls for each request: one translation unit."""
 
-    refused = PROCESSES
+    forks = False
 
     def start(self, _: memoryview, limits: TrialLimits) -> Reply:
         """See ``Server``."""
@@ -40,8 +39,12 @@ class CompileServer(serving.Server):
         library = next(iter(serving.mapped("/libnvrtc.so")), "libnvrtc.so")
         # Only now, since it is found by running programs; what is compiled is our own.
         files = Files(read=(os.path.dirname(library),))
-        held = sandbox.enter(limits, files, NOT_FOR_COMPUTING)
+        held = sandbox.enter(limits, files, profiles.loading(forks=False))
         return {"version": [int(version[1]), int(version[2])], "library": library, "sandbox": held}
+
+    def calls(self) -> Calls:
+        """See ``Server``; NVRTC opens its built-in functions with the first compilation."""
+        return profiles.computing(serves_on=True, reads=True)
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """See ``Server``."""

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ltocompat.model.arch import Release
 from ltocompat.trial.child_pool import ChildPool, how_it_ended
 from ltocompat.trial.protocol import Message, Report
-from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS
+from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS, TrialLimits
 
 _PROGRAM = (f"{__package__}.compile_child",)
 
@@ -54,8 +54,8 @@ class CompilerProcess(ChildPool[Message, Compiled]):
         Missing: (at the start) there is no NVRTC.
     """
 
-    def __init__(self) -> None:
-        super().__init__(_PROGRAM, "NVRTC", DEFAULT_TRIAL_LIMITS)
+    def __init__(self, *, limits: TrialLimits = DEFAULT_TRIAL_LIMITS) -> None:
+        super().__init__(_PROGRAM, "NVRTC", limits)
 
     @property
     def nvrtc(self) -> LoadedNvrtc:

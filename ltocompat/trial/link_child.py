@@ -6,19 +6,16 @@ import sys
 from collections.abc import Sequence
 from time import perf_counter
 
-from ltocompat.trial import outputs, protocol, sandbox, serving
+from ltocompat.trial import outputs, profiles, protocol, sandbox, serving
 from ltocompat.trial.nvjitlink_calls import load
 from ltocompat.trial.protocol import Message
 from ltocompat.trial.sandbox import Files
 from ltocompat.trial.serving import Reply
-from ltocompat.trial.system_calls import NOT_FOR_COMPUTING, OPENING, PROCESSES
 from ltocompat.trial.values import TrialLimits
 
 
 class LinkServer(serving.Server):
     """Makes nvJitLink's calls for each request."""
-
-    refused = PROCESSES | OPENING
 
     def __init__(self, library: str) -> None:
         self._library = library
@@ -28,7 +25,9 @@ class LinkServer(serving.Server):
         serving.keep_memory()
         self._notes = notes
         self._limits = limits
-        held = sandbox.enter(limits, Files(read=(self._library,)), NOT_FOR_COMPUTING)
+        held = sandbox.enter(
+            limits, Files(read=(self._library,)), profiles.loading(forks=self.forks)
+        )
         self._linker = load(self._library)
         release = self._linker.release
         return {"release": [release.major, release.minor], "sandbox": held}

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from ltocompat.model.errors import Missing
-from ltocompat.trial import sandbox, serving
+from ltocompat.trial import profiles, sandbox, serving
 from ltocompat.trial.load_values import (
     AT_FUNCTION,
     AT_LAUNCH,
@@ -21,23 +21,26 @@ from ltocompat.trial.load_values import (
     decode,
 )
 from ltocompat.trial.protocol import NOTE_INPUT, NOTE_STEP, Message
-from ltocompat.trial.sandbox import UNIX_SOCKETS, Files
+from ltocompat.trial.sandbox import Calls, Files
 from ltocompat.trial.serving import Reply
-from ltocompat.trial.system_calls import CHANGING, NETWORK, OTHERS, PROCESSES, QUEUES, SYSTEM
 from ltocompat.trial.values import TrialLimits
 
 _NO_DEVICE = 100
 _LAZY = 2  # CUmoduleLoadingMode
 _TYPES = {int: ctypes.c_int, float: ctypes.c_float}
 # What libcuda 580.159.04 opens on an H100 (strace, 2026-11-22), to use and to read. It names its
-# threads below /proc/self, and needs a socket for the multi-process service.
+# threads below /proc/self.
 _MYSELF = "/proc/self"
 _DEVICES = ("/dev/nv*", "/dev/dri/*")
 _TOLD_BY_THE_SYSTEM = (
     *(f"/proc/{name}" for name in ("devices", "driver", "meminfo", "modules", "sys/vm", "version")),
     *("/sys/bus/pci", "/sys/devices", "/sys/module/nvidia", "/etc/nvidia", "/usr/share/nvidia"),
 )
-_NEVER = (NETWORK & {"socket", "accept", "accept4"}) | QUEUES | CHANGING | SYSTEM | OTHERS
+# Where the multi-process service listens, without which nothing is connected to (cuda-mps-control).
+_SERVICE_FOLDER, _SERVICE_SOCKET = "/tmp/nvidia-mps", "control"  # noqa: S108 - the service's own
+_OPEN_FILES = 4096  # of eight GPUs, each of which takes some hundred
+# Since this version Landlock holds sockets that have a name in the file system.
+_SOCKETS_SINCE = 9
 
 
 class _Cuda:
@@ -222,7 +225,16 @@ def _files() -> Files:
     """What a driver uses: its devices, what the kernel says of them, and its own libraries."""
     devices = tuple(path for pattern in _DEVICES for path in glob.glob(pattern))
     folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
-    return Files((*_TOLD_BY_THE_SYSTEM, *filter(os.path.isabs, folders)), (*devices, _MYSELF))
+    use = (*devices, _MYSELF, *([_service_folder()] if _has_service() else []))
+    return Files((*_TOLD_BY_THE_SYSTEM, *filter(os.path.isabs, folders)), use)
+
+
+def _service_folder() -> str:
+    return os.environ.get("CUDA_MPS_PIPE_DIRECTORY") or _SERVICE_FOLDER
+
+
+def _has_service() -> bool:
+    return os.path.exists(os.path.join(_service_folder(), _SERVICE_SOCKET))
 
 
 class LoadServer(serving.Server):
@@ -230,7 +242,7 @@ class LoadServer(serving.Server):
 
     forks = False  # a driver that was started does not survive it
     reserves_memory = True
-    refused = PROCESSES
+    open_files = _OPEN_FILES
 
     def start(self, notes: memoryview, limits: TrialLimits) -> Reply:
         """See ``Server``."""
@@ -239,7 +251,13 @@ class LoadServer(serving.Server):
         self._at(AT_START)
         calls = _bindings()
         os.open(_MYSELF, os.O_PATH)  # as long as it is open, it is the folder that may be used
-        held = sandbox.enter(limits, _files(), _NEVER, UNIX_SOCKETS)
+        self._service = _has_service()
+        held = sandbox.enter(
+            limits,
+            _files(),
+            profiles.starting_driver(service=self._service),
+            landlock_since=_SOCKETS_SINCE if self._service else 1,
+        )
         self._cuda = cuda = _Cuda(calls)
         return {
             "sandbox": held,
@@ -248,6 +266,10 @@ class LoadServer(serving.Server):
             "gpus": cuda.gpus,
             "lazy": cuda.lazy,
         }
+
+    def calls(self) -> Calls:
+        """See ``Server``."""
+        return profiles.driver(service=self._service)
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """See ``Server``; the output is that of the launch."""

@@ -7,6 +7,7 @@ inputs by their endings, ignores without a word what has another, and finds libn
 
 from __future__ import annotations
 
+import functools
 import glob
 import os
 import re
@@ -17,14 +18,11 @@ import tempfile
 from collections.abc import Sequence
 from time import perf_counter
 
-from msgspec.structs import replace
-
 from ltocompat.model.limits import MIB
-from ltocompat.trial import outputs, protocol, sandbox, serving
+from ltocompat.trial import outputs, profiles, protocol, sandbox, serving
 from ltocompat.trial.protocol import Message
-from ltocompat.trial.sandbox import Files
+from ltocompat.trial.sandbox import Calls, Files
 from ltocompat.trial.serving import Reply
-from ltocompat.trial.system_calls import NETWORK, OTHERS, OWNERS, QUEUES, SYSTEM
 from ltocompat.trial.values import LANDLOCK, InputKind, TrialImpossible, TrialLimits
 
 _ENDINGS = {
@@ -36,6 +34,7 @@ _ENDINGS = {
     InputKind.LIBRARY: "a",
     InputKind.ANY: "o",
 }
+_OUTPUT = "output"
 _RELEASE = re.compile(rb"release (\d{1,9})\.(\d{1,9}),")
 # Where libnvvm lies, seen from the program: our own cache, a toolkit, a wheel.
 _LIBNVVM = (".", "../nvvm/lib64", "../nvvm/lib", "../lib", "../lib64")
@@ -49,6 +48,8 @@ class NvlinkServer(serving.Server):
         folder: where its files may lie; whoever started this process removes it.
     """
 
+    writes_files = True  # inputs, which may be larger than what a foreign program may print
+
     def __init__(self, program: str, folder: str) -> None:
         self._program = program
         self._folder = folder
@@ -57,18 +58,15 @@ class NvlinkServer(serving.Server):
         """See ``Server``."""
         self._notes = notes
         self._limits = limits
-        # Inputs may be larger than what a foreign program may print; nvlink has limits of its own.
-        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
         libraries = tuple(os.path.realpath(path) for path in self._libraries())
         self._nvvm = self._place_of_libnvvm(libraries)
-        # nvlink starts no other program (strace of 13.0.88 and 13.5.37).
-        self._files = Files(libraries, (self._folder,), (self._program, *serving.mapped("/ld-")))
-        never = NETWORK | QUEUES | SYSTEM | OTHERS | OWNERS
-        held = sandbox.enter(limits, self._files, never)
-        log = os.path.join(self._folder, f"version-{os.getpid()}")
+        # nvlink starts no other program (strace of 11.8.89 and 13.0.48 .. 13.5.37).
+        program = (self._program, *serving.mapped("/ld-"))
+        self._files = Files(libraries, make=(self._folder,), execute=program)
+        held = sandbox.enter(limits, self._files, profiles.laying_out())
         try:
-            _, version = self._run(["--version"], self._folder, log)
+            with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+                _, version = self._run(["--version"], folder)
         except OSError as error:
             raise TrialImpossible(
                 f"{self._program!r} can't be run: {error.strerror}; name the program itself, not a "
@@ -79,12 +77,9 @@ class NvlinkServer(serving.Server):
             raise TrialImpossible(f"{self._program!r} does not say which nvlink it is")
         return {"release": [int(number) for number in release.groups()], "sandbox": held}
 
-    def enter_fork(self) -> None:
-        """See ``Server``: nvlink, and what it leaves running, writes into a folder of the fork."""
-        self._folder = tempfile.mkdtemp(dir=self._folder)
-        self._nvvm = self._place_of_libnvvm(self._files.read)
-        if LANDLOCK in self._limits.sandbox:
-            sandbox.confine_files(replace(self._files, write=(self._folder,)))
+    def calls(self) -> Calls | None:
+        """See ``Server``; each nvlink is confined when it is started."""
+        return None
 
     def _place_of_libnvvm(self, libraries: Sequence[str]) -> str:
         """A folder in which nvlink finds libnvvm; empty where there is none."""
@@ -120,10 +115,10 @@ class NvlinkServer(serving.Server):
         self, options: Sequence[str], files: Sequence[str], folder: str
     ) -> tuple[Reply, bytes]:
         words = [*options, *([f"-nvvmpath={self._nvvm}"] if self._nvvm else []), *files]
-        output, log = (os.path.join(folder, name) for name in ("output", "log"))
+        output = os.path.join(folder, _OUTPUT)
         self._notes[protocol.NOTE_STEP] = protocol.AT_COMPLETE
         start = perf_counter()
-        status, printed = self._run([*words, "-o", output], folder, log)
+        status, printed = self._run([*words, "-o", output], folder)
         spent = int((perf_counter() - start) * 1e6)
         reply: Reply = {"step": protocol.AT_COMPLETE, "complete": spent}
         text = printed[: self._limits.log_bytes].decode("utf-8", "replace")
@@ -136,9 +131,13 @@ class NvlinkServer(serving.Server):
             data = file.read()
         return reply | {"size": len(data), **outputs.contents("cubin", data)}, data
 
-    def _run(self, words: Sequence[str], folder: str, log: str) -> tuple[int, bytes]:
-        """Exit status (below 0: minus a signal) and what was printed."""
-        with open(log, "w+b") as file:
+    def _run(self, words: Sequence[str], folder: str) -> tuple[int, bytes]:
+        """Return the exit status (below 0: minus a signal) and what was printed.
+
+        nvlink makes no file but its output (strace), which is there already: it may make none.
+        """
+        output = os.path.join(folder, _OUTPUT)
+        with open(output, "xb"), open(os.path.join(folder, "log"), "w+b") as file:
             done = subprocess.run(  # noqa: S603 - the linker that was asked for
                 [self._program, *words],
                 check=False,
@@ -146,16 +145,22 @@ class NvlinkServer(serving.Server):
                 env={"TMPDIR": folder},
                 stdout=file,
                 stderr=subprocess.STDOUT,
-                preexec_fn=self._confine,
+                preexec_fn=functools.partial(self._confine, folder, output),
             )
             file.seek(0)
             return done.returncode, file.read(MIB)
 
-    def _confine(self) -> None:
-        """Limits of nvlink alone; those of time and memory it has from this process."""
-        limit = self._limits.output_bytes
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    def _confine(self, folder: str, output: str) -> None:
+        """Confine nvlink, between fork and exec; its limit of CPU time it has from this process."""
+        sandbox.lower(resource.RLIMIT_FSIZE, self._limits.output_bytes)
         serving.die_with(os.getppid())
+        if LANDLOCK in self._limits.sandbox:
+            nvvm = (self._nvvm,) if self._nvvm else ()
+            read = (folder, *nvvm, *self._files.read)
+            files = Files(read, use=(output,), execute=self._files.execute)
+            version = min(sandbox.landlock_version(), self._limits.landlock_version)
+            sandbox.confine_files(files, version)
+        sandbox.seal(self._limits, profiles.program())
 
 
 def _file(number: int, kind: int) -> str:

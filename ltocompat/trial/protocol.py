@@ -25,7 +25,8 @@ Raw = bytes | bytearray | memoryview
 # Mark of a frame, bytes of the header, bytes of the body.
 _HEAD = struct.Struct("<4sIQ")
 _MARK = b"LTCT"
-_HEADER_LIMIT = 64 * MIB
+# Of replies: three logs at most, which are cut before, take 6 letters a byte in JSON.
+_HEADER_LIMIT = MIB
 _NO_LIMIT = 1 << 62
 
 # What the child writes down before each step, in memory that both share, so that a process that
@@ -59,7 +60,7 @@ class FrameReader(Struct):
         """The frames that ``data`` completes."""
         self._buffer += data
         while len(self._buffer) >= _HEAD.size:
-            header_size, body_size = _sizes(self._buffer, self._body_limit)
+            header_size, body_size = _sizes(self._buffer, _HEADER_LIMIT, self._body_limit)
             start = _HEAD.size + header_size
             if len(self._buffer) < start + body_size:
                 return
@@ -68,9 +69,9 @@ class FrameReader(Struct):
             yield _header(whole[_HEAD.size : start]), memoryview(whole)[start:]
 
 
-def _sizes(data: Raw, body_limit: int) -> tuple[int, int]:
+def _sizes(data: Raw, header_limit: int, body_limit: int) -> tuple[int, int]:
     mark, header_size, body_size = _HEAD.unpack_from(data)
-    if mark != _MARK or header_size > _HEADER_LIMIT or body_size > body_limit:
+    if mark != _MARK or header_size > header_limit or body_size > body_limit:
         raise Malformed("a trial process sent bytes that are no reply")
     return header_size, body_size
 
@@ -110,7 +111,7 @@ def read_requests(stream: BinaryIO) -> tuple[float, Iterator[Message]] | None:
     head = stream.read(_HEAD.size)
     if len(head) < _HEAD.size:
         return None
-    header_size, _ = _sizes(head, _NO_LIMIT)
+    header_size, _ = _sizes(head, _NO_LIMIT, _NO_LIMIT)
     cpu_seconds, rows = _header(stream.read(header_size))
     return cpu_seconds, (
         Message(fields, [stream.read(size) for size in sizes]) for fields, sizes in rows

@@ -1,11 +1,12 @@
-"""Take from this process, for good, what a trial has no use for: files, programs, the network.
+"""Take from this process, for good, what a trial has no use for: files, programs, calls, rights.
 
 Code that is linked or loaded may take over the library that reads it. Two mechanisms of Linux hold
 it then, each used where the kernel has it: Landlock allows the files that are named and no others,
-seccomp refuses system calls. Neither needs a privilege or can be undone, and both hold for all that
-the process starts.
+seccomp allows the system calls that are named and no others. Neither needs a privilege or can be
+undone, and both hold for all that the process starts. A process of root keeps no capability.
 
-Sources: landlock(7), seccomp(2), include/uapi/linux/{landlock,seccomp,audit}.h of Linux 6.18.
+Sources: landlock(7), seccomp(2), capabilities(7), include/uapi/linux/{landlock,seccomp,audit,
+capability}.h of Linux 6.18; Landlock's version 9 from the header of Linux 7.1.
 """
 
 from __future__ import annotations
@@ -15,26 +16,35 @@ import ctypes
 import errno
 import os
 import platform
+import resource
 import struct
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ltocompat.trial import system_calls
 from ltocompat.trial.values import LANDLOCK, SECCOMP, TrialImpossible, TrialLimits
 
 _PR_GET_SECCOMP, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 21, 22, 2
-_PR_SET_NO_NEW_PRIVS = 38
+_PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 24, 38
+_CAPABILITIES_V3, _DAC_READ_SEARCH = 0x20080522, 1 << 2
+_CAPSET = {"x86_64": 126, "aarch64": 91}
 
 # Landlock: its calls have the same numbers everywhere; a right is a bit.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _ASK_VERSION, _PATH_BENEATH = 1, 1
-_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
-_TRUNCATE, _IOCTL_DEV = 1 << 14, 1 << 15
-_ON_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
-# Rights on files that a version knows; later ones also hold TCP, then signals and abstract sockets.
-_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _REMOVE_DIR, _REMOVE_FILE = (1 << n for n in range(6))
+_MAKE_DIR, _MAKE_REG, _MAKE_SYM = 1 << 7, 1 << 8, 1 << 12
+_TRUNCATE, _IOCTL_DEV, _RESOLVE_UNIX = 1 << 14, 1 << 15, 1 << 16
+_READ = _READ_FILE | _READ_DIR
+_USE = _READ | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV | _RESOLVE_UNIX
+_MAKE = _READ | _WRITE_FILE | _TRUNCATE
+_MAKE |= _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _MAKE_SYM
+_ON_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV | _RESOLVE_UNIX
+# Rights on files, by the version since which there are so many: 2 moves between folders, 3
+# truncation, 5 devices, 9 sockets in files. 4 also holds TCP, 6 signals and abstract sockets.
+_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16, 9: 17}
 _TCP_SINCE, _BOTH_TCP = 4, 3
 _SCOPES_SINCE, _BOTH_SCOPES = 6, 3
 
@@ -50,110 +60,164 @@ _INSTRUCTION = struct.Struct("=HBBI")
 _LOADER = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
 _READABLE = ("/dev/null", "/dev/urandom", "/proc/cpuinfo", "/sys/devices/system/cpu")
 
+# Others of the user may start as many processes and threads meanwhile.
+_MORE_TASKS = 4096
+_OPEN_FILES = 1024
+
 
 class Files(Struct, frozen=True):
     """What may still be opened, with all that lies below it; what doesn't exist is left out.
 
     Attributes:
         read: to read. The loader's folders, Python's and this package's can always be read.
-        write: to read, write, make and remove; a device, to use.
+        use: to read and write what is there: a device, a file.
+        make: folders in which files, folders and links can be made and removed.
         execute: programs to start.
     """
 
     read: tuple[str, ...] = ()
-    write: tuple[str, ...] = ()
+    use: tuple[str, ...] = ()
+    make: tuple[str, ...] = ()
     execute: tuple[str, ...] = ()
 
 
-class OnlyIf(Struct, frozen=True):
-    """A call is let through if ``argument & mask == value``; argument: its place, from 0."""
+class Word(Struct, frozen=True):
+    """A condition on a call: ``argument & mask == value``.
+
+    Attributes:
+        argument: its place, from 0.
+        mask: the bits that count.
+        value: what they have to be.
+        half: 0 for the lower 32 bits of the argument, 1 for the upper ones.
+    """
 
     argument: int
     mask: int
     value: int
+    half: int = 0
 
 
-_WHOLE = 0xFFFFFFFF
-_WRITING = 0o3 | 0o100 | 0o1000  # Linux's O_ACCMODE, O_CREAT and O_TRUNC: Windows lacks a name
-_CLONE_THREAD = 0x10000
-FOR_READING: Mapping[str, OnlyIf] = {
-    "open": OnlyIf(1, _WRITING, os.O_RDONLY),
-    "openat": OnlyIf(2, _WRITING, os.O_RDONLY),
-}
-UNIX_SOCKETS: Mapping[str, OnlyIf] = {"socket": OnlyIf(0, _WHOLE, 1)}
-# 0 stands for the thread itself. F_SETOWN, F_SETSIG and F_SETOWN_EX are 8, 10 and 15.
-_ALWAYS: Mapping[str, OnlyIf] = {
-    **dict.fromkeys(
-        ("sched_setaffinity", "sched_setparam", "sched_setscheduler", "sched_setattr"),
-        OnlyIf(0, _WHOLE, 0),
-    ),
-    "fcntl": OnlyIf(1, 8, 0),
-}
-# What is not answered with EPERM. The flags of two calls lie in memory, which no filter can read:
-# libc then takes the older call. libcuda 580 unlinks the empty name of its abstract socket, and
-# starts only where that is not there (strace on an H100).
-_ERRORS = {"clone3": errno.ENOSYS, "openat2": errno.ENOSYS, "unlink": errno.ENOENT}
+class Calls(Struct, frozen=True):
+    """System calls that a process may make.
+
+    Attributes:
+        allowed: their names.
+        conditions: of some, the cases in which they are; in a case, all of its words hold.
+        errors: how some that are refused are answered; EPERM where nothing is said, ENOSYS for what
+            came with a later Linux.
+    """
+
+    allowed: frozenset[str]
+    conditions: Mapping[str, tuple[tuple[Word, ...], ...]] = field(default_factory=dict)
+    errors: Mapping[str, int] = field(default_factory=dict)
 
 
 def available() -> tuple[str, ...]:
-    """The mechanisms that this system has."""
+    """Return the mechanisms that this system has."""
     if sys.platform != "linux":
         return ()
-    landlock = _call("syscall", _CREATE_RULESET, None, 0, _ASK_VERSION) > 0
     seccomp = platform.machine() in _AUDIT and _call("prctl", _PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
-    there = {LANDLOCK: landlock, SECCOMP: seccomp}
+    there = {LANDLOCK: landlock_version() > 0, SECCOMP: seccomp}
     return tuple(mechanism for mechanism, is_there in there.items() if is_there)
 
 
-def enter(
-    limits: TrialLimits,
-    files: Files,
-    refused: Iterable[str],
-    conditions: Mapping[str, OnlyIf] = FOR_READING,
-) -> list[str]:
-    """Confine this process to these files, and refuse these calls; the mechanisms that hold.
+def landlock_version() -> int:
+    """Return the version of Landlock's interface that the kernel has; below 1 for none."""
+    return _call("syscall", _CREATE_RULESET, None, 0, _ASK_VERSION)
+
+
+def enter(limits: TrialLimits, files: Files, calls: Calls, *, landlock_since: int = 1) -> list[str]:
+    """Confine this process to these files and calls; return the mechanisms that hold.
+
+    Args:
+        limits: which mechanisms are wanted.
+        files: what it may open.
+        calls: what it may ask of the kernel.
+        landlock_since: the version of Landlock that holds all of ``files``; an older one is used,
+            and counts as missing.
 
     Raises:
         TrialImpossible: one is missing here, and ``limits`` ask for all of them.
     """
     held: list[str] = []
     if sys.platform == "linux":
-        if LANDLOCK in limits.sandbox and confine_files(files):
+        # A program that is started has none: root's are cut to the bounding set. Dropping fails
+        # beyond the last one, and where there is none to drop.
+        for number in range(64):
+            if _call("prctl", _PR_CAPBSET_DROP, number, 0, 0, 0) < 0:
+                break
+        drop_capabilities(_DAC_READ_SEARCH)  # the library may lie in a folder of somebody else's
+        version = min(landlock_version(), limits.landlock_version)
+        confined = LANDLOCK in limits.sandbox and confine_files(files, version)
+        if confined and version >= landlock_since:
             held.append(LANDLOCK)
-        if SECCOMP in limits.sandbox and refuse(refused, conditions):
+        if SECCOMP in limits.sandbox and confine_calls(calls):
             held.append(SECCOMP)
     missing = [mechanism for mechanism in (LANDLOCK, SECCOMP) if mechanism not in held]
     if missing and limits.require_sandbox:
+        since = {1: "5.13", 9: "7.1"}[landlock_since]
         raise TrialImpossible(
-            f"{' and '.join(missing)} can't confine a trial here; try it on Linux 6.12 or later "
+            f"{' and '.join(missing)} can't confine a trial here; try it on Linux {since} or later "
             "with both, or without --require-sandbox if you trust the code"
         )
     return held
 
 
-def seal(limits: TrialLimits, refused: Iterable[str]) -> None:
-    """Refuse more, now that the library is loaded; signals and limits may be set to oneself."""
-    if sys.platform == "linux" and SECCOMP in limits.sandbox:
-        refuse(refused, _on_itself())
+def seal(limits: TrialLimits, calls: Calls) -> None:
+    """Allow fewer calls, now that the library is loaded, and leave no capability."""
+    if sys.platform != "linux":
+        return
+    drop_capabilities()
+    if SECCOMP in limits.sandbox:
+        confine_calls(calls)
 
 
-def _on_itself() -> Mapping[str, OnlyIf]:
-    """Conditions under which threads can be started, and limits and signals be set to oneself."""
-    myself = os.getpid()
-    return {
-        "clone": OnlyIf(0, _CLONE_THREAD, _CLONE_THREAD),
-        "kill": OnlyIf(0, _WHOLE, myself),
-        "tgkill": OnlyIf(0, _WHOLE, myself),
-        "prlimit64": OnlyIf(0, _WHOLE, 0),
-    }
+def limit_tasks_and_files(open_files: int = _OPEN_FILES) -> None:
+    """Bound the files that this process opens, and the tasks that its user can come to have.
+
+    The kernel counts all tasks of a user, whatever started them, and those of root never.
+    """
+    # Without /proc there is no bound.
+    with contextlib.suppress(OSError), open("/proc/loadavg", encoding="ascii") as file:
+        tasks = file.read().split()[3].partition("/")[2]
+        lower(resource.RLIMIT_NPROC, int(tasks) + _MORE_TASKS)
+    lower(resource.RLIMIT_NOFILE, open_files)
 
 
-def confine_files(files: Files) -> bool:
-    """Allow these files and nothing else, no TCP, no signals to others; whether Landlock did."""
-    version = _call("syscall", _CREATE_RULESET, None, 0, _ASK_VERSION)
+def lower(what: int, limit: int, *, spare: int = 0) -> None:
+    """Lower a limit of this process, for good.
+
+    Args:
+        what: the resource, ``resource.RLIMIT_AS`` and so on.
+        limit: the most of it.
+        spare: so much more is the hard limit; below 0, the hard limit stays.
+    """
+    _, hard = resource.getrlimit(what)
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+        spare = min(spare, hard - limit)
+    resource.setrlimit(what, (limit, hard if spare < 0 else limit + spare))
+
+
+def drop_capabilities(keep: int = 0) -> None:
+    """Drop all capabilities but those of these bits."""
+    number = _CAPSET.get(platform.machine(), -1)
+    header = struct.pack("=Ii", _CAPABILITIES_V3, 0)
+    for kept in dict.fromkeys((keep, 0)):  # which can't be kept where it isn't there
+        if _call("syscall", number, header, struct.pack("=6I", kept, kept, 0, 0, 0, 0)) == 0:
+            break
+
+
+def confine_files(files: Files, version: int) -> bool:
+    """Allow these files and nothing else, no TCP, no signals to others; whether Landlock did.
+
+    Args:
+        files: what may be opened.
+        version: of Landlock, whose rights are used.
+    """
     if version < 1:
         return False
-    rights = (1 << _RIGHTS.get(version, 16)) - 1
+    rights = (1 << max(count for since, count in _RIGHTS.items() if since <= version)) - 1
     attributes = [rights]
     attributes += [_BOTH_TCP] if version >= _TCP_SINCE else []
     attributes += [_BOTH_SCOPES] if version >= _SCOPES_SINCE else []
@@ -162,10 +226,10 @@ def confine_files(files: Files) -> bool:
     if rules < 0:
         return False
     try:
-        read = (*files.read, *_LOADER, *_READABLE, *_python_folders())
         for paths, allowed in (
-            (read, _READ_FILE | _READ_DIR),
-            (files.write, rights & ~_EXECUTE),
+            ((*files.read, *_LOADER, *_READABLE, *_python_folders()), _READ),
+            (files.use, _USE),
+            (files.make, _MAKE),
             (files.execute, _READ_FILE | _EXECUTE),
         ):
             for path in paths:
@@ -176,7 +240,7 @@ def confine_files(files: Files) -> bool:
 
 
 def _python_folders() -> Iterator[str]:
-    """Python's library, and this package; not the folder around it, which may be a project's."""
+    """Yield Python's library, and this package; not the folder around it, perhaps a project's."""
     yield os.path.dirname(os.__file__)
     yield os.path.dirname(os.path.dirname(__file__))
     yield from (path for path in sys.path if path.endswith("lib-dynload"))
@@ -193,11 +257,8 @@ def _allow(rules: int, path: str, allowed: int) -> None:
             os.close(place)
 
 
-def refuse(calls: Iterable[str], conditions: Mapping[str, OnlyIf]) -> bool:
-    """Let these system calls fail, but for those that meet their condition; whether seccomp did.
-
-    A call that came with a later Linux is answered as by an earlier one: there is none.
-    """
+def confine_calls(calls: Calls) -> bool:
+    """Let all system calls fail but these; whether seccomp did."""
     processor = platform.machine()
     if processor not in _AUDIT:
         return False
@@ -209,41 +270,52 @@ def refuse(calls: Iterable[str], conditions: Mapping[str, OnlyIf]) -> bool:
         _INSTRUCTION.pack(_LOAD, 0, 0, _NUMBER),
         _INSTRUCTION.pack(_JUMP_IF_AT_LEAST, 0, 1, _X32),
         _INSTRUCTION.pack(_RETURN, 0, 0, _REFUSE | errno.EPERM),
+    ]
+    for name in sorted(known.keys() & calls.allowed, key=known.__getitem__):
+        refusal = _REFUSE | calls.errors.get(name, errno.EPERM)
+        program += _permission(known[name], calls.conditions.get(name, ((),)), refusal)
+    older = dict.fromkeys(system_calls.OLDER_INSTEAD, errno.ENOSYS)
+    for name, code in (older | dict(calls.errors)).items():
+        if name in known and name not in calls.allowed:
+            program.append(_INSTRUCTION.pack(_JUMP_IF_EQUAL, 0, 1, known[name]))
+            program.append(_INSTRUCTION.pack(_RETURN, 0, 0, _REFUSE | code))
+    program += [
         _INSTRUCTION.pack(_JUMP_IF_AT_LEAST, 0, 1, system_calls.NEWEST + 1),
         _INSTRUCTION.pack(_RETURN, 0, 0, _REFUSE | errno.ENOSYS),
+        _INSTRUCTION.pack(_RETURN, 0, 0, _REFUSE | errno.EPERM),
     ]
-    conditions = {**_ALWAYS, **conditions}
-    for call in sorted(known.keys() & set(calls)):
-        program += _refusal(call, known[call], conditions.get(call))
-    program.append(_INSTRUCTION.pack(_RETURN, 0, 0, _ALLOW))
-    code = ctypes.create_string_buffer(b"".join(program))
-    filter_ = struct.pack("@HP", len(program), ctypes.addressof(code))  # struct sock_fprog
+    code_ = ctypes.create_string_buffer(b"".join(program))
+    filter_ = struct.pack("@HP", len(program), ctypes.addressof(code_))  # struct sock_fprog
     seccomp = _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, filter_, 0, 0
     return _no_new_privileges() and _call("prctl", *seccomp) == 0
 
 
-def _refusal(call: str, number: int, only_if: OnlyIf | None) -> list[bytes]:
-    code = _REFUSE | _ERRORS.get(call, errno.EPERM)
-    answer = [_INSTRUCTION.pack(_RETURN, 0, 0, code)]
-    if only_if is not None:
-        low_half = _ARGUMENTS + 8 * only_if.argument  # both processors are little-endian
-        answer = [
-            _INSTRUCTION.pack(_LOAD, 0, 0, low_half),
-            _INSTRUCTION.pack(_AND, 0, 0, only_if.mask),
-            _INSTRUCTION.pack(_JUMP_IF_EQUAL, 0, 1, only_if.value),
-            _INSTRUCTION.pack(_RETURN, 0, 0, _ALLOW),
-            *answer,
-        ]
-    return [_INSTRUCTION.pack(_JUMP_IF_EQUAL, 0, len(answer), number), *answer]
+def _permission(number: int, cases: tuple[tuple[Word, ...], ...], refusal: int) -> list[bytes]:
+    """Return the instructions that allow a call in these cases, and refuse it in all others."""
+    block: list[bytes] = []
+    for words in cases:
+        case: list[bytes] = []
+        for index, word in enumerate(words):
+            left = len(words) - index - 1  # both processors are little-endian
+            place = _ARGUMENTS + 8 * word.argument + 4 * word.half
+            case += [
+                _INSTRUCTION.pack(_LOAD, 0, 0, place),
+                _INSTRUCTION.pack(_AND, 0, 0, word.mask),
+                _INSTRUCTION.pack(_JUMP_IF_EQUAL, 0, 3 * left + 1, word.value),
+            ]
+        block += [*case, _INSTRUCTION.pack(_RETURN, 0, 0, _ALLOW)]
+    if all(cases):
+        block.append(_INSTRUCTION.pack(_RETURN, 0, 0, refusal))
+    return [_INSTRUCTION.pack(_JUMP_IF_EQUAL, 0, len(block), number), *block]
 
 
 def _no_new_privileges() -> bool:
-    """Programs gain no rights by being started; both mechanisms ask for it."""
+    """Gain no rights by starting programs; both mechanisms ask for it."""
     return _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
 
 
 def _call(function: str, *arguments: int | bytes | None) -> int:
-    """What a function of libc returns; below 0 for a failure."""
+    """Return the result of a function of libc; below 0 for a failure."""
     libc = ctypes.CDLL(None)
     libc[function].restype = ctypes.c_long
     words = (ctypes.c_long(word) if isinstance(word, int) else word for word in arguments)

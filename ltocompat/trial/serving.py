@@ -22,8 +22,9 @@ from msgspec.structs import asdict
 
 from ltocompat.model.errors import Missing
 from ltocompat.model.limits import KIB, MIB
-from ltocompat.trial import protocol, sandbox
+from ltocompat.trial import profiles, protocol, sandbox
 from ltocompat.trial.protocol import Message
+from ltocompat.trial.sandbox import Calls
 from ltocompat.trial.values import TrialImpossible, TrialLimits
 
 _PR_SET_PDEATHSIG = 1
@@ -78,19 +79,19 @@ def _unbuffer_stdout() -> None:
         libc.setvbuf(stdout, None, 2, ctypes.c_size_t(0))
 
 
-def _confine(memory_bytes: int, printed_bytes: int, *, reserves: bool = False) -> None:
-    """Limit memory and printing, and leave no core dumps behind.
+def _limit(server: Server, limits: TrialLimits) -> None:
+    """Limit memory, tasks, files and printing, and leave no core dumps behind.
 
-    Args:
-        memory_bytes: of address space; where the library reserves far more of it than it uses (the
-            CUDA driver maps all memory of all GPUs), of memory that the process can write.
-        printed_bytes: of any file that it writes, and so of what it prints.
-        reserves: whether the library does so.
+    Memory is address space; where the library reserves far more of it than it uses (the CUDA driver
+    maps all memory of all GPUs), it is memory that the process can write.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _prctl(_PR_SET_DUMPABLE, 0)  # system-wide crash reporters ignore RLIMIT_CORE
-    _lower(resource.RLIMIT_DATA if reserves else resource.RLIMIT_AS, memory_bytes)
-    _lower(resource.RLIMIT_FSIZE, printed_bytes)
+    memory = resource.RLIMIT_DATA if server.reserves_memory else resource.RLIMIT_AS
+    sandbox.lower(memory, limits.memory_bytes)
+    if not server.writes_files:
+        sandbox.lower(resource.RLIMIT_FSIZE, limits.printed_bytes)
+    sandbox.limit_tasks_and_files(server.open_files)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # printing too much fails, and does not kill
     # Ctrl-C is the parent's affair, which ends its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -114,17 +115,11 @@ def _prctl(option: int, value: int) -> None:
         libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0)
 
 
-def _lower(what: int, limit: int) -> None:
-    _, hard = resource.getrlimit(what)
-    if hard != resource.RLIM_INFINITY:
-        limit = min(limit, hard)
-    resource.setrlimit(what, (limit, hard))
-
-
-def _limit_cpu(seconds: float) -> None:
+def _limit_cpu(seconds: float, *, spare: int) -> None:
     """Allow so many seconds of CPU from now, in whole ones; SIGXCPU ends the process after them."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    _lower(resource.RLIMIT_CPU, math.ceil(usage.ru_utime + usage.ru_stime + seconds) or 1)
+    limit = math.ceil(usage.ru_utime + usage.ru_stime + seconds) or 1
+    sandbox.lower(resource.RLIMIT_CPU, limit, spare=spare)
 
 
 def printed(descriptor: int = 2) -> bytes:
@@ -172,12 +167,14 @@ class Server(Protocol):
     Attributes:
         forks: a process that has loaded it can be forked, and the fork can use it.
         reserves_memory: it reserves far more address space than it uses.
-        refused: system calls that it needs to be loaded, and never again.
+        writes_files: it does more than to print.
+        open_files: the most that it has open at a time.
     """
 
     forks: bool = True
     reserves_memory: bool = False
-    refused: frozenset[str] = frozenset()
+    writes_files: bool = False
+    open_files: int = 1024
 
     def start(self, notes: memoryview, limits: TrialLimits, /) -> Reply:
         """Enter the sandbox and load the library; what to greet the parent with.
@@ -187,9 +184,9 @@ class Server(Protocol):
             Missing: it is not at hand.
         """
 
-    def enter_fork(self) -> None:
-        """Keep a fork that begins away from what other forks will use."""
-        return
+    def calls(self) -> Calls | None:
+        """Return the calls that are left once it is loaded; None: it runs no code of an input."""
+        return profiles.computing()
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """The reply to a request, and its output; each step is noted before it is taken."""
@@ -201,7 +198,7 @@ def run(server: Server) -> None:
     limits = settings.limits
     requests, replies = _take_protocol()
     die_with(settings.parent)
-    _confine(limits.memory_bytes, limits.printed_bytes, reserves=server.reserves_memory)
+    _limit(server, limits)
     _unbuffer_stdout()
     notes = memoryview(mmap.mmap(settings.notes, protocol.NOTES_SIZE)).cast("I")
     os.close(settings.notes)
@@ -231,15 +228,17 @@ class _Child(Struct):
         if "impossible" in greeting or "missing" in greeting:
             return
         if not fresh:
-            sandbox.seal(self._limits, self._server.refused)
-        serve = self._serve_in_a_fork if fresh else self._serve_each
+            self._seal()
         while (frame := protocol.read_requests(self._requests)) is not None:
             cpu_seconds, messages = frame
-            serve(list(messages), cpu_seconds)
+            if fresh:
+                self._serve_in_a_fork(list(messages), cpu_seconds)
+            else:
+                _limit_cpu(cpu_seconds, spare=-1)
+                self._serve_each(list(messages))
 
-    def _serve_each(self, messages: Sequence[Message], cpu_seconds: float) -> None:
+    def _serve_each(self, messages: Sequence[Message]) -> None:
         """Serve the requests of a frame one after the other; they share its CPU seconds."""
-        _limit_cpu(cpu_seconds)
         for message in messages:
             signal.setitimer(signal.ITIMER_REAL, self._limits.wall_seconds)
             self._send(*self._reply(message))
@@ -273,14 +272,19 @@ class _Child(Struct):
 
     def _serve_and_end(self, messages: Sequence[Message], cpu_seconds: float) -> None:
         """Serve the requests of a frame in a process of its own, which ends with the last."""
-        if self._server.forks:
-            self._server.enter_fork()
-        else:
+        if not self._server.forks:
             self._server.start(self._notes, self._limits)
             printed()
-        sandbox.seal(self._limits, self._server.refused)
-        self._serve_each(messages, cpu_seconds)
+        # At the hard limit SIGKILL comes, which says less.
+        _limit_cpu(cpu_seconds, spare=1)
+        self._seal()
+        self._serve_each(messages)
         os._exit(0)
+
+    def _seal(self) -> None:
+        calls = self._server.calls()
+        if calls is not None:
+            sandbox.seal(self._limits, calls)
 
     def _reply(self, message: Message) -> tuple[Reply, bytes]:
         reply, output = self._server.serve(message)

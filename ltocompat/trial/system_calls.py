@@ -1,114 +1,108 @@
-"""System calls that a trial has no use for, by their numbers on each processor.
+"""System calls that processes of a trial may make, by their numbers on each processor.
 
 Numbers: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h (aarch64) of
 Linux 6.18; a call keeps its number for ever. ``-`` where a processor lacks the call.
+
+Calls were measured with strace, on every release that installs: nvJitLink 12.0.140 .. 13.5.37 and
+nvlink 11.8.89 and 13.0.48 .. 13.5.37 with 250 links each, NVRTC 13.5.37 (2026-11-25), and
+libcuda 580.159.04 on an H100 (2026-11-22 and 2026-11-25). Beside what was measured there are calls
+of the same sort that other releases of libc and Python make instead, such as ``stat``.
 """
 
 from __future__ import annotations
 
 PROCESSORS = ("x86_64", "aarch64")
 NEWEST = 466
-"""The last call, on both, of which it was decided whether a trial may use it."""
+"""The last call, on both, of which it was decided whether a trial may make it."""
 _NUMBERS: dict[str, tuple[int | None, ...]] = {}
 
 
 def numbers(processor: str) -> dict[str, int]:
-    """Number of each call that this processor has, by its name."""
+    """Return the number of each call that this processor has, by its name."""
     column = PROCESSORS.index(processor)
     found = ((name, row[column]) for name, row in _NUMBERS.items())
     return {name: number for name, number in found if number is not None}
 
 
 def _group(text: str) -> frozenset[str]:
-    """The names of some calls, whose numbers are kept."""
+    """Return the names of some calls, whose numbers are kept."""
     rows = [row.split() for row in text.split(",")]
     for name, *columns in rows:
         _NUMBERS[name] = tuple(None if number == "-" else int(number) for number in columns)
     return frozenset(name for name, *_ in rows)
 
 
-PROCESSES = _group(
+COMPUTING = _group(
     """
-    execve 59 221, execveat 322 281, fork 57 -, vfork 58 -, clone 56 220, clone3 435 435,
-    setsid 112 157, setpgid 109 154, prlimit64 302 261, kill 62 129, tkill 200 130,
-    tgkill 234 131, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240
-    """
-)
-"""Start or stop processes, or leave the group that is ended together."""
-
-OTHERS = _group(
-    """
-    ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271,
-    process_madvise 440 440, process_mrelease 448 448, pidfd_open 434 434,
-    pidfd_getfd 438 438, pidfd_send_signal 424 424, kcmp 312 272, get_robust_list 274 100,
-    migrate_pages 256 238, move_pages 279 239, setpriority 141 140, ioprio_set 251 30,
-    sched_setaffinity 203 122, sched_setparam 142 118, sched_setscheduler 144 119,
-    sched_setattr 314 274
-    """
-)
-"""Look into other processes of the user, or slow them down."""
-
-OWNERS = _group("fcntl 72 25")
-"""Let what happens to a descriptor signal another process; among much else."""
-
-NETWORK = _group(
-    """
-    socket 41 198, socketpair 53 199, connect 42 203, bind 49 200, listen 50 201,
-    accept 43 202, accept4 288 242
+    read 0 63, write 1 64, readv 19 65, writev 20 66, pread64 17 67, lseek 8 62, ftruncate 77 46,
+    fstat 5 80, close 3 57, close_range 436 436, dup 32 23, dup2 33 -, dup3 292 24, fcntl 72 25,
+    ioctl 16 29, poll 7 -, ppoll 271 73, select 23 -, pselect6 270 72, eventfd2 290 19,
+    pipe 22 -, pipe2 293 59, mmap 9 222, mprotect 10 226, munmap 11 215, mremap 25 216,
+    madvise 28 233, brk 12 214, mincore 27 232, membarrier 324 283, mlock 149 228, munlock 150 229,
+    futex 202 98, futex_waitv 449 449, set_robust_list 273 99, rseq 334 293,
+    set_tid_address 218 96, arch_prctl 158 -, clone 56 220, rt_sigaction 13 134,
+    rt_sigprocmask 14 135, rt_sigreturn 15 139, sigaltstack 131 132, rt_sigpending 127 136,
+    rt_sigtimedwait 128 137, rt_sigsuspend 130 133, restart_syscall 219 128, pause 34 -,
+    kill 62 129, tgkill 234 131, exit 60 93, exit_group 231 94, nanosleep 35 101,
+    clock_nanosleep 230 115, clock_gettime 228 113, clock_getres 229 114, gettimeofday 96 169,
+    time 201 -, times 100 153, setitimer 38 103, alarm 37 -, sched_yield 24 124,
+    sched_getaffinity 204 123, sched_get_priority_max 146 125, sched_get_priority_min 147 126,
+    sched_getparam 143 121, sched_getscheduler 145 120, getcpu 309 168, getpid 39 172,
+    getppid 110 173, gettid 186 178, getuid 102 174, geteuid 107 175, getgid 104 176,
+    getegid 108 177, uname 63 160, sysinfo 99 179, getrusage 98 165, getrlimit 97 163,
+    prlimit64 302 261, prctl 157 167, getrandom 318 278
     """
 )
-"""Talk to others; nothing is inherited that could."""
+"""Make bytes of bytes, in memory, with threads and clocks of its own."""
 
-QUEUES = _group(
+LOOKING = _group(
     """
-    shmget 29 194, shmat 30 196, shmctl 31 195, semget 64 190, semop 65 193,
-    semtimedop 220 192, semctl 66 191, msgget 68 186, msgsnd 69 189, msgrcv 70 188,
-    msgctl 71 187, mq_open 240 180, mq_unlink 241 181
+    open 2 -, openat 257 56, stat 4 -, lstat 6 -, newfstatat 262 79, statx 332 291, access 21 -,
+    faccessat 269 48, faccessat2 439 439, readlink 89 -, readlinkat 267 78, getcwd 79 17,
+    getdents64 217 61, statfs 137 43, fstatfs 138 44
     """
 )
-"""Shared between all processes of a user."""
+"""Find and open files, as a loader of libraries does."""
 
-OPENING = _group(
+FORKING = _group("fork 57 -, vfork 58 -, wait4 61 260")
+"""Start processes: of our own process alone, before code of an input is at work."""
+
+CONFINING = _group(
     """
-    open 2 -, openat 257 56, openat2 437 437, creat 85 -, open_by_handle_at 304 265,
-    name_to_handle_at 303 264
+    capset 126 91, landlock_create_ruleset 444 444, landlock_add_rule 445 445,
+    landlock_restrict_self 446 446
     """
 )
-"""Open files."""
+"""Confine itself further, likewise."""
 
-CHANGING = _group(
+MAKING = _group(
     """
-    unlink 87 -, unlinkat 263 35, rmdir 84 -, rename 82 -, renameat 264 38, renameat2 316 276,
-    mkdir 83 -, mkdirat 258 34, mknod 133 -, mknodat 259 33, link 86 -, linkat 265 37,
-    symlink 88 -, symlinkat 266 36, truncate 76 45, chmod 90 -, fchmod 91 52, fchmodat 268 53,
-    fchmodat2 452 452, chown 92 -, lchown 94 -, fchown 93 55, fchownat 260 54, utime 132 -,
-    utimes 235 -, futimesat 261 -, utimensat 280 88, setxattr 188 5, lsetxattr 189 6,
-    fsetxattr 190 7, setxattrat 463 463, removexattr 197 14, lremovexattr 198 15,
-    fremovexattr 199 16, removexattrat 466 466, inotify_init 253 -, inotify_init1 294 26,
-    inotify_add_watch 254 27
+    mkdir 83 -, mkdirat 258 34, unlink 87 -, unlinkat 263 35, rmdir 84 -, symlink 88 -,
+    symlinkat 266 36, chdir 80 49
     """
 )
-"""Change files by their names, and what Landlock doesn't hold: owners, modes, times, attributes,
-and being told what others do with a file."""
+"""Lay out a folder for a program: of our own process alone."""
 
-SYSTEM = _group(
+STARTING = _group("execve 59 221")
+"""Become the program that may be started."""
+
+DRIVING = _group(
     """
-    io_uring_setup 425 425, io_uring_enter 426 426, io_uring_register 427 427, bpf 321 280,
-    perf_event_open 298 241, userfaultfd 323 282, keyctl 250 219, add_key 248 217,
-    request_key 249 218, init_module 175 105, finit_module 313 273, delete_module 176 106,
-    kexec_load 246 104, kexec_file_load 320 294, reboot 169 142, syslog 103 116,
-    personality 135 92, settimeofday 164 170, adjtimex 159 171, clock_settime 227 112,
-    clock_adjtime 305 266, sethostname 170 161, setdomainname 171 162, iopl 172 -,
-    ioperm 173 -, unshare 272 97, setns 308 268, mount 165 40, umount2 166 39,
-    move_mount 429 429, fsopen 430 430, fsconfig 431 431, fsmount 432 432, fspick 433 433,
-    open_tree 428 428, mount_setattr 442 442, pivot_root 155 41, chroot 161 51, swapon 167 224,
-    swapoff 168 225, quotactl 179 60, quotactl_fd 443 443, acct 163 89, fanotify_init 300 262,
-    fanotify_mark 301 263, vhangup 153 58, lsm_set_self_attr 460 460, setuid 105 146,
-    setgid 106 144, setreuid 113 145, setregid 114 143, setresuid 117 147, setresgid 119 149,
-    setgroups 116 159, setfsuid 122 151, setfsgid 123 152, capset 126 91
+    socket 41 198, setsockopt 54 208, bind 49 200, listen 50 201, get_mempolicy 239 236,
+    set_mempolicy 238 237, mbind 237 235, memfd_create 319 279, fallocate 285 47,
+    sched_setaffinity 203 122, capget 125 90, timerfd_create 283 85, timerfd_settime 286 86,
+    epoll_create1 291 20, epoll_ctl 233 21, epoll_wait 232 -, epoll_pwait 281 22
     """
 )
-"""The kernel's own affairs, and doors into it that NVIDIA's code has no use for."""
+"""Use a driver."""
 
-NOT_FOR_COMPUTING = NETWORK | QUEUES | CHANGING | SYSTEM | OPENING | OTHERS | OWNERS
-"""What a library that makes bytes of bytes never asks for, not even while it starts."""
+SERVICE = _group(
+    """
+    connect 42 203, sendmsg 46 211, recvmsg 47 212, sendto 44 206, recvfrom 45 207,
+    getsockopt 55 209, getsockname 51 204, shutdown 48 210
+    """
+)
+"""Speak with the driver's multi-process service."""
+
+OLDER_INSTEAD = _group("clone3 435 435, openat2 437 437")
+"""Calls whose flags lie in memory, which no filter can read: libc then takes the older call."""

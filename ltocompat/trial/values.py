@@ -234,6 +234,8 @@ class TrialLimits(Struct, frozen=True):
     """What the library may print during one request; the rest is lost."""
     sandbox: tuple[str, ...] = (LANDLOCK, SECCOMP)
     """Mechanisms that confine a child, each where the system has it."""
+    landlock_version: int = 9
+    """The newest version of Landlock whose rights are used; a kernel may have an older one."""
     require_sandbox: bool = False
     """No trial where one of them is missing; ``LTOCOMPAT_REQUIRE_SANDBOX`` asks for it, too."""
 
