@@ -47,7 +47,13 @@ A flag is set by 1.
 | variable | the same as |
 |---|---|
 """
-_OTHERS = (("LTOCOMPAT_TRACEBACK", "the traceback of an internal error, on standard error"),)
+_OTHERS = (
+    (
+        "LTOCOMPAT_FACTS",
+        "a document of `ltocompat facts --format json` in place of our tables",
+    ),
+    ("LTOCOMPAT_TRACEBACK", "the traceback of an internal error, on standard error"),
+)
 _CODES = """\
 ## Exit codes
 

@@ -11,11 +11,14 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+from ltocompat.facts import horizon
+from ltocompat.model.arch import Release
 
 QUIET = (HealthCheck.too_slow,)
 
@@ -42,6 +45,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, without a policy, in which commands run."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _fixed_end_of_the_tables() -> Iterator[None]:
+    """What JSON and env say of the tables changes with each CUDA release, and no test with it."""
+    with pytest.MonkeyPatch.context() as patch:
+        end = horizon.TablesEnd(Release(13, 9), 699, "2026-12-31")
+        patch.setattr(horizon, "tables_end", lambda: end)
+        yield
 
 
 gc.disable()  # while modules are read and tests collected, next to nothing is freed

@@ -301,6 +301,7 @@ def test_json_of_nothing_but_errors_is_an_error() -> None:
         "schema": "ltocompat/error/v1",
         "error": {"kind": "usage", "message": "a"},
         "others": [{"kind": "usage", "message": "b"}],
+        "facts": None,
     }
 
 

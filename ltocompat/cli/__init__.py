@@ -28,6 +28,7 @@ VERBS = {
     "env": "Tell what device code meets here: driver, GPUs, linkers.",
     "selftest": "Compile, link, load and run here, and say where it stops.",
     "targets": "List the GPUs, drivers and releases of deploy targets.",
+    "facts": "Print NVIDIA's tables as this program has them, as one document.",
     "schema": "Print the JSON Schema of a verb's answer, or of a policy.",
     "survey": "Survey many packages: a dataset of what they hold and need.",
     "linkers": "List, install and remove nvJitLinks and nvlinks.",
@@ -90,7 +91,10 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
     if wanted:
-        typer.echo(f"ltocompat {VERSION}")
+        # Imported here: no other option needs a table.
+        from ltocompat.facts.horizon import tables_end
+
+        typer.echo(f"ltocompat {VERSION} (facts up to {tables_end()})")
         raise typer.Exit
 
 

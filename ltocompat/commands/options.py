@@ -554,6 +554,10 @@ class SelfTestOptions(Struct, frozen=True):
     install_linkers: InstallLinkers = False
 
 
+class FactsOptions(Struct, frozen=True):
+    """Which tables to print: all of them."""
+
+
 class TargetsOptions(Struct, frozen=True):
     """Which words to list: those that have this one in one of their parts, whatever the case."""
 

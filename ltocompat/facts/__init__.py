@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import pkgutil
 import tomllib
 from collections.abc import Iterable
@@ -12,16 +13,41 @@ from msgspec import Struct
 
 from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.projection import From, from_rows
+from ltocompat.model.version import FACTS_VARIABLE
 
 S = TypeVar("S", bound=Struct)
 
 
 @functools.cache
 def table(name: str) -> dict[str, Any]:
+    """Arrays of rows by name: of the document at ``LTOCOMPAT_FACTS``, else of our own table.
+
+    Raises:
+        UsageError: that document can't be used.
+    """
+    path = os.environ.get(FACTS_VARIABLE)
+    if not path:
+        return own_table(name)
+    # Imported here: most runs use the tables that come with the program.
+    from ltocompat.facts.exchange import read_tables
+
+    return read_tables(path)[name]
+
+
+def own_table(name: str) -> dict[str, Any]:
     """The file ``name.toml`` beside this module: arrays of rows by name."""
     # importlib.resources would take as long to import as a table to read.
     data = pkgutil.get_data(__name__, f"{name}.toml")
     return tomllib.loads((data or b"").decode("utf-8"))
+
+
+def table_names() -> list[str]:
+    """The names of all tables."""
+    # Imported here: most runs need a few tables, whose names they know.
+    from importlib.resources import files
+
+    names = sorted(path.name for path in files(__name__).iterdir())
+    return [name.removesuffix(".toml") for name in names if name.endswith(".toml")]
 
 
 @functools.cache

@@ -25,6 +25,32 @@ from ltocompat.model.target import DriverVersion
 Number = TypeVar("Number", Release, int, tuple[int, ...])
 
 
+class TablesEnd(Struct, frozen=True):
+    """The end of the tables.
+
+    Attributes:
+        cuda: the newest CUDA release in them.
+        driver: the newest driver branch.
+        date: the day of the newest row on either.
+    """
+
+    cuda: Release
+    driver: int
+    date: str
+
+    def __str__(self) -> str:
+        return f"CUDA {self.cuda}, driver R{self.driver}, of {self.date}"
+
+
+@functools.cache
+def tables_end() -> TablesEnd:
+    """Find where the tables end that answers rest on."""
+    tables = (table("drivers"), table("ltoir"))
+    days = (str(row["date"]) for rows in tables for array in rows.values() for row in array)
+    newest = max(Release.parse(row["cuda"]) for row in table("ltoir")["release"])
+    return TablesEnd(newest, driver_branches()[-1], max(days))
+
+
 class Position(Struct, Generic[Number], frozen=True):
     """The rows around a number, which are one where the number is a row.
 

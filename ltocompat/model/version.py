@@ -18,8 +18,15 @@ Findings, SARIF, HTML pages, ``explain`` and the metadata of packages lead there
 """
 
 
+FACTS_VARIABLE = "LTOCOMPAT_FACTS"
+"""The variable that names a document with facts in place of the program's own."""
+
+
 def program_files() -> list[tuple[str, str]]:
-    """All files of this program but what Python compiles: names that are sorted, and paths."""
+    """All files of this program but what Python compiles: names that are sorted, and paths.
+
+    The document with facts in place of its own is one of them.
+    """
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     paths = (
         os.path.join(folder, name)
@@ -27,7 +34,9 @@ def program_files() -> list[tuple[str, str]]:
         if os.path.basename(folder) != "__pycache__"
         for name in names
     )
-    return sorted((os.path.relpath(path, root).replace(os.sep, "/"), path) for path in paths)
+    named = [(os.path.relpath(path, root).replace(os.sep, "/"), path) for path in paths]
+    facts = os.environ.get(FACTS_VARIABLE)
+    return sorted([*named, (FACTS_VARIABLE, facts)] if facts else named)
 
 
 def rule_url(rule_id: str) -> str:

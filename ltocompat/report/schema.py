@@ -29,6 +29,7 @@ DOCUMENTS = (
     "env",
     "selftest",
     "targets",
+    "facts",
     "error",
 )
 """The verbs that write JSON, and ``error``: what any of them writes where there is nothing else."""
@@ -63,6 +64,14 @@ def schema(name: str) -> dict[str, Any]:
                 words = {"enum": member["enum"]} if "enum" in member else {}
                 told = {"description": members[key]}
                 part["properties"][key] = words | told | member | told
+    if name == "facts":
+        # Imported here: all other schemas need no table.
+        from ltocompat.facts.exchange import tables_type
+
+        (tables,), more = schema_components([tables_type()], ref_template="#/$defs/{name}")
+        told = parts[document.__name__]["properties"]["tables"]["description"]
+        parts[document.__name__]["properties"]["tables"] = {"description": told} | tables
+        parts |= more
     title = _TITLES.get(name, f"ltocompat {name} --format json")
     return {
         "$schema": _DRAFT,

@@ -14,8 +14,28 @@ class Record(Struct, gc=False):
     """
 
 
-class Document(Record, tag_field="schema"):
-    """A whole answer; its tag is its schema's name."""
+class TablesEnd(Record):
+    """The end of the tables of facts that an answer rests on.
+
+    Attributes:
+        cuda: The newest CUDA release in them.
+        driver: The newest driver branch.
+        date: The day of their newest row on either.
+    """
+
+    cuda: str
+    driver: int
+    date: str
+
+
+class Document(Record, tag_field="schema", kw_only=True):
+    """A whole answer; its tag is its schema's name.
+
+    Attributes:
+        facts: Where the tables end that the answer rests on; null of an error.
+    """
+
+    facts: TablesEnd | None = None
 
 
 def one_of(*words: str) -> Meta:

@@ -17,9 +17,24 @@ from ltocompat.report.text import escape
 
 R = TypeVar("R")
 
+
 # msgspec's own encoder writes UTF-8 and refuses half a surrogate pair; the standard library's takes
 # the dicts that msgspec makes of a record, and escapes all that is not ASCII.
-_json = json.JSONEncoder(default=to_builtins).encode
+def _builtins(value: object) -> object:
+    # An error rests on no table, and may be that they can't be read.
+    if isinstance(value, base.Document) and not isinstance(value, Error):
+        value.facts = _tables_end()
+    return to_builtins(value)
+
+
+def _tables_end() -> base.TablesEnd:
+    # Imported here: nothing else in this room needs a table.
+    from ltocompat.facts.horizon import tables_end
+
+    return project(base.TablesEnd, tables_end())
+
+
+_json = json.JSONEncoder(default=_builtins).encode
 _SURROGATE = re.compile(r"\\ud[89a-f]")
 _OBEYED = re.compile("#(?=#)")  # of ``##[``, ``##vso[`` and the like
 
@@ -145,6 +160,7 @@ class Rows:
             return
         yield from self._head(members)
         yield "\n]"
+        whole.facts = _tables_end()
         for member in members_after(whole, self._name):
             yield f",\n{member}"
         yield "}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ltocompat.facts import horizon
 from ltocompat.model.projection import project
 from ltocompat.model.verdict import LEVELS, Level, Verdict
+from ltocompat.model.version import FACTS_VARIABLE
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, answers
 from ltocompat.report.cells import CellNames
@@ -80,6 +83,9 @@ def blocks(records: Iterable[Surroundings | Failure], options: Options) -> Itera
         if not options.quiet:
             yield Paragraph((_in_a_line(found), ": ", *_how_many(record.problems, options)))
             facts = [*_facts(found)]
+            end, source = horizon.tables_end(), os.environ.get(FACTS_VARIABLE) or "ltocompat's own"
+            where = f"up to driver R{end.driver}, of {end.date}, {source}"
+            facts.append(_Fact("facts", f"CUDA {end.cuda}", where))
             if record.sandbox is not None:
                 held = ", ".join(record.sandbox) or "none"
                 facts.append(_Fact("trial sandbox", held, "confines trial links and loads"))

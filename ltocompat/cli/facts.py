@@ -1,0 +1,23 @@
+"""``ltocompat facts``."""
+
+from __future__ import annotations
+
+from ltocompat.cli.options import Format
+from ltocompat.cli.run_verb import in_format, run_verb
+from ltocompat.cli.verb import verb
+from ltocompat.commands.options import FactsOptions
+from ltocompat.report.exit_status import ExitStatus
+
+
+@verb
+def facts(*, options: FactsOptions, form: Format = ()) -> int:
+    """Print NVIDIA's tables as this program has them, as one document.
+
+    For example: ltocompat facts --format json=facts.json
+
+    Such a file of a newer release, named by LTOCOMPAT_FACTS, is used in place of the tables here.
+    """
+    from ltocompat.commands import facts as command
+    from ltocompat.report.verbs.facts import REPORT
+
+    return run_verb(command.run, options, in_format(form, REPORT), ExitStatus())

@@ -1,0 +1,45 @@
+"""The answer of ``facts``: a row a list of facts, and the document that has them whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from ltocompat.report import Failure, Options, Report, answers
+from ltocompat.report.document import Block, Code, Column, Paragraph, Table
+
+if TYPE_CHECKING:
+    from ltocompat.commands.facts import FactsTable
+
+_COLUMNS = (Column("table"), Column("list"), Column("rows", right=True), Column("newest"))
+
+
+def blocks(records: Iterable[FactsTable | Failure], _: Options) -> Iterator[Block]:
+    """Yield where the tables end, then a row a list."""
+    from ltocompat.facts.horizon import tables_end
+
+    rows = [
+        (Code(record.name), name, f"{len(facts):,}", max(str(fact["date"]) for fact in facts))
+        for record in answers(records)
+        for name, facts in record.lists.items()
+    ]
+    if rows:
+        yield Paragraph((f"facts up to {tables_end()}; all rows: ", Code("--format json")))
+        yield Table(_COLUMNS, tuple(rows))
+
+
+def _document(records: Iterable[FactsTable | Failure], _: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.model.records_v1.facts import Facts
+    from ltocompat.report.formats.jsonstream import encode, error_document
+
+    found = list(records)
+    failures = [record for record in found if isinstance(record, Failure)]
+    tables = {
+        record.name: {name: tuple(rows) for name, rows in record.lists.items()}
+        for record in answers(found)
+    }
+    yield error_document(failures) if failures else encode(Facts(tables)) + "\n"
+
+
+REPORT: Report[FactsTable] = Report(blocks, _document)
