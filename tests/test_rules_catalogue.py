@@ -38,6 +38,8 @@ CATALOGUE = {
 }
 # A rule may be seen by nobody before it strikes; these have no message.
 SILENT = {
+    "BLD-14",
+    "BLD-15",
     "FB-03",
     "FB-04",
     "FB-06",

@@ -92,11 +92,13 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
         images: its images, in file order.
         registered: the CUDA runtime loads it; None when not known.
         needs_device_link: it lies in a relocatable object that no device link has used yet.
+        behind_first: it lies there behind another region, where no linker looks.
     """
 
     images: tuple[ImageSignature, ...]
     registered: bool | None
     needs_device_link: bool = False
+    behind_first: bool = False
 
 
 def module_signature(module: Module) -> ModuleSignature:

@@ -164,6 +164,20 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
             return self
         return replace(self, system=System("windows"), driver=self.windows_driver, by_files=False)
 
+    def linker_of(self, *, objects: bool) -> tuple[VersionSet[Release] | None, bool]:
+        """Return the linker that a link is given to, None where none is named; and if it is nvlink.
+
+        Args:
+            objects: relocatable objects are among the inputs, which builds give to nvlink.
+        """
+        offline = self.nvlink is not None and (objects or self.nvjitlink is None)
+        return (self.nvlink if offline else self.nvjitlink), offline
+
+    def for_link(self, *, objects: bool) -> Target:
+        """Return this target with the one linker that all inputs of a link are given to."""
+        _, offline = self.linker_of(objects=objects)
+        return replace(self, nvjitlink=None) if offline else replace(self, nvlink=None)
+
 
 THIS_MACHINE = "this machine"
 """The name of the deploy target that a probe of this machine makes."""

@@ -280,8 +280,7 @@ class Result(Tabular, frozen=True, gc=False):
         route: how its modules get there, None where each has only one way.
         verdict: the fold of all that was judged.
         coverage: how many modules serve.
-        not_judged: halves that the target says too little for: ``load``, ``link``; and ``symbols``,
-            where LTO-IR, which shows no names, is in one link that no linker was asked about.
+        not_judged: halves that the target says too little for: ``load``, ``link``.
         findings: worst first.
         why: the reasoning, a sentence a line; put into words when it is read.
         extent: how many of the modules have the verdict.

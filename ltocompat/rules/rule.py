@@ -256,6 +256,8 @@ class Link(Struct, frozen=True):
         offline: that linker is nvlink rather than nvJitLink.
         certain: it is one link; else these are modules that may be linked with each other.
         left_out: images of the objects that hold nothing for the target.
+        unread: images for the target that lie where no linker looks.
+        archived: objects of it lie in archives.
     """
 
     images: tuple[tuple[ImageSignature, int], ...]
@@ -265,6 +267,8 @@ class Link(Struct, frozen=True):
     offline: bool
     certain: bool
     left_out: tuple[ImageSignature, ...] = ()
+    unread: tuple[ImageSignature, ...] = ()
+    archived: bool = False
 
 
 class Problem(Struct, frozen=True):

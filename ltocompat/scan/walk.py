@@ -512,12 +512,13 @@ class _FileWalk(Struct, Generic[D], frozen=True):
 
 
 def _needing(host: ObjectFile, place: Place) -> Host | None:
-    """The host; an object in an archive only where its linker needs something."""
+    """The host; an object in an archive only where a linker needs something of it."""
     # Files that differ in their CUDA version may be variants, which their exports tell.
     tagged = tagged_path(place.innermost)
     described = host.describe(place, exports=tagged is not None)
     needs = described.undefined_registrations or described.nvjitlink_imports or described.libraries
-    return described if needs or described.linked or not place.members else None
+    waits = not described.linked and any(section.prelinked for section in host.sections)
+    return described if needs or waits or described.linked or not place.members else None
 
 
 def _whole_file(view: ByteView, place: Place, budget: Budget) -> StoredModule | None:

@@ -175,7 +175,7 @@ class Result(Record):
     route: Annotated[str, one_of("load", "link")] | None
     verdict: VerdictWord
     coverage: Coverage
-    not_judged: tuple[Annotated[str, one_of("load", "link", "symbols")], ...]
+    not_judged: tuple[Annotated[str, one_of("load", "link")], ...]
     findings: tuple[Finding, ...]
     why: tuple[str, ...]
     extent: Extent

@@ -18,6 +18,7 @@ from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     Always,
+    LinkerFrom,
     LinkerOfCubin,
     LinkerTolerating,
     Remark,
@@ -188,7 +189,7 @@ def _without(link: Link) -> tuple[Constraint, str]:
     if not kernels:
         return Remark(warns=True), f"{_LEFT_OUT}; nothing else needs them"
     launched = f"launching {image_helpers.listed(kernels)} there ends in error 500"
-    return Remark(warns=True), f"{_LEFT_OUT}; {launched}, named symbol not found"
+    return Always(Verdict.FAIL), f"{_LEFT_OUT}; {launched}, named symbol not found"
 
 
 # The target of a device link is a real architecture: only the log of a build shows it.
@@ -320,25 +321,24 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
     if not link.certain:
         yield from _left_to_others(names)
         return
-    blind = len(readable) < len(known)
-    if names:
+    blind = any(image.kind is ImageKind.LTOIR for image, _ in link.images)
+    if names or blind:
         yield Requirement(
             Always(Verdict.UNKNOWN, trial_decides=True) if blind else Always(Verdict.FAIL),
-            image_helpers.listed(names),
-            "no PTX or SASS of the link defines it, and LTO-IR shows no names"
+            image_helpers.listed(names) if names else "LTO-IR",
+            _hidden_names(names) if blind else "no input of the link defines it",
+            "ask the linker with --trial-link"
             if blind
-            else "no input of the link defines it",
-            "give the linker the file that defines it, too",
-            "symbols of the cubins and PTX",
+            else "give the linker the file that defines it, too",
+            "kinds of the images; symbols of the cubins and PTX",
         )
-    if any(image.kind is ImageKind.LTOIR for image, _ in link.images):
-        yield Requirement(
-            Remark(),
-            "LTO-IR",
-            "it shows no names: whether what it calls is defined, and once, is not judged",
-            "ask the linker with --trial-link",
-            "kinds of the images",
-        )
+
+
+def _hidden_names(names: Sequence[str]) -> str:
+    """What LTO-IR leaves open in a link, of which other inputs miss some names."""
+    if names:
+        return "no PTX or SASS of the link defines it, and LTO-IR shows no names"
+    return "it shows no names: whether what it calls is defined, and once, can't be read"
 
 
 def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:
@@ -350,4 +350,44 @@ def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:
             "another input of the link has to define it, and none is judged beside it",
             "judge all that is linked as one link, with --together",
             "symbols of the cubins and PTX",
+        )
+
+
+@FAMILY.of_link("BLD-14", Level.ERROR)
+def region_behind_the_first(link: Link) -> Iterator[Requirement]:
+    """A linker reads the first region of an object's relocatable code, and no other."""
+    if not link.unread:
+        return
+    kernels = sorted({n for image in link.unread if image.symbols for n in image.symbols.kernels})
+    hidden = [
+        image
+        for image in link.unread
+        if image.has_kernels is not False and (image.symbols is None or not link.certain)
+    ]
+    constraint: Constraint = Remark(warns=True)
+    consequence = "linkers pass over it; whatever else calls it misses it"
+    if kernels or hidden:
+        lost = bool(kernels) or any(image.kind is not ImageKind.LTOIR for image in hidden)
+        constraint = Always(Verdict.FAIL if lost else Verdict.UNKNOWN, trial_decides=not lost)
+        what = image_helpers.listed(kernels) if kernels else "any kernel in it"
+        consequence = f"linkers pass over it: the link ends well and without {what}"
+    yield Requirement(
+        constraint,
+        "code behind the first region of an object",
+        consequence,
+        "give the linker the objects as the compiler made them, not joined by ld -r",
+        "places of the regions in the object's section",
+    )
+
+
+@FAMILY.of_link("BLD-15", Level.ERROR)
+def archive_for_the_first_linker(link: Link) -> Iterator[Requirement]:
+    """The first nvJitLink takes no archives."""
+    if link.archived and link.certain and not link.offline:
+        yield Requirement(
+            LinkerFrom(floors.linker("archive-linker")),
+            "an archive of objects",
+            "nvJitLink 12.0 ends its process on it, or refuses it",
+            "give that linker the objects themselves, or link with a newer nvJitLink",
+            "objects inside of an archive",
         )

@@ -91,10 +91,11 @@ def _lacking(
     missing = [each for each in waiting if each.module_verdict.how == "none"]
     if gpu is None or not missing or len(missing) == len(waiting):
         return
-    if one_link and (target.nvlink is not None or target.nvjitlink is not None):
+    known, offline = target.linker_of(objects=True)
+    if one_link and known is not None:
         return  # the rule on the whole link knows what becomes of it
     # nvlink goes on without them; nvJitLink takes no object that has nothing for its target.
-    refused = target.nvlink is None and target.nvjitlink is not None
+    refused = known is not None and not offline
     verdict = Verdict.FAIL if refused else Verdict.UNKNOWN
     end = (
         "are refused by nvJitLink"

@@ -28,7 +28,7 @@ from ltocompat.rules.engine.coverage import KernelCoverage, Kernels
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
 from ltocompat.rules.engine.findings import finding_of
 from ltocompat.rules.engine.findings_of_whole import findings_of_whole, impossible_route, left_open
-from ltocompat.rules.engine.judge_link import findings_of_link, leaves_symbols_open
+from ltocompat.rules.engine.judge_link import findings_of_link
 from ltocompat.rules.engine.loaded_by_choice import with_choices
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict, ModuleVerdict
 from ltocompat.rules.engine.ways import possible_ways
@@ -36,7 +36,6 @@ from ltocompat.rules.engine.without_kernels import with_neutral
 from ltocompat.rules.rule import Component, Requirement
 
 HALVES = ("load", "link")
-SYMBOLS = "symbols"
 
 
 def folded(
@@ -99,7 +98,7 @@ def folded(
         route,
         verdict,
         _coverage(judged, coverage),
-        _open_parts(not_judged, symbols=leaves_symbols_open(summary, judged, target, gpu)),
+        tuple(half for half in HALVES if half in not_judged),
         tuple(findings),
         LateLines(functools.partial(_reasons, judged, hosts)),
         _extent(judged, verdict, of_whole=summary.one_link or worst(beside) is verdict),
@@ -178,12 +177,6 @@ def _links_nothing(host: Host, judged: ModuleVerdict, summary: ArtifactSummary) 
     return not calls and not any(
         Route.LINK in possible_ways(group.signature) for group in summary.groups
     )
-
-
-def _open_parts(halves: frozenset[str], *, symbols: bool) -> tuple[str, ...]:
-    """The parts that were not judged: halves, and names of functions that LTO-IR doesn't show."""
-    known = tuple(half for half in HALVES if half in halves)
-    return (*known, SYMBOLS) if symbols else known
 
 
 def _nothing_judged(

@@ -212,12 +212,12 @@ class _ToJudge(Struct, frozen=True):
 def _on_gpu(
     to_judge: _ToJudge, gpu: Gpu | None, route: Route | None, *, route_given: bool
 ) -> Result:
-    judged = [
-        _judge_in_link(group, to_judge.target, gpu, route)
-        if to_judge.summary.one_link
-        else _judge(group, to_judge.target, gpu, route, route_given=route_given)
-        for group in to_judge.summary.groups
-    ]
+    groups, target = to_judge.summary.groups, to_judge.target
+    if to_judge.summary.one_link:
+        target = target.for_link(objects=any(each.signature.needs_device_link for each in groups))
+        judged = [_judge_in_link(group, target, gpu, route) for group in groups]
+    else:
+        judged = [_judge(each, target, gpu, route, route_given=route_given) for each in groups]
     return folded(
         to_judge.summary,
         judged,

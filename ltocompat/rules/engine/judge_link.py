@@ -36,7 +36,7 @@ def findings_of_link(
     linker, offline = linkers
     left_out = [each for each in judged if _is_left_out(each)]
     tried = _tried(summary, linker, gpu, offline=offline)
-    link = _link(summary, linked, left_out, gpu, linker, offline=offline)
+    link = _link(summary, judged, gpu, linker, offline=offline)
     found = _settled(_judged(link, target, linker), tried)
     examples = {ABSENT_FROM_DEVICE_LINK: left_out[0].group.example} if left_out else {}
     example = (_beside_ltoir(linked) or linked[0]).group.example
@@ -49,21 +49,6 @@ def findings_of_link(
     )
 
 
-def leaves_symbols_open(
-    summary: ArtifactSummary, judged: Sequence[GroupVerdict], target: Target, gpu: Gpu | None
-) -> bool:
-    """Return whether LTO-IR is in one link, and no linker was asked about its names."""
-    if not summary.one_link:
-        return False
-    linked = _linked(judged)
-    linkers = _linkers(judged, target)
-    kinds = {image.kind for each in linked for image in each.module_verdict.picked}
-    if linkers is None or ImageKind.LTOIR not in kinds:
-        return False
-    linker, offline = linkers
-    return _tried(summary, linker, gpu, offline=offline) is None
-
-
 def _linked(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
     return [each for each in judged if each.way is Route.LINK and each.module_verdict.how == "link"]
 
@@ -73,11 +58,15 @@ def _is_left_out(each: GroupVerdict) -> bool:
     return each.group.signature.needs_device_link and each.module_verdict.how == "none"
 
 
+def _is_unread(each: GroupVerdict) -> bool:
+    """Whether it lies where no linker looks."""
+    return each.module_verdict.how == "unread"
+
+
 def _linkers(given: Sequence[GroupVerdict], target: Target) -> tuple[Release, bool] | None:
     """The release of the linker, and whether it is nvlink; None where none is named."""
     waiting = any(each.group.signature.needs_device_link for each in given)
-    offline = waiting and target.nvlink is not None
-    known = target.nvlink if offline else target.nvjitlink
+    known, offline = target.linker_of(objects=waiting)
     return None if known is None else (known.value, offline)
 
 
@@ -129,13 +118,13 @@ def _refusal(tried: TrialOutcome, by_rules: Verdict) -> Iterator[Finding]:
 
 def _link(
     summary: ArtifactSummary,
-    linked: Sequence[GroupVerdict],
-    left_out: Sequence[GroupVerdict],
+    judged: Sequence[GroupVerdict],
     gpu: Gpu | None,
     linker: Release,
     *,
     offline: bool,
 ) -> Link:
+    linked = _linked(judged)
     counts: dict[ImageSignature, int] = {}
     for each in linked:
         for image in each.module_verdict.picked:
@@ -149,7 +138,9 @@ def _link(
         linker,
         offline,
         summary.one_link,
-        tuple(image for each in left_out for image in each.group.signature.images),
+        tuple(i for each in judged if _is_left_out(each) for i in each.group.signature.images),
+        tuple(i for each in judged if _is_unread(each) for i in each.module_verdict.picked),
+        any(each.group.inner and each.group.signature.needs_device_link for each in linked),
     )
 
 

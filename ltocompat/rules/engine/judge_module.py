@@ -24,6 +24,7 @@ from ltocompat.rules.engine.picked_code import (
 )
 from ltocompat.rules.engine.ways import own_target
 from ltocompat.rules.engine.weigh_trial import with_trial
+from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import Component, Requirement, Subject
 from ltocompat.rules.selection import Missed
@@ -88,13 +89,16 @@ def _picked_by_driver(code: PickedCode, target: Target, gpu: Gpu) -> ModuleVerdi
 def _linked(
     signature: ModuleSignature, target: Target, gpu: Gpu | None, trials: Trials
 ) -> ModuleVerdict:
-    offline = signature.needs_device_link and target.nvlink is not None
-    known = target.nvlink if offline else target.nvjitlink
+    waits = signature.needs_device_link or signature.behind_first
+    known, offline = target.linker_of(objects=waits)
     aim = gpu or own_target(signature)
     if aim is None:
         unjudged = frozenset({"link"})
         why = "it names no architecture"
         return ModuleVerdict(Verdict.NOT_FOR_GPU, "none", not_judged=unjudged, why=why)
+    if signature.behind_first:
+        pick = pick_for_linker(signature, aim.arch, None if known is None else known.value)
+        return replace(_UNREAD, picked=pick.images)
     if known is None:
         return _linked_by_any(signature, aim)
     linker = known.value
@@ -105,6 +109,13 @@ def _linked(
         return ModuleVerdict(Verdict.NOT_FOR_GPU, code.how, why=str(code.missed))
     judged = _ruled(code.subject, target, gpu, linker, code.how)
     return judged if tried is None else with_trial(judged, tried)
+
+
+_UNREAD = ModuleVerdict(
+    Verdict.NOT_FOR_GPU,
+    "unread",
+    why="it lies behind the first region of its object, which is all that linkers read there",
+)
 
 
 @functools.lru_cache(maxsize=8192)  # the same whatever else targets say

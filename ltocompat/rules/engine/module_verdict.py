@@ -57,7 +57,8 @@ class ModuleVerdict(Struct, frozen=True, gc=False):
 
     Attributes:
         verdict: ``NOT_FOR_GPU`` too where nothing of it could be judged.
-        how: ``sass``, ``ptx``, ``link``, ``without kernels``, ``none`` or ``other route``.
+        how: ``sass``, ``ptx``, ``link``, ``without kernels``, ``none``, ``unread`` (its linker
+            passes over it) or ``other route``.
         findings: with a count of 0, for the fold to count.
         not_judged: halves that the target says too little for.
         picked: the images that were picked.

@@ -24,8 +24,9 @@ def notes_of_versions(
     hows = {each.module_verdict.how for each in judged}
     arch = "the target" if gpu is None else str(gpu.arch)
     if "link" in hows:
-        offline = any(each.group.signature.needs_device_link for each in judged) and target.nvlink
-        title, linkers = ("nvlink", target.nvlink) if offline else ("nvJitLink", target.nvjitlink)
+        waiting = any(each.group.signature.needs_device_link for each in judged)
+        linkers, offline = target.linker_of(objects=waiting)
+        title = "nvlink" if offline else "nvJitLink"
         for release in _values(linkers):
             if not horizon.is_new_major(release):
                 where = horizon.of_linker(release)

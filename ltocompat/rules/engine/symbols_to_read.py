@@ -56,7 +56,8 @@ def _may_leave_open(image: ImageSignature) -> bool:
 
 def _can_be_linked(signature: ModuleSignature, image: ImageSignature) -> bool:
     """Return whether a linker can be given this code: what is registered is linked already."""
-    return image.kind in _READABLE and bool(image.relocatable or not signature.registered)
+    waits = image.relocatable or image.prelinked or not signature.registered
+    return image.kind in _READABLE and bool(waits)
 
 
 def kernels_to_count(

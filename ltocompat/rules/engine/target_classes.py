@@ -63,7 +63,9 @@ class TargetClasses:
         old = map(seen_by_old_drivers, self._loaded)
         self._loaded_by_old_drivers = [left for left in old if left is not None]
         self._linked = [each for each in signatures if Route.LINK in going(each)]
-        self._one_link = summary.one_link
+        # Whether code behind the first region of an object is lost is asked of the whole.
+        hidden = any(each.behind_first for each in signatures)
+        self._one_link = summary.one_link or hidden
         self._compares_options = bool(summary.options)
         self._tried = bool(summary.link_trials) or any(group.trials for group in summary.groups)
         own = own_linker(summary)

@@ -20,7 +20,7 @@ def ways(signature: ModuleSignature) -> tuple[Route, ...]:
     A file of PTX or relocatable code goes both ways, and so does LTO-IR beside code that can be
     loaded.
     """
-    if signature.needs_device_link:
+    if signature.needs_device_link or signature.behind_first:
         return (Route.LINK,)
     if signature.registered or not signature.images:
         return (Route.LOAD,)
@@ -43,7 +43,7 @@ def ways_on(signature: ModuleSignature, target: Target) -> tuple[Route, ...]:
     PTX is linked only where something links it: a target without a linker asks for no such line.
     """
     found = ways(signature)
-    if len(found) == 1 or target.nvjitlink is not None:
+    if len(found) == 1 or target.linker_of(objects=False)[0] is not None:
         return found
     only_ptx = all(image.kind is ImageKind.PTX for image in signature.images)
     return found[:1] if only_ptx else found

@@ -1,0 +1,126 @@
+"""Verdicts on what a linker reads of its inputs: objects, joined objects, archives.
+
+The expectations are what nvJitLink 12.0 to 13.5 and nvlink 13.0 to 13.5 did with such inputs
+(tests/oracle/input_strata.py draws thousands of them).
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from fatbin_writer import KINDS, EntrySpec, entry, region
+from samples import FOLDER
+
+import ltocompat
+
+AXPY, SCALE = (FOLDER / f"objects/nvcc-13.0-rdc-{name}.o" for name in ("axpy", "scale"))
+_WRAPPER = """
+.section {section}, "a"
+.align 8
+image: .incbin "{fatbin}"
+.section .nvFatBinSegment, "aw"
+.align 8
+.globl __fatbinwrap_{name}
+__fatbinwrap_{name}: .long 0x466243b1, 1
+.quad image, 0
+.section .note.GNU-stack, "", @progbits
+"""
+
+
+def joined(output: Path, *inputs: Path) -> Path:
+    """Objects in one object."""
+    subprocess.run(["ld", "-r", "-z", "muldefs", "-o", output, *inputs], check=True)  # noqa: S607 - that of the path
+    return output
+
+
+def archive(output: Path, *inputs: Path) -> Path:
+    subprocess.run(["ar", "qcD", output, *inputs], check=True)  # noqa: S607 - that of the path
+    return output
+
+
+def wrapped(output: Path, text: str, section: str = "__nv_relfatbin") -> Path:
+    """PTX in a fatbin in an object, as a build wraps what nvFatbin made."""
+    fatbin = output.with_suffix(".fatbin")
+    payload = text.encode("ascii") + b"\0"
+    fatbin.write_bytes(region([entry(EntrySpec(KINDS["ptx"], payload, sm=80, version=(8, 0)))]))
+    source = _WRAPPER.format(section=section, fatbin=fatbin, name=output.stem)
+    output.with_suffix(".s").write_text(source, "ascii")
+    subprocess.run(["as", output.with_suffix(".s"), "-o", output], check=True)  # noqa: S607 - that of the path
+    return output
+
+
+HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
+HELPER = f"{HEAD}.visible .func helper()\n{{\n ret;\n}}\n"
+FIRST = f"{HEAD}.visible .entry first()\n{{\n .reg .u32 %r1;\n mov.u32 %r1, %tid.x;\n ret;\n}}\n"
+USER = f"{HEAD}.extern .func helper();\n.visible .entry user()\n{{\n call.uni helper;\n ret;\n}}\n"
+
+
+def told(paths: Sequence[Path], target: str, *, together: bool = True) -> dict[str, str]:
+    """The worst verdict of each rule, and of all as ``""``."""
+    (result,) = ltocompat.check([*map(str, paths)], [target], route="link", together=together)
+    found = {"": str(result.verdict)}
+    for finding in sorted(result.findings, key=lambda finding: finding.verdict):
+        found[finding.rule] = str(finding.verdict)
+    return found
+
+
+LINKERS = ("nvjitlink=12.4", "nvjitlink=13.5", "nvlink=13.5")
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_linkers_read_the_first_region_of_a_joined_object(tmp_path: Path, linker: str) -> None:
+    files = {
+        name: wrapped(tmp_path / f"{name}.o", text)
+        for name, text in (("first", FIRST), ("user", USER), ("helper", HELPER))
+    }
+    target = f"{linker},gpu=a100"
+    apart = told([files["user"], files["helper"]], target)
+    assert apart[""] == "ok"
+    assert "BLD-14" not in apart
+    # Its kernel lies behind the function: the link succeeds, and loses it.
+    behind = joined(tmp_path / "behind.o", files["helper"], files["user"])
+    assert told([behind], target)["BLD-14"] == "fail"
+    # What its kernel calls lies behind it: the link is refused.
+    before = told([joined(tmp_path / "before.o", files["user"], files["helper"])], target)
+    assert (before["BLD-10"], before["BLD-14"]) == ("fail", "ok")
+    # A function that nothing calls is no loss, and in an archive it is all the same.
+    unused = joined(tmp_path / "unused.o", files["first"], files["helper"])
+    assert told([unused], target)[""] == "ok"
+    assert told([archive(tmp_path / "lib.a", behind)], target)["BLD-14"] == "fail"
+    assert told([behind], target, together=False)["BLD-14"] == "fail"
+
+
+def test_joined_objects_of_a_compiler_lose_kernels_too(tmp_path: Path) -> None:
+    target = "nvjitlink=13.5,gpu=a100"
+    assert told([AXPY, SCALE], target)[""] == "ok"
+    assert told([joined(tmp_path / "joined.o", AXPY, SCALE)], target)[""] == "fail"
+
+
+def test_what_an_object_registers_for_the_runtime_is_no_part_of_a_link(tmp_path: Path) -> None:
+    final = wrapped(tmp_path / "final.o", HELPER, ".nv_fatbin")
+    user = wrapped(tmp_path / "user.o", USER)
+    assert told([user, final], "nvjitlink=13.5,gpu=a100")["BLD-10"] == "fail"
+
+
+def test_the_first_nvjitlink_takes_no_archive(tmp_path: Path) -> None:
+    first = wrapped(tmp_path / "first.o", FIRST)
+    library = archive(tmp_path / "lib.a", first)
+    assert told([first], "nvjitlink=12.0,gpu=a100")[""] == "ok"
+    assert told([library], "nvjitlink=12.0,gpu=a100")["BLD-15"] == "fail"
+    assert told([library], "nvjitlink=12.1,gpu=a100")[""] == "ok"
+
+
+def test_nvlink_is_the_linker_of_loose_code_where_no_other_is_named() -> None:
+    newer = FOLDER / "ltoir/nvcc-13.5-lto_80.ltoir"
+    for linker in ("nvlink=13.0", "nvjitlink=13.0"):
+        assert told([AXPY, SCALE, newer], f"{linker},gpu=a100")["LTO-01"] == "fail"
+    assert told([newer], "nvlink=13.0,gpu=a100", together=False)["LTO-01"] == "fail"
+
+
+def test_names_in_ltoir_leave_a_whole_link_open() -> None:
+    loose = FOLDER / "ltoir/nvrtc-12.4-lto_80.ltoir"
+    assert told([loose], "nvjitlink=12.4,gpu=a100")["BLD-10"] == "unknown"
+    assert "BLD-10" not in told([loose], "nvjitlink=12.4,gpu=a100", together=False)
