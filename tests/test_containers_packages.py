@@ -37,7 +37,7 @@ from ltocompat.files.archives.spool import Spool
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.scan.walk import ScanSettings
-from ltocompat.trial.link_inputs import Linkable, gather
+from ltocompat.trial.link_inputs import LinkInput, gather
 from ltocompat.trial.values import InputKind
 
 FATBIN = FOLDER / "fatbin" / "nvfatbin-13.5-default.fatbin"
@@ -156,17 +156,20 @@ def test_an_archive_is_still_a_library_for_the_linker() -> None:
     assert record.trial.kind is InputKind.LIBRARY
 
 
-def test_what_a_thin_archive_names_is_linked_piece_by_piece() -> None:
-    thin = FOLDER / "objects" / "libaxpy-thin.a"
-    inputs = [
-        each for each in gather(Place(str(thin)), ScanSettings()) if isinstance(each, Linkable)
-    ]
+def test_a_thin_archive_is_linked_with_its_members_inside(tmp_path: Path) -> None:
+    (thin,) = gather(Place(str(FOLDER / "objects" / "libaxpy-thin.a")), ScanSettings())
     (whole,) = gather(Place(str(ARCHIVE)), ScanSettings())
-    assert isinstance(whole, Linkable)
-    assert {each.trial.kind for each in inputs} == {InputKind.FATBIN}
-    assert [image.kind for each in inputs for image in each.images] == [
-        i.kind for i in whole.images
-    ]
+    assert isinstance(thin, LinkInput)
+    assert isinstance(whole, LinkInput)
+    assert [image.kind for image in thin.images] == [image.kind for image in whole.images]
+
+    def members(given: LinkInput) -> bytes:
+        path = tmp_path / "lib.a"
+        path.write_bytes(given.trial.data)
+        return subprocess.run(["ar", "p", path], check=True, capture_output=True).stdout  # noqa: S607
+
+    assert thin.trial.kind is InputKind.LIBRARY
+    assert members(thin) == members(whole)
 
 
 def test_hosts_in_a_package_say_what_they_need(tmp_path: Path) -> None:

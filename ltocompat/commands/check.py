@@ -201,7 +201,7 @@ def _results(
         scan = ScanOptions(settings, plain, tries, named=named, one_link=together)
         found = summaries(sources.texts, scan)
         if options.together:
-            found = _together(found, one_link)
+            found = _together(found, one_link, sources.texts, settings)
         yield from filter(None, (target.own_result() for target in targets))
         for summary in found:
             if isinstance(summary, Failure):
@@ -236,7 +236,10 @@ def _told(
 
 
 def _together(
-    found: Iterable[ArtifactSummary | Failure], one_link: OneLinkTrial | None
+    found: Iterable[ArtifactSummary | Failure],
+    one_link: OneLinkTrial | None,
+    texts: Sequence[str],
+    settings: ScanSettings,
 ) -> Iterator[ArtifactSummary | Failure]:
     """All files as one link, which is tried where none of them is missing."""
     parts: list[ArtifactSummary] = []
@@ -247,7 +250,8 @@ def _together(
             yield summary
         else:
             parts.append(summary)
-    yield together_as_one(parts, one_link.answers() if one_link and whole else None)
+    trials = one_link.answers(texts, settings) if one_link and whole else None
+    yield together_as_one(parts, trials)
 
 
 def resolve_targets(

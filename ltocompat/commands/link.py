@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -13,7 +14,7 @@ from ltocompat.commands.options import LinkOptions, options_of
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
 from ltocompat.model.failure import Progress, reporter
-from ltocompat.model.image import Skipped
+from ltocompat.model.image import ImageKind, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.link_options import Disagreement, disagreements
 from ltocompat.model.place import Place, refuse_address
@@ -21,16 +22,16 @@ from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Linker, Machine, Tool, find, installed, obtain
 from ltocompat.targets.linkers.version_request import split
-from ltocompat.trial.cached_linker import compiles_relocatable
+from ltocompat.trial.cached_linker import compiles_relocatable, lost_kernels
 from ltocompat.trial.diagnosis import sharpened
-from ltocompat.trial.link_inputs import Linkable, gather, gather_each
+from ltocompat.trial.link_inputs import LinkInput, gather, gather_each, of_one_link
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import explain
+from ltocompat.trial.try_links import link_all
 from ltocompat.trial.values import Answer, LinkOutcome, Request
 
 LTO = "lto"
 PLAIN = "plain"
-_ONE_LINK = "one link"
 _LEFT_OUT = (
     "nvlink left all of it out: it takes relocatable code alone, of objects, fatbins and cubins"
 )
@@ -119,7 +120,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
     gathered = list(_gathered(places, settings, options.where))
     unread = [piece for piece in gathered if isinstance(piece, Skipped)]
     yield from unread
-    inputs = [piece for piece in gathered if isinstance(piece, Linkable)]
+    inputs = of_one_link(piece for piece in gathered if isinstance(piece, LinkInput))
     if unread and not inputs:
         raise UnreadableInput(f"{unread[0].place}: {unread[0].reason}")
     yield from _together(inputs, linkers, target, output=output)
@@ -127,7 +128,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
 
 def _gathered(
     places: list[Place], settings: ScanSettings, where: ImageFilter | None
-) -> Iterator[Linkable | Skipped]:
+) -> Iterator[LinkInput | Skipped]:
     """What is linked together: whole files and modules, or the images that were asked for."""
     for place in places:
         yield from gather(place, settings) if where is None else gather_each(place, settings, where)
@@ -146,17 +147,16 @@ def _linkers(wanted: Sequence[str], *, install_missing: bool) -> list[Linker]:
 
 
 def _together(
-    inputs: list[Linkable],
+    inputs: list[LinkInput],
     linkers: list[Linker],
     target: SmArch,
     *,
     output: str | os.PathLike[str] | None,
 ) -> Iterator[Linked | Disagreement]:
-    ways = _ways(inputs)
     yield from disagreements([image for input_ in inputs for image in input_.ltoir])
     for linker in linkers:
         with Pool(linker.path, workers=1, tool=linker.tool) as pool:
-            for way in ways:
+            for way in _ways(inputs, target, linker):
                 linked = _timed(pool, linker, inputs, target, way, keep=output is not None)
                 yield linked
                 if output is not None and linked.answer.output is not None:
@@ -164,16 +164,15 @@ def _together(
                     output = None
 
 
-def _ways(inputs: list[Linkable]) -> list[str]:
-    """How these inputs can be linked at all, by what lies in them."""
-    ways = []
-    if any(input_.ltoir for input_ in inputs):
-        ways.append(LTO)
-    if inputs and all(linkable.plain for linkable in inputs):
-        ways.append(PLAIN)
-    if not ways:
+def _ways(inputs: list[LinkInput], target: SmArch, linker: Linker) -> list[str]:
+    """How these inputs can be linked at all: with LTO-IR, where there is some for the target."""
+    read = [image.kind for input_ in inputs for image in input_.read(target, linker.release)]
+    plain = [PLAIN] if inputs and all(input_.plain for input_ in inputs) else []
+    if ImageKind.LTOIR in read or (not plain and any(input_.ltoir for input_ in inputs)):
+        return [LTO, *plain]
+    if not plain:
         raise UsageError("none of the inputs holds LTO-IR, and not all hold PTX or SASS")
-    return ways
+    return plain
 
 
 def _options(target: SmArch, way: str) -> tuple[str, ...]:
@@ -182,23 +181,15 @@ def _options(target: SmArch, way: str) -> tuple[str, ...]:
 
 
 def _timed(
-    pool: Pool, linker: Linker, inputs: list[Linkable], target: SmArch, way: str, *, keep: bool
+    pool: Pool, linker: Linker, inputs: list[LinkInput], target: SmArch, way: str, *, keep: bool
 ) -> Linked:
     """Link twice, in a new process and then in the same."""
-    trials = tuple(input_.trial for input_ in inputs)
-    request = Request(trials, _options(target, way), file=_ONE_LINK)
-    answer, second = pool.run([replace(request, keep_output=keep), request])
+    ask = functools.partial(link_all, pool, inputs, target, linker.release, lto=way == LTO)
+    answer = ask(keep_output=keep)
     worked = answer.outcome in (LinkOutcome.LINKED, LinkOutcome.COMPILED, LinkOutcome.ACCEPTED)
-    again = seconds(second) if worked else None
-    return Linked(
-        linker,
-        way,
-        target,
-        None,
-        answer,
-        again,
-        _reason(answer, linker, way, target, inputs),
-    )
+    again = seconds(ask()) if worked else None
+    reason = _reason(answer, linker, way, target, inputs)
+    return Linked(linker, way, target, None, answer, again, reason)
 
 
 def seconds(answer: Answer) -> float:
@@ -211,10 +202,12 @@ def seconds(answer: Answer) -> float:
 
 
 def _reason(
-    answer: Answer, linker: Linker, way: str, target: SmArch, inputs: Sequence[Linkable]
+    answer: Answer, linker: Linker, way: str, target: SmArch, inputs: Sequence[LinkInput]
 ) -> str | None:
     """Why a link did not succeed, or should not have; None where all is well."""
     known = explain(answer.log, linker.tool.label)
+    if answer.outcome is LinkOutcome.LOST:
+        return lost_kernels(answer)
     if linker.tool is Tool.NVLINK and way == PLAIN and answer.outcome is LinkOutcome.ACCEPTED:
         return known.sentence if known is not None else _LEFT_OUT
     if not answer.outcome.failed and answer.outcome is not LinkOutcome.UNRESOLVED:
@@ -226,10 +219,12 @@ def _reason(
         images = [image for input_ in refused for image in input_.images]
         return sharpened(known, images, linker, target).sentence
     who = "the library" if linker.tool is Tool.NVJITLINK else "nvlink"
-    if answer.outcome is LinkOutcome.CRASHED:
-        return f"{who} ended its process ({answer.signal or answer.exit_status})"
-    if answer.outcome is LinkOutcome.TIMED_OUT:
-        return f"{who} did not end within its time"
+    ended = {
+        LinkOutcome.CRASHED: f"ended its process ({answer.signal or answer.exit_status})",
+        LinkOutcome.TIMED_OUT: "did not end within its time",
+    }
+    if answer.outcome in ended:
+        return f"{who} {ended[answer.outcome]}"
     first = next((line for line in answer.log.splitlines() if line.strip()), "it gave no reason")
     return f"{answer.code_name or answer.code}: {first.strip()}"
 
@@ -256,7 +251,7 @@ def _each(
     """Every image with every linker, one linker after the other."""
     found = [piece for place in places for piece in gather_each(place, settings, where)]
     yield from (piece for piece in found if isinstance(piece, Skipped))
-    pieces = [piece for piece in found if isinstance(piece, Linkable)]
+    pieces = [piece for piece in found if isinstance(piece, LinkInput)]
     if found and not pieces:
         raise UnreadableInput("nothing that could be read lies there")
     if not pieces:
@@ -281,7 +276,7 @@ def _each(
 
 
 def _alone(
-    piece: Linkable, target: SmArch | None, extra: tuple[str, ...], *, complete: bool
+    piece: LinkInput, target: SmArch | None, extra: tuple[str, ...], *, complete: bool
 ) -> tuple[str, SmArch, Request]:
     """The link of one image: its way, its target, and what to ask."""
     (image,) = piece.images

@@ -63,9 +63,7 @@ class Trials(ExitStack):
         from ltocompat.trial.try_links import OneLinkTrial
 
         install = self._options.install_linkers
-        trial = OneLinkTrial(targets, install_missing=install, trial_run=self._run)
-        self._asked.append(trial.for_file)
-        return trial
+        return OneLinkTrial(targets, install_missing=install, trial_run=self._run)
 
     def ask_driver(self, machine: Target) -> None:
         """Ask the driver of this machine, which is a target."""

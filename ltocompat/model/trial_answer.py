@@ -19,8 +19,8 @@ class TrialOutcome(Struct, frozen=True):
 
     Attributes:
         who: what was asked: ``nvJitLink 13.3.33``, ``driver of CUDA 13.0``.
-        outcome: ``accepted`` (only added), ``linked``, ``loaded``, ``refused``, ``crashed`` or
-            ``timed out``.
+        outcome: ``accepted`` (only added), ``linked``, ``loaded``, ``refused``, ``lost`` (it ended
+            well, without a kernel of the inputs), ``crashed`` or ``timed out``.
         cause: short name of the reason of a refusal, as logs are read; None when it is not known.
         reason: of a failure, in one sentence.
         loading: of a driver, when it loaded kernels: ``lazily`` or ``eagerly``; None of a linker.

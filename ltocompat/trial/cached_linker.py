@@ -24,6 +24,7 @@ from typing import Any
 from msgspec import Struct
 
 from ltocompat.model.trial_answer import TrialOutcome
+from ltocompat.model.words import first_of
 from ltocompat.targets.linkers import Linker, Tool
 from ltocompat.targets.sealed_folder import UserCache
 from ltocompat.trial.link_pool import Pool
@@ -211,11 +212,22 @@ def outcome_of(linker: Linker, answer: Answer, *, whole: bool = False) -> TrialO
     if outcome in (LinkOutcome.CRASHED, LinkOutcome.TIMED_OUT):
         why = answer.why_ended
         return TrialOutcome(who, str(outcome), None, why, cpu_seconds=answer.cpu_seconds)
-    reason = explain(answer.log, linker.tool.label)
+    if outcome is LinkOutcome.LOST:
+        return TrialOutcome(who, "lost", "lost kernels", lost_kernels(answer))
+    return _refused(who, answer, linker.tool.label)
+
+
+def _refused(who: str, answer: Answer, linker: str) -> TrialOutcome:
+    reason = explain(answer.log, linker)
     if reason is not None:
         return TrialOutcome(who, "refused", reason.cause, reason.sentence)
     first = first_line(answer.log) or "it gave no reason"
     return TrialOutcome(who, "refused", None, f"{answer.code_name or answer.code}: {first}")
+
+
+def lost_kernels(answer: Answer) -> str:
+    """Say which kernels a link lost that ended well."""
+    return f"it ends well, and without the kernels {first_of(answer.lost, 3)}"
 
 
 def compiles_relocatable(library: str | os.PathLike[str], tool: Tool = Tool.NVJITLINK) -> bool:

@@ -39,7 +39,7 @@ class LinkServer(serving.Server):
 
     def _link(self, message: Message, reply: Reply) -> bytes:
         """Call the library, and write what it did into ``reply``; returns the output to keep."""
-        named, options, complete, keep_output = message.fields
+        named, options, complete, keep_output, kernels = message.fields
         linker, notes = self._linker, self._notes
         notes[protocol.NOTE_STEP] = protocol.AT_CREATE
         start = perf_counter()
@@ -50,7 +50,8 @@ class LinkServer(serving.Server):
             return b""
         output = b""
         if self._added(handle, named, message.pieces, reply) and complete:
-            output = self._completed(handle, "ptx" if "-ptx" in options else "cubin", reply)
+            want = "ptx" if "-ptx" in options else "cubin"
+            output = self._completed(handle, want, kernels, reply)
         self._log(handle, reply)
         notes[protocol.NOTE_STEP] = protocol.AT_DESTROY
         linker.destroy(handle)
@@ -72,7 +73,7 @@ class LinkServer(serving.Server):
             reply.update(step=protocol.AT_ADD, input=number, code=code)
         return not code
 
-    def _completed(self, handle: int, want: str, reply: Reply) -> bytes:
+    def _completed(self, handle: int, want: str, kernels: Sequence[str], reply: Reply) -> bytes:
         self._notes[protocol.NOTE_STEP] = protocol.AT_COMPLETE
         start = perf_counter()
         code = self._linker.complete(handle)
@@ -89,7 +90,7 @@ class LinkServer(serving.Server):
         if code:
             reply.update(step=protocol.AT_GET, code=code)
             return b""
-        reply.update(outputs.contents(want, output))
+        reply.update(outputs.contents(want, output, kernels))
         return output
 
     def _log(self, handle: int, reply: Reply) -> None:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.files.archives import container_of
-from ltocompat.files.archives.archive import ArchiveFormat, is_thin
+from ltocompat.files.archives.archive import ArchiveFormat, self_contained
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.objects import read_host
+from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import Malformed, UsageError
-from ltocompat.model.image import Image, ImageKind, Skipped
+from ltocompat.model.image import PRELINKED_SECTIONS, Image, ImageKind, Module, Skipped
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
+from ltocompat.model.signature import ModuleSignature, module_signature
+from ltocompat.model.verdict import Route
+from ltocompat.rules.engine.ways import possible_ways
+from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.scan import walk
 from ltocompat.scan.describe import ReadOptions, describe, describe_module
 from ltocompat.scan.extract_bytes import Cut, cut, images_at
@@ -29,20 +35,44 @@ _KINDS = {
     "ltoir": InputKind.LTOIR,
     "fatbin": InputKind.FATBIN,
 }
+_PLAIN = (ImageKind.PTX, ImageKind.SASS)
+_READ = ReadOptions(kernels=True)
 
 
-class Linkable(Struct, frozen=True):
-    """One input of a link.
+class LinkedModule(Struct, frozen=True):
+    """A module of an input, as linkers see it.
+
+    Attributes:
+        module: with the names of its kernels.
+        signature: says, too, if no linker reads it.
+        alone: the module of an object as an input of its own.
+    """
+
+    module: Module
+    signature: ModuleSignature
+    alone: TrialInput | None = None
+
+    def picked(self, arch: SmArch, linker: Release) -> tuple[Image, ...]:
+        """The images that a linker picks for a target, whether it reads the module or not."""
+        signature = self.signature
+        picked = pick_for_linker(signature, arch, linker).images
+        return tuple(self.module.images[signature.images.index(image)] for image in picked)
+
+
+class LinkInput(Struct, frozen=True):
+    """One input of a link: an object, an archive, a fatbin or a bare image.
 
     Attributes:
         place: where it lies.
-        trial: its bytes, as the linker gets them.
-        images: what is in it.
+        trial: its bytes, as the linker gets them; a thin archive has those of its members inside.
+        images: all that is in it.
+        modules: what a link is about; of an object its relocatable code alone.
     """
 
     place: Place
     trial: TrialInput
     images: tuple[Image, ...]
+    modules: tuple[LinkedModule, ...] = ()
 
     @property
     def ltoir(self) -> tuple[Image, ...]:
@@ -52,11 +82,72 @@ class Linkable(Struct, frozen=True):
     @property
     def plain(self) -> tuple[Image, ...]:
         """Its PTX and SASS images."""
-        kinds = (ImageKind.PTX, ImageKind.SASS)
-        return tuple(image for image in self.images if image.kind in kinds)
+        return tuple(image for image in self.images if image.kind in _PLAIN)
+
+    @property
+    def goes(self) -> bool:
+        """Return whether a link is about it, or may be."""
+        routes = [possible_ways(each.signature) for each in self.modules]
+        return not routes or any(Route.LINK in route for route in routes)
+
+    @property
+    def regions(self) -> tuple[TrialInput, ...]:
+        """What linkers read of an object or archive, each as an input of its own."""
+        read = (each.alone for each in self.modules if not each.signature.behind_first)
+        return tuple(filter(None, read)) or (self.trial,)
+
+    def read(self, arch: SmArch, linker: Release) -> tuple[Image, ...]:
+        """The images that a linker takes out of it for a target."""
+        read = (each for each in self.modules if not each.signature.behind_first)
+        return tuple(image for each in read for image in each.picked(arch, linker))
 
 
-def gather(place: Place, settings: ScanSettings) -> Iterator[Linkable | Skipped]:
+def of_one_link(inputs: Iterable[LinkInput]) -> list[LinkInput]:
+    """The inputs that a link is about: what the runtime loads is not, where anything else is."""
+    given = list(inputs)
+    return [each for each in given if each.goes] or given
+
+
+def gather_all(texts: Iterable[str], settings: ScanSettings) -> list[LinkInput]:
+    """The inputs of one link; none where a part of them can't be read.
+
+    Args:
+        texts: the paths, or places in them, that ``link`` would be given.
+        settings: how to read.
+
+    Raises:
+        UnreadableInput: a path can't be opened.
+    """
+    read = functools.partial(_pieces, settings=settings)
+    places = map(settings.place_of, texts)
+    found = [each for place in places for each in walk.of_each_file(place, settings, read)]
+    inputs = [each for each in found if isinstance(each, LinkInput)]
+    return of_one_link(inputs) if len(inputs) == len(found) else []
+
+
+def promised(inputs: Iterable[LinkInput], arch: SmArch, linker: Release) -> tuple[str, ...]:
+    """The kernels that inputs have for a target, as far as they show their names."""
+    modules = (each for input_ in inputs for each in input_.modules)
+    images = (image for each in modules for image in each.picked(arch, linker))
+    names = (name for image in images if image.kind in _PLAIN for name in image.kernels or ())
+    return tuple(dict.fromkeys(names))
+
+
+def unread_ltoir(
+    inputs: Iterable[LinkInput], arch: SmArch, linker: Release
+) -> tuple[TrialInput, ...]:
+    """LTO-IR for a target that no linker reads where it lies, each as an input of its own."""
+    return tuple(
+        each.alone
+        for input_ in inputs
+        for each in input_.modules
+        if each.alone is not None
+        and each.signature.behind_first
+        and any(image.kind is ImageKind.LTOIR for image in each.picked(arch, linker))
+    )
+
+
+def gather(place: Place, settings: ScanSettings) -> Iterator[LinkInput | Skipped]:
     """What lies at a place, in the largest pieces that a linker takes.
 
     An object or archive is one input, as a user would hand it to a linker; of anything else, every
@@ -76,7 +167,7 @@ def gather(place: Place, settings: ScanSettings) -> Iterator[Linkable | Skipped]
 
 def gather_each(
     place: Place, settings: ScanSettings, where: ImageFilter | None = None
-) -> Iterator[Linkable | Skipped]:
+) -> Iterator[LinkInput | Skipped]:
     """Every image at a place as an input of its own; with ``where`` only those that match.
 
     Raises:
@@ -86,17 +177,17 @@ def gather_each(
         if isinstance(stored, Skipped):
             yield stored
         elif where is None or not where.kinds or stored.kind in where.kinds:
-            image, unread = describe(stored, ReadOptions())
+            image, unread = describe(stored, _READ)
             if where is None or where.matches(image):
                 yield _linkable(stored, image, unread)
 
 
-def linkable(stored: StoredImage) -> Linkable | Skipped:
+def linkable(stored: StoredImage) -> LinkInput | Skipped:
     """One image as an input, or why it can't be one."""
-    return _linkable(stored, *describe(stored, ReadOptions()))
+    return _linkable(stored, *describe(stored, _READ))
 
 
-def _linkable(stored: StoredImage, image: Image, unread: Skipped | None) -> Linkable | Skipped:
+def _linkable(stored: StoredImage, image: Image, unread: Skipped | None) -> LinkInput | Skipped:
     try:
         piece = cut(stored)
     except Malformed as error:
@@ -104,7 +195,9 @@ def _linkable(stored: StoredImage, image: Image, unread: Skipped | None) -> Link
     trial = trial_input(str(stored.place), piece)
     if trial is None:
         return Skipped(stored.place, f"no linker takes {image.kind} code", stored.stored_size)
-    return Linkable(stored.place, trial, (image,))
+    module = Module(image.place, image.section, None, (image,))
+    linked = LinkedModule(module, module_signature(module))
+    return LinkInput(stored.place, trial, (image,), (linked,))
 
 
 def trial_input(name: str, piece: Cut) -> TrialInput | None:
@@ -121,38 +214,54 @@ def trial_input(name: str, piece: Cut) -> TrialInput | None:
     return TrialInput(name, _KINDS[piece.what], data)
 
 
-def _pieces(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Linkable | Skipped]:
-    kind = _whole(view, place, settings.limits)
+def _pieces(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[LinkInput | Skipped]:
+    whole = _whole(view, place, settings.limits)
     images: list[Image] = []
+    modules: list[LinkedModule] = []
+    seen: set[tuple[str, ...]] = set()
     for stored in walk.stored_in_file(view, place, settings):
         if isinstance(stored, Skipped):
             yield stored
-        elif isinstance(stored, StoredModule) and kind is not None:
-            images += describe_module(stored, ReadOptions())[0].images
-        elif isinstance(stored, StoredModule):
+        elif isinstance(stored, StoredModule) and whole is None:
             yield from _module(stored, place)
-    if kind is not None and images:
-        trial = TrialInput(str(place), kind, view.all())
-        yield Linkable(place, trial, tuple(images))
+        elif isinstance(stored, StoredModule):
+            module = describe_module(stored, _READ)[0]
+            images += module.images
+            if stored.section in PRELINKED_SECTIONS:
+                hidden = module.place.members in seen  # linkers read the first region of an object
+                seen.add(module.place.members)
+                modules.append(_linked(stored, module, hidden=hidden))
+    if whole is not None and images:
+        yield LinkInput(place, whole, tuple(images), tuple(modules))
 
 
-def _whole(view: ByteView, place: Place, limits: Limits) -> InputKind | None:
-    """How a linker takes the whole file, None when it takes its pieces."""
+def _whole(view: ByteView, place: Place, limits: Limits) -> TrialInput | None:
+    """A file as a linker takes it whole, None when it takes its pieces."""
     if place != Place(place.path):
         return None
-    container = container_of(view)
-    if container is not None:
-        # What a thin archive names, no linker finds by its bytes.
-        whole = isinstance(container, ArchiveFormat) and not is_thin(view)
-        return InputKind.LIBRARY if whole else None
-    host = read_host(view, Budget(limits))
-    return InputKind.OBJECT if host is not None and host.type == "object" else None
+    if isinstance(container_of(view), ArchiveFormat):
+        data = self_contained(view, place, Budget(limits))
+        return TrialInput(str(place), InputKind.LIBRARY, data)
+    host = None if container_of(view) is not None else read_host(view, Budget(limits))
+    if host is None or host.type != "object":
+        return None
+    return TrialInput(str(place), InputKind.OBJECT, view.all())
 
 
-def _module(module: StoredModule, wanted: Place) -> Iterator[Linkable | Skipped]:
-    if module.region is None or wanted.entry or not module.images:
-        yield from map(linkable, module.images)
+def _linked(stored: StoredModule, module: Module, *, hidden: bool = False) -> LinkedModule:
+    signature = module_signature(module)
+    if stored.section in PRELINKED_SECTIONS:
+        signature = replace(signature, needs_device_link=not hidden, behind_first=hidden)
+    alone = None
+    if stored.section in PRELINKED_SECTIONS and stored.region is not None:
+        alone = TrialInput(str(stored.place), InputKind.FATBIN, stored.region.all())
+    return LinkedModule(module, signature, alone)
+
+
+def _module(stored: StoredModule, wanted: Place) -> Iterator[LinkInput | Skipped]:
+    if stored.region is None or wanted.entry or not stored.images:
+        yield from map(linkable, stored.images)
         return
-    trial = TrialInput(str(module.place), InputKind.FATBIN, module.region.all())
-    described, _ = describe_module(module, ReadOptions())
-    yield Linkable(module.place, trial, tuple(described.images))
+    trial = TrialInput(str(stored.place), InputKind.FATBIN, stored.region.all())
+    module = describe_module(stored, _READ)[0]
+    yield LinkInput(stored.place, trial, tuple(module.images), (_linked(stored, module),))

@@ -40,6 +40,9 @@ _NVLINK_PROGRAM: tuple[str, ...] = (f"{__package__}.nvlink_child",)
 # refuse the option, or crash on it together with -lto (measured on 12.0 .. 13.5).
 _NO_CACHE = "-no-cache"
 _NO_CACHE_SINCE = Release(12, 5)
+# Else nvlink drops what no host code of its inputs launches, which says nothing of the link.
+_ALL_KERNELS = "-ignore-host-info"
+_ALL_KERNELS_SINCE = Release(13, 0)
 _STEPS = {
     # A process that ends at rest was brought down by the step that it took last.
     protocol.AT_REST: Step.DESTROY,
@@ -105,17 +108,23 @@ class Pool(ChildPool[Request, Answer]):
         """Version of the linker, as it says itself."""
         return Release(*self.greeting["release"])
 
+    @property
+    def lacks_device_runtime(self) -> bool:
+        """Return whether it is an nvlink without libcudadevrt, which builds give to each link."""
+        return self._tool is Tool.NVLINK and not self.greeting["device_runtime"]
+
     @functools.cached_property
     def _own_options(self) -> tuple[str, ...]:
         """Options that every request is given, since they change no answer."""
-        has_cache = self._tool is Tool.NVJITLINK and self.release >= _NO_CACHE_SINCE
-        return (_NO_CACHE,) if has_cache else ()
+        if self._tool is Tool.NVLINK:
+            return (_ALL_KERNELS,) if self.release >= _ALL_KERNELS_SINCE else ()
+        return (_NO_CACHE,) if self.release >= _NO_CACHE_SINCE else ()
 
     def encode(self, request: Request) -> Message:
         """See ``ChildPool``."""
         named = [(input_.name, int(input_.kind)) for input_ in request.inputs]
         options = (*request.options, *self._own_options)
-        fields = (named, options, request.complete, request.keep_output)
+        fields = (named, options, request.complete, request.keep_output, request.kernels)
         return Message(fields, [input_.data for input_ in request.inputs])
 
     def judge(self, request: Request, report: Report) -> Answer:
@@ -200,6 +209,7 @@ def judge(
         output_size=reply.get("size"),
         output=report.output or None,
         kernels_in_output=reply.get("kernels"),
+        lost=tuple(map(str, reply.get("lost", ()))),
         registers=reply.get("registers"),
         # Each nvlink is a process that never served another request.
         confirmed=bool(code) and tool is Tool.NVLINK,
@@ -223,6 +233,8 @@ def _outcome(
         return LinkOutcome.UNRESOLVED
     if code:
         return LinkOutcome.REFUSED
+    if reply.get("lost"):
+        return LinkOutcome.LOST
     # Without a kernel the library compiles nothing and writes an empty output, except with -r since
     # 13.3 (measured), where the functions themselves are in the output.
     if not reply.get("code_bytes"):

@@ -38,6 +38,8 @@ _OUTPUT = "output"
 _RELEASE = re.compile(rb"release (\d{1,9})\.(\d{1,9}),")
 # Where libnvvm lies, seen from the program: our own cache, a toolkit, a wheel.
 _LIBNVVM = (".", "../nvvm/lib64", "../nvvm/lib", "../lib", "../lib64")
+# LTO-IR in objects is linked only beside the device runtime, which builds give to every link.
+_DEVICE_RUNTIME = (".", "../lib64", "../lib")
 
 
 class NvlinkServer(serving.Server):
@@ -58,11 +60,13 @@ class NvlinkServer(serving.Server):
         """See ``Server``."""
         self._notes = notes
         self._limits = limits
-        libraries = tuple(os.path.realpath(path) for path in self._libraries())
+        libraries = tuple(map(os.path.realpath, self._beside(_LIBNVVM, "libnvvm.so*")))
         self._nvvm = self._place_of_libnvvm(libraries)
+        self._runtime = self._beside(_DEVICE_RUNTIME, "libcudadevrt.a")[:1]
         # nvlink starts no other program (strace of 11.8.89 and 13.0.48 .. 13.5.37).
         program = (self._program, *serving.mapped("/ld-"))
-        self._files = Files(libraries, make=(self._folder,), execute=program)
+        read = (*libraries, *map(os.path.realpath, self._runtime))
+        self._files = Files(read, make=(self._folder,), execute=program)
         held = sandbox.enter(limits, self._files, profiles.laying_out())
         try:
             with tempfile.TemporaryDirectory(dir=self._folder) as folder:
@@ -75,7 +79,8 @@ class NvlinkServer(serving.Server):
         release = _RELEASE.search(version)
         if release is None:
             raise TrialImpossible(f"{self._program!r} does not say which nvlink it is")
-        return {"release": [int(number) for number in release.groups()], "sandbox": held}
+        numbers = [int(number) for number in release.groups()]
+        return {"release": numbers, "sandbox": held, "device_runtime": bool(self._runtime)}
 
     def calls(self) -> Calls | None:
         """See ``Server``; each nvlink is confined when it is started."""
@@ -90,15 +95,15 @@ class NvlinkServer(serving.Server):
         os.symlink(libraries[0], os.path.join(nvvm, "lib64", "libnvvm.so"))
         return nvvm
 
-    def _libraries(self) -> list[str]:
-        """Every libnvvm that lies where this nvlink may have it."""
-        folders = (os.path.join(os.path.dirname(self._program), name) for name in _LIBNVVM)
-        patterns = (os.path.join(glob.escape(folder), "libnvvm.so*") for folder in folders)
+    def _beside(self, names: Sequence[str], file: str) -> list[str]:
+        """Every such file in the folders where this nvlink may have it."""
+        folders = (os.path.join(os.path.dirname(self._program), name) for name in names)
+        patterns = (os.path.join(glob.escape(folder), file) for folder in folders)
         return [path for pattern in patterns for path in glob.glob(pattern)]
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """See ``Server``; linking is the one step."""
-        named, options, _, keep_output = message.fields
+        named, options, _, keep_output, kernels = message.fields
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             files = [_file(number, kind) for number, (_, kind) in enumerate(named)]
             for file, (_, kind), data in zip(files, named, message.pieces, strict=True):
@@ -106,15 +111,16 @@ class NvlinkServer(serving.Server):
                     # The zero byte behind PTX is for libraries.
                     target.write(data.rstrip(b"\0") if kind == InputKind.PTX else data)
             names = {file: name for file, (name, _) in zip(files, named, strict=True)}
-            reply, output = self._link(options, files, folder)
+            reply, output = self._link(options, files, kernels, folder)
         if "log" in reply:
             reply["error"] = _named(reply.pop("log"), names)
         return reply, output if keep_output and len(output) <= self._limits.output_bytes else b""
 
     def _link(
-        self, options: Sequence[str], files: Sequence[str], folder: str
+        self, options: Sequence[str], files: Sequence[str], kernels: Sequence[str], folder: str
     ) -> tuple[Reply, bytes]:
         words = [*options, *([f"-nvvmpath={self._nvvm}"] if self._nvvm else []), *files]
+        words += self._runtime if "-lto" in options else []
         output = os.path.join(folder, _OUTPUT)
         self._notes[protocol.NOTE_STEP] = protocol.AT_COMPLETE
         start = perf_counter()
@@ -129,7 +135,7 @@ class NvlinkServer(serving.Server):
             return reply | {"code": status}, b""
         with open(output, "rb") as file:
             data = file.read()
-        return reply | {"size": len(data), **outputs.contents("cubin", data)}, data
+        return reply | {"size": len(data), **outputs.contents("cubin", data, kernels)}, data
 
     def _run(self, words: Sequence[str], folder: str) -> tuple[int, bytes]:
         """Return the exit status (below 0: minus a signal) and what was printed.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.images.cubin import Cubin
@@ -13,20 +14,22 @@ _PTX_KERNEL = re.compile(rb"^\s*(?:\.(?:visible|weak)\s+)?\.entry\b", re.MULTILI
 _PTX_FUNCTION = re.compile(rb"^\s*(?:\.(?:visible|weak)\s+)?\.func\b", re.MULTILINE)
 
 
-def contents(what: str, output: bytes) -> dict[str, int | None]:
+def contents(what: str, output: bytes, kernels: Sequence[str]) -> dict[str, int | list[str] | None]:
     """Members of a child's reply on the ``ptx`` or ``cubin`` that it made.
 
     ``kernels``, ``code_bytes`` (of PTX: functions) and ``registers``, the most that a thread of one
-    of the kernels takes; None for what can't be read.
+    of the kernels takes; None for what can't be read. ``lost``: which of ``kernels`` it lacks.
     """
     if what == "ptx":
-        kernels = len(_PTX_KERNEL.findall(output))
+        entries = len(_PTX_KERNEL.findall(output))
         functions = len(_PTX_FUNCTION.findall(output))
-        return {"kernels": kernels, "code_bytes": kernels + functions, "registers": None}
+        return {"kernels": entries, "code_bytes": entries + functions, "registers": None}
     try:
         cubin = Cubin.parse(ByteView.of(output), Budget())
         code = sum(section.size for section in cubin.sections if section.name.startswith(".text."))
-        kernels = len(cubin.kernels())
-        return {"kernels": kernels, "code_bytes": code, "registers": cubin.registers()}
+        there, registers = cubin.kernels(), cubin.registers()
     except Malformed:
-        return {"kernels": None, "code_bytes": None, "registers": None}
+        lost = [] if output else sorted(kernels)
+        return {"kernels": None, "code_bytes": None, "registers": None, "lost": lost}
+    lost = sorted({*kernels}.difference(there))
+    return {"kernels": len(there), "code_bytes": code, "registers": registers, "lost": lost}

@@ -10,14 +10,14 @@ nvlink, which takes what needs a device link, does nothing but link: it is asked
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.files.fatbin import StoredModule
-from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.image import PRELINKED_SECTIONS, ImageKind, Module
@@ -28,21 +28,22 @@ from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.constraints import Always, LinkerOfMajor
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
-from ltocompat.rules.engine.ways import possible_ways, ways
+from ltocompat.rules.engine.ways import ways
 from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import Component, Requirement, Subject
 from ltocompat.rules.selection import Missed, Pick
 from ltocompat.scan.extract_bytes import cut
-from ltocompat.scan.walk import Modules
+from ltocompat.scan.walk import Modules, ScanSettings
 from ltocompat.targets.linkers import Tool, obtain, resolve
 from ltocompat.trial.cached_linker import LEFT_OUT, CachedLinker, TrialCache, outcome_of
-from ltocompat.trial.link_inputs import trial_input
+from ltocompat.trial.link_inputs import LinkInput, gather_all, promised, trial_input, unread_ltoir
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.module_trial import TryModules
 from ltocompat.trial.trial_run import TrialRun
 from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
 
+_ONE_LINK = "one link"
 # NCCL's 10 MB of LTO-IR takes minutes; what the rules are sure of need not be linked for that.
 _SMALL = 1 << 20
 
@@ -264,7 +265,7 @@ def _inputs_of(stored: StoredModule) -> tuple[TrialInput, ...]:
 
 
 class OneLinkTrial(Struct):
-    """Gathers the inputs of one link as files are read, and asks when all of them are there.
+    """Asks linkers about one link of all inputs, as ``link`` gives them to it.
 
     Args:
         targets: whose linkers are asked, for their GPUs; of a range every release.
@@ -275,83 +276,110 @@ class OneLinkTrial(Struct):
     targets: Sequence[Target]
     install_missing: bool
     trial_run: TrialRun = field(default_factory=TrialRun)
-    _parts: list[tuple[ModuleSignature, tuple[TrialInput, ...]]] = field(default_factory=list)
 
-    def for_file(self) -> TryModules:
-        """Keeps what a linker gets of a file; the answers come when all files are read."""
-        return self._gather
-
-    def _gather(self, modules: Modules) -> list[Trials]:
-        for stored, module in modules:
-            # Whether a device link has used it shows when its file was read to the end.
-            waiting = module.section in PRELINKED_SECTIONS
-            signature = replace(module_signature(module), needs_device_link=waiting)
-            if Route.LINK in possible_ways(signature):
-                self._parts.append((signature, _inputs_of(stored)))
-        return [{} for _ in modules]
-
-    def answers(self) -> Trials:
+    def answers(self, texts: Sequence[str], settings: ScanSettings) -> Trials:
         """What each linker does with all inputs: nvlink with objects, where a target names one.
 
-        None of a link that can't be tried: bytes of an input can't be had, or it is final SASS,
-        which newer linkers leave out without a word.
+        None of final SASS, which newer linkers leave out without a word.
+
+        Args:
+            texts: the inputs, as ``link`` takes them.
+            settings: how to read them.
 
         Raises:
             Missing: a linker is not at hand.
             TrialImpossible: it can't be loaded.
+            UnreadableInput: a path can't be opened.
         """
+        inputs = gather_all(texts, settings)
         found: dict[TrialKey, TrialOutcome] = {}
-        if not self._parts or not all(inputs for _, inputs in self._parts):
-            return found
-        for job in dict.fromkeys(self._goals()):
-            picks = [pick_for_linker(module, job.arch, job.release) for module, _ in self._parts]
+        for job in dict.fromkeys(self._goals(inputs)):
+            modules = [each.signature for input_ in inputs for each in input_.modules]
+            picks = [pick_for_linker(module, job.arch, job.release) for module in modules]
             if all(pick.missed is not Missed.FINAL for pick in picks):
-                outcome = self._ask(job, picks)
+                outcome = self._ask(job, inputs)
                 if outcome is not None:
                     found[link_key(job.release, job.arch, offline=job.offline)] = outcome
         return found
 
-    def _goals(self) -> Iterator[_LinkJob]:
-        waiting = any(module.needs_device_link for module, _ in self._parts)
+    def _goals(self, inputs: Sequence[LinkInput]) -> Iterator[_LinkJob]:
+        waiting = any(m.signature.needs_device_link for each in inputs for m in each.modules)
         for target in self.targets:
-            offline = waiting and target.nvlink is not None
+            known, offline = target.linker_of(objects=waiting)
             tool = Tool.NVLINK if offline else Tool.NVJITLINK
-            known = target.nvlink if offline else target.nvjitlink
             for release in known.values if known else ():
                 for gpu in gpus_to_judge(target, one_link=True):
-                    if target.gpus or self._has_code_for(gpu.arch, release):
+                    if target.gpus or any(each.read(gpu.arch, release) for each in inputs):
                         yield _LinkJob(tool, release, gpu.arch)
 
-    def _has_code_for(self, arch: SmArch, release: Release) -> bool:
-        picks = (pick_for_linker(module, arch, release) for module, _ in self._parts)
-        return any(pick.images for pick in picks)
-
-    def _ask(self, job: _LinkJob, picks: Sequence[Pick]) -> TrialOutcome | None:
+    def _ask(self, job: _LinkJob, inputs: Sequence[LinkInput]) -> TrialOutcome | None:
         """What one linker does; None where its answer says nothing."""
         linker = obtain(str(job.release), install_missing=self.install_missing, tool=job.tool)
-        # nvlink leaves an object out that has nothing for its target, and refuses a fatbin.
-        inputs = tuple(
-            each_input
-            for (_, given), pick in zip(self._parts, picks, strict=True)
-            for each_input in given
-            if pick.images or not job.offline
-        )
-        request = Request(inputs, _options(job.arch, *picks))
-        watch = self.trial_run.watch(f"{inputs[0].name} ..: {linker}", request.size)
+        kinds = {image.kind for each in inputs for image in each.read(job.arch, job.release)}
+        size = sum(len(each.trial.data) for each in inputs)
+        watch = self.trial_run.watch(f"{inputs[0].place} ..: {linker}", size)
         with Pool(linker.path, workers=1, tool=job.tool, trial_run=self.trial_run) as pool:
-            (answer,) = pool.run([request], watch)
-        if job.offline and _misses_device_runtime(answer, picks):
+            lto = ImageKind.LTOIR in kinds
+            answer = link_all(pool, inputs, job.arch, job.release, lto=lto, watch=watch)
+            runtime = not pool.lacks_device_runtime
+        if not runtime and _misses_device_runtime(answer, kinds):
             return None
         return outcome_of(linker, answer, whole=True)
 
 
-def _misses_device_runtime(answer: Answer, picks: Sequence[Pick]) -> bool:
+def link_all(
+    pool: Pool,
+    inputs: Sequence[LinkInput],
+    arch: SmArch,
+    linker: Release,
+    *,
+    lto: bool,
+    keep_output: bool = False,
+    watch: Callable[[int], None] | None = None,
+) -> Answer:
+    """Link all inputs at once; a kernel that the output lacks makes the answer ``lost``.
+
+    LTO-IR shows no names: where some lies out of the linker's sight, all of it is linked once more,
+    region by region, and the kernels of both outputs are counted.
+
+    Args:
+        pool: asks the linker.
+        inputs: in the order in which the linker gets them.
+        arch: the target.
+        linker: its release.
+        lto: with ``-lto``, which takes LTO-IR.
+        keep_output: the answer brings the output along.
+        watch: called with the bytes that are done.
+    """
+    real = replace(arch, form=ArchForm.REAL)
+    options = (f"-arch={real}", *(("-lto",) if lto else ()))
+    # Without its device runtime nvlink takes LTO-IR of fatbins, but not of objects.
+    apart = lto and pool.lacks_device_runtime
+    request = Request(
+        tuple(each for input_ in inputs for each in (input_.regions if apart else (input_.trial,))),
+        options,
+        keep_output=keep_output,
+        file=_ONE_LINK,
+        kernels=promised(inputs, arch, linker),
+    )
+    (answer,) = pool.run([request], watch)
+    hidden = unread_ltoir(inputs, arch, linker) if lto else ()
+    if not hidden or answer.outcome.failed or answer.outcome is LinkOutcome.UNRESOLVED:
+        return answer
+    regions = tuple(each for input_ in inputs for each in input_.regions)
+    (all_read,) = pool.run([Request((*regions, *hidden), options, file=_ONE_LINK)])
+    if (all_read.kernels_in_output or 0) <= (answer.kernels_in_output or 0):
+        return answer
+    lost = tuple(f"of {each.name}" for each in hidden)
+    return replace(answer, outcome=LinkOutcome.LOST, lost=(*answer.lost, *lost))
+
+
+def _misses_device_runtime(answer: Answer, kinds: Collection[ImageKind]) -> bool:
     """Whether names may be missing only because nvlink was not given libcudadevrt.
 
     Builds give it; without it nvlink drops functions of LTO-IR that only other code calls.
     """
     if answer.outcome is not LinkOutcome.UNRESOLVED:
         return False
-    kinds = {image.kind for pick in picks for image in pick.images}
     mixed = ImageKind.LTOIR in kinds and len(kinds) > 1
     return mixed or any(name.startswith("cuda") for name in answer.unresolved)

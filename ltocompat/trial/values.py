@@ -65,6 +65,7 @@ class Request(Struct, frozen=True):
         keep_output: the answer brings the linked cubin (or, with ``-ptx``, PTX) along.
         file: whose inputs they are: those of one file may share a process; None shares with no
             other.
+        kernels: those that the inputs have for the target; the link is to keep them.
     """
 
     inputs: tuple[TrialInput, ...]
@@ -72,6 +73,7 @@ class Request(Struct, frozen=True):
     complete: bool = True
     keep_output: bool = False
     file: str | None = None
+    kernels: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -88,6 +90,8 @@ class LinkOutcome(enum.StrEnum):
     """Code is in the output; symbols may be left to a later link (``-r``, ``-ptx``)."""
     LINKED = "linked"
     """A kernel is in the output, and no symbol is left open."""
+    LOST = "lost"
+    """It ended well, and the output lacks a kernel that an input has for the target."""
     UNRESOLVED = "unresolved"
     """Symbols that no input defines, by the library's own log; no word on compatibility."""
     REFUSED = "refused"
@@ -200,6 +204,7 @@ class Answer(TrialAnswer, frozen=True, kw_only=True):
         seconds: time in the library.
         output_size: bytes of the output, None without one.
         kernels_in_output: None without an output that can be read.
+        lost: kernels of the inputs that the output lacks.
         registers: the most that a thread of one of these kernels takes; None without a kernel.
         release: version of the library that answered.
     """
@@ -211,6 +216,7 @@ class Answer(TrialAnswer, frozen=True, kw_only=True):
     seconds: Seconds = Seconds()
     output_size: int | None = None
     kernels_in_output: int | None = None
+    lost: tuple[str, ...] = ()
     registers: int | None = None
     release: Release
 

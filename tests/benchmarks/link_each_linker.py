@@ -21,7 +21,7 @@ from ltocompat.model.place import Place
 from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Tool, obtain
-from ltocompat.trial.link_inputs import Linkable, gather_each
+from ltocompat.trial.link_inputs import LinkInput, gather_each
 
 ROUNDS = 5
 ARCH = "sm_90"
@@ -42,7 +42,7 @@ for name, kind, data in inputs:
 def inputs_of(library: str) -> list[tuple[str, int, bytes]]:
     """Name, kind and bytes of each LTO-IR image."""
     found = gather_each(Place(library), ScanSettings(), ImageFilter.parse(kinds=["ltoir"]))
-    trials = [piece.trial for piece in found if isinstance(piece, Linkable)]
+    trials = [piece.trial for piece in found if isinstance(piece, LinkInput)]
     return [(trial.name, int(trial.kind), trial.data) for trial in trials]
 
 

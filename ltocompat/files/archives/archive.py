@@ -72,6 +72,28 @@ def is_thin(view: ByteView) -> bool:
     return view.peek(0, len(THIN_MAGIC)) == THIN_MAGIC
 
 
+def self_contained(view: ByteView, place: Place, budget: Budget) -> bytes:
+    """The bytes of an archive; of a thin one, those of an archive with its members inside.
+
+    What of them can't be read stays out.
+    """
+    if not is_thin(view):
+        return view.all()
+    names, members = b"", b""
+    for member in ArchiveFormat().members(view, place, place, budget):
+        if isinstance(member, Member):
+            data = member.view.all()
+            members += _member(f"/{len(names)}", data)
+            names += member.place.innermost.encode("utf-8", "surrogateescape") + b"/\n"
+    return AR_MAGIC + _member(_NAMES, names) + members
+
+
+def _member(name: str, data: bytes) -> bytes:
+    """A member with its header."""
+    head = f"{name:16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(data):<10}`\n"
+    return head.encode("ascii") + data + b"\n" * (len(data) % 2)
+
+
 def _name_table(body: ByteView, budget: Budget) -> bytes:
     """All long names."""
     most = budget.limits.names_bytes

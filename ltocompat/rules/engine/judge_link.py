@@ -22,7 +22,7 @@ from ltocompat.rules.engine.module_verdict import GroupVerdict
 from ltocompat.rules.rule import Link
 
 # What LTO-IR defines and calls, no byte of it shows.
-_UNSEEN = frozenset({"unresolved", "duplicate symbol"})
+_UNSEEN = frozenset({"unresolved", "duplicate symbol", "lost kernels"})
 
 
 def findings_of_link(
@@ -101,16 +101,17 @@ def _unpromised(finding: Finding) -> Finding:
 
 def _refusal(tried: TrialOutcome, by_rules: Verdict) -> Iterator[Finding]:
     """What a linker said that was given all of it, and did not link it."""
-    answered = tried.outcome == "refused"
+    answered = tried.outcome in ("refused", "lost")
     if tried.worked or (answered and by_rules is Verdict.FAIL):
         return
     expected = by_rules is Verdict.UNKNOWN or tried.cause in _UNSEEN or not answered
     verdict = Verdict.FAIL if answered else Verdict.UNKNOWN
-    what = "refuses" if answered else tried.outcome
+    said = {"refused": "refuses", "lost": "loses kernels in"}
+    what = said.get(tried.outcome, f"{tried.outcome} on")
     yield finding_by_engine(
         TRIAL_REFUSED if expected else TRIAL_DISAGREES,
         verdict,
-        f"{tried.subject} {what}{'' if answered else ' on'} the link of all inputs: {tried.reason}",
+        f"{tried.subject} {what} the link of all inputs: {tried.reason}",
         "a trial link of all inputs",
         subject=tried.cause or tried.outcome,
     )
