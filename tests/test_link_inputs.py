@@ -124,3 +124,39 @@ def test_names_in_ltoir_leave_a_whole_link_open() -> None:
     loose = FOLDER / "ltoir/nvrtc-12.4-lto_80.ltoir"
     assert told([loose], "nvjitlink=12.4,gpu=a100")["BLD-10"] == "unknown"
     assert "BLD-10" not in told([loose], "nvjitlink=12.4,gpu=a100", together=False)
+
+
+_BODY = ".visible .entry first()\n{\n ret;\n}\n"
+_WIDE = "\n.address_size 64"
+_EVERY, _NONE = frozenset({"12.0", "12.6", "12.8", "13.3", "13.4", "13.5"}), frozenset[str]()
+_TEXTS = {
+    "plain": (f".target sm_80{_WIDE}", _NONE, _NONE),
+    "no address size": (".target sm_80", _NONE, _NONE),
+    "narrow": (".target sm_80\n.address_size 32", _NONE, _EVERY),
+    "debug": (f".target sm_80, debug{_WIDE}", _EVERY, _EVERY),
+    "sections": (f".target sm_80, debug{_WIDE}\n.section .debug_str {{ .b8 0 }}", _NONE, _NONE),
+    "comment": (f".target sm_80{_WIDE} // \u00fc", {"12.8", "13.3"}, {"12.8", "13.3"}),
+    "code": (f".target sm_80{_WIDE}\n.global .u32 gr\u00fcn;", _EVERY, _EVERY),
+    "two": (f".target sm_75\n.target sm_80{_WIDE}", _NONE, _NONE),
+    "late": (f".target sm_80{_WIDE}\n.target sm_75", _EVERY, _EVERY),
+}
+
+
+@pytest.mark.parametrize("name", _TEXTS)
+def test_compilers_refuse_ptx_for_its_form(tmp_path: Path, name: str) -> None:
+    """Expected is which nvJitLinks refuse such texts, for sm_80 and for sm_90."""
+    head, *refusing = _TEXTS[name]
+    path = tmp_path / "text.ptx"
+    path.write_text(f".version 7.5\n{head}\n{_BODY}", "utf-8")
+    for sm, linkers in zip(("80", "90"), refusing, strict=True):
+        for linker in _EVERY:
+            found = told([path], f"nvjitlink={linker},gpu=sm_{sm}")
+            assert found.get("PTX-12", "ok") == ("fail" if linker in linkers else "ok")
+
+
+def test_of_several_targets_the_last_counts(tmp_path: Path) -> None:
+    path = tmp_path / "text.ptx"
+    path.write_text(f".version 7.5\n.target sm_75\n.target sm_80\n{_BODY}", "ascii")
+    assert told([path], "nvjitlink=13.5,gpu=sm_75")[""] == "fail"
+    path.write_text(f".version 7.5\n.target sm_80\n.target sm_75\n{_BODY}", "ascii")
+    assert told([path], "nvjitlink=13.5,gpu=sm_75")[""] == "ok"

@@ -53,6 +53,7 @@ SILENT = {
     "LTO-17",
     "LTO-18",
     "PTX-07",
+    "PTX-12",
     "SASS-09",
     "PKG-14",
     "PKG-17",

@@ -28,6 +28,17 @@ class _OpenWords(enum.StrEnum):
         return (known or [*cls])[0]
 
 
+class PtxFlaw(_OpenWords):
+    """Something in a PTX text for which compilers refuse it, whatever its instructions are."""
+
+    OTHER = "unknown"
+    NARROW = "32-bit addresses"
+    NO_DEBUG_SECTIONS = ".target debug without debug sections"
+    NOT_ASCII = "characters outside of ASCII"
+    NOT_ASCII_COMMENT = "comments with characters outside of ASCII"
+    LATE_TARGET = "a .target behind other directives"
+
+
 class ImageKind(_OpenWords):
     """A kind of device code."""
 
@@ -169,6 +180,7 @@ class Image(Tabular, frozen=True):
         empty_kernels: PTX that has kernels, each of which only returns; False unless asked for.
         symbols: what it defines for others and leaves undefined; None unless asked for, or where
             that can't be read.
+        flaws: of a PTX text in a file of its own.
         sha256: of the decoded bytes (scrambled: the stored bytes); None unless asked for.
         problems: sentences about contradictions inside the image.
     """
@@ -207,6 +219,7 @@ class Image(Tabular, frozen=True):
     symbols: DeviceSymbols | None = None
     sha256: str | None = None
     problems: tuple[str, ...] = ()
+    flaws: tuple[PtxFlaw, ...] = ()
 
     @property
     def virtual_arch(self) -> SmArch | None:

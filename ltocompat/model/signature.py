@@ -19,6 +19,7 @@ from ltocompat.model.image import (
     LtoIrVersions,
     Maker,
     Module,
+    PtxFlaw,
 )
 from ltocompat.model.image_table import MANY
 from ltocompat.model.symbols import DeviceSymbols
@@ -49,6 +50,7 @@ class ImageSignature(Struct, frozen=True):
         lists_family: SASS whose entry lists architectures of its family; None where it has no place
             for them.
         entry_arch: what its entry header says instead of ``arch``; None where they agree.
+        flaws: of a PTX text in a file of its own.
         problem: why its bytes contradict themselves or can't be read, None when they are fine.
     """
 
@@ -72,6 +74,7 @@ class ImageSignature(Struct, frozen=True):
     lists_family: bool | None = None
     entry_arch: SmArch | None = None
     problem: str | None = None
+    flaws: tuple[PtxFlaw, ...] = ()
 
     @property
     def picked_by(self) -> SmArch | None:
@@ -135,6 +138,7 @@ def image_signature(image: Image) -> ImageSignature:
         image.lists_family,
         image.entry_arch,
         image.problems[0] if image.problems else None,
+        image.flaws,
     )
 
 

@@ -31,6 +31,7 @@ from ltocompat.model.image import (
     Maker,
     Module,
     Needs,
+    PtxFlaw,
     Role,
     Skipped,
 )
@@ -139,6 +140,7 @@ class _Facts(Struct, frozen=True):
     symbols: DeviceSymbols | None = None
     entry_arch: SmArch | None = None
     problems: tuple[str, ...] = ()
+    flaws: tuple[PtxFlaw, ...] = ()
 
 
 def describe(stored: StoredImage, detail: ReadOptions) -> tuple[Image, Skipped | None]:
@@ -190,6 +192,7 @@ def _image(stored: StoredImage, facts: _Facts, sha256: str | None = None) -> Ima
         facts.symbols,
         sha256,
         (*stored.problems, *facts.problems),
+        facts.flaws,
     )
 
 
@@ -430,8 +433,12 @@ def _ptx(stored: StoredImage, detail: ReadOptions) -> _Facts:
     )
     if stored.kind_number is None:  # it stands alone, and nobody but a user wrote it
         prefix.grow(stored.payload.budget.limits.image_bytes)
+        facts = replace(facts, flaws=ptx.flaws(prefix.data, text, stored.payload.budget))
         if ptx.is_several(prefix.data, stored.payload.budget):
             facts = replace(facts, problems=(*facts.problems, _SEVERAL_TEXTS))
+    elif text.address_size != "64":
+        narrow = f"a PTX text has {text.address_size}-bit addresses"
+        facts = replace(facts, problems=(*facts.problems, narrow))
     if not counts_kernels:
         return facts
     from ltocompat.scan.device_symbols import undefined_in_ptx  # late: most runs read no symbols

@@ -12,6 +12,7 @@ from msgspec import Struct
 from ltocompat.files.byteview import contains
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import Malformed
+from ltocompat.model.image import PtxFlaw
 from ltocompat.model.limits import MIB, Budget
 
 HEAD_SIZE = 4096
@@ -31,6 +32,9 @@ _VERSION = re.compile(rb"^\.version\s+(\d{1,9})\.(\d{1,9})", re.MULTILINE)
 _ANY_VERSION = re.compile(rb"^[^\S\n]*+\.version\s+\d", re.MULTILINE)
 _SNIFF = re.compile(_BLANK + rb"\.version\s+\d{1,9}\.\d{1,9}\s", re.DOTALL)
 _TARGET = re.compile(rb"^[^\S\n]*+\.target\s+([^\n;/]+)", re.MULTILINE)
+_NEXT_TARGET = re.compile(_BLANK + rb"\.target\s+([^\n;/]+)", re.DOTALL)
+_LATE_TARGET = re.compile(rb"^[^\S\n]*+\.target\s", re.MULTILINE)
+_DEBUG_SECTION = re.compile(rb"\.section\s+\.debug_")
 _ADDRESS_SIZE = re.compile(rb"^[^\S\n]*+\.address_size\s+(\S+)", re.MULTILINE)
 _ENTRY = re.compile(rb"\.entry\s+([A-Za-z_$%][\w$]*)")
 # Nothing but labels, declarations, places in the source, and returns.
@@ -49,6 +53,7 @@ class Ptx(Struct, frozen=True):
     Attributes:
         isa: the ``.version`` directive, e.g. ``8.4``; what its reader must understand.
         arch: the ``.target`` directive.
+        address_size: the ``.address_size`` directive, bits; 64 where there is none.
         debug: ``.target`` asks for debug.
         toolkit: full version in the compiler's comment, e.g. ``12.4.131``, None when stripped.
         generator: a compiler other than NVIDIA's that named itself, else None.
@@ -56,6 +61,7 @@ class Ptx(Struct, frozen=True):
 
     isa: str
     arch: SmArch
+    address_size: str
     debug: bool
     toolkit: str | None
     generator: str | None
@@ -96,25 +102,29 @@ def _parse(head: bytes) -> Ptx:
     target = _TARGET.search(head, version.end())
     if target is None:
         raise Malformed("a PTX text has no .target directive")
-    words = [word.strip() for word in target[1].decode("ascii", "replace").split(",")]
-    arch = _arch(words[0])
-    if arch is None:
+    words = _words(target)
+    while (more := _NEXT_TARGET.match(head, target.end())) is not None:
+        target = more
+        words += _words(more)
+    if _arch(words[0]) is None:
         raise Malformed(f"a PTX text is for {words[0]!r}, which is no architecture")
+    arch = next(filter(None, map(_arch, reversed(words))))  # of several compilers take the last
     address_size = _ADDRESS_SIZE.search(head, version.end())
-    if address_size is not None and address_size[1] != b"64":
-        raise Malformed(
-            f"a PTX text has {address_size[1].decode('ascii', 'replace')}-bit addresses"
-        )
     comment = head[: version.start()]
     toolkit = _TOOLKIT.search(comment)
     generator = _LLVM.search(comment)
     return Ptx(
         isa=f"{int(version[1])}.{int(version[2])}",
         arch=arch,
+        address_size=address_size[1].decode("ascii", "replace") if address_size else "64",
         debug="debug" in words,
         toolkit=toolkit[2].decode() if toolkit else None,
         generator=generator[1].decode() if generator else None,
     )
+
+
+def _words(target: re.Match[bytes]) -> list[str]:
+    return [word.strip() for word in target[1].decode("ascii", "replace").split(",")]
 
 
 def _arch(word: str) -> SmArch | None:
@@ -133,6 +143,29 @@ def is_several(text: bytes, budget: Budget) -> bool:
     budget.check_call(len(text), SPEED)
     directives = budget.timed(_ANY_VERSION.finditer(without_comments(text, budget)))
     return sum(1 for _ in itertools.islice(directives, 2)) > 1
+
+
+def flaws(text: bytes, facts: Ptx, budget: Budget) -> tuple[PtxFlaw, ...]:
+    """Reasons for which compilers refuse a text, whatever its instructions are.
+
+    Source: measured with nvJitLink 12.0 to 13.5 and ptxas 13.0.
+
+    Args:
+        text: all of it.
+        facts: as ``parse`` reads it.
+        budget: account of the file.
+    """
+    budget.check_call(len(text), SPEED)
+    code = without_comments(text, budget)
+    size = _ADDRESS_SIZE.search(code)
+    found = {
+        PtxFlaw.NARROW: facts.address_size != "64",
+        PtxFlaw.NO_DEBUG_SECTIONS: facts.debug and not _DEBUG_SECTION.search(code),
+        PtxFlaw.NOT_ASCII: not code.isascii(),
+        PtxFlaw.NOT_ASCII_COMMENT: code.isascii() and not text.isascii(),
+        PtxFlaw.LATE_TARGET: size is not None and bool(_LATE_TARGET.search(code, size.end())),
+    }
+    return tuple(flaw for flaw, there in found.items() if there)
 
 
 def kernels(text: bytes, budget: Budget) -> tuple[str, ...]:

@@ -51,6 +51,21 @@ class Cubin(Record):
     virtual_arch: ArchText | None
 
 
+class Symbols(Record):
+    """Names by which an image is linked with others.
+
+    Attributes:
+        needed_by_kernels: Those of the undefined functions that a kernel of it reaches.
+    """
+
+    undefined_functions: tuple[str, ...]
+    needed_by_kernels: tuple[str, ...]
+    undefined_variables: tuple[str, ...]
+    defined: tuple[str, ...]
+    weak: tuple[str, ...]
+    kernels: tuple[str, ...]
+
+
 class Image(Record):
     """One piece of device code; null means that a fact is absent or not known.
 
@@ -59,6 +74,12 @@ class Image(Record):
         size: Bytes once decoded.
         kernels: Null unless asked for, or where they can't be read.
         entry_arch: The fatbin entry's, where SASS is for another; else null.
+        lacks_options: The fatbin entry of PTX or LTO-IR has no place for options.
+        lists_family: The entry of SASS lists architectures of its family; null where it has no
+            place for them.
+        empty_kernels: Each of its kernels only returns; false unless kernels were asked for.
+        symbols: Null unless kernels were asked for, or where they can't be read.
+        flaws: For which compilers refuse a PTX text, whatever its instructions are.
     """
 
     kind: Annotated[str, one_of("ltoir", "ptx", "sass", "tileir", "unknown")]
@@ -83,7 +104,13 @@ class Image(Record):
     kernels: tuple[str, ...] | None
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")] | None
     problems: tuple[str, ...]
-    entry_arch: ArchText | None = None  # older inspections that were saved have none
+    # Older inspections that were saved have none of these.
+    entry_arch: ArchText | None = None
+    lacks_options: bool = False
+    lists_family: bool | None = None
+    empty_kernels: bool = False
+    symbols: Symbols | None = None
+    flaws: tuple[str, ...] = ()
 
 
 class Module(Record):

@@ -6,17 +6,25 @@ import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ltocompat.facts import gpus, horizon, toolkits
+from ltocompat.facts import gpus, horizon, nvjitlink_minors, toolkits
 from ltocompat.facts.horizon import Position
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import ImageKind, PtxFlaw
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Level, Route, Verdict
-from ltocompat.rules import artifact_code, image_helpers
+from ltocompat.rules import artifact_code, floors, image_helpers
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.constraints import Always, DriverOfCuda, LinkerNotOlderThan, Threshold, Untold
+from ltocompat.rules.constraints import (
+    Always,
+    DriverOfCuda,
+    LinkerFinding,
+    LinkerNotOlderThan,
+    Threshold,
+    Untold,
+)
+from ltocompat.rules.constraints.linker import FIRST_NVJITLINK
 from ltocompat.rules.link_selection import compiles_to
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
 from ltocompat.rules.selection import compiles
@@ -265,3 +273,41 @@ def ptx_picked_and_refused(subject: Subject) -> Iterator[Requirement]:
             f"sm_{image.arch.number}{image.arch.suffix}",
             "architectures of the PTX entries",
         )
+
+
+@FAMILY.rule("PTX-12", Level.ERROR)
+def ptx_that_compilers_refuse(subject: Subject) -> Iterator[Requirement]:
+    """Form, not instructions: what the text says of itself, and how it is written."""
+    for image in subject.picked:
+        for flaw in image.flaws:
+            constraint = _flawed(flaw, subject)
+            if constraint is not None:
+                yield Requirement(
+                    constraint,
+                    f"PTX with {flaw}",
+                    _OF_FLAW.get(flaw, "no compiler takes it"),
+                    "write the text as the PTX ISA says, or let a compiler write it",
+                    "the text",
+                )
+
+
+_OF_FLAW = {
+    PtxFlaw.NARROW: "compilers refuse it for sm_90 and newer, where addresses have 64 bits",
+    PtxFlaw.NOT_ASCII_COMMENT: "nvJitLink 12.8 to 13.3 refuses it (Unexpected non-ASCII character)",
+}
+
+
+def _flawed(flaw: PtxFlaw, subject: Subject) -> Constraint | None:
+    """What becomes of a text: drivers were not measured where linkers differ."""
+    linked = subject.route is Route.LINK
+    if flaw is PtxFlaw.NARROW and linked:
+        return Always(Verdict.FAIL) if subject.gpu.arch.number >= _WIDE_ONLY else None
+    if flaw is PtxFlaw.NOT_ASCII_COMMENT and linked:
+        first, last = floors.linker("ascii-linker"), floors.linker("last-ascii-linker")
+        others = (release for release in nvjitlink_minors() if not first <= release <= last)
+        return LinkerFinding(tuple(others), FIRST_NVJITLINK)
+    open_ = flaw in (PtxFlaw.NARROW, PtxFlaw.NOT_ASCII_COMMENT)
+    return Always(Verdict.UNKNOWN, trial_decides=True) if open_ else Always(Verdict.FAIL)
+
+
+_WIDE_ONLY = 90
