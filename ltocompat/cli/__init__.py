@@ -145,11 +145,16 @@ def _exit_code_of(error: Exception) -> int:
     return status.code
 
 
+# A flag takes no value, and an option that has one would take the file behind it.
+_FLAGS_OF_WORDS = {"--trial-link=auto": "--trial-link-auto"}
+
+
 def run(arguments: list[str]) -> int:
     """Run the command line ``arguments``; the exit code."""
     _escape_what_a_terminal_lacks()
     try:
-        code = _command()(arguments, prog_name="ltocompat", standalone_mode=False)
+        words = [_FLAGS_OF_WORDS.get(argument, argument) for argument in arguments]
+        code = _command()(words, prog_name="ltocompat", standalone_mode=False)
     except typer.Abort:
         from ltocompat.report.exit_status import INTERRUPTED
 

@@ -40,6 +40,17 @@ class _Shown(Struct, frozen=True):
         """Return whether the flag takes something away, as ``--no-cache`` does."""
         return self.default is True and self.flags[0].startswith("--no-")
 
+    def word_parameters(self) -> Iterator[inspect.Parameter]:
+        """Flags for the words behind the option's own, which no help shows."""
+        for word in self.option.words:
+            flag = typer.Option(f"{self.flags[0]}-{word}", hidden=True)
+            yield inspect.Parameter(
+                f"{self.name}_{word}",
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False,
+                annotation=Annotated[bool, flag],
+            )
+
     def parameter(self) -> inspect.Parameter:
         """The annotation of which typer makes a parser."""
         typed: Any = bool if isinstance(self.default, bool) else str
@@ -106,13 +117,18 @@ def verb(handler: Callable[..., int]) -> Callable[..., int]:
     @functools.wraps(handler)
     def run(**typed: Any) -> int:  # noqa: ANN401 - typer gives values of any type
         values = {option.name: option.value(typed[option.name]) for option in shown}
+        for option in shown:
+            for word in option.option.words:
+                if typed[f"{option.name}_{word}"]:
+                    values[option.name] = word
         given = {}
         for each in parameters:
             fields = {option.name: values[option.name] for option in groups[each.name]}
             given[each.name] = each.annotation(**fields) if _is_struct(each) else fields[each.name]
         return handler(**given)
 
-    signature = inspect.Signature([option.parameter() for option in shown])
+    words = [word for option in shown for word in option.word_parameters()]
+    signature = inspect.Signature([*(option.parameter() for option in shown), *words])
     run.__signature__ = signature  # type: ignore[attr-defined] # typer looks here
     return run
 

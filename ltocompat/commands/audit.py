@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ltocompat.commands.advice import ended_trials, with_kernel_names
 from ltocompat.commands.check import Paths, resolve_targets
-from ltocompat.commands.options import AuditOptions, OnError, answers, options_of
+from ltocompat.commands.options import AUTO, AuditOptions, OnError, answers, options_of
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
 from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
 from ltocompat.commands.policy.fingerprint import path_in_project
@@ -167,7 +167,8 @@ def _overridden(policy: Policy, options: AuditOptions) -> Policy:
     if options.fail_on is not None:
         policy = replace(policy, fail_on=options.fail_on)
     if options.trial_link:  # as ``trial-link = true``: all the linkers that the targets name
-        policy = replace(policy, trial_links=True, trial_releases=())
+        auto = options.trial_link == AUTO
+        policy = replace(policy, trial_links=not auto, trial_auto=auto, trial_releases=())
     if options.trial_load:
         policy = replace(policy, trial_load=True)
     return replace(policy, allow_empty=True) if options.allow_empty else policy
@@ -322,6 +323,11 @@ def policy_summaries(
     if policy.here is not None:
         trials.ask_driver(policy.here)
     reading = replace(reading, tries=trials.tries, narrower=narrower)
+    if policy.trial_auto:
+        return (
+            each if isinstance(each, Failure) else trials.settle(each, policy.targets, reading)
+            for each in summaries(files, reading)
+        )
     if linkers is None or policy.here is not None or not options.cache:
         return summaries(files, reading)
     return _kept_summaries(files, reading, linkers, SummaryCache.of())

@@ -7,13 +7,13 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.advice import advising_trials, ended_trials, with_kernel_names
-from ltocompat.commands.options import CheckOptions, OnError, answers, options_of
+from ltocompat.commands.options import AUTO, CheckOptions, OnError, answers, options_of
 from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.commands.variants_of_files import EvaluatedFile, InstalledVariants
@@ -23,6 +23,7 @@ from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.target import THIS_MACHINE, Target
+from ltocompat.model.trial_answer import Trials as Answers
 from ltocompat.model.verdict import Result, Route
 from ltocompat.packages.reading import owner
 from ltocompat.rules.engine.judge_artifact import Artifact
@@ -31,9 +32,8 @@ from ltocompat.scan.walk import ScanSettings
 
 if TYPE_CHECKING:
     from ltocompat.commands.this_machine import ThisMachine
+    from ltocompat.commands.trials import Trials
     from ltocompat.targets.machine.python_environment import Installation
-    from ltocompat.trial.module_trial import Tries
-    from ltocompat.trial.try_links import OneLinkTrial
 
 
 class DeploymentTarget(Protocol):
@@ -85,7 +85,7 @@ def check(
     route: Route | str | None = None,
     together: bool = False,
     beside: Sequence[str | os.PathLike[str]] = (),
-    trial_link: bool = False,
+    trial_link: bool | Literal["auto"] = False,
     trial_load: bool = False,
     install_linkers: bool = False,
     cache: bool = True,
@@ -107,7 +107,8 @@ def check(
         route: ``load`` or ``link``, for modules that can go both ways; None judges both.
         together: judge what all paths hold as one link.
         beside: packages that are installed with those at the paths.
-        trial_link: ask the nvJitLinks that the targets name.
+        trial_link: ask the nvJitLinks that the targets name; ``auto``: those at hand, about what
+            is unknown without them.
         trial_load: ask this machine's driver, on its GPUs, where this machine is a target.
         install_linkers: install those that are not at hand.
         cache: keep the answers of trial links, and use those that are kept.
@@ -188,7 +189,7 @@ def _results(
         sources = stack.enter_context(opened_sources(paths, options.limits))
         packages = Packages(sources.texts, options.beside, options.limits, sources)
         kept = MemberCache(sources)
-        tries, one_link = _ask(stack, options, targets)
+        trials = _ask(stack, options, targets)
         settings = ScanSettings(
             limits=options.limits,
             progress=reporter(options.progress),
@@ -198,10 +199,9 @@ def _results(
             jobs=1 if sources.all_in_memory else None,
         )
         named, together = bool(options.paths), options.together
+        tries = None if trials is None else trials.tries
         scan = ScanOptions(settings, plain, tries, named=named, one_link=together)
-        found = summaries(sources.texts, scan)
-        if options.together:
-            found = _together(found, one_link, sources.texts, settings)
+        found = _found(trials, options, scan, sources.texts, route)
         yield from filter(None, (target.own_result() for target in targets))
         for summary in found:
             if isinstance(summary, Failure):
@@ -235,11 +235,36 @@ def _told(
             yield replace(advised, distribution=file.package)
 
 
-def _together(
-    found: Iterable[ArtifactSummary | Failure],
-    one_link: OneLinkTrial | None,
+def _found(
+    trials: Trials | None,
+    options: CheckOptions,
+    read: ScanOptions,
     texts: Sequence[str],
-    settings: ScanSettings,
+    route: Route | None,
+) -> Iterable[ArtifactSummary | Failure]:
+    """What lies in the files, or all of them as one link; with what linkers said of it."""
+    found, targets = summaries(texts, read), read.targets or ()
+    if options.together:
+
+        def ask(whole: ArtifactSummary) -> Answers | None:
+            if trials is None or not options.trial_link:
+                return None
+            if options.trial_link == AUTO:
+                return trials.settle_link(whole, targets, texts, read.settings, route)
+            return trials.ask_linkers_once(targets).answers(texts, read.settings)
+
+        return _one_link(found, ask)
+    if trials is None or options.trial_link != AUTO:
+        return found
+    return (
+        each if isinstance(each, Failure) else trials.settle(each, targets, read, route)
+        for each in found
+    )
+
+
+def _one_link(
+    found: Iterable[ArtifactSummary | Failure],
+    ask: Callable[[ArtifactSummary], Answers | None],
 ) -> Iterator[ArtifactSummary | Failure]:
     """All files as one link, which is tried where none of them is missing."""
     parts: list[ArtifactSummary] = []
@@ -250,8 +275,9 @@ def _together(
             yield summary
         else:
             parts.append(summary)
-    trials = one_link.answers(texts, settings) if one_link and whole else None
-    yield together_as_one(parts, trials)
+    one_link = together_as_one(parts)
+    answers = ask(one_link) if whole else None
+    yield together_as_one(parts, answers) if answers else one_link
 
 
 def resolve_targets(
@@ -323,24 +349,20 @@ def _described(
 
 def _ask(
     stack: ExitStack, options: CheckOptions, targets: Sequence[DeploymentTarget]
-) -> tuple[Tries | None, OneLinkTrial | None]:
-    """The linkers and drivers that the options name: asked about each file, and about all at last.
+) -> Trials | None:
+    """The linkers and drivers that the options name, asked about each file; None for none.
 
     Raises:
         UsageError: a driver is to be asked, and no target is this machine.
     """
     if not (options.trial_link or options.trial_load):
-        return None, None
+        return None
     # Imported here: most commands ask nobody.
     from ltocompat.commands.trials import Trials
 
-    one_link = None
     trials = stack.enter_context(Trials(options))
-    plain = [target.target for target in targets]
-    if options.trial_link and options.together:
-        one_link = trials.ask_linkers_once(plain)
-    elif options.trial_link:
-        trials.ask_linkers(plain)
+    if options.trial_link is True and not options.together:
+        trials.ask_linkers([target.target for target in targets])
     if options.trial_load:
         here = next((target.target for target in targets if target.here), None)
         if here is None:
@@ -348,7 +370,7 @@ def _ask(
                 "a trial load needs this machine as a target; leave out --deploy-target"
             )
         trials.ask_driver(here)
-    return trials.tries, one_link
+    return trials
 
 
 def _installed_files(installation: Installation | None) -> tuple[tuple[str, ...], int]:

@@ -10,7 +10,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from msgspec import Struct
 
@@ -49,6 +49,7 @@ class Option(Struct, frozen=True):
         env: a variable that says it, too.
         parse: makes the value of what was typed; without it, that is the value.
         after: the option that it stands behind in the help; None: the one of the line above it.
+        words: values that a flag takes behind ``=``; alone it is true.
     """
 
     help: str
@@ -59,6 +60,7 @@ class Option(Struct, frozen=True):
     env: str | None = None
     parse: Callable[[Any], Any] | None = None
     after: str | None = None
+    words: tuple[str, ...] = ()
 
 
 class Argument(Option, frozen=True):
@@ -191,6 +193,17 @@ TrialLink = Annotated[
     bool,
     Option("Ask real linkers; no GPU and no driver is needed.", env="LTOCOMPAT_TRIAL_LINK"),
 ]
+AUTO = "auto"
+"""Ask the linkers at hand, about what is unknown without them."""
+TrialLinkOrAuto = Annotated[
+    bool | Literal["auto"],
+    Option(
+        "Ask real linkers; no GPU and no driver is needed. With =auto only those at hand, about "
+        "what is unknown.",
+        env="LTOCOMPAT_TRIAL_LINK",
+        words=(AUTO,),
+    ),
+]
 TrialLoad = Annotated[
     bool,
     Option(
@@ -285,7 +298,7 @@ class CheckOptions(ReadOptions, frozen=True):
     python: Annotated[
         str | None, Option("The interpreter whose environment is meant.", metavar="PYTHON")
     ] = None
-    trial_link: TrialLink = False
+    trial_link: TrialLinkOrAuto = False
     trial_load: TrialLoad = False
     install_linkers: InstallLinkers = False
     beside: Beside = ()
@@ -352,7 +365,7 @@ class AuditOptions(ReadOptions, frozen=True):
     write_baseline: Annotated[
         str | None, Option("Write what is found today as such a file.", metavar="FILE")
     ] = None
-    trial_link: TrialLink = False
+    trial_link: TrialLinkOrAuto = False
     trial_load: TrialLoad = False
     beside: Beside = ()
     install_linkers: InstallLinkers = False

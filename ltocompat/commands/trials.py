@@ -7,11 +7,18 @@ from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ltocompat.commands.options import AuditOptions, CheckOptions, InspectOptions, SummaryOptions
 from ltocompat.model.arch import Release
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.target import Target
+from ltocompat.model.trial_answer import Trials as Answers
+from ltocompat.model.verdict import Route, Verdict
 
 if TYPE_CHECKING:
+    from ltocompat.commands.read_artifacts import ScanOptions
+    from ltocompat.scan.walk import ScanSettings
     from ltocompat.trial.module_trial import Tries
     from ltocompat.trial.narrow_makers import MakerNarrower
     from ltocompat.trial.trial_run import TrialRun
@@ -65,6 +72,53 @@ class Trials(ExitStack):
         install = self._options.install_linkers
         return OneLinkTrial(targets, install_missing=install, trial_run=self._run)
 
+    def settle(
+        self,
+        summary: ArtifactSummary,
+        targets: Sequence[Target],
+        read: ScanOptions,
+        route: Route | None = None,
+    ) -> ArtifactSummary:
+        """A summary with the answers of linkers at hand, where its verdict is unknown without them.
+
+        Args:
+            summary: of a file, or of one link.
+            targets: where it is going.
+            read: how its files were read.
+            route: the route that is judged; None for each.
+        """
+        from ltocompat.commands.read_artifacts import summaries
+        from ltocompat.trial.module_trial import all_of
+        from ltocompat.trial.try_links import LinkTrial
+
+        open_ = unknown_on(summary, targets, route)
+        if not open_:
+            return summary
+        install = self._options.install_linkers
+        with LinkTrial(open_, install_missing=install, trial_run=self._run, at_hand=True) as trial:
+            again = replace(read, tries=all_of([*self._asked, trial.for_file]))
+            found = list(summaries([summary.path], again))
+        asked = [each for each in found if isinstance(each, ArtifactSummary)]
+        return asked[0] if len(found) == len(asked) == 1 else summary
+
+    def settle_link(
+        self,
+        whole: ArtifactSummary,
+        targets: Sequence[Target],
+        texts: Sequence[str],
+        settings: ScanSettings,
+        route: Route | None = None,
+    ) -> Answers:
+        """The answers of linkers at hand about one link, where it is unknown without them."""
+        from ltocompat.trial.try_links import OneLinkTrial
+
+        open_ = unknown_on(whole, targets, route)
+        if not open_:
+            return {}
+        install = self._options.install_linkers
+        trial = OneLinkTrial(open_, install, trial_run=self._run, at_hand=True)
+        return trial.answers(texts, settings)
+
     def ask_driver(self, machine: Target) -> None:
         """Ask the driver of this machine, which is a target."""
         from ltocompat.trial.try_loads import LoadTrial
@@ -87,3 +141,23 @@ class Trials(ExitStack):
 
         ask = functools.partial(obtain, install_missing=self._options.install_linkers)
         return self.enter_context(MakerNarrower(ask, self._run))
+
+
+def unknown_on(
+    summary: ArtifactSummary, targets: Sequence[Target], route: Route | None = None
+) -> list[Target]:
+    """The targets, and of each the GPUs, where a linker would settle what is unknown."""
+    from ltocompat.rules.engine.judge_artifact import Artifact
+
+    artifact, found = Artifact(summary), []
+    for target in targets:
+        gpus = [
+            result.gpu
+            for result in artifact.results(target, route)
+            if result.verdict is Verdict.UNKNOWN
+            and result.gpu is not None
+            and any(finding.decided_by_trial for finding in result.findings)
+        ]
+        if gpus:
+            found.append(replace(target, gpus=tuple(dict.fromkeys(gpus))))
+    return found

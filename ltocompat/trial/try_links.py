@@ -74,6 +74,7 @@ class LinkTrial(Closing):
         cache: answers of earlier runs; None to ask everything anew.
         only: ask none but these releases; None: all.
         trial_run: what all trials of this run may cost.
+        at_hand: ask those alone that are at hand, or can be installed.
     """
 
     def __init__(
@@ -84,11 +85,17 @@ class LinkTrial(Closing):
         cache: TrialCache | None = None,
         only: Collection[Release] | None = None,
         trial_run: TrialRun | None = None,
+        at_hand: bool = False,
     ) -> None:
         self._trial_run = trial_run or TrialRun()
         goals = dict.fromkeys(_goals(targets))
-        self._goals = tuple(goal for goal in goals if only is None or goal.release in only)
         self._install = install_missing
+        self._goals = tuple(
+            goal
+            for goal in goals
+            if (only is None or goal.release in only)
+            and (not at_hand or _can_be_had(goal, install=install_missing))
+        )
         self._stack = ExitStack()
         self._cache = cache
         self._linkers: dict[tuple[Tool, Release], CachedLinker] = {}
@@ -271,11 +278,13 @@ class OneLinkTrial(Struct):
         targets: whose linkers are asked, for their GPUs; of a range every release.
         install_missing: install those that are not at hand.
         trial_run: what all trials of this run may cost.
+        at_hand: ask those alone that are at hand, or can be installed.
     """
 
     targets: Sequence[Target]
     install_missing: bool
     trial_run: TrialRun = field(default_factory=TrialRun)
+    at_hand: bool = False
 
     def answers(self, texts: Sequence[str], settings: ScanSettings) -> Trials:
         """What each linker does with all inputs: nvlink with objects, where a target names one.
@@ -294,6 +303,8 @@ class OneLinkTrial(Struct):
         inputs = gather_all(texts, settings)
         found: dict[TrialKey, TrialOutcome] = {}
         for job in dict.fromkeys(self._goals(inputs)):
+            if self.at_hand and not _can_be_had(job, install=self.install_missing):
+                continue
             modules = [each.signature for input_ in inputs for each in input_.modules]
             picks = [pick_for_linker(module, job.arch, job.release) for module in modules]
             if all(pick.missed is not Missed.FINAL for pick in picks):
@@ -325,6 +336,15 @@ class OneLinkTrial(Struct):
         if not runtime and _misses_device_runtime(answer, kinds):
             return None
         return outcome_of(linker, answer, whole=True)
+
+
+def _can_be_had(job: _LinkJob, *, install: bool) -> bool:
+    """Whether a linker is at hand, or may be installed."""
+    try:
+        resolve(str(job.release), tool=job.tool)
+    except Missing:
+        return install
+    return True
 
 
 def link_all(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 
-from ltocompat.commands.options import bytes_of
+from ltocompat.commands.options import AUTO, bytes_of
 from ltocompat.commands.policy.exceptions import read_exceptions
 from ltocompat.commands.policy.key_list import TARGET_FREE, names
 from ltocompat.commands.policy.keys import PolicyTable
@@ -85,7 +85,8 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         require_archs=_archs(audit),
         least_driver=_driver(audit),
         fail_on=audit.choice("fail-on", _FAIL_ON, Verdict.FAIL),
-        trial_links=trial,
+        trial_links=trial is True,
+        trial_auto=trial == AUTO,
         trial_releases=releases,
         trial_load=_trial_load(audit),
         exceptions=read_exceptions(audit, today or _today()),
@@ -183,12 +184,16 @@ def _driver(audit: PolicyTable) -> DriverVersion | None:
         raise audit.wrong("least-driver", text, 'write least-driver = "525.60.13"') from error
 
 
-def _trials(audit: PolicyTable, targets: tuple[Target, ...]) -> tuple[bool, tuple[Release, ...]]:
+def _trials(
+    audit: PolicyTable, targets: tuple[Target, ...]
+) -> tuple[bool | str, tuple[Release, ...]]:
     key = "trial-link"
     value = audit.value(key)
+    if value == AUTO:
+        return AUTO, ()
     if value is None or isinstance(value, bool):
         return bool(value), ()
-    example = 'trial-link = true or trial-link = ["13.3"]'
+    example = 'trial-link = true, "auto" or ["13.3"]'
     if not isinstance(value, list) or not value:
         raise audit.wrong(key, f"is {value!r}", f"write {example}")
     named = {linker for target in targets for linker in _linkers(target)}

@@ -141,6 +141,7 @@ class Policy(Struct, frozen=True, kw_only=True):
         least_driver: the driver that every artifact must keep loading on; None for any.
         fail_on: the best verdict that counts.
         trial_links: nvJitLinks are asked.
+        trial_auto: nvJitLinks at hand are asked about what is unknown without them.
         trial_releases: only these of those that the targets name; empty for all of them.
         trial_load: the driver of the machine that audits is asked.
         here: that machine, on which loading is judged then; None where it is not asked.
@@ -162,6 +163,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     least_driver: DriverVersion | None = None
     fail_on: Verdict = Verdict.FAIL
     trial_links: bool = False
+    trial_auto: bool = False
     trial_releases: tuple[Release, ...] = ()
     trial_load: bool = False
     here: Target | None = None

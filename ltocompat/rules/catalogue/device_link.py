@@ -18,10 +18,10 @@ from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     Always,
-    LinkerFrom,
     LinkerOfCubin,
     LinkerTolerating,
     Remark,
+    Threshold,
 )
 from ltocompat.rules.link_selection import refused_across_family
 from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject
@@ -327,9 +327,7 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
             Always(Verdict.UNKNOWN, trial_decides=True) if blind else Always(Verdict.FAIL),
             image_helpers.listed(names) if names else "LTO-IR",
             _hidden_names(names) if blind else "no input of the link defines it",
-            "ask the linker with --trial-link"
-            if blind
-            else "give the linker the file that defines it, too",
+            "give the linker all that is called",
             "kinds of the images; symbols of the cubins and PTX",
         )
 
@@ -385,7 +383,7 @@ def archive_for_the_first_linker(link: Link) -> Iterator[Requirement]:
     """The first nvJitLink takes no archives."""
     if link.archived and link.certain and not link.offline:
         yield Requirement(
-            LinkerFrom(floors.linker("archive-linker")),
+            Threshold(floors.linker("archive-linker")),
             "an archive of objects",
             "nvJitLink 12.0 ends its process on it, or refuses it",
             "give that linker the objects themselves, or link with a newer nvJitLink",

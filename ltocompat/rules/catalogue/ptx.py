@@ -17,6 +17,7 @@ from ltocompat.model.verdict import WHOLE_ARTIFACT, Level, Route, Verdict
 from ltocompat.rules import artifact_code, floors, image_helpers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
+    FIRST_NVJITLINK,
     Always,
     DriverOfCuda,
     LinkerFinding,
@@ -24,7 +25,6 @@ from ltocompat.rules.constraints import (
     Threshold,
     Untold,
 )
-from ltocompat.rules.constraints.linker import FIRST_NVJITLINK
 from ltocompat.rules.link_selection import compiles_to
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
 from ltocompat.rules.selection import compiles
