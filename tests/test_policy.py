@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import tomllib
 from pathlib import Path
 
@@ -112,6 +113,29 @@ def test_the_nearest_file_with_a_policy_counts(
 def test_a_project_may_have_no_policy(tmp_path: Path) -> None:
     written(tmp_path, '[project]\nname = "libx"\n', "pyproject.toml")
     assert find_policy(str(tmp_path)) is None
+
+
+def test_a_policy_above_the_repository_is_not_obeyed(tmp_path: Path) -> None:
+    written(tmp_path, TARGETS)
+    inner = tmp_path / "checkout" / "python"
+    inner.mkdir(parents=True)
+    assert find_policy(str(inner)) == str(tmp_path / "ltocompat.toml")
+    (tmp_path / "checkout" / ".git").mkdir()
+    assert find_policy(str(inner)) is None
+    written(tmp_path / "checkout", TARGETS)
+    assert find_policy(str(inner)) == str(tmp_path / "checkout" / "ltocompat.toml")
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="gives files away")
+def test_a_policy_of_another_user_is_not_obeyed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path, TARGETS)
+    os.chown(tmp_path / "ltocompat.toml", 65534, 65534)
+    with pytest.raises(UsageError, match=r"neither yours nor root's .* --config"):
+        find_policy(str(tmp_path))
+    monkeypatch.setenv("SUDO_UID", "65534")
+    assert find_policy(str(tmp_path)) is not None
 
 
 @pytest.mark.parametrize(

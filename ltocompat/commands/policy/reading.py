@@ -31,19 +31,36 @@ _FAIL_ON = {str(verdict): verdict for verdict in reversed(Verdict) if verdict > 
 def find_policy(where: str = ".") -> str | None:
     """The nearest file with a policy, in the folder ``where`` or in one around it; None for none.
 
+    The folders end with that of the repository, which has a ``.git``.
+
     Raises:
-        UsageError: a file on the way can't be read.
+        UsageError: a file on the way can't be read, or is neither this user's nor root's.
     """
     folder = os.path.abspath(where)
     while True:
         for name in (OWN, PYPROJECT):
             path = os.path.join(folder, name)
             if os.path.isfile(path) and (name == OWN or own_tables(path).tables is not None):
+                _refuse_of_others(path)
                 return _shown(path, where)
         parent = os.path.dirname(folder)
-        if parent == folder:
+        if parent == folder or os.path.lexists(os.path.join(folder, ".git")):
             return None
         folder = parent
+
+
+def _refuse_of_others(path: str) -> None:
+    """Obey no policy that somebody else has put where it is found, as git obeys no repository."""
+    if not hasattr(os, "getuid"):  # Windows, where a file's owner says less
+        return
+    owner = os.stat(path).st_uid
+    # Whoever became root by sudo is the same person.
+    sudo = os.environ.get("SUDO_UID", "") if os.getuid() == 0 else ""
+    if owner not in (0, os.getuid()) and str(owner) != sudo:
+        raise UsageError(
+            f"{path} has a policy that was found, and is neither yours nor root's (it is user "
+            f"{owner}'s); name it if you trust it, with --config {path}"
+        )
 
 
 def nearest_policy() -> Policy:
