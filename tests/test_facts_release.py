@@ -14,6 +14,7 @@ from facts_release import published
 from facts_release.draft import BLANKS, FACTS, SAMPLES, Compiler, architectures
 from facts_release.table_text import Tables, insert_block, insert_line
 from measure_links import STORED
+from new_release import missing
 
 from ltocompat import facts
 from ltocompat.facts import drivers
@@ -177,3 +178,8 @@ def test_architectures_that_come_and_go_are_written_with_a_blank_for_the_name() 
     assert (after[1234]["first_toolkit"], after[1234]["first_ptx"]) == ("98.6", "98.1")
     assert after[1234]["name"] == ""
     assert after[80] == next(row for row in Tables(FACTS).rows("sm", "sm") if row["number"] == 80)
+
+
+def test_a_release_that_the_tables_lack_is_noticed() -> None:
+    (known,) = {w.version for w in facts.linker_wheels("nvjitlink") if w.version == "13.5.37"}
+    assert missing("nvidia-nvjitlink", [known, "13.5.99", "13.9.1"]) == ["13.5.99", "13.9.1"]

@@ -1,0 +1,38 @@
+"""Tells of CUDA releases and updates that the package index has and the tables lack.
+
+``python tests/new_release.py`` ends in 1 where there is one; ``nox -s facts`` drafts its rows.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+from ltocompat.facts import linker_wheels
+
+PACKAGES = ("nvidia-nvjitlink", "nvidia-nvjitlink-cu12")
+
+
+def published(package: str) -> list[str]:
+    """Every version of a package, as the maintainer's pip lists them."""
+    pip = [sys.executable, "-m", "pip", "index", "versions", package]
+    answer = subprocess.run(pip, check=True, stdout=subprocess.PIPE, text=True).stdout
+    listed = re.search(r"^Available versions: (.+)$", answer, re.MULTILINE)
+    return listed[1].split(", ") if listed else []
+
+
+def missing(package: str, versions: list[str]) -> list[str]:
+    """The versions of a package that are no row of the table of nvJitLinks."""
+    known = {w.version for w in linker_wheels("nvjitlink") if w.package == package}
+    return [version for version in versions if version not in known]
+
+
+def main() -> None:
+    new = [f"{package} {v}" for package in PACKAGES for v in missing(package, published(package))]
+    if new:
+        sys.exit(f"the tables lack {', '.join(new)}; CONTRIBUTING.md: Add a CUDA release")
+
+
+if __name__ == "__main__":
+    main()
