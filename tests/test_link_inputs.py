@@ -91,6 +91,9 @@ def test_linkers_read_the_first_region_of_a_joined_object(tmp_path: Path, linker
     assert told([unused], target)[""] == "ok"
     assert told([archive(tmp_path / "lib.a", behind)], target)["BLD-14"] == "fail"
     assert told([behind], target, together=False)["BLD-14"] == "fail"
+    # A kernel that the first region has, too, is in the output.
+    twice = joined(tmp_path / "twice.o", files["first"], files["first"])
+    assert told([twice], target)[""] == "ok"
 
 
 def test_joined_objects_of_a_compiler_lose_kernels_too(tmp_path: Path) -> None:

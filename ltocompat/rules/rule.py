@@ -256,7 +256,7 @@ class Link(Struct, frozen=True):
         offline: that linker is nvlink rather than nvJitLink.
         certain: it is one link; else these are modules that may be linked with each other.
         left_out: images of the objects that hold nothing for the target.
-        unread: images for the target that lie where no linker looks.
+        unread: images that lie where no linker looks; of a module those for the target, if any.
         archived: objects of it lie in archives.
     """
 

@@ -356,7 +356,9 @@ def region_behind_the_first(link: Link) -> Iterator[Requirement]:
     """A linker reads the first region of an object's relocatable code, and no other."""
     if not link.unread:
         return
-    kernels = sorted({n for image in link.unread if image.symbols for n in image.symbols.kernels})
+    there = {n for image, _ in link.images if image.symbols for n in image.symbols.kernels}
+    behind = {n for image in link.unread if image.symbols for n in image.symbols.kernels}
+    kernels = sorted(behind - there)
     hidden = [
         image
         for image in link.unread

@@ -140,7 +140,12 @@ def _link(
         offline,
         summary.one_link,
         tuple(i for each in judged if _is_left_out(each) for i in each.group.signature.images),
-        tuple(i for each in judged if _is_unread(each) for i in each.module_verdict.picked),
+        tuple(
+            image
+            for each in judged
+            if _is_unread(each)
+            for image in each.module_verdict.picked or each.group.signature.images
+        ),
         any(each.group.inner and each.group.signature.needs_device_link for each in linked),
     )
 
