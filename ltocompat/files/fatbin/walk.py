@@ -102,14 +102,19 @@ class _Accounting:
         self.covered.append((start, end))
 
     def gaps(self) -> Iterator[tuple[int, int]]:
-        """Offset and size of every stretch of a fatbin section that is neither covered nor zero."""
+        """Offset and size of every stretch of a fatbin section that is neither covered nor padding.
+
+        Zeros pad what is there; a section that could hold a region and has nothing else is damaged.
+        """
         for begin, end in self._sections:
             at = begin
             for first, last in self._budget.timed((*self.covered, (end, end))):
                 if last <= at or at >= end:
                     continue
-                if first > at and not is_zero(self._view, at, min(first, end), self._budget):
-                    yield at, min(first, end) - at
+                size = min(first, end) - at
+                empty = size == end - begin >= REGION_HEADER.size
+                if first > at and (empty or not is_zero(self._view, at, at + size, self._budget)):
+                    yield at, size
                 at = last
 
 

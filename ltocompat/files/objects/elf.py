@@ -255,6 +255,11 @@ def _read_segments(elf: _Elf, budget: Budget, tables: ElfTables) -> None:
             row if elf.bits == 32 else (row[0], *row[2:7], row[1], row[7])
         )
         file_size = max(0, min(size, elf.view.size - offset))
+        # Sections are clipped and reported one by one; without them this is all that tells.
+        if kind == layout.PT_LOAD and file_size < size and not tables.headers:
+            tables.problems.append(
+                f"the file is cut: a loaded segment of {size} bytes at {offset:#x} ends beyond it"
+            )
         tables.segments.append(Segment(kind, flags, offset, file_size, address))
 
 

@@ -1,0 +1,53 @@
+"""Damage of host files that takes all device code away is told, and never is "no device code"."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+from ltocompat import inspect
+from ltocompat.model.image import Skipped
+
+SAMPLE = Path(__file__).parent.parent / "sample_artifacts" / "objects" / "libaxpy-no-device-link.so"
+# Elf64_Ehdr and Elf64_Phdr of elf.h: where the tables' places and numbers stand.
+_PHOFF, _SHOFF, _PHNUM, _SHNUM = 32, 40, 56, 60
+_PT_LOAD, _PHDR, _SHDR = 1, 56, 64
+
+
+def skipped(data: bytes, path: Path) -> list[str]:
+    path.write_bytes(data)
+    records = [*inspect(str(path))]
+    return [record.reason for record in records if isinstance(record, Skipped)]
+
+
+def test_a_file_without_sections_that_is_cut_in_a_loaded_segment(tmp_path: Path) -> None:
+    data = bytearray(SAMPLE.read_bytes())
+    (table,), (number,) = (
+        struct.unpack_from("<Q", data, _PHOFF),
+        struct.unpack_from("<H", data, _PHNUM),
+    )
+    struct.pack_into("<Q", data, _SHOFF, 0)
+    struct.pack_into("<HH", data, _SHNUM, 0, 0)
+    rows = [struct.unpack_from("<II6Q", data, table + _PHDR * row) for row in range(number)]
+    last = max(row[2] for row in rows if row[0] == _PT_LOAD and row[5])
+    assert skipped(bytes(data), tmp_path / "whole.so") == []
+    for left in (last, last + 1):
+        (reason,) = skipped(bytes(data[:left]), tmp_path / "cut.so")
+        assert reason.startswith("the file is cut: a loaded segment"), reason
+
+
+def test_a_fatbin_section_of_zeros(tmp_path: Path) -> None:
+    data = bytearray(SAMPLE.read_bytes())
+    (table,) = struct.unpack_from("<Q", data, _SHOFF)
+    number, names = struct.unpack_from("<HH", data, _SHNUM)
+    rows = [struct.unpack_from("<II4Q", data, table + _SHDR * row) for row in range(number)]
+    zeroed = 0
+    for name, _, _, _, offset, size in rows:
+        text = bytes(data[rows[names][4] + name :]).partition(b"\0")[0]
+        if text in (b".nv_fatbin", b"__nv_relfatbin") and size:
+            data[offset : offset + size] = bytes(size)
+            zeroed += 1
+    reasons = skipped(bytes(data), tmp_path / "zeros.so")
+    assert zeroed
+    assert len(reasons) == zeroed
+    assert all("bytes of a fatbin section belong to no region" in reason for reason in reasons)
