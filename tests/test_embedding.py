@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from libraries_made import GCC
 from samples import FOLDER
 
 import ltocompat
@@ -17,6 +19,7 @@ from ltocompat.facts.coherence import part_pairs
 OLD = (FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir").read_bytes()
 NEW = (FOLDER / "ltoir" / "nvrtc-13.0-lto_80.ltoir").read_bytes()
 PTX = FOLDER / "ptx" / "nvcc-13.5-compute_80.ptx"
+AR = shutil.which("ar") or ""
 FATBIN = FOLDER / "fatbin" / "nvcc-13.5-many-arches.fatbin"
 
 
@@ -203,3 +206,23 @@ def test_the_page_has_the_table_of_parts() -> None:
             "| ".join(["", *(f"{c} " for c in (pair.first, pair.second, *cells, pair.breaks))])
             in page
         )
+
+
+@pytest.mark.parametrize("data", [b"", b"a text", bytes(64)])
+def test_what_no_linker_reads_is_never_linkable(data: bytes) -> None:
+    """nvJitLink 12.9 and 13.5 refuse each of them, as whatever kind of input it is added."""
+    told = ltocompat.linkable([OLD, data], linker="12.9", arch="sm_80")
+    assert told.verdict is Verdict.UNKNOWN
+    assert "a linker refuses it" in told.reasons[0]
+    assert told.fragments == (1,)
+
+
+def test_an_object_without_device_code_is_linked_with_the_rest(tmp_path: Path) -> None:
+    """nvJitLink 12.9 and 13.5 link it, and an archive of it."""
+    source = tmp_path / "h.c"
+    source.write_text("int f(void) { return 1; }\n")
+    subprocess.run([GCC, "-c", source, "-o", tmp_path / "h.o"], check=True)
+    subprocess.run([AR, "rcs", tmp_path / "libh.a", tmp_path / "h.o"], check=True)
+    for name in ("h.o", "libh.a"):
+        data = (tmp_path / name).read_bytes()
+        assert ltocompat.linkable([OLD, data], linker="12.9", arch="sm_80").verdict is Verdict.OK

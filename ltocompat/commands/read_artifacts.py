@@ -15,11 +15,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.options import SummaryOptions, named
+from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects import read_host
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.failure import Failure, reporter
 from ltocompat.model.image import CUDA_SOURCES, Module, Skipped
+from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Target
@@ -174,6 +177,8 @@ class ArtifactReader:
         try:
             with settings.opened(file.path, typed=typed) as view:
                 self.take(view, file, builder)
+                if reading.one_link and typed and builder.is_empty and not may_be_linked(view):
+                    builder.skip(Skipped(file, _NO_INPUT, view.size))
                 summary = builder.summary(file.path)
                 self.read_kernels(view, summary)
         except UnreadableInput as error:
@@ -241,6 +246,14 @@ class ArtifactReader:
                 symbols_to_read(signature, reading.targets, one_link=reading.one_link),
             )
         return wanted
+
+
+_NO_INPUT = "a linker refuses it: it is no device code, no object and no archive"
+
+
+def may_be_linked(view: ByteView) -> bool:
+    """Return whether a linker may take bytes without device code: an object or an archive."""
+    return container_of(view) is not None or read_host(view, Budget()) is not None
 
 
 def has_sources(package: Package | None) -> bool:

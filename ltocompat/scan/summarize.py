@@ -61,6 +61,11 @@ class SummaryBuilder:
         if len(self.skipped) < _MOST_SKIPPED:
             self.skipped.append(skipped)
 
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing was found: no module, no host and nothing that can't be read."""
+        return not (self._inner or self._groups or self._hosts or self.skipped)
+
     def summary(self, path: str, *, apart: bool | None = None) -> ArtifactSummary:
         """The summary of all that was added.
 
