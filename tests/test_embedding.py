@@ -18,6 +18,7 @@ from ltocompat.facts.coherence import part_pairs
 
 OLD = (FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir").read_bytes()
 NEW = (FOLDER / "ltoir" / "nvrtc-13.0-lto_80.ltoir").read_bytes()
+OLDER_PTX = (FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx").read_bytes()
 PTX = FOLDER / "ptx" / "nvcc-13.5-compute_80.ptx"
 AR = shutil.which("ar") or ""
 FATBIN = FOLDER / "fatbin" / "nvcc-13.5-many-arches.fatbin"
@@ -70,10 +71,10 @@ def test_linkable_is_the_verdict_of_one_link() -> None:
 @pytest.mark.parametrize(
     ("linker", "driver", "verdict"),
     [
-        ("12.4", None, Verdict.OK),
+        ("12.4", None, Verdict.UNKNOWN),  # LTO-IR shows no names: whether all are defined
         ("12.3", None, Verdict.FAIL),
-        ("12.4", "550.54.15", Verdict.OK),
-        (">=12.4,<13", None, Verdict.OK),
+        ("12.4", "550.54.15", Verdict.UNKNOWN),
+        (">=12.4,<13", None, Verdict.UNKNOWN),
         (">=12.3,<13", None, Verdict.FAIL),
     ],
 )
@@ -82,7 +83,7 @@ def test_linkable_takes_a_linker_as_targets_do(
 ) -> None:
     told = ltocompat.linkable(io.BytesIO(OLD), linker=linker, arch="sm_80", driver=driver)
     assert told.verdict is verdict
-    assert bool(told.reasons) is (verdict is Verdict.FAIL)
+    assert told.reasons
 
 
 def test_linkable_names_a_file_by_its_position_too() -> None:
@@ -211,7 +212,7 @@ def test_the_page_has_the_table_of_parts() -> None:
 @pytest.mark.parametrize("data", [b"", b"a text", bytes(64)])
 def test_what_no_linker_reads_is_never_linkable(data: bytes) -> None:
     """nvJitLink 12.9 and 13.5 refuse each of them, as whatever kind of input it is added."""
-    told = ltocompat.linkable([OLD, data], linker="12.9", arch="sm_80")
+    told = ltocompat.linkable([OLDER_PTX, data], linker="12.9", arch="sm_80")
     assert told.verdict is Verdict.UNKNOWN
     assert "a linker refuses it" in told.reasons[0]
     assert told.fragments == (1,)
@@ -224,5 +225,5 @@ def test_an_object_without_device_code_is_linked_with_the_rest(tmp_path: Path) -
     subprocess.run([GCC, "-c", source, "-o", tmp_path / "h.o"], check=True)
     subprocess.run([AR, "rcs", tmp_path / "libh.a", tmp_path / "h.o"], check=True)
     for name in ("h.o", "libh.a"):
-        data = (tmp_path / name).read_bytes()
-        assert ltocompat.linkable([OLD, data], linker="12.9", arch="sm_80").verdict is Verdict.OK
+        told = ltocompat.linkable([OLDER_PTX, tmp_path / name], linker="12.9", arch="sm_80")
+        assert told.verdict < Verdict.UNKNOWN

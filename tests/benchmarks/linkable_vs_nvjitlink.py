@@ -89,7 +89,7 @@ def judged(fragments: list[bytes]) -> float:
     start = time.process_time()
     verdict = ltocompat.linkable(fragments, linker=RELEASE, arch="sm_80")
     seconds = time.process_time() - start
-    if verdict.verdict >= ltocompat.Verdict.UNKNOWN:
+    if verdict.verdict is ltocompat.Verdict.FAIL:
         sys.exit(f"{verdict.verdict}: {verdict.reasons}")
     return seconds
 
