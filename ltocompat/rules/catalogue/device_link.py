@@ -17,6 +17,7 @@ from ltocompat.model.words import first_of
 from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
+    FIRST_NVJITLINK,
     Always,
     LinkerOfCubin,
     LinkerTolerating,
@@ -93,6 +94,16 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             yield _across_family(subject, image)
         cuda = makers.writer(image)
         if cuda is None:
+            continue
+        of_hopper = image.arch is not None and image.arch.number == _HOPPER
+        if subject.offline and of_hopper and cuda < FIRST_NVJITLINK:
+            yield Requirement(
+                Always(Verdict.FAIL),
+                f"SASS of CUDA {cuda}",
+                "nvlink says that it must be recompiled with toolkit >= Cuda 12.0",
+                "compile it with CUDA 12.0 or newer",
+                makers.evidence(image),
+            )
             continue
         if cuda < floors.linker("oldest-linked-sass"):
             yield _too_old(image, cuda)
