@@ -42,8 +42,8 @@ def linkable(
 ) -> LinkVerdict:
     """Judge whether nvJitLink links these fragments, without asking it.
 
-    It is the verdict of ``check(fragments, ..., together=True, route="link")``, and costs less than
-    a tenth of what the link of as much LTO-IR or PTX takes.
+    It is the verdict of ``check(fragments, ..., together=True, route="link")``. Ten small
+    fragments take 2 to 4 ms.
 
     Args:
         fragments: LTO-IR, PTX, relocatable cubins, fatbins, objects and archives: bytes, open
