@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -17,7 +18,6 @@ from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.save import target_of
-from ltocompat.trial.sandbox import available
 
 
 class Surroundings(Struct, frozen=True):
@@ -50,8 +50,17 @@ def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
     """
     found = probe(_machine(root))
     name = "this machine" if root is None else os.path.basename(os.path.abspath(root))
-    sandbox = available() if root is None else None
+    sandbox = _mechanisms() if root is None else None
     return Surroundings(found, target_of(found, name), problems_of(found), sandbox)
+
+
+def _mechanisms() -> tuple[str, ...]:
+    """Return what confines trials here; nothing where they can't run, on other systems than Linux."""
+    if sys.platform != "linux":
+        return ()
+    from ltocompat.trial.sandbox import available
+
+    return available()
 
 
 def run(options: EnvOptions) -> Iterator[Surroundings]:
