@@ -20,8 +20,9 @@ from verdict_values import required
 
 from ltocompat.commands.explain import explain
 from ltocompat.commands.policy.reading import read_policy
+from ltocompat.files.archives.archive import self_contained
 from ltocompat.files.archives.promised import broken_promise
-from ltocompat.files.byteview import ByteView
+from ltocompat.files.byteview import ByteView, MemorySource
 from ltocompat.files.codec import Payload
 from ltocompat.files.images import cubin_symbols, ptx, ptx_symbols
 from ltocompat.files.images.cubin import Cubin, first_kernel, first_value
@@ -30,8 +31,8 @@ from ltocompat.files.objects.pe import read_pe
 from ltocompat.model.image import Compression, CudaLibrary, Host
 from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.place import Place
-from ltocompat.packages.reading import package_of
-from ltocompat.packages.resolving import not_at_hand
+from ltocompat.packages.reading import package_of, packages_at, packages_beside
+from ltocompat.packages.resolving import dependencies_always, not_at_hand
 from ltocompat.packages.values import Dependency, Kind, Package, Shipped
 from ltocompat.packages.zip_members import zip_members
 from ltocompat.rules.engine.judge_package import problems
@@ -696,6 +697,46 @@ def requirements_without_end(folder: Path) -> Reading:
 def requirements_of_versions(folder: Path) -> Reading:
     lines = (f"nvidia-nvjitlink-cu12>=12.{number}\n" for number in range(30_000))
     return _target(folder, "requirements.txt", "".join(lines).encode())
+
+
+@attack
+def report_of_pip_of_endless_packages(folder: Path) -> Reading:
+    install = [
+        {"metadata": {"name": f"a{number}", "version": "1", "requires_dist": ["b>=1"] * 20}}
+        for number in range(20_000)
+    ]
+    path = folder / "report.json"
+    path.write_text(json.dumps({"version": "1", "install": install}))
+    return lambda limits: packages_beside([path], limits)
+
+
+@attack
+def environment_of_endless_distributions(folder: Path) -> Reading:
+    text = metadata("a", "1", ["b>=1; python_version > '3'"] * 2_000)
+    for number in range(300):
+        (folder / f"a{number}-1.dist-info").mkdir()
+        (folder / f"a{number}-1.dist-info" / "METADATA").write_bytes(text)
+
+    return lambda limits: packages_at(str(folder), limits)
+
+
+@attack
+def dependencies_of_endless_requirements(_: Path) -> Reading:
+    marker = "python_version > '3'"
+    requires = tuple(
+        Dependency(f"b{number}", (">=1",), f"Requires-Dist: b{number}", marker=marker)
+        for number in range(100_000)
+    )
+    package = Package(kind=Kind.WHEEL, path="a-1.whl", name="a", version="1", requires=requires)
+    return lambda limits: list(dependencies_always(package, Budget(limits)))
+
+
+@attack
+def thin_archive_of_endless_members(folder: Path) -> Reading:
+    member = b"x.o/".ljust(48) + b"9".ljust(10) + b"`\n"
+    data = b"!<thin>\n" + member * 200_000
+    place = Place(str(folder / "x.a"))
+    return lambda limits: self_contained(ByteView(MemorySource(data)), place, Budget(limits))
 
 
 @attack

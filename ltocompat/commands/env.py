@@ -55,7 +55,7 @@ def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
 
 
 def _mechanisms() -> tuple[str, ...]:
-    """Return what confines trials here; nothing where they can't run, on other systems than Linux."""
+    """Return what confines trials here; nothing on other systems than Linux."""
     if sys.platform != "linux":
         return ()
     from ltocompat.trial.sandbox import available
