@@ -76,6 +76,7 @@ from ltocompat.model.image import (
     Maker as Maker,
     Module as Module,
     Needs as Needs,
+    PtxFlaw as PtxFlaw,
     Record as Record,
     Role as Role,
     Skipped as Skipped,
