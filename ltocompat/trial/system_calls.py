@@ -5,9 +5,9 @@ Linux 6.18; a call keeps its number for ever. ``-`` where a processor lacks the 
 
 Calls were measured with strace, on every release that installs: nvJitLink 12.0.140 .. 13.5.37 and
 nvlink 11.8.89 and 13.0.48 .. 13.5.37 with 150 to 250 links each (2026-11-25), and libcuda
-580.159.04 on an H100 (2026-11-22 and 2026-11-25). NVRTC was not traced: it has nvJitLink's calls and
-those that open files to read. Beside what was measured there are calls of the same sort that other
-releases of libc and Python make instead, such as ``stat``.
+580.159.04 on an H100 (2026-11-22 and 2026-11-25). NVRTC was not traced: it has nvJitLink's calls
+and those that open files to read. Beside what was measured there are calls of the same sort that
+other releases of libc and Python make instead, such as ``stat``.
 """
 
 from __future__ import annotations

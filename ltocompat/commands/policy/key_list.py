@@ -140,10 +140,10 @@ _AUDIT_KEYS = (
     ),
     PolicyKey(
         "trial-link",
-        {"anyOf": [{"type": "boolean"}, forms.RELEASES]},
+        {"anyOf": [{"type": "boolean"}, {"const": "auto"}, forms.RELEASES]},
         "true",
         "Ask the nvJitLinks that the targets name, or of them only those in a list, as in "
-        '["13.3"].',
+        '["13.3"]; "auto" asks those at hand about what stays unknown.',
         "false",
     ),
     PolicyKey(
