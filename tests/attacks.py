@@ -96,12 +96,11 @@ class Rights(NamedTuple):
 
 
 def all_rights() -> list[Rights]:
-    """All that this kernel can give."""
+    """All that this kernel can give, but for none at all: then nothing is demanded."""
     newest = max(0, min(NEWEST, sandbox.landlock_version()))
     with_seccomp = [Rights(version, seccomp=True) for version in range(newest, -1, -1)]
-    return list(
-        dict.fromkeys((*with_seccomp, Rights(newest, seccomp=False), Rights(0, seccomp=False)))
-    )
+    alone = [Rights(newest, seccomp=False)] if newest else []
+    return with_seccomp + alone
 
 
 def loader() -> str:
