@@ -65,7 +65,7 @@ def remote_wheel(name: str, version: str) -> zipfile.ZipFile:
     """The wheel of a release for Linux on x86-64, of the last Python that there is one for."""
     pip = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
     done = subprocess.run(pip, capture_output=True, text=True, check=False)
-    page = f"{(done.stdout.strip() or 'https://pypi.org/simple').rstrip('/')}/{name}/"
+    page = f"{done.stdout.strip().rstrip('/')}/{name}/"
     accept = {"Accept": "application/vnd.pypi.simple.v1+json, text/html;q=0.1"}
     with urllib.request.urlopen(urllib.request.Request(page, headers=accept)) as answer:
         text = answer.read().decode()
