@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import io
 import re
-import subprocess
-import sys
 import urllib.parse
 import urllib.request
 import zipfile
+
+from ltocompat.packages.index_settings import IndexSettings
 
 BLOCK = 1 << 18
 
@@ -63,9 +63,8 @@ _LINUX = re.compile(
 
 def remote_wheel(name: str, version: str) -> zipfile.ZipFile:
     """The wheel of a release for Linux on x86-64, of the last Python that there is one for."""
-    pip = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
-    done = subprocess.run(pip, capture_output=True, text=True, check=False)
-    page = f"{done.stdout.strip().rstrip('/')}/{name}/"
+    index = IndexSettings.of().urls[0].rstrip("/")
+    page = f"{index}/{name}/"
     accept = {"Accept": "application/vnd.pypi.simple.v1+json, text/html;q=0.1"}
     with urllib.request.urlopen(urllib.request.Request(page, headers=accept)) as answer:
         text = answer.read().decode()
