@@ -20,7 +20,7 @@ from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.ways import ways
-from ltocompat.scan.sources import Source
+from ltocompat.scan.sources import Source, opened_sources
 
 _SOURCE = "matrix"
 # Minor-version compatibility of every major that is still used begins here.
@@ -61,10 +61,10 @@ def run(options: MatrixOptions) -> Iterator[Matrix | Failure]:
         Missing: an nvJitLink is not at hand.
     """
     linkers = linker_targets()
-    with Trials(options) as trials:
+    with Trials(options) as trials, opened_sources(options.paths, options.limits) as sources:
         if options.trial_link:
             trials.ask_linkers(linkers)
-        for summary in summaries_of(options, tries=trials.tries):
+        for summary in summaries_of(options, sources, tries=trials.tries):
             if isinstance(summary, Failure):
                 yield summary
                 continue

@@ -35,7 +35,7 @@ from ltocompat.model.verdict import Result, Route
 from ltocompat.model.weight import Measured, Weight
 from ltocompat.packages.reading import owner, package_in
 from ltocompat.packages.values import Kind, Package
-from ltocompat.rules.engine.collect_requirements import required
+from ltocompat.rules.engine.collect_requirements import required_beside
 from ltocompat.rules.rule import Problem
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.sources import Source, is_address, name_of, opened_address, opened_file
@@ -163,7 +163,7 @@ class _Kept(Struct, dict=True):
     @functools.cached_property
     def required(self) -> Required:
         """What it asks for, which takes long."""
-        return required(self.summary)
+        return required_beside(self.summary, self.package, self.limits)
 
     def problems(
         self, summary: ArtifactSummary, beside: Sequence[str | os.PathLike[str]]

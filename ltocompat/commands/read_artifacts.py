@@ -34,7 +34,7 @@ from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.symbols_to_read import kernels_to_count, symbols_to_read
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.module_reader import ModuleReader, ReadPlan
-from ltocompat.scan.sources import opened_sources
+from ltocompat.scan.sources import OpenSources
 from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import Batch, ScanSettings
 
@@ -75,20 +75,18 @@ class ScanOptions(Struct, frozen=True):
 
 def summaries_of(
     options: SummaryOptions,
+    sources: OpenSources,
     *,
     tries: Tries | None = None,
     narrower: MakerNarrower | None = None,
     one_link: bool = False,
 ) -> Iterator[ArtifactSummary | Failure]:
     """The summaries of what a command's options name."""
-    with opened_sources(options.paths, options.limits) as sources:
-        progress = reporter(options.progress)
-        jobs = 1 if sources.all_in_memory else None
-        settings = ScanSettings(
-            limits=options.limits, progress=progress, jobs=jobs, sources=sources
-        )
-        reading = ScanOptions(settings, tries=tries, narrower=narrower, one_link=one_link)
-        yield from summaries(sources.texts, reading)
+    progress = reporter(options.progress)
+    jobs = 1 if sources.all_in_memory else None
+    settings = ScanSettings(limits=options.limits, progress=progress, jobs=jobs, sources=sources)
+    reading = ScanOptions(settings, tries=tries, narrower=narrower, one_link=one_link)
+    return summaries(sources.texts, reading)
 
 
 def summaries(

@@ -12,8 +12,9 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
-from ltocompat.rules.engine.collect_requirements import required
-from ltocompat.scan.sources import Source
+from ltocompat.packages.reading import package_of
+from ltocompat.rules.engine.collect_requirements import required, required_beside
+from ltocompat.scan.sources import Source, opened_sources
 
 
 def require(
@@ -71,15 +72,16 @@ def run(options: RequireOptions) -> Iterator[Required | Failure]:
     Raises:
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    with Trials(options) as trials:
+    with Trials(options) as trials, opened_sources(options.paths, options.limits) as sources:
         narrower = trials.narrower() if options.trial_link else None
         parts: list[ArtifactSummary] = []
-        for summary in summaries_of(options, narrower=narrower, one_link=options.together):
+        for summary in summaries_of(options, sources, narrower=narrower, one_link=options.together):
             if isinstance(summary, Failure):
                 yield summary
             elif options.together:
                 parts.append(summary)
             else:
-                yield required(summary)
+                package = package_of(summary.path, options.limits, sources.get(summary.path))
+                yield required_beside(summary, package, options.limits)
         if parts:
             yield required(together_as_one(parts))

@@ -12,6 +12,8 @@ from ltocompat.model.row import Tabular
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Coverage, Route, Verdict
 
+_LAST_WITH_SUFFIX = 12
+
 
 class Asked(Tabular, frozen=True):
     """One requirement of modules of an artifact.
@@ -74,6 +76,12 @@ class LinkerFloor(Struct, frozen=True):
     def at_least(self) -> Release:
         """The one that is asked for: that which surely does, where one is known."""
         return self.sure or self.possible
+
+    @property
+    def wheel(self) -> str:
+        """The wheels that have it, as a requirement: those up to CUDA 12 bear it in their name."""
+        suffix = "-cu12" if self.at_least.major == _LAST_WITH_SUFFIX else ""
+        return f"nvidia-nvjitlink{suffix}>={self.at_least},<{self.ceiling}"
 
 
 class RouteFloor(Struct, frozen=True):
@@ -176,11 +184,13 @@ class PasteLine(Struct, frozen=True):
         where: one of ``DESTINATIONS``.
         text: the line, e.g. ``nvidia-nvjitlink>=13.3,<14``.
         note: what to know of it, empty when nothing.
+        met: the package's own metadata say so already, or more; ``text`` is as they have it.
     """
 
     where: str
     text: str
     note: str = ""
+    met: bool = False
 
 
 class VariantFloors(Struct, frozen=True):

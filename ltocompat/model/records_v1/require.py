@@ -109,11 +109,16 @@ class Requirement(Record):
 
 
 class Line(Record):
-    """A line to paste."""
+    """A line to paste.
+
+    Attributes:
+        met: The package's own metadata say so already, or more; text is as they have it.
+    """
 
     where: str
     text: str
     note: str
+    met: bool = False
 
 
 class Variant(Record):

@@ -75,7 +75,10 @@ def _pasted(records: Iterable[Required | Failure], where: str) -> Iterator[Block
     """The lines alone, as they go into a file; notes are comments there."""
     every = (line for record in answers(records) for line in record.lines)
     lines = [line for line in every if line.where == where]
-    for line in _together(lines):
+    present = [line for line in lines if line.met and where != _VARIANT]
+    for comment in dict.fromkeys(f"# {line.text}: {line.note}" for line in present):
+        yield Entry((Code(comment),))
+    for line in _together(line for line in lines if line not in present):
         if isinstance(line, str):
             yield Entry((Code(f"# {line}"),))
             continue
@@ -135,9 +138,7 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
         yield Entry((Styled(_runs_with(required), Style.STRONG),))
     if options.quiet:
         return
-    lines = [line for line in required.lines if line.where != _VARIANT]
-    if lines:
-        yield Items("to paste", tuple(map(_line, lines)))
+    yield from _lines(required)
     if required.variants:
         title = "of these variants one is opened; above are the least versions"
         yield Items(title, tuple(map(_variant, required.variants)))
@@ -149,6 +150,14 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
         yield Table((Column("needs"), Column("at least", width=24)), tuple(_floors(required)))
         if required.asked:
             yield first_lines("because", [*map(_reason, required.asked)], _MOST)
+
+
+def _lines(required: Required) -> Iterator[Items]:
+    """The lines that metadata lack, then those that they have."""
+    lines = [line for line in required.lines if line.where != _VARIANT]
+    for title, met in (("to paste", False), ("in its metadata already", True)):
+        if some := [line for line in lines if line.met is met]:
+            yield Items(title, tuple(map(_line, some)))
 
 
 def _variant(variant: VariantFloors) -> tuple[str, ...]:
@@ -238,8 +247,6 @@ def _links(required: Required) -> str:
     floor = required.nvjitlink
     if floor is None:
         return f"; links: {required.no_nvjitlink}" if required.no_nvjitlink else ""
-    line = next((line.text for line in required.lines if line.where == "pip"), "")
-    need = line or f"nvJitLink >= {floor.at_least}"
     notes = [f"{floor.possible} may do"] if floor.sure not in (None, floor.possible) else []
     notes += ["perhaps a newer one"] if floor.sure is None else []
     if floor.newest_producer is not None:
@@ -249,7 +256,7 @@ def _links(required: Required) -> str:
     others = grouped((_linkers_of(service, floor), service) for service in served)
     notes += [f"{archs_range(several, known)}: {span}" for span, several in others.items() if span]
     told = f" ({'; '.join(notes)})" if notes else ""
-    return f"; links need {need}{told}"
+    return f"; links need {floor.wheel}{told}"
 
 
 def _linkers_of(service: Service, floor: LinkerFloor) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from ltocompat.model.artifact_summary import (
     variant_parts,
 )
 from ltocompat.model.image import Host, ImageKind
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import (
     NEXT,
@@ -65,6 +67,9 @@ from ltocompat.rules.rule import (
 )
 from ltocompat.rules.services import HOW
 from ltocompat.targets.versions.drivers import later
+
+if TYPE_CHECKING:
+    from ltocompat.packages.values import Package
 
 _LISTED = (Component.DRIVER, Component.LINKER)
 _OPEN_LINKER = "which nvJitLink links it is not known"
@@ -220,6 +225,19 @@ def required(summary: ArtifactSummary) -> Required:
         variants=variants,
         driver_or_older=driver.or_older,
     )
+
+
+def required_beside(
+    summary: ArtifactSummary, package: Package | None, limits: Limits = DEFAULT_LIMITS
+) -> Required:
+    """All that an artifact asks, in lines that never loosen the metadata of its package."""
+    found = required(summary)
+    if package is None:
+        return found
+    # Imported here: it needs packaging, and most files are no package.
+    from ltocompat.rules.engine.metadata_lines import beside_metadata
+
+    return beside_metadata(found, package, limits)
 
 
 def _variant_floors(parts: VariantParts) -> VariantFloors:

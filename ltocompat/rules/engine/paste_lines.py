@@ -23,7 +23,6 @@ from ltocompat.rules.services import (
     served_range,
 )
 
-_LAST_WITH_SUFFIX = 12  # major of CUDA: nvidia-nvjitlink-cu12, nvidia-nvjitlink
 _VARIANT_KINDS = ((ImageKind.SASS, "real"), (ImageKind.PTX, "virtual"))
 
 
@@ -51,7 +50,6 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
     if linker is None:
         return
     floor = linker.at_least
-    suffix = "-cu12" if floor.major == _LAST_WITH_SUFFIX else ""
     how = "no trial could tell" if linker.tried else "--trial-link tells"
     notes = [] if linker.exact else [f"perhaps {linker.possible} is enough; {how}"]
     if linker.newest_producer is not None:
@@ -69,7 +67,7 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
         if text:
             others.setdefault(text, []).append(_arch(service))
     note = "; ".join([*notes, *_exceptions(others)])
-    yield PasteLine("pip", f"nvidia-nvjitlink{suffix}>={floor},<{linker.ceiling}", note)
+    yield PasteLine("pip", linker.wheel, note)
     yield PasteLine("conda", f"libnvjitlink >={floor},<{linker.ceiling}", note)
 
 
