@@ -1,4 +1,6 @@
-# The public names, and the module of each: __init__.py reads them here.
+# The public names, and the module of each: __init__.py reads them here. Those at the end warn.
+
+from typing_extensions import deprecated
 
 from ltocompat.commands.architectures import (
     Architectures as Architectures,
@@ -17,11 +19,7 @@ from ltocompat.commands.explain import (
     explain as explain,
 )
 from ltocompat.commands.extract import Extracted as Extracted, extract as extract
-from ltocompat.commands.inspect import (
-    inspect as inspect,
-    made_by as made_by,
-    producer as producer,
-)
+from ltocompat.commands.inspect import inspect as inspect, producer as producer
 from ltocompat.commands.link import Linked as Linked, link as link
 from ltocompat.commands.linkable import LinkVerdict as LinkVerdict, linkable as linkable
 from ltocompat.commands.matrix import matrix as matrix
@@ -125,6 +123,7 @@ from ltocompat.packages.promise import Promise as Promise
 from ltocompat.report.to_json import to_json as to_json
 from ltocompat.rules.rule import Problem as Problem
 from ltocompat.scan.filters import ArchFilter as ArchFilter, ImageFilter as ImageFilter
+from ltocompat.scan.sources import Source
 from ltocompat.targets.linkers.linker import Linker as Linker, Tool as Tool
 from ltocompat.targets.machine.environment import (
     CompatFolder as CompatFolder,
@@ -149,3 +148,6 @@ from ltocompat.trial.values import (
 )
 
 __version__: str
+
+@deprecated("ltocompat.made_by is ltocompat.producer now; a later release drops it")
+def made_by(source: Source, *, limits: Limits = ...) -> tuple[Maker, ...]: ...

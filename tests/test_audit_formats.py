@@ -130,7 +130,7 @@ def test_an_error_is_json_too_where_json_is_asked_for(capsys: Captured) -> None:
 def test_trial_link_is_the_key_for_this_run(folder: Path, capsys: Captured) -> None:
     """A cubin needs no linker, so that none has to be at hand."""
     (folder / "ltocompat.toml").write_text(POLICY + '[audit]\ntrial-link = ["13.1"]\n', "utf-8")
-    for words, releases in (([], ["13.1"]), (["--trial-link", "--install-nvjitlink"], [])):
+    for words, releases in (([], ["13.1"]), (["--trial-link", "--install-linkers"], [])):
         assert run(["audit", SASS, *words, "--no-cache", "--format", "json"]) == 0
         policy = valid_json(capsys.readouterr().out)["policy"]
         assert (policy["trial_links"], policy["trial_releases"]) == (True, releases)

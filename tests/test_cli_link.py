@@ -60,13 +60,6 @@ def test_nothing_needs_a_linker_where_nothing_is_to_be_narrowed(tmp_path: Path) 
     assert "12.4 (NVVM IR 2.71)" in done.stdout
 
 
-@pytest.mark.parametrize("option", ["--install-linkers", "--install-nvjitlink"])
-def test_both_names_of_the_option_that_installs_are_known(tmp_path: Path, option: str) -> None:
-    done = run(tmp_path, "link", LTOIR, option, "--nvjitlink", "12.7", "--arch", "sm_90")
-    assert done.returncode == 2
-    assert "nvJitLink 12.7 is not in our tables" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [

@@ -23,7 +23,7 @@ VERBS = (
     "extract",
     "inspect",
     "link",
-    "made_by",
+    "producer",
     "matrix",
     "read",
     "require",

@@ -91,17 +91,17 @@ def test_bytes_in_memory_have_the_makers_of_the_file(folder: str) -> None:
             continue  # names of files, and no bytes of theirs
         modules = [r for r in ltocompat.inspect(path) if isinstance(r, ltocompat.Module)]
         makers = [maker for m in modules for image in m.images for maker in image.made_by]
-        assert ltocompat.made_by(path.read_bytes()) == tuple(dict.fromkeys(makers)), path
+        assert ltocompat.producer(path.read_bytes()) == tuple(dict.fromkeys(makers)), path
 
 
 def test_bytes_lead_to_no_file_that_they_name(monkeypatch: pytest.MonkeyPatch) -> None:
     thin = FOLDER / "objects" / "libaxpy-thin.a"
     monkeypatch.chdir(thin.parent)
     with pytest.raises(ltocompat.UnreadableInput, match="not a file beside it"):
-        ltocompat.made_by(thin.read_bytes())
+        ltocompat.producer(thin.read_bytes())
 
 
 def test_bytes_that_are_cut_are_said_to_be() -> None:
     with pytest.raises(ltocompat.UnreadableInput):
-        ltocompat.made_by(FATBIN.read_bytes()[:-100])
-    assert ltocompat.made_by(b"") == ()
+        ltocompat.producer(FATBIN.read_bytes()[:-100])
+    assert ltocompat.producer(b"") == ()

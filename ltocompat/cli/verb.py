@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, get_args
 
@@ -12,6 +13,7 @@ from msgspec import NODEFAULT, Struct
 
 from ltocompat.cli.options import choose
 from ltocompat.commands.options import Argument, Option, field_types, several
+from ltocompat.report.exit_status import log
 
 _LEFT_OUT = inspect.Parameter.empty
 
@@ -51,7 +53,13 @@ class _Shown(Struct, frozen=True):
                 annotation=Annotated[bool, flag],
             )
 
-    def parameter(self) -> inspect.Parameter:
+    def old_parameters(self) -> Iterator[tuple[str, inspect.Parameter]]:
+        """Its spellings before, which mean the same and which no help shows."""
+        for flag in self.option.old:
+            hidden = self.parameter(typer.Option(flag, hidden=True))
+            yield flag, hidden.replace(name=flag.lstrip("-").replace("-", "_"))
+
+    def parameter(self, shown: Any = None) -> inspect.Parameter:  # noqa: ANN401 - of typer
         """The annotation of which typer makes a parser."""
         typed: Any = bool if isinstance(self.default, bool) else str
         default = False if self.turns_off else self.default
@@ -63,7 +71,7 @@ class _Shown(Struct, frozen=True):
             self.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=default,
-            annotation=Annotated[typed, self._typer_option()],
+            annotation=Annotated[typed, shown or self._typer_option()],
         )
 
     def _typer_option(self) -> Any:  # noqa: ANN401 - typer says no type of its options
@@ -113,22 +121,28 @@ def verb(handler: Callable[..., int]) -> Callable[..., int]:
     parameters = inspect.signature(handler, eval_str=True).parameters.values()
     groups = {each.name: list(_options_of(each)) for each in parameters}
     shown = _in_order([option for options in groups.values() for option in options])
+    old = {flag: (option, hidden) for option in shown for flag, hidden in option.old_parameters()}
 
     @functools.wraps(handler)
     def run(**typed: Any) -> int:  # noqa: ANN401 - typer gives values of any type
+        for flag, (now, hidden) in old.items():
+            if given := typed[hidden.name]:
+                log(f"{flag} is {now.flags[0]} now; a later release drops it", sys.stderr)
+                typed[now.name] = given
         values = {option.name: option.value(typed[option.name]) for option in shown}
         for option in shown:
             for word in option.option.words:
                 if typed[f"{option.name}_{word}"]:
                     values[option.name] = word
-        given = {}
+        handed = {}
         for each in parameters:
             fields = {option.name: values[option.name] for option in groups[each.name]}
-            given[each.name] = each.annotation(**fields) if _is_struct(each) else fields[each.name]
-        return handler(**given)
+            handed[each.name] = each.annotation(**fields) if _is_struct(each) else fields[each.name]
+        return handler(**handed)
 
-    words = [word for option in shown for word in option.word_parameters()]
-    signature = inspect.Signature([*(option.parameter() for option in shown), *words])
+    hidden_too = [word for option in shown for word in option.word_parameters()]
+    hidden_too += [hidden for _, hidden in old.values()]
+    signature = inspect.Signature([*(option.parameter() for option in shown), *hidden_too])
     run.__signature__ = signature  # type: ignore[attr-defined] # typer looks here
     return run
 

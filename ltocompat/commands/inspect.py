@@ -91,10 +91,6 @@ def producer(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Maker,
     return tuple(found)
 
 
-made_by = producer
-"""The name of ``producer`` before."""
-
-
 def run(options: InspectOptions) -> Iterator[Record | Failure]:
     """The records of ``inspect``; a path that can't be read is a ``Failure`` among them.
 

@@ -50,6 +50,7 @@ class Option(Struct, frozen=True):
         parse: makes the value of what was typed; without it, that is the value.
         after: the option that it stands behind in the help; None: the one of the line above it.
         words: values that a flag takes behind ``=``; alone it is true.
+        old: spellings before, which no help shows: they warn until they go.
     """
 
     help: str
@@ -61,6 +62,7 @@ class Option(Struct, frozen=True):
     parse: Callable[[Any], Any] | None = None
     after: str | None = None
     words: tuple[str, ...] = ()
+    old: tuple[str, ...] = ()
 
 
 class Argument(Option, frozen=True):
@@ -185,7 +187,7 @@ InstallLinkers = Annotated[
     bool,
     Option(
         "Install linkers that are not at hand, for trials.",
-        flags=("--install-linkers", "--install-nvjitlink"),
+        old=("--install-nvjitlink",),
         env="LTOCOMPAT_INSTALL_LINKERS",
     ),
 ]

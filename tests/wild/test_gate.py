@@ -59,7 +59,7 @@ def test_the_policy_of_the_readme_passes_right_packages(
     requirement: str, folder: Path, capsys: Captured
 ) -> None:
     (folder / "pyproject.toml").write_text(readme.policy(), "utf-8")
-    assert run(["audit", str(wheel_of(requirement)), "--install-nvjitlink"]) == 0
+    assert run(["audit", str(wheel_of(requirement)), "--install-linkers"]) == 0
     assert capsys.readouterr().out.startswith("audit passed: policy pyproject.toml\n")
 
 

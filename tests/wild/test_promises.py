@@ -129,7 +129,7 @@ def test_the_policy_of_the_readme_passes_libcuvs(
     path = str(wheel_of(LIBCUVS).resolve())
     (tmp_path / "pyproject.toml").write_text(readme.policy(), "utf-8")
     monkeypatch.chdir(tmp_path)
-    assert run(["audit", path, "--install-nvjitlink"]) == 0
+    assert run(["audit", path, "--install-linkers"]) == 0
     assert capsys.readouterr().out.startswith("audit passed: policy pyproject.toml\n")
 
 
@@ -142,7 +142,7 @@ def test_without_a_policy_cusparse_fails_and_libcuvs_needs_a_trial(
     assert "; NJL-06 in " in capsys.readouterr().out.splitlines()[0]
     assert run(["audit", libcuvs]) == 3
     assert "what to do: let nvJitLink decide: add --trial-link\n" in capsys.readouterr().out
-    assert run(["audit", libcuvs, "--trial-link", "--install-nvjitlink"]) == 0
+    assert run(["audit", libcuvs, "--trial-link", "--install-linkers"]) == 0
 
 
 def test_cuda_toolkit_13_5_corrects_the_line_of_cusparse() -> None:

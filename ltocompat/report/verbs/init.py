@@ -55,4 +55,4 @@ def _ignored(draft: PolicyDraft) -> Iterable[str]:
         if remedy:
             yield f"    what to do: {remedy}"
     if draft.missing:
-        yield f"a trial link may settle this: add --install-nvjitlink ({draft.missing})"
+        yield f"a trial link may settle this: add --install-linkers ({draft.missing})"

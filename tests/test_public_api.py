@@ -1,0 +1,114 @@
+"""What semantic versions are for: public names, flags, rules, as a committed snapshot has them.
+
+A line that goes, or that changes other than by a parameter with a default, is a new major version
+(docs/python.md, "What stays as it is"); ``--snapshot-update`` writes it. JSON records have their
+schemas, which ``test_schemas.py`` holds.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import NODEFAULT
+from msgspec.structs import FieldInfo, fields
+from syrupy.assertion import SnapshotAssertion
+
+import ltocompat
+from ltocompat.cli import VERBS, verb_command
+from ltocompat.rules.prose import rule_ids
+
+STUB = Path(inspect.getfile(ltocompat)).with_suffix(".pyi").read_text("utf-8")
+OLD = re.findall(r"@deprecated.*\n(?:def|class) (\w+)", STUB)
+SIMPLE = (str, int, bool, type(None))
+CHANGELOG = Path(__file__).parents[1] / "docs" / "CHANGELOG.md"
+
+
+def signature(function: Any) -> str:  # noqa: ANN401 - anything that is called
+    found = inspect.signature(function)
+    each = [
+        parameter
+        if parameter.default is parameter.empty or type(parameter.default) in SIMPLE
+        else parameter.replace(default=...)
+        for parameter in found.parameters.values()
+    ]
+    return str(found.replace(parameters=each)).replace("Ellipsis", "...")
+
+
+def field_line(field: FieldInfo) -> str:
+    required = field.default is NODEFAULT and field.default_factory is NODEFAULT
+    return field.name if required else f"{field.name}=..."
+
+
+def attributes(cls: type) -> Iterator[str]:
+    """The fields, members, properties and methods that a class itself has."""
+    if hasattr(cls, "__struct_fields__"):
+        yield f"({', '.join(map(field_line, fields(cls)))})"
+    for name, value in sorted(vars(cls).items()):
+        if name.startswith("_") or name in getattr(cls, "__struct_fields__", ()):
+            continue
+        if isinstance(value, enum.Enum):
+            yield f".{name} = {value.value!r}"
+        elif callable(value) or isinstance(value, classmethod | staticmethod):
+            yield f".{name}{signature(getattr(cls, name))}"
+        elif not isinstance(value, str | int | tuple):
+            yield f".{name}"
+
+
+def public_names() -> Iterator[str]:
+    for name in dir(ltocompat):
+        value = getattr(ltocompat, name)
+        if isinstance(value, type):
+            bases = ", ".join(base.__name__ for base in value.__bases__ if base is not object)
+            yield f"class {name}({bases})"
+            yield from (f"{name}{text}" for text in attributes(value))
+        else:
+            yield f"{name}{signature(value)}" if inspect.isfunction(value) else name
+
+
+def flags(command: Any, path: str) -> Iterator[str]:  # noqa: ANN401 - each typer has its own
+    for parameter in command.params:
+        yield f"{path} {' '.join(sorted(parameter.opts))}"
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from flags(inner, f"{path} {name}")
+
+
+def test_the_public_interface_is_as_it_was_committed(snapshot: SnapshotAssertion) -> None:
+    assert "\n".join((*public_names(), *(f"{name}, deprecated" for name in OLD))) == snapshot(
+        name="names"
+    )
+    every = (line for verb in VERBS for line in flags(verb_command(verb), verb))
+    assert "\n".join(sorted(every)) == snapshot(name="flags")
+    assert "\n".join(sorted(rule_ids())) == snapshot(name="rules")
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_a_name_that_will_go_warns_and_is_the_new_one(name: str) -> None:
+    with pytest.warns(
+        DeprecationWarning, match=rf"ltocompat\.{name} is ltocompat\.(\w+) now"
+    ) as told:
+        value = getattr(ltocompat, name)
+    assert told[0].filename == __file__
+    assert value is getattr(ltocompat, re.findall(r"ltocompat\.(\w+) now", str(told[0].message))[0])
+    assert name not in dir(ltocompat)
+    assert f"`{name}`" in CHANGELOG.read_text("utf-8")
+
+
+def test_a_flag_that_will_go_says_so_once_and_does_the_same() -> None:
+    words = ["link", "nowhere.ltoir", "--nvjitlink", "12.7", "--arch", "sm_90"]
+    said = []
+    for flag in ("--install-nvjitlink", "--install-linkers"):
+        command = [sys.executable, "-m", "ltocompat", *words, flag]
+        said.append(subprocess.run(command, capture_output=True, text=True, check=False).stderr)
+    told, rest = said[0].split("\n", 1)
+    assert (
+        told == "ltocompat: --install-nvjitlink is --install-linkers now; a later release drops it"
+    )
+    assert rest == said[1]
