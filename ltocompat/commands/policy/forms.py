@@ -81,8 +81,8 @@ SIZE = _or_number(_text(r"[0-9]{1,12}(\.[0-9]{1,3})?\s*([kKmMgGtT][iI]?)?[bB]?")
 def archs(*prefixes: str, numbers: bool = False) -> Form:
     """Architectures with one of these prefixes or none; ``numbers``: integers, too."""
     prefix = "|".join(map(_any_case, prefixes))
-    item = _text(f"(({prefix})_?)?[0-9]{{1,4}}[afAF]?")
-    return {"type": "array", "items": _or_number(item, 0, 9999) if numbers else item}
+    item = _text(f"(({prefix})_?)?[0-9]{{1,10}}[afAF]?")
+    return {"type": "array", "items": _or_number(item, 0, 9_999_999_999) if numbers else item}
 
 
 def rule_ids(ids: Iterable[str]) -> Form:

@@ -60,7 +60,7 @@ class PolicyTable(Struct, frozen=True):
         return value
 
     def texts(self, key: str, example: str) -> tuple[str, ...] | None:
-        """A list of texts; None where it is not there.
+        """A list of texts, none of them blank; None where it is not there.
 
         Raises:
             UsageError: it is anything else.
@@ -69,7 +69,7 @@ class PolicyTable(Struct, frozen=True):
         if value is None:
             return None
         if not isinstance(value, list) or not all(
-            isinstance(each_value, str) for each_value in value
+            isinstance(each, str) and each.strip() for each in value
         ):
             raise self.wrong(key, f"is {_brief(value)}", f"write {key} = {example}")
         return tuple(value)
