@@ -197,8 +197,13 @@ def _without(link: Link) -> tuple[Constraint, str]:
             Always(Verdict.UNKNOWN, trial_decides=True),
             f"{_LEFT_OUT}; whether the LTO-IR calls what is then undefined can't be read",
         )
-    if not kernels:
+    if not kernels and not hidden:
         return Remark(warns=True), f"{_LEFT_OUT}; nothing else needs them"
+    if not kernels:
+        return (
+            Always(Verdict.UNKNOWN),
+            f"{_LEFT_OUT}; whether a kernel goes with them can't be read of LTO-IR",
+        )
     launched = f"launching {image_helpers.listed(kernels)} there ends in error 500"
     return Always(Verdict.FAIL), f"{_LEFT_OUT}; {launched}, named symbol not found"
 
