@@ -8,22 +8,24 @@ from msgspec.structs import replace
 
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import Release
-from ltocompat.model.requirement import NEXT, Service
+from ltocompat.model.requirement import NEXT, LinkerFloor, Service
 from ltocompat.model.target import DriverVersion
 
 HOW = ("sass", "ptx", "link")
 """The ways in which a GPU is served, the best first."""
 
 
-def least_driver(sass: DriverVersion | None, services: Iterable[Service]) -> DriverVersion | None:
+def least_driver(
+    sass: DriverVersion | None, linker: LinkerFloor | None, services: Iterable[Service]
+) -> DriverVersion | None:
     """The driver that runs the SASS, else the PTX, else what is linked, on a GPU it serves.
 
-    GPUs for which links need another nvJitLink than for most have one of their own.
+    GPUs for which links need another nvJitLink than that of the artifact have one of their own.
     """
     every = [service for service in services if service.driver is not None]
     whole = [service for service in every if not service.unlinked] or every
-    linker = min((each.nvjitlink for each in whole if each.nvjitlink is not None), default=None)
-    served = [service for service in whole if service.nvjitlink in (None, linker)]
+    alike = [each for each in whole if linker and each.nvjitlink in (None, linker.at_least)]
+    served = alike or whole
     how = next((how for how in HOW if any(service.how == how for service in served)), None)
     floors = [service.driver for service in served if service.how == how and service.driver]
     if not floors:
@@ -39,9 +41,11 @@ def as_loaded(service: Service) -> Service:
     return replace(service, driver=first)
 
 
-def least_cuda(sass: DriverVersion | None, services: Iterable[Service]) -> Release | None:
+def least_cuda(
+    sass: DriverVersion | None, linker: LinkerFloor | None, services: Iterable[Service]
+) -> Release | None:
     """The oldest CUDA release all of whose drivers that are known are that one or newer."""
-    driver = least_driver(sass, services)
+    driver = least_driver(sass, linker, services)
     if driver is None:
         return None
     branches = drivers.driver_branches()

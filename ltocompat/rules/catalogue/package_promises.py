@@ -228,7 +228,9 @@ def admitted_driver_refused(shipped: Shipped) -> Iterator[Problem]:
     if any(platform.startswith("win") for platform in package.platforms):  # other numbers
         return
     # Where modules can be loaded, nobody has to link them: metadata may leave out what that asks.
-    floor = least_driver(required.driver_sass, map(as_loaded, required.services))
+    floor = least_driver(
+        required.driver_sass, required.nvjitlink, map(as_loaded, required.services)
+    )
     for declared in package.declared:
         branch = None if declared.cuda is None else drivers.cuda_branch(declared.cuda)
         if branch is None or floor is None or floor <= drivers.first_production(branch):
@@ -244,7 +246,7 @@ def admitted_driver_refused(shipped: Shipped) -> Iterator[Problem]:
 
 
 def _cure_of_driver(declared: Declared, required: Required) -> str:
-    cuda = least_cuda(required.driver_sass, required.services)
+    cuda = least_cuda(required.driver_sass, required.nvjitlink, required.services)
     return (
         "compile it with an older toolkit"
         if cuda is None

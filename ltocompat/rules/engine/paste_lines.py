@@ -41,9 +41,9 @@ def paste_lines(
         services: how it serves each GPU.
     """
     yield from _linker_lines(linker, services)
-    yield from _driver_lines(sass, promised(services))
+    yield from _driver_lines(sass, linker, promised(services))
     yield from _gpu_lines(services)
-    yield from _variant_lines(summary, sass, services)
+    yield from _variant_lines(summary, least_cuda(sass, linker, promised(services)), services)
 
 
 def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> Iterator[PasteLine]:
@@ -71,8 +71,10 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
     yield PasteLine("conda", f"libnvjitlink >={floor},<{linker.ceiling}", note)
 
 
-def _driver_lines(sass: DriverVersion | None, services: Sequence[Service]) -> Iterator[PasteLine]:
-    driver, cuda = least_driver(sass, services), least_cuda(sass, services)
+def _driver_lines(
+    sass: DriverVersion | None, linker: LinkerFloor | None, services: Sequence[Service]
+) -> Iterator[PasteLine]:
+    driver, cuda = least_driver(sass, linker, services), least_cuda(sass, linker, services)
     if driver is None or cuda is None:
         return
     newest = drivers.driver_branches()[-1]
@@ -129,10 +131,9 @@ def _gpu_lines(services: Sequence[Service]) -> Iterator[PasteLine]:
 
 
 def _variant_lines(
-    summary: ArtifactSummary, sass: DriverVersion | None, services: Sequence[Service]
+    summary: ArtifactSummary, cuda: Release | None, services: Sequence[Service]
 ) -> Iterator[PasteLine]:
     """Variant properties of wheels (PEP 825), as NVIDIA's provider knows them."""
-    cuda = least_cuda(sass, promised(services))
     if cuda is not None:
         yield PasteLine("variant", f"nvidia :: cuda_version_lower_bound :: {cuda}")
     served = {service.number for service in promised(services) if is_served(service)}
