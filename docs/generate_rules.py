@@ -22,7 +22,7 @@ from ltocompat.model.errors import Missing
 from ltocompat.rules.catalogue import FAMILIES
 from ltocompat.rules.messages import matches
 from ltocompat.rules.prose import LeftOut, rules_left_out
-from ltocompat.rules.rule import Rule, nothing
+from ltocompat.rules.rule import Rule
 
 FOLDER = Path(__file__).with_name("rules")
 _DATA = Path(__file__).parents[1] / "tests" / "data"
@@ -147,9 +147,8 @@ def _rule_page(rule: Rule) -> Iterator[str]:
 
 def _is_of_machines(rule: Rule) -> bool:
     """Whether it judges nothing but machines and the libraries on them."""
-    judges = (rule.excludes, rule.of_link, rule.of_host, rule.of_artifact, rule.of_package)
-    machine = rule.of_machine is not None or rule.of_library is not None
-    return machine and rule.requirements is nothing and not any(judges)
+    machine = rule.functions.keys() & {"of_machine", "of_library"}
+    return bool(machine) and rule.functions.keys() <= {"of_machine", "of_library", "of_installed"}
 
 
 def _example(seen: Seen) -> Iterator[str]:

@@ -74,7 +74,7 @@ def rule(rule_id: str) -> Rule:
 
 
 def asked(rule_id: str, subject: Subject) -> list[Requirement]:
-    return list(rule(rule_id).requirements(subject))
+    return list(rule(rule_id).ask("requirements", subject))
 
 
 def judged(rule_id: str, subject: Subject, value: object = None) -> Verdict | None:

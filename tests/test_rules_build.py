@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ from ltocompat.model.signature import module_signature
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Component, Link, Requirement, Subject
 from ltocompat.rules.selection import pick_for_driver
 
@@ -48,7 +49,7 @@ def hosts(path: Path) -> list[Host]:
 
 
 def required(host: Host) -> list[Requirement]:
-    found = [requirement for each in RULES if each.of_host for requirement in each.of_host(host)]
+    found = list(found_about("of_host", host))
     return [each_requirement for each_requirement in found if each_requirement.rule == "BLD-01"]
 
 
@@ -180,7 +181,7 @@ def subject(path: Path, arch: str) -> Subject:
 
 
 def test_a_program_that_was_linked_from_ltoir_is_fine() -> None:
-    kind = rule("BLD-05").requirements
+    kind = partial(rule("BLD-05").ask, "requirements")
     assert not list(kind(subject(OBJECTS / "nvcc-13.5-lto-program", "sm_80")))
     assert not list(kind(subject(OBJECTS / "nvcc-13.0-rdc-sass", "sm_80")))
 
@@ -242,7 +243,7 @@ def test_sass_beside_ltoir_is_linked_in_silence_and_shows_later(built: Built) ->
     runtime = cudart(built.folder, [built.folder / object_ for object_ in (*objects, "d.o")])
     (built.folder / "main.cpp").write_text("int main() { return 0; }\n")
     built.run(GPLUSPLUS, "-no-pie", "main.cpp", *objects, "d.o", str(runtime), "-o", "program")
-    (found,) = rule("BLD-05").requirements(subject(built.folder / "program", "sm_80"))
+    (found,) = rule("BLD-05").ask("requirements", subject(built.folder / "program", "sm_80"))
     assert found.constraint.noted(None)
     assert found.subject == "SASS that nvlink linked"
 
@@ -316,8 +317,6 @@ def test_two_definitions_that_sass_of_hopper_calls_are_linked_at_times(
     kinds = ((first, helper), (user, caller), (second, helper))
     images = Counter(image(kind, "sm_90", "12.0", symbols=symbols) for kind, symbols in kinds)
     link = Link(tuple(images.items()), (), None, Release(13, 0), offline=False, certain=True)
-    of_link = rule("BLD-09").of_link
-    assert of_link is not None
-    (found,) = of_link(link)
+    (found,) = rule("BLD-09").ask("of_link", link)
     assert found.constraint.judge(Release(13, 0)) is expected
     assert found.constraint.judge(Release(12, 5)) is Verdict.FAIL

@@ -69,7 +69,7 @@ BOUNDED = [
     LinkerNotOlderThan((Release(13, 1), Release(13, 2), Release(13, 3))),
     LinkerOfCubin(Release(13, 0), tolerated=True),
     LinkerOfCubin(Release(13, 0)),
-    Threshold(Release(12, 1), open_below=True, left_to_chance=True),
+    Threshold(Release(12, 1), open_below=True, nondeterministic=True),
     Threshold(Release(12, 3), open_below=True),
     LinkerTargets(100),
     LinkerTargets(100, family=True),

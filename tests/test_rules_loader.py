@@ -18,7 +18,7 @@ from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import CudaLibrary, Host
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.catalogue import found_about, rules_about
 from ltocompat.rules.linker_imports import exports
 from ltocompat.rules.rule import Component, Problem, Requirement
 from ltocompat.targets.linkers import Machine, installed
@@ -113,7 +113,7 @@ def looked(
 
 
 def problems(library: Library) -> list[Problem]:
-    found = [problem for each in RULES if each.of_library for problem in each.of_library(library)]
+    found = list(found_about("of_library", library))
     assert all(
         each_problem.message and each_problem.remedy and each_problem.evidence
         for each_problem in found
@@ -126,7 +126,7 @@ def told(library: Library) -> dict[str, str]:
 
 
 def required(host: Host) -> list[Requirement]:
-    return [requirement for each in RULES if each.of_host for requirement in each.of_host(host)]
+    return list(found_about("of_host", host))
 
 
 def a_host(*imports: str, needed: str = "libnvJitLink.so.12") -> Host:
@@ -476,10 +476,10 @@ def test_a_broken_library_ends_in_a_value_or_a_sentence(tmp_path: Path, count: i
 
 
 def test_every_rule_of_this_file_has_a_loader_behind_it() -> None:
-    ids = {rule.id for rule in RULES if rule.of_library}
+    ids = {rule.id for rule in rules_about("of_library")}
     assert ids == {"NJL-01", "NJL-02", "NJL-03", "NJL-04", "NJL-05", "NJL-08", "NJL-10"}
     assert {
-        each_rule.id for each_rule in RULES if each_rule.of_host and each_rule.id.startswith("NJL")
+        each_rule.id for each_rule in rules_about("of_host") if each_rule.id.startswith("NJL")
     } == {
         *(f"NJL-0{number}" for number in (1, 3, 4, 5, 8, 9)),
     }

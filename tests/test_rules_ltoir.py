@@ -198,10 +198,12 @@ def test_lto_08_the_first_nvjitlink_drops_kernels_beside_lto_ir_that_calls_none_
     """Fourteen links by nvJitLink 12.0, and the same by 12.2 and 12.4, which take all."""
     others = [image(kind, "90", "12.0", symbols=symbols) for symbols in beside]
     images = {LTO: 1, **dict.fromkeys(others, 1)}
-    of_link = rule("LTO-08").of_link
-    assert of_link is not None
     for release, expected in (("12.0", verdict), ("12.1", OK)):
         linker = Release.parse(release)
         link = Link(tuple(images.items()), (), None, linker, offline=False, certain=True)
-        asked_of_it = [each for each in of_link(link) if each.component is Component.LINKER]
+        asked_of_it = [
+            each
+            for each in rule("LTO-08").ask("of_link", link)
+            if each.component is Component.LINKER
+        ]
         assert worst((OK, *(each.constraint.judge(linker) for each in asked_of_it))) is expected

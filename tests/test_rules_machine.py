@@ -11,7 +11,7 @@ import pytest
 from machines import CLOSED, IN_WHEEL, MULTIARCH, OPEN, SITE, Recorded, banner, library, shared
 
 from ltocompat.model.verdict import Level, Verdict
-from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Problem
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.probe import probe
@@ -21,12 +21,7 @@ OK, UNKNOWN, FAIL = Verdict.OK, Verdict.UNKNOWN, Verdict.FAIL
 
 
 def problems(environment: Environment) -> list[Problem]:
-    found = [
-        each_problem
-        for each in RULES
-        if each.of_machine
-        for each_problem in each.of_machine(environment)
-    ]
+    found = list(found_about("of_machine", environment))
     for problem in found:
         assert problem.message
         assert problem.remedy

@@ -20,7 +20,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.catalogue import rules_about
 from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.rule import Component
 from ltocompat.rules.selection import compiles, runs
@@ -34,9 +34,8 @@ CODES = [f"{number}{suffix}" for number in NUMBERS for suffix in ("", "a", "f")]
 def excluded(traits: ImageSignature, on: str, route: Route) -> dict[str, str]:
     """The rules that keep an image from a GPU, and the clause of each."""
     table = {
-        rule.id: rule.excludes(traits, gpu(on), route)
-        for rule in RULES
-        if rule.excludes is not None
+        rule.id: rule.functions["excludes"](traits, gpu(on), route)
+        for rule in rules_about("excludes")
     }
     return {rule_id: clause for rule_id, clause in table.items() if clause is not None}
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ltocompat.commands.options import EnvOptions
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.target import Target
-from ltocompat.rules.catalogue import rules_about
+from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Problem
 from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.environment import Environment
@@ -78,12 +78,7 @@ def run(options: EnvOptions) -> Iterator[Surroundings]:
 
 def problems_of(found: Environment) -> tuple[Problem, ...]:
     """What all rules say of a machine, worst first."""
-    problems = [
-        problem
-        for rule in rules_about("of_machine")
-        if rule.of_machine
-        for problem in rule.of_machine(found)
-    ]
+    problems = found_about("of_machine", found)
     return tuple(sorted(problems, key=lambda problem: -problem.verdict))
 
 

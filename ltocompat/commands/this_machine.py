@@ -17,7 +17,7 @@ from ltocompat.model.failure import Failure
 from ltocompat.model.library_name import LDSO, PATHFINDER
 from ltocompat.model.target import THIS_MACHINE, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route
-from ltocompat.rules.catalogue import rules_about
+from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.engine.findings import machine_result, with_problems
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.rule import Problem
@@ -92,7 +92,7 @@ class ThisMachine(Struct, frozen=True):
         target = self.target
         problems: tuple[Problem, ...] = ()
         if library is not None:
-            problems = tuple(_problems(library))
+            problems = tuple(found_about("of_library", library))
             linker = library.nvjitlink
             if linker is not None:
                 target = replace(target, nvjitlink=_exactly(linker))
@@ -169,9 +169,3 @@ def _exactly(linker: Linker) -> VersionSet[Release]:
     return VersionSet(
         linker.version, (linker.release,), quantifier=Quantifier.ALL, source=linker.path
     )
-
-
-def _problems(library: Library) -> Iterator[Problem]:
-    for rule in rules_about("of_library"):
-        if rule.of_library is not None:
-            yield from rule.of_library(library)

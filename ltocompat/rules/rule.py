@@ -6,27 +6,22 @@ import enum
 import functools
 from abc import ABCMeta, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Generic, TypeVar
 
-from msgspec import Struct, StructMeta
+from msgspec import Struct, StructMeta, field
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.image import Host, ImageKind
+from ltocompat.model.image import ImageKind
 from ltocompat.model.link_options import Disagreement
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
-from ltocompat.model.verdict import LEVELS, Level, Route, Verdict
+from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.prose import Prose, family_prose
 from ltocompat.rules.selection import Missed
-
-if TYPE_CHECKING:
-    from ltocompat.packages.values import Shipped
-    from ltocompat.targets.machine.environment import Environment
-    from ltocompat.targets.machine.loaded import Library
 
 
 class Component(enum.StrEnum):
@@ -72,7 +67,7 @@ class _AbstractStruct(ABCMeta, StructMeta):
     """Of values that can't be made while they lack a method."""
 
 
-class Constraint(Struct, metaclass=_AbstractStruct, frozen=True):
+class Constraint(Struct, metaclass=_AbstractStruct, frozen=True, kw_only=True):
     """A condition on the value of a component; ``str`` gives it as ``>= 550.54.14``.
 
     ``check`` asks ``judge``, ``require`` asks ``floor``; both are abstract, so that no constraint
@@ -80,28 +75,31 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True):
 
     Attributes:
         of_gpu: it is about the GPU, so that it holds in that GPU's row of ``require`` only.
-        hides_concatenated: a driver that fails it reads on as if concatenated entries were not
+        ignores_concatenated: a driver that fails it reads on as if concatenated entries were not
             there.
         names_compiler: it compares with the release that compiled the code.
         weighs_values: a value can change the verdict, so that sentences name what it has to be.
         driver_may_link: what every nvJitLink refuses may be linked by a driver.
+        trial_decides: a trial link would replace what is unknown, or noted, by a certain verdict.
+        promised: nothing of it is left once such a link ended well.
+        nondeterministic: as ``Finding.left_to_chance`` says.
+        warns: a note of it is worth a warning.
     """
 
     of_gpu: ClassVar[bool] = False
-    hides_concatenated: ClassVar[bool] = False
+    ignores_concatenated: ClassVar[bool] = False
     names_compiler: ClassVar[bool] = False
     weighs_values: ClassVar[bool] = True
     driver_may_link: ClassVar[bool] = False
+    trial_decides: bool = False
+    promised: bool = False
+    nondeterministic: bool = False
+    warns: bool = False
 
     @property
     @abstractmethod
     def component(self) -> Component:
         """The part of a target whose values it judges."""
-
-    @property
-    def left_to_chance(self) -> bool:
-        """As ``Finding.left_to_chance`` says."""
-        return False
 
     @abstractmethod
     def __str__(self) -> str:
@@ -118,20 +116,6 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True):
     def noted(self, value: Any, /) -> bool:  # noqa: ANN401 - as above
         """Return whether a value that is ``ok`` is worth a note all the same."""
         del value
-        return False
-
-    def level(self, verdict: Verdict) -> Level:
-        """The level of a finding with this verdict."""
-        return LEVELS[verdict]
-
-    def decided_by_trial(self, verdict: Verdict) -> bool:
-        """Return whether a trial link would replace this verdict by a certain one."""
-        del verdict
-        return False
-
-    def promised_after_trial(self, verdict: Verdict) -> bool:
-        """Return whether nothing is left of this verdict once a trial link ended well."""
-        del verdict
         return False
 
 
@@ -302,11 +286,6 @@ class Problem(Struct, frozen=True):
     rule: str = ""
 
 
-def nothing(_: Subject) -> Iterable[Requirement]:
-    """The requirements of a rule that speaks elsewhere: of selection, or of whole artifacts."""
-    return ()
-
-
 class Rule(Struct, frozen=True):
     """A rule of the catalogue; what it says of itself is read from its table when asked for.
 
@@ -314,31 +293,18 @@ class Rule(Struct, frozen=True):
         id: its ID, ``PTX-01``.
         level: how loud its findings usually are; a finding's own level goes by its verdict.
         family: the module that it is in, and the table of its prose.
-        requirements: finds them in a module on its way.
-        excludes: of a rule of selection: why an image is not picked for a GPU (a clause such as
-            ``runs on sm_90 alone``), or None where this rule is no obstacle.
-        of_link: the requirements of a link of several modules: of what they are to each other.
-        of_host: the requirements of a host file: of its symbols and needed libraries.
-        of_machine: the problems of a machine, whatever is to run on it.
-        of_library: the problems of a library on a machine: of what the loader gives it.
-        of_artifact: what is missing from an artifact as a whole, or left over in it.
-        of_package: the problems of a package: of its metadata against its bytes.
-        of_installed: those of one that is installed: of its metadata and bytes against what is
-            there.
+        functions: its functions, by what they look at: the decorator of ``Family`` by which each
+            was added.
     """
 
     id: str
     level: Level
     family: str
-    requirements: Callable[[Subject], Iterable[Requirement]] = nothing
-    excludes: Callable[[ImageSignature, Gpu, Route], str | None] | None = None
-    of_link: Callable[[Link], Iterable[Requirement]] | None = None
-    of_host: Callable[[Host], Iterable[Requirement]] | None = None
-    of_machine: Callable[[Environment], Iterable[Problem]] | None = None
-    of_library: Callable[[Library], Iterable[Problem]] | None = None
-    of_artifact: Callable[[ArtifactSummary], Iterable[Problem]] | None = None
-    of_package: Callable[[Shipped], Iterable[Problem]] | None = None
-    of_installed: Callable[[Shipped], Iterable[Problem]] | None = None
+    functions: dict[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def ask(self, what: str, looked_at: object) -> Iterator[Any]:
+        """Ask one of its functions; yields its requirements or problems, with the rule's ID."""
+        return (replace(found, rule=self.id) for found in self.functions[what](looked_at))
 
     @property
     def prose(self) -> Prose:

@@ -10,7 +10,7 @@ import pytest
 import wheels
 from machines import host_at
 
-from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.catalogue import found_about
 from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library_on_machine import look_at
@@ -63,7 +63,7 @@ def opened(path: Path, environ: dict[str, str]) -> str:
 def told(path: Path, environ: dict[str, str]) -> dict[str, str]:
     machine, file = Machine(environ=environ), str(path)
     found = look_at(machine, Environment(python=sys.executable), file, host_at(machine, file))
-    problems = [problem for each in RULES if each.of_library for problem in each.of_library(found)]
+    problems = list(found_about("of_library", found))
     return {each_problem.rule: each_problem.message for each_problem in problems}
 
 

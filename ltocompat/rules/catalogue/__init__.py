@@ -7,13 +7,16 @@ it can speak of.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.verdict import Route
 from ltocompat.rules.prose import FAMILIES as _NAMES
-from ltocompat.rules.rule import Requirement, Rule, Subject, nothing
+from ltocompat.rules.rule import Requirement, Rule, Subject
 
 if TYPE_CHECKING:
     from ltocompat.rules.catalogue.family import Family
@@ -24,7 +27,14 @@ if TYPE_CHECKING:
     RULES: tuple[Rule, ...]
     """All rules, in the order of the catalogue."""
 
-__all__ = ["FAMILIES", "RULES", "requirements_of", "requirements_of_host", "rules_about"]
+__all__ = [
+    "FAMILIES",
+    "RULES",
+    "found_about",
+    "requirements_of",
+    "requirements_of_host",
+    "rules_about",
+]
 
 _LOOK_AT = {
     "requirements": "driver ptx sass ltoir fatbin cuda_compat device_link image",
@@ -37,7 +47,7 @@ _LOOK_AT = {
     "of_package": "package_dependencies package_contents package_promises image",
     "of_installed": "package_dependencies package_promises",
 }
-"""The families that have rules which look at a kind of thing: a field of ``Rule``."""
+"""The families that have rules which look at a kind of thing: a decorator of ``Family``."""
 
 _SPEAK_OF = {
     "ptx": {ImageKind.PTX, ImageKind.SASS},  # of SASS without PTX, too
@@ -67,7 +77,7 @@ def rules_about(what: str, kinds: frozenset[ImageKind] | None = None) -> tuple[R
     """The rules that look at a kind of thing, in the order of the catalogue.
 
     Args:
-        what: the field of ``Rule`` that has their functions: ``of_host``.
+        what: the decorator of ``Family`` by which their functions were added: ``of_host``.
         kinds: of code that is loaded: the kinds of its images; None: any code, or none.
     """
     names = [
@@ -75,8 +85,15 @@ def rules_about(what: str, kinds: frozenset[ImageKind] | None = None) -> tuple[R
         for name in _LOOK_AT[what].split()
         if kinds is None or name not in _SPEAK_OF or kinds & _SPEAK_OF[name]
     ]
-    rules = (rule for name in names for rule in _family(name).rules)
-    return tuple(rule for rule in rules if getattr(rule, what) not in (None, nothing))
+    return tuple(rule for name in names for rule in _family(name).rules if what in rule.functions)
+
+
+def found_about(
+    what: str, looked_at: object, kinds: frozenset[ImageKind] | None = None
+) -> Iterator[Any]:
+    """Yield the requirements or problems that the rules find which look at a kind of thing."""
+    for rule in rules_about(what, kinds):
+        yield from rule.ask(what, looked_at)
 
 
 @functools.lru_cache(maxsize=4096)  # the same for every target that has the GPU
@@ -85,12 +102,12 @@ def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
     kinds = frozenset(image.kind for image in subject.signature.images)
     found: dict[Requirement, None] = {}
     for rule in rules_about("requirements", None if subject.route is Route.LINK else kinds):
-        found.update(dict.fromkeys(rule.requirements(subject)))
+        for each in rule.functions["requirements"](subject):
+            found[replace(each, rule=rule.id)] = None
     return tuple(found)
 
 
 @functools.lru_cache(maxsize=256)  # the same for every target
 def requirements_of_host(host: Host) -> tuple[Requirement, ...]:
     """Collect the requirements of a host file."""
-    rules = (rule.of_host for rule in rules_about("of_host"))
-    return tuple(found for of_host in rules if of_host for found in of_host(host))
+    return tuple(found_about("of_host", host))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
-
-from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import Host
@@ -34,7 +33,7 @@ class _Adds(Generic[Function]):
     """A decorator of rules that look at one kind of thing.
 
     Args:
-        kind: the field of ``Rule`` that takes the function.
+        kind: the word by which those are looked up.
     """
 
     def __init__(self, kind: str) -> None:
@@ -43,20 +42,13 @@ class _Adds(Generic[Function]):
     def __get__(
         self, family: Family, _: type[Family]
     ) -> Callable[..., Callable[[Function], Function]]:
-        def rule(rule_id: str, level: Level | None = None) -> Callable[[Function], Function]:
-            def add(function: Function) -> Function:
-                family.add(self._kind, rule_id, level, function)
-                return function
-
-            return add
-
-        return rule
+        return lambda rule_id, level=None: partial(family.add, self._kind, rule_id, level)
 
 
 class Family:
     """The rules of one module of the catalogue.
 
-    Each decorator says by its name what the function looks at (see ``Rule``), and takes the ID and
+    Each decorator says by its name what the function looks at and takes the ID and
     the level of the rule. A rule with a second function names its level at the first one alone.
 
     Args:
@@ -88,23 +80,9 @@ class Family:
             raise ValueError(f"{rule_id} is declared twice in {self.name}")
         self._rules[rule_id] = Rule(rule_id, level, self.name)
 
-    def add(
-        self, kind: str, rule_id: str, level: Level | None, function: Callable[..., Any]
-    ) -> None:
+    def add(self, kind: str, rule_id: str, level: Level | None, function: Function) -> Function:
         """Add a function to a rule, which is a new one where a level is given."""
         if level is not None:
             self.declare(rule_id, level)
-        signed = function if kind == "excludes" else _signed(function, rule_id)
-        added: dict[str, Any] = {kind: signed}
-        self._rules[rule_id] = replace(self._rules[rule_id], **added)
-
-
-def _signed(
-    function: Callable[[Any], Iterable[Requirement | Problem]], rule_id: str
-) -> Callable[[Any], Iterator[Requirement | Problem]]:
-    """The function, with the ID of its rule in all that it finds."""
-
-    def signed(looked_at: Any) -> Iterator[Requirement | Problem]:  # noqa: ANN401 - as the rule
-        return (replace(found, rule=rule_id) for found in function(looked_at))
-
-    return signed
+        self._rules[rule_id].functions[kind] = function
+        return function

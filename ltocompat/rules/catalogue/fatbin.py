@@ -101,7 +101,7 @@ def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
         if subject.offline or not (unpacked or from_object):
             continue
         yield Requirement(
-            Threshold(floors.linker("copied-sass-linker"), open_below=True, left_to_chance=True),
+            Threshold(floors.linker("copied-sass-linker"), open_below=True, nondeterministic=True),
             "SASS compressed with LZ4" if unpacked else "SASS in an object",
             "12.0 frees its copy of it too early, and crashes at times",
             "link with a newer nvJitLink, or give it the bare cubin",

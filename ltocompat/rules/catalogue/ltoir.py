@@ -51,7 +51,7 @@ def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         releases = makers.ltoir_releases(image)
         yield Requirement(
-            LinkerNotOlderThan(releases, makers.above(image)),
+            LinkerNotOlderThan(releases, makers.above(image), trial_decides=True),
             makers.describe(image),
             "the linker refuses LTO-IR that is newer than itself",
             f"{_newer_linker(subject, releases)}, or compile the LTO-IR with the target's toolkit"
@@ -84,7 +84,7 @@ def _read_by_linker(image: ImageSignature) -> Iterator[Requirement]:
         newest = max(facts.ltoir_releases().values()) if reader is None else None
         read_by = (reader,) if written and reader is not None else ()
         yield Requirement(
-            LinkerNotOlderThan(read_by, newest),
+            LinkerNotOlderThan(read_by, newest, trial_decides=True),
             f"{makers.describe(image)} with {name} {version} in its header",
             "the linker refuses LTO-IR that is newer than itself",
             "compile the LTO-IR again: its header is damaged",
@@ -125,7 +125,8 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             else "it links in every measured case, but NVIDIA promises it within a major only"
         )
         yield Requirement(
-            LinkerOfMajor(releases),
+            # A linker of a new major says itself what it takes, and none takes what is ancient.
+            LinkerOfMajor(releases, trial_decides=not ancient),
             makers.describe(image),
             consequence,
             f"compile the LTO-IR once for each major of nvJitLink, {_ACROSS_MAJORS}",
@@ -451,9 +452,11 @@ def suffix_entry_for_another_target(image: ImageSignature, gpu: Gpu, route: Rout
 def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker makes code for the architectures in its list."""
     if subject.route is Route.LINK and subject.picked:
+        number, family = subject.gpu.arch.number, subject.link_target.suffix == "f"
         target = f"{image_helpers.real(subject.gpu)}{subject.link_target.suffix}"
         yield Requirement(
-            LinkerTargets(subject.gpu.arch.number, family=subject.link_target.suffix == "f"),
+            # A linker that is newer than the tables says itself what it makes code for.
+            LinkerTargets(number, family, trial_decides=True, promised=True),
             f"the target {target}",
             "the linker makes no code for it",
             "use a linker of a release that has the target",
@@ -500,7 +503,7 @@ def ltoir_of_a_release_to_come(subject: Subject) -> Iterator[Requirement]:
         if newest is not None:
             limit = f"if made by {newest} or older; tables of {horizon.ltoir_date()}"
             yield Requirement(
-                LinkerOfKnownMaker(newest),
+                LinkerOfKnownMaker(newest, trial_decides=True, promised=True, warns=True),
                 "scrambled LTO-IR",
                 f"it links {limit}: a newer compiler may write the same container",
                 "compile it with a toolkit that is no newer than the linker",

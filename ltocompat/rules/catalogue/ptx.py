@@ -89,7 +89,9 @@ def _linker_for(isa: str | None) -> Constraint:
     if around is None or around.below is None:
         return Untold(Component.LINKER)
     newest = releases[around.below]
-    return Threshold(newest) if around.known else LinkerNotOlderThan((), newest)
+    if around.known:
+        return Threshold(newest)
+    return LinkerNotOlderThan((), newest, trial_decides=True)
 
 
 def _described(image: ImageSignature) -> str:

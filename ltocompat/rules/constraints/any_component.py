@@ -7,43 +7,38 @@ from typing import Any, ClassVar
 from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
-from ltocompat.model.verdict import LEVELS, Level, Verdict
+from ltocompat.model.verdict import Verdict
 from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
 
 FIRST_NVJITLINK = Release(12, 0)
 
 
-class Remark(Constraint, frozen=True):
-    """Nothing that has to be so; something that is worth a note on any target.
-
-    Attributes:
-        warns: it is worth a warning.
-    """
-
-    component: ClassVar = Component.NONE
-    weighs_values: ClassVar = False
-    warns: bool = False
-
-    def __str__(self) -> str:
-        return "noted"
+class Informational(Constraint, frozen=True):
+    """A demand that every value meets, of which some are worth a note."""
 
     def judge(self, value: object) -> Verdict:
         """``ok``."""
         del value
         return Verdict.OK
 
+    def floor(self) -> Unbounded:
+        """None: every value is ``ok``."""
+        return Unbounded.ANY
+
+
+class Remark(Informational, frozen=True):
+    """Something that is worth a note on any target."""
+
+    component: ClassVar = Component.NONE
+    weighs_values: ClassVar = False
+
+    def __str__(self) -> str:
+        return "noted"
+
     def noted(self, value: object) -> bool:
         """True."""
         del value
         return True
-
-    def level(self, verdict: Verdict) -> Level:
-        """A note, or a warning."""
-        return Level.WARNING if self.warns else LEVELS[verdict]
-
-    def floor(self) -> Unbounded:
-        """None: every value is ``ok``."""
-        return Unbounded.ANY
 
 
 class Always(Constraint, frozen=True):
@@ -52,15 +47,11 @@ class Always(Constraint, frozen=True):
     Attributes:
         verdict: the verdict.
         component: the part of a target that it is about.
-        trial_decides: a trial link would replace it.
-        promised: what it then links is promised to; the bytes just don't show that it is such code.
     """
 
     weighs_values: ClassVar = False
     verdict: Verdict
     component: Component = Component.NONE
-    trial_decides: bool = False
-    promised: bool = False
 
     def __str__(self) -> str:
         return "anything"
@@ -73,16 +64,6 @@ class Always(Constraint, frozen=True):
     def floor(self) -> Unbounded:
         """None: no value changes the verdict."""
         return Unbounded.NONE_KNOWN if self.verdict is Verdict.FAIL else Unbounded.ANY
-
-    def decided_by_trial(self, verdict: Verdict) -> bool:
-        """As the rule says."""
-        del verdict
-        return self.trial_decides
-
-    def promised_after_trial(self, verdict: Verdict) -> bool:
-        """As the rule says."""
-        del verdict
-        return self.promised
 
 
 class Untold(Constraint, frozen=True):
@@ -109,12 +90,10 @@ class Threshold(Constraint, frozen=True):
     Attributes:
         least: it and newer ones surely do.
         open_below: whether an older one does is not known; else it fails.
-        left_to_chance: as ``Finding.left_to_chance`` says.
     """
 
     least: Release | DriverVersion
     open_below: bool = False
-    left_to_chance: bool = False
 
     @property
     def component(self) -> Component:

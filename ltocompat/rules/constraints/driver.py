@@ -11,6 +11,7 @@ from ltocompat.facts.drivers import compat_branch, compat_use
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
+from ltocompat.rules.constraints.any_component import Informational
 from ltocompat.rules.rule import CompatUse, Component, Constraint, Floor, Unbounded
 
 _LINUX = "linux"
@@ -52,8 +53,11 @@ class DriverOfCuda(Constraint, frozen=True):
         return Floor(first, first)
 
 
-class DriverOfWriter(Constraint, frozen=True):
-    """A driver that is as new as the toolkit that wrote the code, where its major is enough."""
+class DriverOfWriter(Informational, frozen=True):
+    """A driver that is as new as the toolkit that wrote the code, where its major is enough.
+
+    Minor-version compatibility is documented: every driver of the major is ``ok``.
+    """
 
     component: ClassVar = Component.DRIVER
     cuda: Release
@@ -61,19 +65,10 @@ class DriverOfWriter(Constraint, frozen=True):
     def __str__(self) -> str:
         return f"of CUDA {self.cuda} for everything that this release has"
 
-    def judge(self, value: object) -> Verdict:
-        """``ok``: minor-version compatibility is documented."""
-        del value
-        return Verdict.OK
-
     def noted(self, value: DriverVersion) -> bool:
         """Return whether the driver is of the same major and an older minor."""
         known = driver_cuda(value)
         return known is not None and known.major == self.cuda.major and known < self.cuda
-
-    def floor(self) -> Unbounded:
-        """None: every driver is ``ok``."""
-        return Unbounded.ANY
 
 
 class DriverSureFrom(Constraint, frozen=True):
@@ -85,7 +80,7 @@ class DriverSureFrom(Constraint, frozen=True):
     """
 
     component: ClassVar = Component.DRIVER
-    hides_concatenated: ClassVar = True
+    ignores_concatenated: ClassVar = True
     cuda: Release
     blind: Release
 

@@ -6,16 +6,24 @@ from typing import ClassVar
 
 from ltocompat.facts import gpus, horizon, nvjitlink_minors
 from ltocompat.model.arch import Release
-from ltocompat.model.verdict import Level, Verdict
+from ltocompat.model.verdict import Verdict
 from ltocompat.rules import floors
-from ltocompat.rules.constraints.any_component import FIRST_NVJITLINK
+from ltocompat.rules.constraints.any_component import FIRST_NVJITLINK, Informational
 from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
 
 
-class LinkerTargets(Constraint, frozen=True):
-    """A linker that can produce code for this architecture, of which it minds the suffix ``f``."""
+class _OnLinker(Constraint, frozen=True):
+    """A constraint on the release of nvJitLink or nvlink."""
 
     component: ClassVar = Component.LINKER
+
+
+class LinkerTargets(_OnLinker, frozen=True):
+    """A linker that can produce code for this architecture, of which it minds the suffix ``f``.
+
+    A linker that is newer than the tables says itself what it makes code for.
+    """
+
     of_gpu: ClassVar = True
     number: int
     family: bool = False
@@ -45,20 +53,12 @@ class LinkerTargets(Constraint, frozen=True):
         row = gpus.sm(self.number)
         return Unbounded.NONE_KNOWN if row is None else Floor(self._first(row), self._first(row))
 
-    def decided_by_trial(self, verdict: Verdict) -> bool:
-        """A linker that is newer than the tables says itself what it makes code for."""
-        return verdict is Verdict.UNKNOWN
-
-    def promised_after_trial(self, verdict: Verdict) -> bool:
-        """Likewise."""
-        return verdict is Verdict.UNKNOWN
-
     def _first(self, row: gpus.Sm) -> Release:
         family = floors.linker("family-linker")
         return max(row.first_toolkit, family) if self.family else row.first_toolkit
 
 
-class LinkerFinding(Constraint, frozen=True):
+class LinkerFinding(_OnLinker, frozen=True):
     """A linker that takes what a module has for a target.
 
     Attributes:
@@ -66,7 +66,6 @@ class LinkerFinding(Constraint, frozen=True):
         since: before this release another rule objects, since the code is newer than the linker.
     """
 
-    component: ClassVar = Component.LINKER
     of_gpu: ClassVar = True
     releases: tuple[Release, ...]
     since: Release
@@ -90,7 +89,7 @@ class LinkerFinding(Constraint, frozen=True):
         return Floor(self.releases[0], self.releases[0])
 
 
-class LinkerTolerating(Constraint, frozen=True):
+class LinkerTolerating(_OnLinker, frozen=True):
     """A linker that takes what none is promised to take, as those of this release or newer do.
 
     Attributes:
@@ -98,7 +97,6 @@ class LinkerTolerating(Constraint, frozen=True):
         always: every one from then on does, so far; else only some, or not in each case.
     """
 
-    component: ClassVar = Component.LINKER
     since: Release
     always: bool = True
 
@@ -116,7 +114,7 @@ class LinkerTolerating(Constraint, frozen=True):
         return Unbounded.ANY
 
 
-class LinkerNotOlderThan(Constraint, frozen=True):
+class LinkerNotOlderThan(_OnLinker, frozen=True):
     """A linker whose minor release is no older than that of LTO-IR made by one of ``releases``.
 
     Attributes:
@@ -124,7 +122,6 @@ class LinkerNotOlderThan(Constraint, frozen=True):
         beyond: with no releases: the newest release that it is newer than, as far as is known.
     """
 
-    component: ClassVar = Component.LINKER
     names_compiler: ClassVar = True
     releases: tuple[Release, ...]
     beyond: Release | None = None
@@ -153,15 +150,10 @@ class LinkerNotOlderThan(Constraint, frozen=True):
         newer = self.beyond is not None and self.beyond >= nvjitlink_minors()[-1]
         return Unbounded.NONE_KNOWN if newer else Unbounded.NOT_KNOWN
 
-    def decided_by_trial(self, verdict: Verdict) -> bool:
-        """Return whether it is unknown: a linker narrows several releases that bytes leave open."""
-        return verdict is Verdict.UNKNOWN
 
-
-class LinkerOfMajor(Constraint, frozen=True):
+class LinkerOfMajor(_OnLinker, frozen=True):
     """A linker of the same major as LTO-IR made by one of ``releases``: all that is documented."""
 
-    component: ClassVar = Component.LINKER
     driver_may_link: ClassVar = True  # LTO-IR from before 12.0, the one that nvJitLinks refuse
     releases: tuple[Release, ...]
 
@@ -185,18 +177,14 @@ class LinkerOfMajor(Constraint, frozen=True):
 
     def floor(self) -> Unbounded:
         """None: across majors it links, unpromised; but nothing links what is older than 12.0."""
-        return Unbounded.NONE_KNOWN if self._ancient() else Unbounded.ANY
-
-    def decided_by_trial(self, verdict: Verdict) -> bool:
-        """A linker of a new major says itself what it takes, and none takes what is ancient."""
-        return verdict is Verdict.UNKNOWN and not self._ancient()
-
-    def _ancient(self) -> bool:
-        return bool(self.releases) and self.releases[-1] < FIRST_NVJITLINK
+        ancient = self.releases and self.releases[-1] < FIRST_NVJITLINK
+        return Unbounded.NONE_KNOWN if ancient else Unbounded.ANY
 
 
-class LinkerOfKnownMaker(Constraint, frozen=True):
+class LinkerOfKnownMaker(Informational, frozen=True):
     """A linker that is new enough only if no release after the tables made the LTO-IR.
+
+    The bytes don't show who made it; a linker that takes it is no older than its compiler.
 
     Attributes:
         newest: the newest release that can have made it, as far as the tables go.
@@ -209,36 +197,12 @@ class LinkerOfKnownMaker(Constraint, frozen=True):
     def __str__(self) -> str:
         return "any"
 
-    def judge(self, value: object) -> Verdict:
-        """``ok``: the rule on minor releases judges by what is known."""
-        del value
-        return Verdict.OK
-
     def noted(self, value: Release) -> bool:
         """Return whether it is new enough for every known release; a new major is unknown."""
         return value >= self.newest and not horizon.is_new_major(value)
 
-    def level(self, verdict: Verdict) -> Level:
-        """A warning."""
-        del verdict
-        return Level.WARNING
 
-    def floor(self) -> Unbounded:
-        """None: every linker is ``ok``."""
-        return Unbounded.ANY
-
-    def decided_by_trial(self, verdict: Verdict) -> bool:
-        """Always: the bytes don't show who made it."""
-        del verdict
-        return True
-
-    def promised_after_trial(self, verdict: Verdict) -> bool:
-        """Always: a linker that takes it is no older than its compiler."""
-        del verdict
-        return True
-
-
-class LinkerOfCubin(Constraint, frozen=True):
+class LinkerOfCubin(_OnLinker, frozen=True):
     """A linker whose minor release is no older than the tool that wrote a cubin.
 
     Attributes:
@@ -247,7 +211,6 @@ class LinkerOfCubin(Constraint, frozen=True):
         doubtful: one that some of them take, and others refuse.
     """
 
-    component: ClassVar = Component.LINKER
     writer: Release
     tolerated: bool = False
     doubtful: bool = False
@@ -270,7 +233,7 @@ class LinkerOfCubin(Constraint, frozen=True):
         return Floor(self.writer, self.writer)
 
 
-class LinkerExporting(Constraint, frozen=True):
+class LinkerExporting(_OnLinker, frozen=True):
     """An nvJitLink that has the symbols of this release: the same major, no older minor.
 
     Attributes:
@@ -279,7 +242,6 @@ class LinkerExporting(Constraint, frozen=True):
             left to the rule on sonames.
     """
 
-    component: ClassVar = Component.LINKER
     least: Release
     by_name: bool = False
 
@@ -297,7 +259,7 @@ class LinkerExporting(Constraint, frozen=True):
         return Floor(self.least, self.least)
 
 
-class LinkerNamed(Constraint, frozen=True):
+class LinkerNamed(_OnLinker, frozen=True):
     """An nvJitLink of one of the majors whose file names are asked for.
 
     Attributes:
@@ -305,7 +267,6 @@ class LinkerNamed(Constraint, frozen=True):
         certain: the loader itself needs the file; else the program may do without it.
     """
 
-    component: ClassVar = Component.LINKER
     majors: tuple[int, ...]
     certain: bool
 

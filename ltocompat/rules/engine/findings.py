@@ -60,18 +60,19 @@ def finding_of(ruling: Evaluation) -> Finding:
     """The finding behind a ruling that has a message; the fold counts its modules."""
     requirement = ruling.requirement
     constraint, verdict = requirement.constraint, ruling.verdict or Verdict.OK
+    open_ = verdict in (Verdict.UNKNOWN, Verdict.OK)
     return Finding(
         requirement.rule,
         verdict,
-        constraint.level(verdict),
+        Level.WARNING if constraint.warns else LEVELS[verdict],
         ruling.message,
         requirement.remedy,
         requirement.evidence,
         rule_prose(requirement.rule).source,
         about_loading=requirement.component in ABOUT_LOADING,
-        decided_by_trial=constraint.decided_by_trial(verdict),
-        promised_after_trial=constraint.promised_after_trial(verdict),
-        left_to_chance=constraint.left_to_chance,
+        decided_by_trial=open_ and constraint.trial_decides,
+        promised_after_trial=open_ and constraint.promised,
+        left_to_chance=constraint.nondeterministic,
         headline=ruling.headline,
         subject=subject_of(requirement.subject),
         asked=_asked_by(requirement),

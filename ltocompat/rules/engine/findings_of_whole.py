@@ -23,7 +23,7 @@ from ltocompat.model.verdict import (
     Verdict,
 )
 from ltocompat.model.words import first_of
-from ltocompat.rules.catalogue import rules_about
+from ltocompat.rules.catalogue import found_about, rules_about
 from ltocompat.rules.emitted import (
     ABSENT_FROM_DEVICE_LINK,
     BYTES_UNREAD,
@@ -78,9 +78,8 @@ def missing_anywhere(summary: ArtifactSummary) -> Iterator[Problem]:
     """Find what an artifact lacks or has left over, wherever it goes; a link's inputs say it."""
     if not summary.one_link:
         images = (image for group in summary.groups for image in group.signature.images)
-        for each in rules_about("of_artifact", frozenset(image.kind for image in images)):
-            if each.of_artifact is not None:
-                yield from each.of_artifact(summary)
+        kinds = frozenset(image.kind for image in images)
+        yield from found_about("of_artifact", summary, kinds)
 
 
 def _lacking(
@@ -220,8 +219,7 @@ def exclusion(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
     """The rule by which an image is not for a GPU, and its reason in a few words."""
     kinds = None if way is Route.LINK else frozenset({image.kind})
     for rule in rules_about("excludes", kinds):
-        reason = rule.excludes(image, gpu, way) if rule.excludes else None
-        if reason:
+        if reason := rule.functions["excludes"](image, gpu, way):
             return rule.id, reason
     if image.kind is ImageKind.LTOIR and way is Route.LOAD:
         return NOTHING_SERVES, "is not linked by the driver"

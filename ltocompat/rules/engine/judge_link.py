@@ -14,7 +14,7 @@ from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.trial_answer import TrialOutcome, link_key
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
-from ltocompat.rules.catalogue import rules_about
+from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.emitted import ABSENT_FROM_DEVICE_LINK, TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.evaluate import evaluate
 from ltocompat.rules.engine.findings import finding_by_engine, finding_of
@@ -153,9 +153,7 @@ def _link(
 def _judged(link: Link, target: Target, linker: Release) -> list[Finding]:
     rulings = (
         evaluate(requirement, target, link.gpu, linker, offline=link.offline)
-        for each_rule in rules_about("of_link")
-        if each_rule.of_link is not None
-        for requirement in each_rule.of_link(link)
+        for requirement in found_about("of_link", link)
     )
     return [finding_of(ruling) for ruling in rulings if ruling.message]
 

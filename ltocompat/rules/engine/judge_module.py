@@ -188,7 +188,7 @@ def _ruled(
         ]
     findings = tuple(map(finding_of, evaluations))
     blind = any(
-        ruling.verdict is Verdict.FAIL and ruling.requirement.constraint.hides_concatenated
+        ruling.verdict is Verdict.FAIL and ruling.requirement.constraint.ignores_concatenated
         for ruling in rulings
     )
     return ModuleVerdict(

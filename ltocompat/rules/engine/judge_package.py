@@ -12,7 +12,7 @@ from ltocompat.model.requirement import Required
 from ltocompat.model.watchdog import watched
 from ltocompat.packages.python_packages import installed_beside
 from ltocompat.packages.values import Shipped
-from ltocompat.rules.catalogue import rules_about
+from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Problem
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ def problems(shipped: Shipped) -> tuple[Problem, ...]:
     try:
         with watched(shipped.budget):
             what = "of_installed" if shipped.in_environment else "of_package"
-            for rule in rules_about(what):
-                found += getattr(rule, what)(shipped)
+            found += found_about(what, shipped)
     except LimitExceeded as error:
         from ltocompat.rules.catalogue.package_promises import not_judged
 
