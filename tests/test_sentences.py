@@ -98,9 +98,12 @@ def test_no_format_doubles_the_stop_of_what_a_rule_says(form: str) -> None:
     findings: list[Finding] = []
     for rule in RULES:
         made = finding(
-            Verdict.FAIL, f"{rule.prose.title} of CUDA 12.", rule=rule.id, remedy=rule.prose.fix
+            Verdict.FAIL,
+            f"{rule.prose.title} of CUDA 12.",
+            rule=rule.id,
+            remedy=rule.prose.remedy.removesuffix("."),
         )
-        findings += [made, replace(made, message=rule.prose.title, remedy=f"{rule.prose.fix}.")]
+        findings += [made, replace(made, message=rule.prose.title, remedy=rule.prose.remedy)]
     record = result(Verdict.FAIL, ONE, H100, findings=tuple(findings))
     lines = sentences_in(form, written(form, REPORT, [ONE, record], Options(why=True, notes=True)))
     assert not [(line[:300], wrong(line)) for line in lines if wrong(line)]

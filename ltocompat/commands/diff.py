@@ -22,6 +22,7 @@ from ltocompat.model.failure import Progress, reporter
 from ltocompat.model.image import ImageKind, Module, Record
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
+from ltocompat.model.projection import project
 from ltocompat.model.requirement import Required
 from ltocompat.model.words import count
 from ltocompat.packages.reading import package_of
@@ -179,7 +180,9 @@ def _metadata(place: Place, limits: Limits) -> Metadata | None:
 
 
 def _summary(side: Side, requirement: Required, *, named: bool) -> DiffSummary:
-    return DiffSummary(
+    return project(
+        DiffSummary,
+        requirement,
         path=side.path,
         saved=side.saved,
         size=side.size,
@@ -190,12 +193,7 @@ def _summary(side: Side, requirement: Required, *, named: bool) -> DiffSummary:
         skipped=side.skipped,
         complete=side.complete,
         kernels=side.kernels if named else None,
-        nvjitlink=requirement.nvjitlink,
-        nvjitlink_beyond=requirement.nvjitlink_beyond,
         imports=side.imports,
-        driver_sass=requirement.driver_sass,
-        driver_ptx=requirement.driver_ptx,
-        ptx_beyond=requirement.ptx_beyond,
         metadata=side.metadata,
     )
 

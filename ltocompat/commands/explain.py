@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from ltocompat.commands.options import ExplainOptions
 from ltocompat.facts.drivers import CudaError, errors_called
@@ -16,7 +16,7 @@ from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.failure import Failure, Note
 from ltocompat.rules.message_values import derived
 from ltocompat.rules.messages import Match, filled, matches
-from ltocompat.rules.prose import rule_ids, rule_prose, rules_left_out
+from ltocompat.rules.prose import Prose, rule_ids, rule_prose, rules_left_out
 
 # Of a longer text, the beginning and the end are read: what failed first, and what was said last.
 _LONGEST = 200_000
@@ -27,7 +27,7 @@ _COMMON = 6  # rules that may have a word before it says nothing
 _SHARED = 2  # words that a text and a rule share at least, to be near
 
 
-class Explained(Struct, frozen=True):
+class Explained(Prose, frozen=True):
     """A rule, and what of a text it accounts for.
 
     Attributes:
@@ -54,15 +54,6 @@ class Explained(Struct, frozen=True):
         at_fault: files at the given places that the rule speaks of, each with what it says.
     """
 
-    id: str
-    title: str
-    statement: str
-    condition: str
-    evidence: str
-    verdict: str
-    messages: tuple[str, ...]
-    remedy: str
-    source: str
     built: bool = True
     matched: str | None = None
     score: float = 1.0
@@ -159,18 +150,7 @@ def _of_rule(rule_id: str) -> Explained:
         if left_out.id == rule_id:
             why = f"Not built. {left_out.why}"
             return Explained(rule_id, left_out.title, why, "", "", "", (), "", "", built=False)
-    prose = rule_prose(rule_id)
-    return Explained(
-        rule_id,
-        prose.title,
-        prose.statement,
-        prose.condition,
-        prose.evidence,
-        prose.verdict,
-        prose.messages,
-        prose.remedy,
-        prose.source,
-    )
+    return Explained(*astuple(rule_prose(rule_id)))
 
 
 def _ids_in(text: str) -> list[str]:

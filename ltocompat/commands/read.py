@@ -30,6 +30,7 @@ from ltocompat.model.image import Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Limits
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.place import Place
+from ltocompat.model.projection import project
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Result, Route
 from ltocompat.model.weight import Measured, Weight
@@ -186,19 +187,14 @@ class _Kept(Struct, dict=True):
         if self.package is None:
             return None
         package = self.package
-        return Distribution(
+        return project(
+            Distribution,
+            package,
             path=self.place.path,
-            kind=str(package.kind),
-            name=package.name,
-            version=package.version,
             tags=tuple(each for tag in package.tags for each in _expanded(tag)),
-            platforms=package.platforms,
             requires=package.requires_dist,
-            extras=package.extras,
-            classifiers=package.classifiers,
             size=self.size,
             sha256=self.sha256,
-            problems=package.problems,
         )
 
 

@@ -33,6 +33,7 @@ class Prose(Struct, frozen=True):
     """The prose of a rule.
 
     Attributes:
+        id: its ID, ``PTX-01``.
         title: what is wrong, in a few words.
         statement: what holds, in full sentences.
         condition: when the rule speaks.
@@ -43,6 +44,7 @@ class Prose(Struct, frozen=True):
         source: where the rule comes from, and what was measured.
     """
 
+    id: str
     title: str
     statement: str
     condition: str
@@ -51,11 +53,6 @@ class Prose(Struct, frozen=True):
     messages: tuple[str, ...]
     remedy: str
     source: str
-
-    @property
-    def fix(self) -> str:
-        """The remedy, as findings say it: without the stop that prose ends with."""
-        return self.remedy.removesuffix(".")
 
 
 class LeftOut(Struct, frozen=True):
@@ -75,7 +72,7 @@ class LeftOut(Struct, frozen=True):
 @functools.cache
 def family_prose(family: str) -> dict[str, Prose]:
     """The prose of a family's rules by ID, in the order of its table."""
-    return {rule_id: _prose(row) for rule_id, row in tomllib.loads(_text(family)).items()}
+    return {rule_id: _prose(rule_id, row) for rule_id, row in tomllib.loads(_text(family)).items()}
 
 
 @functools.cache
@@ -105,9 +102,10 @@ def rules_left_out() -> tuple[LeftOut, ...]:
     return tuple(LeftOut(rule_id, _line(row["title"]), _line(row["why"])) for rule_id, row in rows)
 
 
-def _prose(row: dict[str, Any]) -> Prose:
+def _prose(rule_id: str, row: dict[str, Any]) -> Prose:
     messages = tuple(row.pop("messages"))  # exact texts, whose spaces count
-    return Prose(messages=messages, **{key: _line(text) for key, text in row.items()})
+    texts = {key: _line(text) for key, text in row.items()}
+    return Prose(id=rule_id, messages=messages, **texts)
 
 
 def _line(text: str) -> str:

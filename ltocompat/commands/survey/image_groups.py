@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated
 
 from msgspec import Struct
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.image import Compression, Image, ImageKind, Maker, Module
+from ltocompat.model.image import Compression, ImageKind, Maker, Module
 from ltocompat.model.place import Place
+from ltocompat.model.projection import From, project
 
 _MOST = 20_000  # only a hostile file has so many
 
 
-class ImageTraits(NamedTuple):
+class ImageTraits(Struct, frozen=True, cache_hash=True):
     """What images have to share to be counted together.
 
     Attributes:
@@ -26,13 +27,13 @@ class ImageTraits(NamedTuple):
     file: Place
     kind: ImageKind
     arch: SmArch | None
-    made_by: tuple[Maker, ...]
-    ptx_isa: str | None
-    compression: Compression
-    scrambled: bool
-    relocatable: bool | None
-    debug: bool | None
-    registered: bool | None
+    made_by: tuple[Maker, ...] = ()
+    ptx_isa: Annotated[str | None, From("needs.ptx_isa")] = None
+    compression: Compression = Compression.NONE
+    scrambled: bool = False
+    relocatable: bool | None = None
+    debug: bool | None = None
+    registered: bool | None = None
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -68,11 +69,11 @@ class ImageGroups:
         """Count the images of a module."""
         file = Place(module.place.path, module.place.members)
         for image in module.images:
-            traits = _traits(file, module, image)
+            traits = project(ImageTraits, image, file=file, registered=module.registered)
             group = self._groups.get(traits)
             if group is None:
                 if len(self._groups) >= _MOST:  # all others of a kind and architecture together
-                    traits = ImageTraits(Place(file.path), image.kind, image.arch, *_UNKNOWN)
+                    traits = ImageTraits(Place(file.path), image.kind, image.arch)
                 group = self._groups.setdefault(traits, ImageGroup(traits, image.place))
             group.images += 1
             group.stored += image.stored_size or 0
@@ -81,29 +82,3 @@ class ImageGroups:
     def found(self) -> tuple[ImageGroup, ...]:
         """The groups, in the order that they were met."""
         return tuple(self._groups.values())
-
-
-_UNKNOWN: tuple[tuple[Maker, ...], None, Compression, bool, None, None, None] = (
-    (),
-    None,
-    Compression.NONE,
-    False,
-    None,
-    None,
-    None,
-)
-
-
-def _traits(file: Place, module: Module, image: Image) -> ImageTraits:
-    return ImageTraits(
-        file,
-        image.kind,
-        image.arch,
-        image.made_by,
-        image.needs.ptx_isa,
-        image.compression,
-        image.scrambled,
-        image.relocatable,
-        image.debug,
-        module.registered,
-    )

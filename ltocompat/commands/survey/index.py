@@ -17,6 +17,7 @@ from ltocompat.commands.survey.http import (
 )
 from ltocompat.commands.survey.options import Choice
 from ltocompat.model.errors import UsageError
+from ltocompat.model.projection import project
 from ltocompat.packages.index_answers import (
     ACCEPTED,
     IndexFile,
@@ -76,22 +77,17 @@ class Index:
         return [self._distribution(file, name) for file, name in chosen(found, requested, choice)]
 
     def _distribution(self, file: IndexFile, name: WheelName) -> Distribution:
-        return Distribution(
+        return project(
+            Distribution,
+            file,
             source=file.url,
-            filename=file.filename,
             index=self.url,
             project=name.project,
             version=name.version,
             tags=name.tags,
             platforms=name.platforms,
-            requires_python=file.requires_python,
-            upload_time=file.upload_time,
             yanked=file.yanked is not None,
             yanked_reason=file.yanked or None,
-            size=file.size,
-            sha256=file.sha256,
-            has_metadata=file.has_metadata,
-            metadata_sha256=file.metadata_sha256,
         )
 
 

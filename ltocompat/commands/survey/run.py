@@ -14,10 +14,11 @@ from ltocompat.commands.survey.distribution import Distribution, sha256_of_path
 from ltocompat.commands.survey.engine import Engine, engine, require_tls
 from ltocompat.commands.survey.http import Http, without_credentials
 from ltocompat.commands.survey.options import RunOptions
-from ltocompat.commands.survey.sources import CONNECTIONS, Sources, Unlisted, is_index
+from ltocompat.commands.survey.sources import CONNECTIONS, Sources, is_index
 from ltocompat.commands.survey.tables import ErrorRow, Surveyed
 from ltocompat.commands.survey.task import TaskOptions, facts_version
 from ltocompat.model.failure import Failure, Note
+from ltocompat.model.projection import project
 from ltocompat.packages.index_settings import IndexSettings
 from ltocompat.targets import parse
 
@@ -162,22 +163,10 @@ class _Run:
     def _unlisted(self) -> Iterator[Note]:
         while self._sources.unlisted:
             missing = self._sources.unlisted.pop(0)
-            self._writer.add(Surveyed(errors=(_error_row(missing, self._task.facts),)))
+            error = project(
+                ErrorRow, missing, sha256=None, facts=self._task.facts, filename=None, step="list"
+            )
+            self._writer.add(Surveyed(errors=(error,)))
             if missing.passing or missing.source not in self._writer.unlisted:
                 self._tally.unlisted += 1
                 yield Note(f"{missing.source}: {missing.reason}")
-
-
-def _error_row(missing: Unlisted, facts: str) -> ErrorRow:
-    return ErrorRow(
-        sha256=None,
-        facts=facts,
-        source=missing.source,
-        filename=None,
-        project=missing.project,
-        step="list",
-        reason=missing.reason,
-        passing=missing.passing,
-        place=None,
-        limit=None,
-    )

@@ -16,6 +16,7 @@ from ltocompat.commands.survey.http import FetchFailed, Http
 from ltocompat.commands.survey.index import Index
 from ltocompat.commands.survey.options import Choice
 from ltocompat.model.errors import LtocompatError, UnreadableInput
+from ltocompat.model.projection import project
 from ltocompat.packages.requested import Requested, read_list
 from ltocompat.packages.wheel_name import WheelName
 
@@ -116,16 +117,16 @@ class Sources(Struct):
         rest = iter(projects)
         with ThreadPoolExecutor(CONNECTIONS) as pool:
             while True:
-                for project in itertools.islice(rest, 2 * CONNECTIONS - len(waiting)):
-                    waiting.append((project, pool.submit(self._files, project, indexes)))
+                for one in itertools.islice(rest, 2 * CONNECTIONS - len(waiting)):
+                    waiting.append((one, pool.submit(self._files, one, indexes)))
                 if not waiting:
                     return
-                project, page = waiting.popleft()
+                one, page = waiting.popleft()
                 try:
                     yield from page.result()
                 except LtocompatError as error:
                     passing = isinstance(error, FetchFailed) and error.passing
-                    name = project.project
+                    name = one.project
                     self.unlisted.append(Unlisted(name, name, str(error), passing))
 
     def _files(self, project: Requested, indexes: Sequence[Index]) -> list[Distribution]:
@@ -192,17 +193,8 @@ def _of_file(path: str, size: int, sha256: str | None) -> Distribution:
     """What the name of a file says of it."""
     filename = os.path.basename(path)
     name = WheelName.parse(filename)
-    if name is None:
-        return Distribution(source=path, filename=filename, size=size, sha256=sha256)
-    return Distribution(
-        source=path,
-        filename=filename,
-        project=name.project,
-        version=name.version,
-        tags=name.tags,
-        platforms=name.platforms,
-        size=size,
-        sha256=sha256,
+    return project(
+        Distribution, name, source=path, filename=filename, index=None, size=size, sha256=sha256
     )
 
 

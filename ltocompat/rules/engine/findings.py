@@ -120,7 +120,7 @@ def finding_by_engine(
         verdict,
         level or LEVELS[verdict],
         message,
-        remedy or prose.fix,
+        remedy or prose.remedy.removesuffix("."),
         evidence,
         prose.source,
         count,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -37,7 +38,7 @@ from ltocompat.rules.engine.module_verdict import GroupVerdict, off_route
 from ltocompat.rules.engine.ways import possible_ways, ways_on
 
 
-def routes(
+def _routes(
     summary: ArtifactSummary, target: Target, wanted: Route | None
 ) -> tuple[Route | None, ...]:
     """The lines that an artifact gets: one, or one a route where modules can go both ways."""
@@ -130,30 +131,18 @@ class Artifact:
         wanted: Route | None,
         line: Route | None,
     ) -> Iterator[Result]:
-        whole = self._whole.on(target)
-        parts = [
-            (variant, used.on(target), alone.on(target)) for variant, used, alone in self._variants
-        ]
-        lines = [
-            route
-            for route in routes(whole.summary, whole.target, wanted)
-            if line is None or route in (line, None)
-        ]
-        for gpu in gpus:
-            for route in lines:
-                on = functools.partial(
-                    _on_gpu, gpu=gpu, route=route, route_given=wanted is not None
-                )
-                yield (
-                    best_of(
-                        [
-                            JudgedVariant(variant, on(used), on(alone))
-                            for variant, used, alone in parts
-                        ]
-                    )
-                    if parts
-                    else on(whole)
-                )
+        whole = self._whole
+        routes = _routes(whole.summary, whole.on(target), wanted)
+        lines = [route for route in routes if line is None or route in (line, None)]
+        for gpu, route in itertools.product(gpus, lines):
+            on = functools.partial(
+                _on_gpu, target=target, gpu=gpu, route=route, route_given=wanted is not None
+            )
+            variants = [
+                JudgedVariant(variant, on(used), on(alone))
+                for variant, used, alone in self._variants
+            ]
+            yield best_of(variants) if variants else on(whole)
 
 
 def _is_for_windows(summary: ArtifactSummary) -> bool:
@@ -186,47 +175,25 @@ class _Part(Struct, frozen=True):
         linker, by_driver = _linker_inside(summary), linked_by_driver(summary)
         return cls(summary, missing, linker, by_driver, Kernels.of(summary))
 
-    def on(self, target: Target) -> _ToJudge:
-        """Prepare it to be judged on a target."""
+    def on(self, target: Target) -> Target:
+        """The target, with the nvJitLink that the artifact brings itself."""
         own = self.linker is not None or self.by_driver
-        known = replace(target, nvjitlink=self.linker) if own else target
-        return _ToJudge(self.summary, known, self.missing, self.kernels)
-
-
-class _ToJudge(Struct, frozen=True):
-    """An artifact to be judged, its target, and findings that hold wherever it goes.
-
-    Attributes:
-        summary: an artifact, or what is in use with one of its variants.
-        target: with the nvJitLink that it brings itself.
-        missing: what it lacks.
-        kernels: the names of its kernels; None where nobody read them.
-    """
-
-    summary: ArtifactSummary
-    target: Target
-    missing: tuple[Finding, ...]
-    kernels: Kernels | None
+        return replace(target, nvjitlink=self.linker) if own else target
 
 
 def _on_gpu(
-    to_judge: _ToJudge, gpu: Gpu | None, route: Route | None, *, route_given: bool
+    part: _Part, target: Target, gpu: Gpu | None, route: Route | None, *, route_given: bool
 ) -> Result:
-    groups, target = to_judge.summary.groups, to_judge.target
-    if to_judge.summary.one_link:
-        target = target.for_link(objects=any(each.signature.needs_device_link for each in groups))
-        judged = [_judge_in_link(group, target, gpu, route) for group in groups]
+    summary, known = part.summary, part.on(target)
+    if summary.one_link:
+        objects = any(each.signature.needs_device_link for each in summary.groups)
+        at_link = known.for_link(objects=objects)
+        judged = [_judge_in_link(group, at_link, gpu, route) for group in summary.groups]
     else:
-        judged = [_judge(each, target, gpu, route, route_given=route_given) for each in groups]
-    return folded(
-        to_judge.summary,
-        judged,
-        to_judge.target,
-        gpu,
-        route,
-        missing=to_judge.missing,
-        kernels=to_judge.kernels,
-    )
+        judged = [
+            _judge(each, known, gpu, route, route_given=route_given) for each in summary.groups
+        ]
+    return folded(summary, judged, known, gpu, route, missing=part.missing, kernels=part.kernels)
 
 
 def _linker_inside(summary: ArtifactSummary) -> VersionSet[Release] | None:

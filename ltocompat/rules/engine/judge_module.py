@@ -20,7 +20,7 @@ from ltocompat.rules.engine.picked_code import (
     PickedCode,
     linked_code,
     loaded_code,
-    seen_by_old_drivers,
+    without_concatenated,
 )
 from ltocompat.rules.engine.ways import own_target
 from ltocompat.rules.engine.weigh_trial import with_trial
@@ -42,32 +42,20 @@ def judge(
         route: how it gets there.
         trials: what linkers did with it.
     """
-    if route is Route.LOAD:
-        return _loaded(signature, target, gpu, trials)
-    return _linked(signature, target, gpu, trials)
-
-
-def _loaded(
-    signature: ModuleSignature, target: Target, gpu: Gpu | None, trials: Trials
-) -> ModuleVerdict:
-    judged = _loaded_by_rules(signature, target, gpu)
-    if gpu is None or not trials:
-        return judged
-    tried = trials.get(load_key(target.name, gpu.arch))
+    if route is Route.LINK:
+        return _linked(signature, target, gpu, trials)
+    if gpu is None:
+        return _NO_GPU
+    judged = _picked_by_driver(loaded_code(signature, gpu), target, gpu)
+    if judged.ignores_concatenated and (seen := without_concatenated(signature)):
+        judged = _picked_by_driver(loaded_code(seen, gpu), target, gpu)
+    tried = trials.get(load_key(target.name, gpu.arch)) if trials else None
     return judged if tried is None else with_trial(judged, tried)
 
 
 _NO_GPU = ModuleVerdict(
     Verdict.NOT_FOR_GPU, "none", not_judged=frozenset({"load"}), why="the target names no GPU"
 )
-
-
-def _loaded_by_rules(signature: ModuleSignature, target: Target, gpu: Gpu | None) -> ModuleVerdict:
-    if gpu is None:
-        return _NO_GPU
-    judged = _picked_by_driver(loaded_code(signature, gpu), target, gpu)
-    left = seen_by_old_drivers(signature) if judged.blind_to_concatenated else None
-    return judged if left is None else _loaded_by_rules(left, target, gpu)
 
 
 @functools.lru_cache(maxsize=8192)  # modules that differ in what is not picked are judged alike
@@ -198,7 +186,7 @@ def _ruled(
         frozenset(not_judged),
         subject.picked,
         Reasoning(subject, tuple(rulings)),
-        blind_to_concatenated=blind,
+        ignores_concatenated=blind,
     )
 
 

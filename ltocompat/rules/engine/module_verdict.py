@@ -64,7 +64,7 @@ class ModuleVerdict(Struct, frozen=True, gc=False):
         picked: the images that were picked.
         why: the reasoning; ``str`` gives it in one sentence.
         without_kernels: what is picked, or all of it where nothing is, has no kernels.
-        blind_to_concatenated: the driver reads on as if concatenated entries were not there.
+        ignores_concatenated: the driver reads on as if concatenated entries were not there.
         serves_elsewhere: it goes another route than the one that is judged, and serves there.
     """
 
@@ -75,7 +75,7 @@ class ModuleVerdict(Struct, frozen=True, gc=False):
     picked: tuple[ImageSignature, ...] = ()
     why: str | Reasoning = ""
     without_kernels: bool = False
-    blind_to_concatenated: bool = False
+    ignores_concatenated: bool = False
     serves_elsewhere: bool = False
 
 

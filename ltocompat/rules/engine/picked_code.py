@@ -100,7 +100,7 @@ def _linked_code(
     return _ruled(subject, "link")
 
 
-def seen_by_old_drivers(signature: ModuleSignature) -> ModuleSignature | None:
+def without_concatenated(signature: ModuleSignature) -> ModuleSignature | None:
     """Leave out concatenated entries, which old drivers don't see; None where nothing is left."""
     left = tuple(image for image in signature.images if not image.concatenated)
     return replace(signature, images=left) if left else None

@@ -19,7 +19,7 @@ from ltocompat.rules.engine.picked_code import (
     PickedCode,
     linked_code,
     loaded_code,
-    seen_by_old_drivers,
+    without_concatenated,
 )
 from ltocompat.rules.engine.ways import possible_ways, ways
 from ltocompat.rules.linker_traits import LinkerTraits, traits_of
@@ -60,7 +60,7 @@ class TargetClasses:
         signatures = tuple(dict.fromkeys(group.signature for group in summary.groups))
         going = possible_ways if summary.one_link else ways
         self._loaded = [each for each in signatures if Route.LOAD in going(each)]
-        old = map(seen_by_old_drivers, self._loaded)
+        old = map(without_concatenated, self._loaded)
         self._loaded_by_old_drivers = [left for left in old if left is not None]
         self._linked = [each for each in signatures if Route.LINK in going(each)]
         # Whether code behind the first region of an object is lost is asked of the whole.

@@ -94,7 +94,7 @@ def _add(
     judged: ModuleVerdict, tried: TrialOutcome, rule_id: str, of_trial: Verdict, text: str
 ) -> ModuleVerdict:
     """The verdict with what a trial says, told as the linker's or the driver's."""
-    remedy = rule_prose(rule_id).fix
+    remedy = rule_prose(rule_id).remedy.removesuffix(".")
     if rule_id == TRIAL_REFUSED:
         command = "check --trial-load" if tried.by_driver else "link"
         remedy = f"{remedy}: ltocompat {command}"
