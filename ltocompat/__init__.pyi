@@ -8,8 +8,9 @@ from ltocompat.commands.architectures import (
     serves as serves,
 )
 from ltocompat.commands.audit import audit as audit
-from ltocompat.commands.check import DeploymentTarget as DeploymentTarget, check as check
+from ltocompat.commands.check import check as check
 from ltocompat.commands.coherent import Coherence as Coherence, coherent as coherent
+from ltocompat.commands.deployment_target import DeploymentTarget as DeploymentTarget
 from ltocompat.commands.diff import diff as diff
 from ltocompat.commands.env import Surroundings as Surroundings, env as env
 from ltocompat.commands.evaluator import Evaluator as Evaluator

@@ -77,7 +77,12 @@ def machine(tmp_path: Path) -> ThisMachine:
     )
     packages = Installation("venv", "--python", (str(tmp_path),))
     target = Target(name=THIS_MACHINE)
-    return ThisMachine(Machine.here(), Environment(picks=picks), target, packages)
+    return ThisMachine(
+        target=target,
+        machine=Machine.here(),
+        environment=Environment(picks=picks),
+        installation=packages,
+    )
 
 
 def test_packages_bring_their_linker_along_and_leave_the_machine_behind(
@@ -105,7 +110,12 @@ def test_files_of_an_environment_name_the_package_that_installed_them(tmp_path: 
     (site / "sums" / "tests").mkdir()
     shutil.copy(PTX_13, site / "sums" / "tests")  # which nobody runs but its developers
     packages = Installation("venv", "--python", (str(site),))
-    machine = ThisMachine(Machine.here(), Environment(), Target(name=THIS_MACHINE), packages)
+    machine = ThisMachine(
+        target=Target(name=THIS_MACHINE),
+        machine=Machine.here(),
+        environment=Environment(),
+        installation=packages,
+    )
     (described,) = parse(["driver=580.95.05,gpu=h100"])
     results = list(check(targets=[PackagesElsewhere.of(machine, described)], route="load"))
     assert {(os.path.basename(r.path), r.distribution) for r in results} == {

@@ -6,8 +6,7 @@ what the first comment of a PTX text says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,12 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.cli import run
+from ltocompat.commands.deployment_target import DeploymentTarget
 from ltocompat.commands.this_machine import ThisMachine
-from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.signature import module_signature
-from ltocompat.model.target import THIS_MACHINE, Target
+from ltocompat.model.target import THIS_MACHINE
 from ltocompat.model.trial_answer import TrialOutcome, load_key
 from ltocompat.model.verdict import Finding, Result, Route, Verdict, worst
-from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.judge_module import judge
 from ltocompat.rules.engine.module_verdict import ModuleVerdict
 from ltocompat.targets import parse
@@ -113,19 +111,10 @@ def test_a_relocatable_cubin_is_settled_by_the_driver() -> None:
         assert rules_of(judged) - {"DRV-01", "DRV-02"} <= {"TRIAL", "SASS-08"}
 
 
-@dataclass(frozen=True, slots=True)
-class MachineWithDriver:
+class MachineWithDriver(DeploymentTarget, frozen=True):
     """A target that is this machine, with GPUs that nothing but the stand-in has."""
 
-    target: Target
-    installation: Installation
     here: bool = True
-
-    def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
-        return results(summary, self.target, route)
-
-    def own_result(self) -> None:
-        return None
 
 
 @pytest.fixture(scope="module")

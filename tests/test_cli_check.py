@@ -132,7 +132,12 @@ def test_without_a_target_a_machine_without_a_driver_asks_for_one(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     packages = Installation("venv", "VIRTUAL_ENV", ())
-    bare = ThisMachine(Machine.here(), Environment(), Target(name=THIS_MACHINE), packages)
+    bare = ThisMachine(
+        target=Target(name=THIS_MACHINE),
+        machine=Machine.here(),
+        environment=Environment(),
+        installation=packages,
+    )
     monkeypatch.setattr(ThisMachine, "now", lambda _: bare)
     monkeypatch.chdir(tmp_path)
     assert run(["check", SASS]) == 4

@@ -26,7 +26,12 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> ThisMachine:
 
     monkeypatch.setattr(ltocompat.commands.this_machine, "look_at", gone)
     packages = Installation("venv", "VIRTUAL_ENV", ())
-    return ThisMachine(Machine.here(), Environment(), Target(name=THIS_MACHINE), packages)
+    return ThisMachine(
+        target=Target(name=THIS_MACHINE),
+        machine=Machine.here(),
+        environment=Environment(),
+        installation=packages,
+    )
 
 
 def test_a_library_that_cannot_be_looked_at_is_an_error_and_is_still_judged(

@@ -7,12 +7,12 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.advice import advising_trials, ended_trials, with_kernel_names
+from ltocompat.commands.deployment_target import DeploymentTarget
 from ltocompat.commands.options import AUTO, CheckOptions, OnError, answers, options_of
 from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
@@ -26,7 +26,6 @@ from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.trial_answer import Trials as Answers
 from ltocompat.model.verdict import Result, Route
 from ltocompat.packages.reading import owner
-from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.scan.sources import Source, opened_sources
 from ltocompat.scan.walk import ScanSettings
 
@@ -34,43 +33,6 @@ if TYPE_CHECKING:
     from ltocompat.commands.this_machine import ThisMachine
     from ltocompat.commands.trials import Trials
     from ltocompat.targets.machine.python_environment import Installation
-
-
-class DeploymentTarget(Protocol):
-    """Somewhere that artifacts go: a target that was described, or a machine that was looked at."""
-
-    @property
-    def target(self) -> Target:
-        """What is known of it."""
-
-    @property
-    def installation(self) -> Installation | None:
-        """The packages that are installed there; None where nobody looked."""
-
-    @property
-    def here(self) -> bool:
-        """Return whether it is this machine, whose driver can be asked."""
-
-    def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
-        """The verdicts on an artifact there: by GPU, then by route (None: both)."""
-
-    def own_result(self) -> Result | None:
-        """What is wrong there, whatever goes there; None where nobody looked."""
-
-
-class PlainTarget(Struct, frozen=True):
-    """A target that was described; nobody looked at it."""
-
-    target: Target
-    installation: None = None
-    here: bool = False
-
-    def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
-        """The verdicts on an artifact."""
-        return Artifact(summary).results(self.target, route)
-
-    def own_result(self) -> None:
-        """Nothing: nobody looked."""
 
 
 Paths = Source | Sequence[Source]
@@ -341,7 +303,7 @@ def _described(
 ) -> list[DeploymentTarget]:
     """Targets that were described, with the packages of a machine where some are meant."""
     if machine is None:
-        return list(map(PlainTarget, targets))
+        return list(map(DeploymentTarget, targets))
     from ltocompat.commands.this_machine import PackagesElsewhere
 
     return [PackagesElsewhere.of(machine(), target) for target in targets]

@@ -22,7 +22,7 @@ from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.sources import Source, is_one_source
 
 if TYPE_CHECKING:
-    from ltocompat.commands.check import DeploymentTarget
+    from ltocompat.commands.deployment_target import DeploymentTarget
     from ltocompat.commands.policy.baseline import Baseline
     from ltocompat.commands.policy.values import Policy
     from ltocompat.model.target import Target

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from ltocompat.commands.deployment_target import DeploymentTarget
 from ltocompat.commands.env import problems_of
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -33,20 +33,16 @@ from ltocompat.targets.machine.save import target_of
 _AS_PATH = "this-machine"
 
 
-class ThisMachine(Struct, frozen=True):
-    """A machine that was looked at.
+class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
+    """A machine that was looked at, with the environment of packages there.
 
     Attributes:
         machine: how to look at it.
         environment: what was found.
-        target: the deploy target that it is.
-        installation: the environment of packages there.
-        here: True: this machine's driver can be asked.
     """
 
     machine: Machine
     environment: Environment
-    target: Target
     installation: Installation
     here: bool = True
 
@@ -60,7 +56,8 @@ class ThisMachine(Struct, frozen=True):
         elif installation.because == "--python":
             machine = replace(machine, search_path=installation.folders)
         found = probe(machine)
-        return cls(machine, found, target_of(found, THIS_MACHINE), installation)
+        target = target_of(found, THIS_MACHINE)
+        return cls(target=target, machine=machine, environment=found, installation=installation)
 
     @classmethod
     def now(cls, python: str | None) -> ThisMachine:
@@ -126,20 +123,16 @@ class ThisMachine(Struct, frozen=True):
         return look_at(self.machine, self.environment, path, asking[0])
 
 
-class PackagesElsewhere(Struct, frozen=True):
+class PackagesElsewhere(DeploymentTarget, frozen=True, kw_only=True):
     """The packages of an environment of this machine, as if they were on another one.
+
+    What that one says nothing of, the packages bring along.
 
     Attributes:
         machine: where they are now.
-        target: the other one; what it says nothing of, the packages bring along.
-        installation: the environment.
-        here: False: no driver can be asked.
     """
 
     machine: ThisMachine
-    target: Target
-    installation: Installation
-    here: bool = False
 
     @classmethod
     def of(cls, machine: ThisMachine, target: Target) -> PackagesElsewhere:
@@ -147,10 +140,7 @@ class PackagesElsewhere(Struct, frozen=True):
         nvjitlink = target.nvjitlink or machine.packaged("nvJitLink")
         nvrtc = target.nvrtc or machine.packaged("nvrtc")
         moved = replace(target, nvjitlink=nvjitlink, nvrtc=nvrtc)
-        return cls(machine, moved, machine.installation)
-
-    def own_result(self) -> None:
-        """Nothing: nobody looked there."""
+        return cls(target=moved, installation=machine.installation, machine=machine)
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
         """The verdicts on an artifact, with the nvJitLink that its packages give it."""

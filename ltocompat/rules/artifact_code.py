@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import ModuleSignature
 from ltocompat.rules import makers
 from ltocompat.rules.constraints import FIRST_NVJITLINK
 
@@ -31,12 +32,12 @@ def host_groups(summary: ArtifactSummary) -> list[ModuleGroup]:
     ]
 
 
-def archs(groups: Iterable[ModuleGroup], kind: ImageKind) -> set[SmArch]:
+def archs(signatures: Iterable[ModuleSignature], kind: ImageKind) -> set[SmArch]:
     """The architectures that modules have images of a kind for."""
     return {
         image.arch
-        for group in groups
-        for image in group.signature.images
+        for signature in signatures
+        for image in signature.images
         if image.kind is kind and image.arch is not None
     }
 

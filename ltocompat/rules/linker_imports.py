@@ -60,13 +60,18 @@ def lacking(library: Library) -> str | None:
     return next((name for name in names if not exports(release, name)), None)
 
 
-def sonames(host: Host, *how: str) -> tuple[str, ...]:
-    """The file names of nvJitLink that a host file asks for in these ways (``needed`` ...)."""
+def files_of(host: Host, name: str, *how: str) -> tuple[str, ...]:
+    """The files of a library that a host file asks for in these ways (``needed`` ...)."""
     return tuple(
         library.file
         for library in host.libraries
-        if library.name == NVJITLINK and library.file and library.how in how
+        if library.name == name and library.file and library.how in how
     )
+
+
+def sonames(host: Host, *how: str) -> tuple[str, ...]:
+    """The file names of nvJitLink that a host file asks for in these ways."""
+    return files_of(host, NVJITLINK, *how)
 
 
 def major_of(file: str) -> int | None:

@@ -109,7 +109,7 @@ def need_of(part: str, shipped: Shipped) -> Need | None:
         host.place
         for host in hosts
         for cuda_library in host.libraries
-        if _is_copy(cuda_library.how, library, cuda_library.name)
+        if cuda_library.how == "static" and cuda_library.name == library
     }
     asking = [host for host in hosts if host.place not in inside]
     loaded = list(_asked(asking, library, "needed", own))
@@ -134,6 +134,11 @@ def need_of(part: str, shipped: Shipped) -> Need | None:
             else None
         )
     return _nvjitlink(shipped, strength, named, linked=linked, conda=conda)
+
+
+def needs_of(shipped: Shipped) -> Iterator[Need]:
+    """The needs of a package, of each library that it asks for."""
+    return filter(None, (need_of(part, shipped) for part in LIBRARIES))
 
 
 def ways_of(need: Need, shipped: Shipped) -> dict[tuple[str, str | None], tuple[Allowed, Way]]:
@@ -221,10 +226,6 @@ def _ltoir_of(shipped: Shipped) -> str:
     return f"{subjects[0] if len(subjects) == 1 else 'LTO-IR'} is inside"
 
 
-def _is_copy(how: str, library: str, name: str) -> bool:
-    return how == "static" and name == library
-
-
 def _own_files(shipped: Shipped, library: str) -> Iterator[str]:
     """Names of the library's files that the package brings."""
     names = [posixpath.basename(file) for file in shipped.package.files]
@@ -236,14 +237,9 @@ def _asked(
     hosts: Iterable[Host], library: str, how: str, own: set[str]
 ) -> Iterator[tuple[Host, str]]:
     for host in hosts:
-        for cuda_library in host.libraries:
-            if (
-                cuda_library.name == library
-                and cuda_library.how == how
-                and cuda_library.file
-                and cuda_library.file not in own
-            ):
-                yield host, cuda_library.file
+        for file in linker_imports.files_of(host, library, how):
+            if file not in own:
+                yield host, file
 
 
 def _majors(files: Iterable[str]) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ Baselines and exceptions store extents; ``no_worse`` alone decides what they for
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -103,11 +104,11 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def extent_of(findings: Iterable[Finding]) -> FindingExtent:
     """What findings of one key on one GPU come to."""
-    modules: dict[tuple[Verdict, bool, str], int] = {}
+    modules: Counter[tuple[Verdict, bool, str]] = Counter()
     for finding in findings:
         for asked in _asked(finding) or ("",):
             key = (finding.verdict, bool(finding.module_count), asked)
-            modules[key] = modules.get(key, 0) + finding.module_count
+            modules[key] += finding.module_count
     parts = (ExtentPart(verdict, number, asked) for (verdict, _, asked), number in modules.items())
     return tuple(sorted(parts))
 

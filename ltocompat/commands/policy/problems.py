@@ -16,6 +16,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.packages.values import Package
+from ltocompat.rules import artifact_code
 from ltocompat.rules.emitted import (
     ARCH_MISSING,
     DRIVER_ROSE,
@@ -75,12 +76,7 @@ def _archs(
     policy: Policy, summary: ArtifactSummary, form: ArchForm, wanted: list[SmArch]
 ) -> Iterator[Problem]:
     kind, word = _KINDS[form]
-    there = {
-        image.arch
-        for group in summary.groups
-        for image in group.signature.images
-        if image.kind is kind and image.arch is not None
-    }
+    there = artifact_code.archs((group.signature for group in summary.groups), kind)
     missing = [arch for arch in wanted if arch not in there]
     if not missing:
         return

@@ -325,18 +325,6 @@ class ErrorRow(Row, frozen=True, kw_only=True):
     limit: Annotated[str | None, _is("Name of the limit that was hit, where one was.")] = None
 
 
-TABLES: dict[str, type[Row]] = {
-    "distributions": DistributionRow,
-    "images": ImageRow,
-    "needs": NeedRow,
-    "verdicts": VerdictRow,
-    "findings": FindingRow,
-    "weight": WeightRow,
-    "errors": ErrorRow,
-}
-"""Names of the tables, and of their folders -> what a row of it is."""
-
-
 class Column(typing.NamedTuple):
     """One column of a table.
 
@@ -391,3 +379,9 @@ class Surveyed(Struct, frozen=True, kw_only=True, gc=False):
     def passing(self) -> bool:
         """Whether it failed and may succeed next time, or is about no distribution."""
         return not self.distributions or any(error.passing for error in self.errors)
+
+
+TABLES: dict[str, type[Row]] = {
+    name: typing.get_args(hint)[0] for name, hint in typing.get_type_hints(Surveyed).items()
+}
+"""Names of the tables, and of their folders -> what a row of it is."""

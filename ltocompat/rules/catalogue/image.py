@@ -135,7 +135,7 @@ FAMILY.declare("TGT-01", Level.WARNING)
 FAMILY.declare("TGT-02", Level.WARNING)
 
 
-# A version of the target that is no row of the tables (outside_tables).
+# A version of the target that is no row of the tables (findings_of_whole).
 FAMILY.declare("TGT-03", Level.NOTE)
 
 

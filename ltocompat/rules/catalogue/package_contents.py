@@ -22,7 +22,7 @@ from ltocompat.packages.resolving import ways_to
 from ltocompat.packages.values import Kind, installed_path
 from ltocompat.rules import floors
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.linker_imports import short
+from ltocompat.rules.linker_imports import files_of, short
 from ltocompat.rules.needed_libraries import NeededLibrary, folders, needed_libraries
 from ltocompat.rules.rule import Component, Problem
 from ltocompat.rules.shipped_needs import (
@@ -56,15 +56,12 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
     for how, verdict in (("needed", Verdict.FAIL), ("opened", Verdict.UNKNOWN)):
         for name in _NAMED_BY_CUDA:
             found = {
-                library.file: host
+                file: host
                 for host in shipped.hosts
-                for library in host.libraries
                 if host.linked
-                and library.name == name
-                and library.how == how
-                and library.file
+                for file in files_of(host, name, how)
                 # What the loader brings is there first: a name to open is then a last resort.
-                and (how == "needed" or not _needs_major(host, name, major))
+                if how == "needed" or not _needs_major(host, name, major)
             }
             majors = {library_major(file) for file in found} - {None}
             # Programs open several majors, one after the other, until one is there.
@@ -86,13 +83,8 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
 
 
 def _needs_major(host: Host, name: str, major: int) -> bool:
-    """Return whether the loader brings a library of this major to a host file."""
-    return any(
-        library.name == name
-        and library.how == "needed"
-        and library_major(library.file or "") == major
-        for library in host.libraries
-    )
+    """Return whether the loader brings that major of a library with a file."""
+    return any(library_major(file) == major for file in files_of(host, name, "needed"))
 
 
 def _newer_makers(shipped: Shipped, major: int, text: str) -> Iterator[Problem]:
@@ -259,8 +251,8 @@ def _runpath_misses_conda(shipped: Shipped) -> Iterator[Problem]:
         if need is None or need.strength is not Strength.LOADED or not ways_of(need, shipped):
             continue
         for host in shipped.hosts:
-            files = [o.file for o in host.libraries if o.name == library and o.how == "needed"]
-            if host.format != "ELF" or not files or not files[0]:
+            files = files_of(host, library, "needed")
+            if host.format != "ELF" or not files:
                 continue
             here = posixpath.dirname(_installed_at(host, shipped.package))
             searched = [_resolved_runpath(text, here) for text in host.runpath]

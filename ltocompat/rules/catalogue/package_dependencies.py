@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ltocompat.model.image import Host
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules.catalogue import library_problems
 from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.linker_imports import files_of
 from ltocompat.rules.rule import Problem
 from ltocompat.rules.shipped_needs import (
     LIBRARIES,
@@ -17,6 +17,7 @@ from ltocompat.rules.shipped_needs import (
     Strength,
     admits_right_major,
     need_of,
+    needs_of,
     siblings,
     ways_of,
 )
@@ -83,10 +84,8 @@ def _asked(need: Need) -> tuple[str, ...]:
 @FAMILY.of_package("PKG-01", Level.ERROR)
 def dependency_missing(shipped: Shipped) -> Iterator[Problem]:
     """A package needs a library of CUDA, and its metadata leads to none."""
-    for part in LIBRARIES:
-        need = need_of(part, shipped)
-        if need is not None:
-            yield from _missing_library(need, shipped)
+    for need in needs_of(shipped):
+        yield from _missing_library(need, shipped)
     yield from library_problems.missing(shipped)
     yield from library_problems.opened(shipped)
 
@@ -111,8 +110,9 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
         remedy = f"where it is used, {remedy}"
         yield _missing(need, Verdict.OK, text, remedy, evidence)
     else:
-        hosts = _needing(need.part, shipped)
-        verdict, text, cure = library_problems.not_brought(shipped, hosts, LIBRARIES[need.part])
+        library = LIBRARIES[need.part]
+        hosts = [h for h in shipped.hosts if h.linked and files_of(h, library, "needed")]
+        verdict, text, cure = library_problems.not_brought(shipped, hosts, library)
         yield _missing(need, verdict, f"{need.why}, {text.format(title)}", remedy + cure, evidence)
 
 
@@ -128,27 +128,11 @@ def _missing(need: Need, verdict: Verdict, text: str, remedy: str, evidence: str
     )
 
 
-def _needing(part: str, shipped: Shipped) -> list[Host]:
-    """The files to which loaders bring a library (DT_NEEDED, import tables)."""
-    return [
-        host
-        for host in shipped.hosts
-        if host.linked
-        and any(
-            library.name == LIBRARIES[part] and library.how == "needed"
-            for library in host.libraries
-        )
-    ]
-
-
 @FAMILY.of_package("PKG-02", Level.WARNING)
 def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
     """A dependency on a library of CUDA admits a major whose library has another name."""
     yield from library_problems.of_other_names(shipped)
-    for part in LIBRARIES:
-        need = need_of(part, shipped)
-        if need is None:
-            continue
+    for need in needs_of(shipped):
         most = need.majors[-1]
         ways = ways_of(need, shipped)
         found = [
@@ -163,7 +147,7 @@ def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
                 yield Problem(
                     Verdict.UNDOCUMENTED,
                     f"{package} admits major {min(newer, default=most + 1)}, but the "
-                    f"{TITLES[part]} that is asked for is the file of major {most}",
+                    f"{TITLES[need.part]} that is asked for is the file of major {most}",
                     need.advice,
                     way.line,
                     need.open_to_trial,
@@ -195,10 +179,7 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
 def dependency_of_another_major(shipped: Shipped) -> Iterator[Problem]:
     """The metadata name a library of CUDA of another major than the libraries ask for."""
     yield from library_problems.of_another_major(shipped)
-    for part in LIBRARIES:
-        need = need_of(part, shipped)
-        if need is None:
-            continue
+    for need in needs_of(shipped):
         ways = ways_of(need, shipped)
         right = [
             key for key, (allowed, _) in ways.items() if admits_right_major(key[0], allowed, need)
@@ -209,7 +190,7 @@ def dependency_of_another_major(shipped: Shipped) -> Iterator[Problem]:
         for (package, _), (_, way) in ways.items():
             yield Problem(
                 Verdict.FAIL if need.hard else Verdict.UNKNOWN,
-                f"{need.why}, but {package} here is never {TITLES[part]} of major {majors}",
+                f"{need.why}, but {package} here is never {TITLES[need.part]} of major {majors}",
                 need.advice,
                 way.line,
                 need.open_to_trial,

@@ -12,6 +12,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import NEXT
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.packages.resolving import dependencies_always
+from ltocompat.rules import artifact_code
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.emitted import PROMISES_NOT_JUDGED
 from ltocompat.rules.rule import Problem
@@ -47,7 +48,7 @@ def promise_of_architectures(shipped: Shipped) -> Iterator[Problem]:
         return
     for kind, key in _PROMISED_KINDS:
         promised = promise.sass if kind is ImageKind.SASS else promise.ptx
-        there = _architectures(shipped, kind)
+        there = artifact_code.archs(dict(shipped.signatures), kind)
         missing = [arch for arch in promised if arch not in there]
         if not missing:
             continue
@@ -63,15 +64,6 @@ def promise_of_architectures(shipped: Shipped) -> Iterator[Problem]:
             subject=title,
             asked=tuple(map(str, missing)),
         )
-
-
-def _architectures(shipped: Shipped, kind: ImageKind) -> set[SmArch]:
-    return {
-        image.arch
-        for signature, _ in shipped.signatures
-        for image in signature.images
-        if image.kind is kind and image.arch is not None
-    }
 
 
 def _toml_list(archs: list[SmArch]) -> str:
@@ -294,7 +286,7 @@ _WORDS = {"real": ImageKind.SASS, "virtual": ImageKind.PTX}
 def _other_kind(shipped: Shipped, declared: Declared) -> Iterator[Problem]:
     """SASS is promised, and the GPU is served otherwise; or PTX is."""
     kind = _WORDS[declared.kind]
-    there = {arch.number for arch in _architectures(shipped, kind)}
+    there = {arch.number for arch in artifact_code.archs(dict(shipped.signatures), kind)}
     missing = [number for number in declared.gpus if number not in there]
     if missing:
         number = missing[0]

@@ -167,7 +167,7 @@ _PTX_COMPILER = "libnvidia-ptxjitcompiler"
 def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
     """SASS runs within its own generation; only PTX reaches those to come."""
     groups = artifact_code.loaded_groups(summary)
-    sass = artifact_code.archs(groups, ImageKind.SASS)
+    sass = artifact_code.archs((group.signature for group in groups), ImageKind.SASS)
     by_driver = {ImageKind.PTX, ImageKind.TILEIR}  # what drivers compile
     has_source = not by_driver.isdisjoint(artifact_code.kinds(summary.groups))
     if not sass or summary.skipped_count or has_source:

@@ -213,7 +213,8 @@ def default_architecture_alone(summary: ArtifactSummary) -> Iterator[Problem]:
     """Without -arch, nvcc compiles for the oldest GPUs of its release alone."""
     groups = artifact_code.host_groups(summary)
     found = set(artifact_code.kinds(groups))
-    numbers = {arch.number for kind in found for arch in artifact_code.archs(groups, kind)}
+    signatures = [group.signature for group in groups]
+    numbers = {arch.number for kind in found for arch in artifact_code.archs(signatures, kind)}
     if summary.skipped_count or len(groups) != len(summary.groups) or len(numbers) != 1:
         return
     (number,) = numbers

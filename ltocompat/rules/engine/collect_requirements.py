@@ -20,6 +20,7 @@ from ltocompat.model.artifact_summary import (
 from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
+from ltocompat.model.projection import project
 from ltocompat.model.requirement import (
     NEXT,
     NO_NVJITLINK,
@@ -241,17 +242,14 @@ def required_beside(
 
 
 def _variant_floors(parts: VariantParts) -> VariantFloors:
-    """The floors of a variant, with all that is in no variant."""
     needs = required(parts.used)
     linker = needs.nvjitlink
-    return VariantFloors(
-        parts.variant.name,
-        parts.alone.modules,
-        needs.driver_sass,
-        needs.driver_ptx,
-        needs.ptx_beyond,
-        None if linker is None else linker.at_least,
-        needs.driver_or_older,
+    return project(
+        VariantFloors,
+        needs,
+        name=parts.variant.name,
+        modules=parts.alone.modules,
+        nvjitlink=None if linker is None else linker.at_least,
     )
 
 

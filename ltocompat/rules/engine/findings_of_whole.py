@@ -8,11 +8,14 @@ from itertools import chain
 
 from msgspec.structs import replace
 
+from ltocompat.facts import horizon
+from ltocompat.facts.horizon import Position
+from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
-from ltocompat.model.target import Gpu, Target
+from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import (
     MOST_KERNELS,
     WHOLE_ARTIFACT,
@@ -27,6 +30,7 @@ from ltocompat.rules.catalogue import found_about, rules_about
 from ltocompat.rules.emitted import (
     ABSENT_FROM_DEVICE_LINK,
     BYTES_UNREAD,
+    NOT_IN_TABLES,
     NOTHING_SERVES,
     ROUTE_IMPOSSIBLE,
     TARGET_LEAVES_OPEN,
@@ -35,9 +39,8 @@ from ltocompat.rules.engine.coverage import (
     KernelCoverage,
     findings_of_coverage,
 )
-from ltocompat.rules.engine.findings import finding_by_engine
+from ltocompat.rules.engine.findings import finding_by_engine, note
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
-from ltocompat.rules.engine.outside_tables import notes_of_versions
 from ltocompat.rules.engine.ways import own_target
 from ltocompat.rules.engine.without_kernels import (
     has_empty_kernels,
@@ -303,3 +306,49 @@ def _unreadable(summary: ArtifactSummary) -> Finding:
 
 def _places(count: int) -> str:
     return "one place" if count == 1 else f"{count:,} places"
+
+
+def notes_of_versions(
+    judged: Sequence[GroupVerdict], target: Target, gpu: Gpu | None
+) -> Iterator[Finding]:
+    """A note for each linker and driver of a target that the tables don't have.
+
+    Of a new major of a linker nothing is concluded, so that other findings speak of it.
+    """
+    hows = {each.module_verdict.how for each in judged}
+    arch = "the target" if gpu is None else str(gpu.arch)
+    if "link" in hows:
+        waiting = any(each.group.signature.needs_device_link for each in judged)
+        linkers, offline = target.linker_of(objects=waiting)
+        title = "nvlink" if offline else "nvJitLink"
+        for release in _values(linkers):
+            if not horizon.is_new_major(release):
+                where = horizon.of_linker(release)
+                yield from _note(f"{title} {release}", where, arch, "minor-version")
+    if not hows.isdisjoint(("sass", "ptx")) and target.driver is not None:
+        for driver in target.driver.values:
+            where_driver = horizon.of_driver(driver)
+            yield from _note(f"driver {driver}", where_driver, arch, "backward")
+
+
+def _values(versions: VersionSet[Release] | None) -> tuple[Release, ...]:
+    return () if versions is None else versions.values
+
+
+def _note(
+    version: str, where: Position[Release] | Position[int], arch: str, documented: str
+) -> Iterator[Finding]:
+    if where.known:
+        return
+    if where.beyond:
+        text = (
+            f"is newer than {where.below}, the newest in our tables, and judged by {documented} "
+            f"compatibility; it may have dropped {arch}"
+        )
+    elif where.below is None:
+        text = f"is older than {where.above}, the oldest in our tables, and judged by its order"
+    else:
+        text = (
+            f"is not in our tables, and judged by its order between {where.below} and {where.above}"
+        )
+    yield note(NOT_IN_TABLES, f"{version} {text}", 0, None, "the keys of the target")

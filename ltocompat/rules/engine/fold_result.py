@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
@@ -215,32 +216,24 @@ def _counted(judged: list[GroupVerdict], *, apart: bool) -> list[Finding]:
 
 
 def _coverage(judged: list[GroupVerdict], kernels: KernelCoverage | None) -> Coverage:
-    counts: dict[str, int] = {}
-    for group_verdict in judged:
-        counts[group_verdict.module_verdict.how] = (
-            counts.get(group_verdict.module_verdict.how, 0) + group_verdict.group.count
-        )
+    counts: Counter[str] = Counter()
+    for each in judged:
+        counts[each.module_verdict.how] += each.group.count
     return Coverage(
-        sum(counts.values()),
-        counts.get("sass", 0),
-        counts.get("ptx", 0),
-        counts.get("link", 0),
-        counts.get("without kernels", 0),
-        counts.get("none", 0),
+        counts.total(),
+        *(counts[how] for how in ("sass", "ptx", "link", "without kernels", "none")),
         *((kernels.every - len(kernels.lost), kernels.every) if kernels else ()),
     )
 
 
 def _extent(judged: list[GroupVerdict], verdict: Verdict, *, of_whole: bool) -> Extent:
     """The number of modules with the verdict; one ``of_whole`` says nothing of single modules."""
-    counts: dict[Verdict, int] = {}
+    counts: Counter[Verdict] = Counter()
     for each in judged:
-        if each.module_verdict.verdict is not Verdict.NOT_FOR_GPU:
-            counts[each.module_verdict.verdict] = (
-                counts.get(each.module_verdict.verdict, 0) + each.group.count
-            )
+        counts[each.module_verdict.verdict] += each.group.count
+    del counts[Verdict.NOT_FOR_GPU]
     bad = verdict is not Verdict.OK
-    return Extent(0 if of_whole and bad else counts.get(verdict, 0), sum(counts.values()))
+    return Extent(0 if of_whole and bad else counts[verdict], counts.total())
 
 
 def _reasons(judged: list[GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]]) -> Iterator[str]:

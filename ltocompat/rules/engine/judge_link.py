@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -126,10 +127,10 @@ def _link(
     offline: bool,
 ) -> Link:
     linked = _linked(judged)
-    counts: dict[ImageSignature, int] = {}
+    counts: Counter[ImageSignature] = Counter()
     for each in linked:
         for image in each.module_verdict.picked:
-            counts[image] = counts.get(image, 0) + each.group.count
+            counts[image] += each.group.count
     archs = {image.arch for image in counts if image.kind is ImageKind.LTOIR}
     options = [image for image in summary.options if image.arch in archs]
     return Link(

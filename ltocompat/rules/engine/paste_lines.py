@@ -137,8 +137,9 @@ def _variant_lines(
     if cuda is not None:
         yield PasteLine("variant", f"nvidia :: cuda_version_lower_bound :: {cuda}")
     served = {service.number for service in promised(services) if is_served(service)}
+    signatures = [group.signature for group in summary.groups]
     for kind, word in _VARIANT_KINDS:
-        found = artifact_code.archs(summary.groups, kind)
+        found = artifact_code.archs(signatures, kind)
         for number in sorted({arch.number for arch in found if _is_whole(arch, services)}):
             if number in served:
                 yield PasteLine("variant", f"nvidia :: sm_arch :: {number}_{word}")
