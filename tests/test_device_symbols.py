@@ -47,8 +47,10 @@ def test_ptx_that_is_loaded_shows_what_it_leaves_undefined(ptx: Path) -> None:
 
 
 def test_ptx_of_one_link_shows_what_it_defines_too(ptx: Path) -> None:
+    both = (("absent", "#v"), ("there", "#v"))
+    defined = ("k", "there")
     assert read(ptx, one_link=True) == [
-        DeviceSymbols(("absent",), ("absent",), defined=("k", "there"), kernels=("k",))
+        DeviceSymbols(("absent",), ("absent",), (), defined, (), ("k",), both)
     ]
 
 
@@ -95,21 +97,36 @@ def test_where_a_weak_definition_is_replaced_nothing_is_surely_needed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("declaration", "names"),
+    ("declaration", "names", "prototypes"),
     [
-        (b".visible .global .align 4 .b8 a[4] = {1, 2, 3, 4};", ("a",)),
-        (b".visible .global .b32 a[2][2] = {{1, 2}, {3, 4}}, b;", ("a", "b")),
-        (b".visible .const .attribute(.managed, .unified(1, 2)) .v4 .f32 a;", ("a",)),
-        (b".extern .shared .align 16 .b8 dynamic[];", ()),
-        (b".visible .func (.param .align 8 .b8 r[16]) f (.param .b32 p) { ret; }", ("f",)),
-        (b".visible .func .attribute(.unified(1, 2)) f () { ret; }", ("f",)),
-        (b".visible .func g() { ret; } .visible .func f(); .alias f, g;", ("f", "g")),
+        (b".visible .global .align 4 .b8 a[4] = {1, 2, 3, 4};", ("a",), ()),
+        (b".visible .global .b32 a[2][2] = {{1, 2}, {3, 4}}, b;", ("a", "b"), ()),
+        (b".visible .const .attribute(.managed, .unified(1, 2)) .v4 .f32 a;", ("a",), ()),
+        (b".extern .shared .align 16 .b8 dynamic[];", (), ()),
+        (
+            b".visible .func (.param .align 8 .b8 r[16]) f (.param .f64 p) { ret; }",
+            ("f",),
+            ("#b16d",),
+        ),
+        (b".visible .func .attribute(.unified(1, 2)) f () { ret; }", ("f",), ("#v",)),
+        (b".visible .func g() { ret; } .visible .func f(); .alias f, g;", ("f", "g"), ("#v", "#v")),
     ],
 )
 def test_declarations_of_all_forms_name_what_is_defined(
-    declaration: bytes, names: tuple[str, ...]
+    declaration: bytes, names: tuple[str, ...], prototypes: tuple[str, ...]
 ) -> None:
-    assert of_ptx(HEAD + declaration, Budget()) == DeviceSymbols(defined=names)
+    """Prototypes are those that ptxas 13.0 writes into ``.nv.prototype``."""
+    pairs = tuple(zip(names, prototypes, strict=False))
+    found = of_ptx(HEAD + declaration, Budget())
+    assert found == DeviceSymbols(defined=names, prototypes=pairs)
+
+
+@pytest.mark.parametrize("name", ["axpy", "scale"])
+def test_a_cubin_notes_what_a_function_takes_and_returns(name: str) -> None:
+    """It takes a float and gives one; readelf -x .nv.prototype shows the text."""
+    (found, *_) = read(samples.FOLDER / "objects" / f"nvcc-13.0-rdc-{name}.o", one_link=True)
+    assert found is not None
+    assert found.prototypes == (("_Z5scalef", "#ii"),)
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,11 @@ def archive(output: Path, *inputs: Path) -> Path:
     return output
 
 
-def wrapped(output: Path, text: str, section: str = "__nv_relfatbin") -> Path:
+def wrapped(output: Path, text: str, section: str = "__nv_relfatbin", sm: int = 80) -> Path:
     """PTX in a fatbin in an object, as a build wraps what nvFatbin made."""
     fatbin = output.with_suffix(".fatbin")
     payload = text.encode("ascii") + b"\0"
-    fatbin.write_bytes(region([entry(EntrySpec(KINDS["ptx"], payload, sm=80, version=(8, 0)))]))
+    fatbin.write_bytes(region([entry(EntrySpec(KINDS["ptx"], payload, sm=sm, version=(8, 0)))]))
     source = _WRAPPER.format(section=section, fatbin=fatbin, name=output.stem)
     output.with_suffix(".s").write_text(source, "ascii")
     subprocess.run(["as", output.with_suffix(".s"), "-o", output], check=True)  # noqa: S607 - that of the path
@@ -123,6 +123,65 @@ def test_nvlink_is_the_linker_of_loose_code_where_no_other_is_named() -> None:
     assert told([newer], "nvlink=13.0,gpu=a100", together=False)["LTO-01"] == "fail"
 
 
+def _text(path: Path, text: str) -> Path:
+    path.write_text(text, "ascii")
+    return path
+
+
+def test_nvlink_leaves_ptx_in_a_file_of_its_own_out_before_hopper(tmp_path: Path) -> None:
+    """Expected is what nvlink 13.0 to 13.5 did for 15 targets; it says nothing, and ends in 0."""
+    first, helper, user = (
+        _text(tmp_path / f"{number}.ptx", text) for number, text in enumerate((FIRST, HELPER, USER))
+    )
+    for sm, lost in (("80", True), ("89", True), ("90", False), ("120", False)):
+        target = f"nvlink=13.5,gpu=sm_{sm}"
+        assert told([AXPY, SCALE, first], target).get("BLD-03", "ok") == ("fail" if lost else "ok")
+        assert told([user, helper], target)[""] == ("fail" if lost else "ok")
+        # What nothing calls is no loss, and what only it defines is undefined then.
+        assert told([AXPY, SCALE, helper], target)[""] == "ok"
+        wanting = wrapped(tmp_path / "user.o", USER)
+        found = told([wanting, helper], target)
+        assert found.get("BLD-10", "ok") == ("fail" if lost else "ok")
+    assert told([AXPY, SCALE, first], "nvjitlink=13.5,gpu=sm_80")[""] == "ok"
+
+
+def test_what_another_input_defines_too_is_not_lost_with_what_nvlink_leaves_out(
+    tmp_path: Path,
+) -> None:
+    below = wrapped(tmp_path / "below.o", FIRST)
+    above = wrapped(tmp_path / "above.o", FIRST.replace("sm_80", "sm_90"), sm=90)
+    assert told([below, above], "nvlink=13.5,gpu=sm_80")["BLD-03"] == "ok"
+    assert told([below, above], "nvjitlink=13.5,gpu=sm_80")["BLD-03"] == "fail"
+
+
+_TAKES = {
+    "nothing": ("", ".visible .func helper()", "call.uni helper;"),
+    "an int": (
+        ".param .b32 a",
+        ".visible .func helper(.param .b32 other)",
+        ".param .b32 p;\n st.param.b32 [p], 1;\n call.uni helper, (p);",
+    ),
+}
+
+
+@pytest.mark.parametrize("declared", _TAKES)
+@pytest.mark.parametrize("defined", _TAKES)
+def test_inputs_agree_on_what_a_function_takes(tmp_path: Path, declared: str, defined: str) -> None:
+    """Measured with nvJitLink 12.0 to 13.5 and nvlink 13.0 to 13.5, as PTX and as cubins."""
+    takes, _, call = _TAKES[declared]
+    body = f"{{\n {call}\n ret;\n}}\n"
+    user = f"{HEAD}.extern .func helper({takes});\n.visible .entry user()\n{body}"
+    helper = f"{HEAD}{_TAKES[defined][1]}\n{{\n ret;\n}}\n"
+    paths = [wrapped(tmp_path / "user.o", user), wrapped(tmp_path / "helper.o", helper)]
+    for linker, verdict in (
+        ("nvjitlink=12.5", "fail"),
+        ("nvjitlink=12.6", "undocumented"),
+        ("nvlink=13.5", "fail"),
+    ):
+        expected = "ok" if declared == defined else verdict
+        assert told(paths, f"{linker},gpu=a100").get("BLD-16", "ok") == expected
+
+
 def test_names_in_ltoir_leave_a_whole_link_open() -> None:
     loose = FOLDER / "ltoir/nvrtc-12.4-lto_80.ltoir"
     assert told([loose], "nvjitlink=12.4,gpu=a100")["BLD-10"] == "unknown"
@@ -139,6 +198,8 @@ _TEXTS = {
     "debug": (f".target sm_80, debug{_WIDE}", _EVERY, _EVERY),
     "sections": (f".target sm_80, debug{_WIDE}\n.section .debug_str {{ .b8 0 }}", _NONE, _NONE),
     "comment": (f".target sm_80{_WIDE} // \u00fc", {"12.8", "13.3"}, {"12.8", "13.3"}),
+    "last": (f".target sm_80{_WIDE}\n{_BODY}// end", {"12.0"}, {"12.0"}),
+    "open": (f".target sm_80{_WIDE}\n{_BODY}/* end", _EVERY, _EVERY),
     "code": (f".target sm_80{_WIDE}\n.global .u32 gr\u00fcn;", _EVERY, _EVERY),
     "two": (f".target sm_75\n.target sm_80{_WIDE}", _NONE, _NONE),
     "late": (f".target sm_80{_WIDE}\n.target sm_75", _EVERY, _EVERY),
@@ -150,7 +211,8 @@ def test_compilers_refuse_ptx_for_its_form(tmp_path: Path, name: str) -> None:
     """Expected is which nvJitLinks refuse such texts, for sm_80 and for sm_90."""
     head, *refusing = _TEXTS[name]
     path = tmp_path / "text.ptx"
-    path.write_text(f".version 7.5\n{head}\n{_BODY}", "utf-8")
+    text = f".version 7.5\n{head}"
+    path.write_text(text if _BODY in text else f"{text}\n{_BODY}", "utf-8")
     for sm, linkers in zip(("80", "90"), refusing, strict=True):
         for linker in _EVERY:
             found = told([path], f"nvjitlink={linker},gpu=sm_{sm}")

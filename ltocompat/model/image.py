@@ -37,6 +37,8 @@ class PtxFlaw(_OpenWords):
     NOT_ASCII = "characters outside of ASCII"
     NOT_ASCII_COMMENT = "comments with characters outside of ASCII"
     LATE_TARGET = "a .target behind other directives"
+    LAST_COMMENT = "a comment in its last line that no line break ends"
+    OPEN_COMMENT = "a comment that nothing ends"
 
 
 class ImageKind(_OpenWords):

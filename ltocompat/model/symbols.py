@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
+
+_ONE_BYTE = re.compile(r"b1(?!\d)")
 
 
 class DeviceSymbols(Struct, frozen=True):
@@ -21,6 +24,8 @@ class DeviceSymbols(Struct, frozen=True):
         defined: two definitions of one such name can't be in a link.
         weak: a definition that gives way to another of its name.
         kernels: those among the definitions that are kernels.
+        prototypes: what functions that it defines for others or leaves to them return and take, as
+            assemblers write it: ``("helper", "#vil")`` for an int and a long.
     """
 
     undefined_functions: tuple[str, ...] = ()
@@ -29,6 +34,7 @@ class DeviceSymbols(Struct, frozen=True):
     defined: tuple[str, ...] = ()
     weak: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
+    prototypes: tuple[tuple[str, str], ...] = ()
 
     @property
     def undefined(self) -> tuple[str, ...]:
@@ -37,7 +43,7 @@ class DeviceSymbols(Struct, frozen=True):
 
     def without_definitions(self) -> DeviceSymbols:
         """Return the symbols that matter to an image that is loaded alone."""
-        return replace(self, defined=(), weak=(), kernels=())
+        return replace(self, defined=(), weak=(), kernels=(), prototypes=())
 
     @property
     def callable(self) -> tuple[str, ...]:
@@ -68,6 +74,19 @@ def defined_twice(images: Iterable[tuple[DeviceSymbols, int]]) -> tuple[str, ...
         for name in symbols.defined:
             counts[name] += number
     return tuple(sorted(name for name, count in counts.items() if count > 1))
+
+
+def declared_otherwise(images: Iterable[DeviceSymbols]) -> tuple[str, ...]:
+    """Functions that one image of a link declares with other parameters than another, in order.
+
+    One of a byte may be an empty class, which linkers take for a block of any size.
+    """
+    found: dict[str, set[str]] = {}
+    for symbols in images:
+        for name, prototype in symbols.prototypes:
+            if not _ONE_BYTE.search(prototype):
+                found.setdefault(name, set()).add(prototype)
+    return tuple(sorted(name for name, prototypes in found.items() if len(prototypes) > 1))
 
 
 def defined_nowhere(images: Iterable[DeviceSymbols]) -> DeviceSymbols:

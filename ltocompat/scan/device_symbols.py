@@ -19,6 +19,7 @@ def of_ptx(data: bytes, budget: Budget) -> DeviceSymbols:
     found = ptx_symbols.read(text, budget)
     absent = _sorted(found.bodiless)
     functions, needed = ptx_symbols.used(text, found, absent, budget) if absent else ((), ())
+    linked = {*functions, *found.defined, *found.weak}
     return DeviceSymbols(
         undefined_functions=functions,
         needed_by_kernels=needed,
@@ -26,6 +27,11 @@ def of_ptx(data: bytes, budget: Budget) -> DeviceSymbols:
         defined=_sorted(found.defined),
         weak=_sorted(found.weak),
         kernels=_sorted(found.kernels),
+        prototypes=_prototypes(
+            (each.name, each.prototype)
+            for each in found.functions
+            if each.name in linked and not each.is_kernel
+        ),
     )
 
 
@@ -45,7 +51,20 @@ def of_cubin(cubin: Cubin) -> DeviceSymbols:
     Raises:
         Malformed: its tables do not fit into it.
     """
-    return DeviceSymbols(*map(_sorted, cubin_symbols.read(cubin)))
+    found = cubin_symbols.read(cubin)
+    return DeviceSymbols(
+        _sorted(found.undefined_functions),
+        _sorted(found.needed_by_kernels),
+        _sorted(found.undefined_variables),
+        _sorted(found.defined),
+        _sorted(found.weak),
+        _sorted(found.kernels),
+        _prototypes(found.prototypes),
+    )
+
+
+def _prototypes(found: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted({pair for pair in found if not is_provided(pair[0])}))
 
 
 def _sorted(names: Iterable[str]) -> tuple[str, ...]:

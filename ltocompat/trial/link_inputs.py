@@ -126,9 +126,13 @@ def gather_all(texts: Iterable[str], settings: ScanSettings) -> list[LinkInput]:
 
 
 def promised(inputs: Iterable[LinkInput], arch: SmArch, linker: Release) -> tuple[str, ...]:
-    """The kernels that inputs have for a target, as far as they show their names."""
+    """The kernels that inputs have, as far as they show their names.
+
+    Of a module with something for the target those that it has for it, of others all: a linker that
+    goes on without these loses them.
+    """
     modules = (each for input_ in inputs for each in input_.modules)
-    images = (image for each in modules for image in each.picked(arch, linker))
+    images = (i for each in modules for i in each.picked(arch, linker) or each.module.images)
     names = (name for image in images if image.kind in _PLAIN for name in image.kernels or ())
     return tuple(dict.fromkeys(names))
 

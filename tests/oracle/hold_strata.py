@@ -28,7 +28,8 @@ from ltocompat import Result, Verdict  # noqa: E402
 from ltocompat.model.errors import LtocompatError  # noqa: E402
 
 EACH = 500
-COLUMNS = ("agree", "unknown", "wrong ok", "wrong fail", "lost kernels")
+COLUMNS = ("agree", "unknown", "wrong ok", "wrong fail", "lost kernels", "link differs")
+_WORKED = frozenset({"linked", "compiled", "accepted"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +41,24 @@ class Held:
         answer: of the real linker.
         verdict: of ``check``; None where it judged nothing.
         why: the findings that decided.
+        linked: outcome of ``link``; empty where it was not asked.
     """
 
     link: Link
     answer: Answer
     verdict: Verdict | None
     why: str
+    linked: str = ""
+
+    @property
+    def differs(self) -> bool:
+        """Whether ``link`` says otherwise than the linker that is called by itself."""
+        worked = self.linked in _WORKED
+        return bool(self.linked) and worked is not (self.answer.outcome == LINKED)
 
     @property
     def outcome(self) -> str:
-        """One of ``COLUMNS`` but the last."""
+        """One of ``COLUMNS`` but the last two."""
         if self.verdict in (None, Verdict.UNKNOWN):
             return "unknown"
         if self.verdict is Verdict.FAIL:
@@ -62,7 +71,8 @@ class Held:
         words = self.answer.words.replace("\n", " | ")
         return (
             f"{self.link.stratum}: {self.outcome}: {self.link.key} {target} {files}\n"
-            f"  linker: {self.answer.outcome}: {words}\n  check: {self.verdict} {self.why}"
+            f"  linker: {self.answer.outcome}: {words}\n  check: {self.verdict} {self.why}\n"
+            f"  link: {self.linked}"
         )
 
 
@@ -89,7 +99,20 @@ def held(
             yield Held(link, answer, None, f"{type(error).__name__}: {error}")
             continue
         worst = max(results, key=lambda result: result.verdict, default=None)
-        yield Held(link, answer, worst.verdict if worst else None, _why(worst))
+        verdict = worst.verdict if worst else None
+        linked = _linked(link, paths) if trial_link is True else ""
+        yield Held(link, answer, verdict, _why(worst), linked)
+
+
+def _linked(link: Link, paths: Sequence[str]) -> str:
+    """The outcome of ``link``, which may refuse what no linker could take."""
+    linker = f"{link.linker}={link.release}"
+    try:
+        tried = ltocompat.link(*paths, arch=f"sm_{link.arch}", linkers=[linker])
+        first = next(each for each in tried if isinstance(each, ltocompat.Linked))
+    except LtocompatError as error:
+        return f"{type(error).__name__}: {error}"
+    return str(first.answer.outcome)
 
 
 def _why(result: Result | None) -> str:
@@ -109,6 +132,7 @@ def table(rows: Iterable[Held]) -> str:
         for stratum in (row.link.stratum, "all"):
             counts[stratum][row.outcome] += 1
             counts[stratum]["lost kernels"] += row.answer.outcome == LOST
+            counts[stratum]["link differs"] += row.differs
             counts[stratum]["links"] += 1
             if row.outcome == "unknown":
                 reasons[stratum][row.why.partition(":")[0]] += 1
@@ -146,7 +170,7 @@ def main() -> None:
     answers = answered(some, root, cache)
     rows = list(held(answers, root, "auto" if chosen.auto else chosen.trial))
     for row in rows:
-        if row.outcome != "agree":
+        if row.outcome != "agree" or row.differs:
             print(row, end="\n\n")
     print(table(rows))
 

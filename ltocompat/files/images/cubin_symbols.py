@@ -28,6 +28,7 @@ from ltocompat.files.images.cubin import STO_ENTRY, Cubin, CubinSection, NameTab
 from ltocompat.model.errors import Malformed
 
 _OFFSET_AND_INFO = struct.Struct("<QQ")
+_SYMBOL_AND_TEXT = struct.Struct("<II")
 # Relocations with an addend, and without: bytes of an entry.
 _RELOCATIONS = {SHT_RELA: 24, SHT_REL: 16}
 _CODE = (".rel.text.", ".rela.text.")
@@ -64,6 +65,7 @@ class CubinSymbols(NamedTuple):
         defined: strong definitions, of functions and of variables.
         weak: definitions that give way.
         kernels: those of both that are kernels.
+        prototypes: functions among all of them, each with the text of its parameters.
     """
 
     undefined_functions: tuple[str, ...]
@@ -72,6 +74,7 @@ class CubinSymbols(NamedTuple):
     defined: tuple[str, ...]
     weak: tuple[str, ...]
     kernels: tuple[str, ...]
+    prototypes: tuple[tuple[str, str], ...]
 
 
 def read(cubin: Cubin) -> CubinSymbols:
@@ -80,7 +83,9 @@ def read(cubin: Cubin) -> CubinSymbols:
     Raises:
         Malformed: its symbol table or its relocations do not fit into it.
     """
-    symbols = list(_symbols(cubin))
+    table, names = _table(cubin)
+    rows = cubin.budget.timed(SYMBOL_64.iter_unpack(table))
+    symbols = [_Symbol(names.at(name), i & 0xF, i >> 4, o, at) for name, i, o, at, _, _ in rows]
     linked = [symbol for symbol in symbols if symbol.linked]
     # A weak one may stay undefined, as ELF has it: newer assemblers leave marks of that sort.
     absent = [s for s in linked if s.section == SHN_UNDEF and s.binding == STB_GLOBAL]
@@ -94,6 +99,7 @@ def read(cubin: Cubin) -> CubinSymbols:
         _names(strong),
         _names(s for s in present if s.binding == STB_WEAK or s.section == SHN_COMMON),
         _names(s for s in present if s.type == STT_FUNC and s.other & STO_ENTRY),
+        tuple(_prototypes(cubin, symbols, names)),
     )
 
 
@@ -101,16 +107,26 @@ def _names(symbols: Iterable[_Symbol]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(symbol.name for symbol in symbols))
 
 
-def _symbols(cubin: Cubin) -> Iterator[_Symbol]:
+def _table(cubin: Cubin) -> tuple[bytes, NameTable]:
+    """The rows of the symbol table, and the names that they point to."""
     table = next((s for s in cubin.sections if s.type == SHT_SYMTAB), None)
     if table is None:
-        return
+        return b"", NameTable(b"", cubin.budget)
     if table.link >= len(cubin.sections):
         raise Malformed(f"a cubin's symbols name section {table.link} for their names")
     names = NameTable(cubin.bytes_of(cubin.sections[table.link]), cubin.budget)
-    rows = cubin.budget.timed(SYMBOL_64.iter_unpack(_whole(cubin, table, SYMBOL_64.size)))
-    for name, info, other, section, _, _ in rows:
-        yield _Symbol(names.at(name), info & 0xF, info >> 4, other, section)
+    return _whole(cubin, table, SYMBOL_64.size), names
+
+
+def _prototypes(
+    cubin: Cubin, symbols: list[_Symbol], names: NameTable
+) -> Iterator[tuple[str, str]]:
+    """What the functions that others see return and take, as assemblers and linkers note it."""
+    for section in cubin.sections:
+        rows = _whole(cubin, section, 8) if section.name == ".nv.prototype" else b""
+        for number, text in cubin.budget.timed(_SYMBOL_AND_TEXT.iter_unpack(rows)):
+            if number < len(symbols) and symbols[number].linked:
+                yield symbols[number].name, names.at(text)
 
 
 def _reached(cubin: Cubin, symbols: list[_Symbol]) -> Iterator[_Symbol]:

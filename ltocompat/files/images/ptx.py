@@ -156,7 +156,9 @@ def flaws(text: bytes, facts: Ptx, budget: Budget) -> tuple[PtxFlaw, ...]:
         budget: account of the file.
     """
     budget.check_call(len(text), SPEED)
-    code = without_comments(text, budget)
+    text = text.rstrip(b"\0")
+    code = without_comments(text + b"\n;", budget)
+    last = text[text.rfind(b"\n") + 1 :] + b";"
     size = _ADDRESS_SIZE.search(code)
     found = {
         PtxFlaw.NARROW: facts.address_size != "64",
@@ -164,6 +166,8 @@ def flaws(text: bytes, facts: Ptx, budget: Budget) -> tuple[PtxFlaw, ...]:
         PtxFlaw.NOT_ASCII: not code.isascii(),
         PtxFlaw.NOT_ASCII_COMMENT: code.isascii() and not text.isascii(),
         PtxFlaw.LATE_TARGET: size is not None and bool(_LATE_TARGET.search(code, size.end())),
+        PtxFlaw.OPEN_COMMENT: not code.endswith(b";"),
+        PtxFlaw.LAST_COMMENT: b"//" in last and not without_comments(last, budget).endswith(b";"),
     }
     return tuple(flaw for flaw, there in found.items() if there)
 

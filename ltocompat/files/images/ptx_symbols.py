@@ -30,8 +30,11 @@ _LINKAGES = (b".visible", b".weak", b".extern")
 _HEAD = re.compile(
     # .attribute(.unified(1, 2)) and .noreturn stand in front of the name, and what is returned.
     rb"(?:\s*+\.noreturn\b|\s*+\.attribute\s*+\((?:[^()]|\([^()]*+\))*+\))*+"
-    rb"\s*+(?:\([^()]*+\))?\s*+(" + _IDENTIFIER + rb")"
+    rb"\s*+(?:\(([^()]*+)\))?\s*+(" + _IDENTIFIER + rb")(?:\s*+\(([^()]*+)\))?"
 )
+_TYPE = re.compile(rb"\.([busf])(8|16|32|64|128)\b")
+_LENGTH = re.compile(rb"\[\s*(\d*)\s*\]")
+_LETTERS = {b"8": "b", b"16": "h", b"32": "i", b"64": "l", b"128": "x", b"f32": "f", b"f64": "d"}
 _END_OF_HEAD = re.compile(rb"[;{]")
 _ALIAS = re.compile(rb"\.alias\s+(" + _IDENTIFIER + rb")\s*,\s*(" + _IDENTIFIER + rb")")
 _VARIABLE = re.compile(rb"\.(visible|weak|common|extern)\s+\.(global|const|shared)\b")
@@ -51,6 +54,7 @@ class PtxFunction(Struct, frozen=True):
         is_kernel: it is an ``.entry``.
         head: where its name and parameters stand in the text, from and to.
         body: the same of its body; None for a declaration.
+        prototype: what it returns and takes, as assemblers write it into cubins.
     """
 
     name: str
@@ -58,6 +62,7 @@ class PtxFunction(Struct, frozen=True):
     is_kernel: bool
     head: tuple[int, int]
     body: tuple[int, int] | None
+    prototype: str
 
 
 class PtxSymbols(Struct, frozen=True):
@@ -137,7 +142,7 @@ def declared_alone(text: bytes, budget: Budget) -> frozenset[str] | None:
         position = end.end()
         head = _HEAD.match(text, start.end(), min(end.start(), start.end() + _BEFORE_NAME))
         if head is not None:
-            (declared if end[0] == b";" else defined).add(head[1].decode())
+            (declared if end[0] == b";" else defined).add(head[2].decode())
     return frozenset(declared - defined)
 
 
@@ -260,12 +265,24 @@ def _functions(text: bytes, budget: Budget) -> Iterator[PtxFunction]:
         head = _HEAD.match(text, start.end(), named)
         if head is not None:
             yield PtxFunction(
-                head[1].decode(),
+                head[2].decode(),
                 linkage,
                 start[1] == b"entry",
                 (before, end.end()),
                 None if end[0] == b";" else (end.end(), position),
+                f"#{_letters(head[1] or b'') or 'v'}{_letters(head[3] or b'')}",
             )
+
+
+def _letters(parameters: bytes) -> str:
+    """A letter for the type of each, and the length of an array (measured with ptxas 13.0.88)."""
+    found = ""
+    for parameter in parameters.split(b","):
+        if (kind := _TYPE.search(parameter)) is not None:
+            length = _LENGTH.search(parameter)
+            letter = _LETTERS.get(b"f" + kind[2] if kind[1] == b"f" else kind[2])
+            found += (letter or _LETTERS[kind[2]]) + (length[1].decode() or "0" if length else "")
+    return found
 
 
 def _linkage(text: bytes, position: int, at: int) -> tuple[str, int]:

@@ -10,7 +10,7 @@ from ltocompat.facts import horizon
 from ltocompat.model.arch import Release
 from ltocompat.model.image import Host, ImageKind, Role
 from ltocompat.model.signature import ImageSignature
-from ltocompat.model.symbols import defined_nowhere, defined_twice
+from ltocompat.model.symbols import declared_otherwise, defined_nowhere, defined_twice
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.model.words import first_of
@@ -168,44 +168,42 @@ def left_out_of_a_device_link(link: Link) -> Iterator[Requirement]:
         return  # findings_of_whole speaks of what is no single link
     refused = (Always(Verdict.FAIL), "nvJitLink refuses them, whatever else is linked")
     constraint, consequence = _without(link) if link.offline else refused
+    objects = f"objects without code for {'the target' if link.gpu is None else link.gpu.arch}"
+    loose = not any(image.in_fatbin for image in link.left_out)
     yield Requirement(
         constraint,
-        f"objects without code for {'the target' if link.gpu is None else link.gpu.arch}",
+        "texts of PTX in files of their own" if loose else objects,
         consequence,
-        "compile them for the target, too",
+        "compile them to relocatable cubins (ptxas -c)"
+        if loose
+        else "compile them for the target, too",
         "architectures in entry headers; symbols of the cubins and PTX",
     )
 
 
 def _without(link: Link) -> tuple[Constraint, str]:
     """What becomes of a device link that goes on without some of its objects."""
-    lost = [image.symbols for image in link.left_out]
+    left_out = [image.symbols for image in link.left_out]
     taken = [image.symbols for image, _ in link.images]
-    kernels = sorted({name for symbols in lost if symbols for name in symbols.kernels})
-    hidden = any(symbols is None for symbols in lost)
+    there = {name for symbols in taken if symbols for name in symbols.kernels}
+    kernels = sorted({n for symbols in left_out if symbols for n in symbols.kernels} - there)
+    hidden = any(symbols is None for symbols in left_out)
     blind = any(symbols is None for symbols in taken)  # LTO-IR
-    if (kernels or hidden) and not any(symbols and symbols.kernels for symbols in taken):
-        if kernels and not blind:
-            return Always(Verdict.FAIL), f"{_LEFT_OUT}; no kernel is left for it"
+    if kernels and not blind:
+        launched = f"launching {image_helpers.listed(kernels)} there ends in error 500"
+        lost = f"{launched}, named symbol not found" if there else "no kernel is left for it"
+        return Always(Verdict.FAIL), f"{_LEFT_OUT}; {lost}"
+    if kernels or hidden:
         return (
-            Always(Verdict.UNKNOWN, trial_decides=blind),
-            f"{_LEFT_OUT}; whether a kernel is left depends on LTO-IR, which shows no names",
+            Always(Verdict.UNKNOWN, trial_decides=not hidden),
+            f"{_LEFT_OUT}; whether a kernel goes with them depends on LTO-IR, which shows no names",
         )
-    functions = [name for symbols in lost if symbols for name in symbols.callable]
-    if blind and (functions or hidden):
+    if blind and any(symbols and symbols.callable for symbols in left_out):
         return (
             Always(Verdict.UNKNOWN, trial_decides=True),
             f"{_LEFT_OUT}; whether the LTO-IR calls what is then undefined can't be read",
         )
-    if not kernels and not hidden:
-        return Remark(warns=True), f"{_LEFT_OUT}; nothing else needs them"
-    if not kernels:
-        return (
-            Always(Verdict.UNKNOWN),
-            f"{_LEFT_OUT}; whether a kernel goes with them can't be read of LTO-IR",
-        )
-    launched = f"launching {image_helpers.listed(kernels)} there ends in error 500"
-    return Always(Verdict.FAIL), f"{_LEFT_OUT}; {launched}, named symbol not found"
+    return Remark(warns=True), f"{_LEFT_OUT}; nothing else needs them"
 
 
 # The target of a device link is a real architecture: only the log of a build shows it.
@@ -406,4 +404,22 @@ def archive_for_the_first_linker(link: Link) -> Iterator[Requirement]:
             "nvJitLink 12.0 ends its process on it, or refuses it",
             "give that linker the objects themselves, or link with a newer nvJitLink",
             "objects inside of an archive",
+        )
+
+
+@FAMILY.of_link("BLD-16", Level.ERROR)
+def declared_otherwise_in_a_link(link: Link) -> Iterator[Requirement]:
+    """The inputs of a link agree on what a function returns and takes."""
+    known = [image.symbols for image, _ in link.images if image.symbols is not None]
+    names = declared_otherwise(known) if link.certain else ()
+    if names:
+        tolerated = LinkerTolerating(floors.linker("prototype-linker"))
+        yield Requirement(
+            Always(Verdict.FAIL) if link.offline else tolerated,
+            f"{image_helpers.listed(names)}, of which inputs declare other parameters,",
+            "nvlink and nvJitLink before 12.6 refuse the link; newer ones link the call to a "
+            "function that reads something else",
+            "declare it everywhere as it is defined",
+            "parameters in the PTX, and in .nv.prototype of the cubins",
+            short="the call does not pass what the function reads",
         )

@@ -296,6 +296,7 @@ def ptx_that_compilers_refuse(subject: Subject) -> Iterator[Requirement]:
 _OF_FLAW = {
     PtxFlaw.NARROW: "compilers refuse it for sm_90 and newer, where addresses have 64 bits",
     PtxFlaw.NOT_ASCII_COMMENT: "nvJitLink 12.8 to 13.3 refuses it (Unexpected non-ASCII character)",
+    PtxFlaw.LAST_COMMENT: "nvJitLink 12.0 ends its process on it",
 }
 
 
@@ -308,6 +309,8 @@ def _flawed(flaw: PtxFlaw, subject: Subject) -> Constraint | None:
         first, last = floors.linker("ascii-linker"), floors.linker("last-ascii-linker")
         others = (release for release in nvjitlink_minors() if not first <= release <= last)
         return LinkerFinding(tuple(others), FIRST_NVJITLINK)
+    if flaw is PtxFlaw.LAST_COMMENT:
+        return Threshold(floors.linker("last-comment-linker")) if linked else None
     open_ = flaw in (PtxFlaw.NARROW, PtxFlaw.NOT_ASCII_COMMENT)
     return Always(Verdict.UNKNOWN, trial_decides=True) if open_ else Always(Verdict.FAIL)
 

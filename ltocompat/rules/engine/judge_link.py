@@ -20,6 +20,7 @@ from ltocompat.rules.emitted import ABSENT_FROM_DEVICE_LINK, TRIAL_DISAGREES, TR
 from ltocompat.rules.engine.evaluate import evaluate
 from ltocompat.rules.engine.findings import finding_by_engine, finding_of
 from ltocompat.rules.engine.module_verdict import GroupVerdict
+from ltocompat.rules.link_selection import passed_over_by_nvlink
 from ltocompat.rules.rule import Link
 
 # What LTO-IR defines and calls, no byte of it shows.
@@ -128,9 +129,13 @@ def _link(
 ) -> Link:
     linked = _linked(judged)
     counts: Counter[ImageSignature] = Counter()
+    passed_over = []
     for each in linked:
         for image in each.module_verdict.picked:
-            counts[image] += each.group.count
+            if offline and gpu is not None and passed_over_by_nvlink(image, gpu.arch):
+                passed_over.append(image)
+            else:
+                counts[image] += each.group.count
     archs = {image.arch for image in counts if image.kind is ImageKind.LTOIR}
     options = [image for image in summary.options if image.arch in archs]
     return Link(
@@ -140,7 +145,10 @@ def _link(
         linker,
         offline,
         summary.one_link,
-        tuple(i for each in judged if _is_left_out(each) for i in each.group.signature.images),
+        (
+            *passed_over,
+            *(i for each in judged if _is_left_out(each) for i in each.group.signature.images),
+        ),
         tuple(
             image
             for each in judged
