@@ -20,7 +20,7 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.cli import run
-from ltocompat.commands.deployment_target import DeploymentTarget
+from ltocompat.commands.deployment_target import DescribedTarget
 from ltocompat.commands.this_machine import ThisMachine
 from ltocompat.model.signature import module_signature
 from ltocompat.model.target import THIS_MACHINE
@@ -111,9 +111,10 @@ def test_a_relocatable_cubin_is_settled_by_the_driver() -> None:
         assert rules_of(judged) - {"DRV-01", "DRV-02"} <= {"TRIAL", "SASS-08"}
 
 
-class MachineWithDriver(DeploymentTarget, frozen=True):
+class MachineWithDriver(DescribedTarget, frozen=True, kw_only=True):
     """A target that is this machine, with GPUs that nothing but the stand-in has."""
 
+    installation: Installation
     here: bool = True
 
 
@@ -141,7 +142,7 @@ def ptx(folder: Path, words: str, body: str = ".visible .entry k() { ret; }") ->
 
 def checked(path: Path) -> Result:
     (target,) = parse(["driver=580.159.04,gpu=sm_90"])
-    machine = MachineWithDriver(target, Installation("here", "made up", ()))
+    machine = MachineWithDriver(target=target, installation=Installation("here", "made up", ()))
     (result,) = ltocompat.check(path, targets=[machine], route="load", trial_load=True)
     return result
 
@@ -208,7 +209,7 @@ def audited(
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (target,) = parse(["driver=580.159.04,gpu=sm_90,nvjitlink=12.0"])
     named = replace(target, name=THIS_MACHINE)
-    here = MachineWithDriver(named, Installation("here", "made up", ()))
+    here = MachineWithDriver(target=named, installation=Installation("here", "made up", ()))
     monkeypatch.setattr(ThisMachine, "now", lambda _: here)
     monkeypatch.chdir(tmp_path)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from ltocompat.commands.advice import advising_trials, ended_trials, with_kernel_names
-from ltocompat.commands.deployment_target import DeploymentTarget
+from ltocompat.commands.deployment_target import DeploymentTarget, DescribedTarget
 from ltocompat.commands.options import AUTO, CheckOptions, OnError, answers, options_of
 from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
@@ -303,7 +303,7 @@ def _described(
 ) -> list[DeploymentTarget]:
     """Targets that were described, with the packages of a machine where some are meant."""
     if machine is None:
-        return list(map(DeploymentTarget, targets))
+        return list(map(DescribedTarget, targets))
     from ltocompat.commands.this_machine import PackagesElsewhere
 
     return [PackagesElsewhere.of(machine(), target) for target in targets]

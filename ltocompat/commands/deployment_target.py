@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -17,23 +17,43 @@ if TYPE_CHECKING:
     from ltocompat.targets.machine.python_environment import Installation
 
 
-class DeploymentTarget(Struct, frozen=True):
-    """A target that was described; its subclasses are machines that were looked at.
+class DeploymentTarget(Protocol):
+    """Somewhere that artifacts go: a target that was described, or a machine that was looked at."""
 
-    Attributes:
-        target: what is known of it.
-        installation: the packages that are installed there; None where nobody looked.
-        here: it is this machine, whose driver can be asked.
-    """
+    @property
+    def target(self) -> Target:
+        """What is known of it."""
 
-    target: Target
-    installation: Installation | None = None
-    here: bool = False
+    @property
+    def installation(self) -> Installation | None:
+        """The packages that are installed there; None where nobody looked."""
+
+    @property
+    def here(self) -> bool:
+        """Return whether it is this machine, whose driver can be asked."""
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
         """The verdicts on an artifact there: by GPU, then by route (None: both)."""
-        return Artifact(summary).results(self.target, route)
 
     def own_result(self) -> Result | None:
         """What is wrong there, whatever goes there; None where nobody looked."""
+
+
+class DescribedTarget(Struct, frozen=True):
+    """A target that was described; nobody looked at it."""
+
+    target: Target
+    here: bool = False
+
+    @property
+    def installation(self) -> Installation | None:
+        """None: nobody looked."""
+        return None
+
+    def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
+        """The verdicts on an artifact."""
+        return Artifact(summary).results(self.target, route)
+
+    def own_result(self) -> Result | None:
+        """None: nobody looked."""
         return None

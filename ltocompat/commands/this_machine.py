@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from ltocompat.commands.deployment_target import DeploymentTarget
+from ltocompat.commands.deployment_target import DescribedTarget
 from ltocompat.commands.env import problems_of
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -33,7 +33,7 @@ from ltocompat.targets.machine.save import target_of
 _AS_PATH = "this-machine"
 
 
-class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
+class ThisMachine(DescribedTarget, frozen=True, kw_only=True):
     """A machine that was looked at, with the environment of packages there.
 
     Attributes:
@@ -123,7 +123,7 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
         return look_at(self.machine, self.environment, path, asking[0])
 
 
-class PackagesElsewhere(DeploymentTarget, frozen=True, kw_only=True):
+class PackagesElsewhere(DescribedTarget, frozen=True, kw_only=True):
     """The packages of an environment of this machine, as if they were on another one.
 
     What that one says nothing of, the packages bring along.
@@ -133,6 +133,7 @@ class PackagesElsewhere(DeploymentTarget, frozen=True, kw_only=True):
     """
 
     machine: ThisMachine
+    installation: Installation
 
     @classmethod
     def of(cls, machine: ThisMachine, target: Target) -> PackagesElsewhere:
