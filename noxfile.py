@@ -122,6 +122,14 @@ def benchmarks(session: nox.Session) -> None:
 
 @nox.session
 def facts(session: nox.Session) -> None:
-    """Draft the tables of a CUDA release: ``nox -s facts -- 13.6``."""
+    """Draft a CUDA release, or an update of one that is known: ``nox -s facts -- 13.6``."""
     _install(session)
     session.run("python", "tests/draft_release.py", *session.posargs)
+
+
+@nox.session
+def rehearsal(session: nox.Session) -> None:
+    """The quick tests with the tables of a made-up next release, without and with a driver."""
+    _install(session)
+    for words in ([], ["--driver"]):
+        session.run("python", "tests/rehearse_release.py", *words, "--", "-n", "auto")

@@ -7,13 +7,12 @@ fetches in FOLDER. nvcc compiles an object for each set of options, nvlink -dlto
 from __future__ import annotations
 
 import itertools
-import json
 import re
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
+from facts_release.dated import store
 from toolchains import NVCC, PackageCache
 
 STORED = Path(__file__).parent / "data" / "device_links.json"
@@ -74,7 +73,7 @@ def linked(first: Path, second: Path, tree: Path) -> str:
 
 
 def main() -> None:
-    """Compile, link and store the answers with the day's date."""
+    """Compile, link and store the answers."""
     folder = Path(sys.argv[1])
     packages = PackageCache(folder / "packages")
     tables = {}
@@ -87,8 +86,7 @@ def main() -> None:
             f"{OPTIONS[a]} | {OPTIONS[b]}": linked(objects[a], objects[b], tree)
             for a, b in itertools.combinations(range(len(OPTIONS)), 2)
         }
-    document = {"date": str(datetime.now(tz=UTC).date()), "links": tables}
-    STORED.write_text(json.dumps(document, indent=0) + "\n", "utf-8")
+    store(STORED, {"links": tables}, indent=0)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import ctypes
 import json
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -56,6 +55,8 @@ def main(libraries: list[str]) -> None:
         library = ctypes.CDLL(libraries[0])
         print(json.dumps({field: newest(library, field) for field in OFFSETS}))
         return
+    from facts_release.dated import store
+
     from ltocompat import facts
     from ltocompat.targets.linkers import resolve
 
@@ -63,8 +64,7 @@ def main(libraries: list[str]) -> None:
     for minor in map(str, facts.nvjitlink_minors()):
         call = [sys.executable, __file__, resolve(minor).path]
         table[minor] = json.loads(subprocess.run(call, check=True, capture_output=True).stdout)
-    text = {"date": datetime.now(UTC).date().isoformat(), "newest": table}
-    STORED.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
+    store(STORED, {"newest": table})
 
 
 if __name__ == "__main__":

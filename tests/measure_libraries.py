@@ -7,15 +7,16 @@ range requests: 10 MB in all, a few minutes.
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import logging
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from facts_release.dated import today
 from facts_release.library_wheels import Wheel, ends_of_majors, every_wheel
 from packaging.version import Version
 
@@ -154,10 +155,13 @@ def extras() -> Iterator[dict[str, Any]]:
 
 
 def _lines(array: str, rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """The rows of an array; one that says what it said keeps its date."""
+    there = tomllib.loads(TABLE.read_text("utf-8"))[array]
     yield f"\n{array} = ["
     for row in rows:
         pairs = [f"{key} = {json.dumps(value)}" for key, value in row.items()]
-        yield f"  {{ {', '.join(pairs)}, date = {dt.datetime.now(dt.UTC).date()} }},"
+        dates = [other["date"] for other in there if other == {**row, "date": other["date"]}]
+        yield f"  {{ {', '.join(pairs)}, date = {dates[0] if dates else today()} }},"
     yield "]"
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import samples
+from facts_release.dated import store
 
 from ltocompat import facts
 from ltocompat.commands.link import Linked, link
@@ -79,15 +79,14 @@ def merged(stored: Table, measured: Table) -> Table:
 
 
 def main() -> None:
-    """Measure, and store the tables with the day's date."""
+    """Measure, and store the tables with its date."""
     releases = sys.argv[1:]
     stored = json.loads(STORED.read_text("utf-8"))["tables"] if releases else {}
     tables = {
         folder: merged(stored.get(folder, {}), measure(folder, releases or None))
         for folder in FOLDERS
     }
-    document = {"date": str(datetime.now(tz=UTC).date()), "tables": tables}
-    STORED.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+    store(STORED, {"tables": tables})
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -294,6 +293,8 @@ def measured(path: str, release: str, folder: Path) -> dict[str, object]:
 
 def main(folder: Path, releases: Iterable[str]) -> None:
     """Ask, and store what is new beside what is there."""
+    from facts_release.dated import store
+
     from ltocompat import facts
     from ltocompat.targets.linkers import resolve
 
@@ -306,8 +307,8 @@ def main(folder: Path, releases: Iterable[str]) -> None:
         stored["measured"][release] = json.loads(done.stdout.splitlines()[-1])
         print(release, flush=True)
     stored["about"] = ABOUT
-    stored["date"] = datetime.now(UTC).date().isoformat()
-    STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    stored.pop("date", None)
+    store(STORED, stored)
 
 
 def child(folder: Path, release: str, path: str) -> None:

@@ -15,11 +15,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from facts_release.dated import store
 from toolchains import NVRTC, PackageCache
 
 from ltocompat.facts import nvjitlink_minors
@@ -179,7 +179,7 @@ def _link(library: str, minor: str, given: Sequence[tuple[int, bytes, str]], tar
 
 
 def main() -> None:
-    """Compile, link and store the answers with the day's date."""
+    """Compile, link and store the answers."""
     folder = Path(sys.argv[1])
     packages = PackageCache(folder / "packages")
     libraries = {
@@ -198,8 +198,7 @@ def main() -> None:
         key = f"{' '.join(map(str, dict.fromkeys(codes)))} for {target} by {minor}"
         if key not in rows:
             rows[key] = linked(libraries[minor], minor, given, target)
-    document = {"date": str(datetime.now(tz=UTC).date()), "links": rows}
-    STORED.write_text(json.dumps(document, indent=0) + "\n", "utf-8")
+    store(STORED, {"links": rows}, indent=0)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ import subprocess
 import sys
 
 from ltocompat.facts import linker_wheels
+from ltocompat.facts.toolkits import toolkit_pins
 
-PACKAGES = ("nvidia-nvjitlink", "nvidia-nvjitlink-cu12")
+PACKAGES = ("nvidia-nvjitlink", "nvidia-nvjitlink-cu12", "cuda-toolkit")
 
 
 def published(package: str) -> list[str]:
@@ -23,8 +24,9 @@ def published(package: str) -> list[str]:
 
 
 def missing(package: str, versions: list[str]) -> list[str]:
-    """The versions of a package that are no row of the table of nvJitLinks."""
+    """The versions of a package that stand in no table of nvJitLinks, or of toolkits."""
     known = {w.version for w in linker_wheels("nvjitlink") if w.package == package}
+    known |= {pin.toolkit for pin in toolkit_pins() if package == "cuda-toolkit"}
     return [version for version in versions if version not in known]
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from facts_release import published
-from facts_release.draft import BLANKS, FACTS, SAMPLES, Compiler, architectures
+from facts_release.dated import store, today
+from facts_release.draft import BLANKS, FACTS, SAMPLES, Compiler, architectures, toolkit_rows
 from facts_release.table_text import Tables, insert_block, insert_line
 from measure_links import STORED
 from new_release import missing
@@ -40,6 +41,19 @@ def test_no_row_has_a_blank() -> None:
         if value == ""
     ]
     assert not blanks, "\n".join(blanks)
+
+
+def test_a_blank_is_filled_by_a_row_of_its_table_or_by_who_was_asked() -> None:
+    """A source that begins with ``none: `` says that no page has the fact."""
+    first = {sm.number: str(sm.first_toolkit) for sm in sms()}
+    known = {
+        "drivers.toml, branch": {row["cuda"] for row in facts.table("drivers")["branch"]},
+        "compat.toml, package": {row["package"] for row in facts.table("compat")["package"]},
+        "gpus.toml, gpu": {first[row["sm"]] for row in facts.table("gpus")["gpu"]},
+    }
+    for row in facts.table("blanks")["blank"]:
+        filled = row["cuda"] in known[row["table"]]
+        assert filled is not row["source"].startswith("none: "), row
 
 
 def test_every_row_has_a_source_and_a_date() -> None:
@@ -97,6 +111,60 @@ def test_a_row_that_is_put_in_stands_where_it_stood(name: str, array: str, place
         put, first, size = insert_line, lines.index(f"{array} = [\n") + 1 + known.index(row), 1
     without = "".join(lines[:first] + lines[first + size :])
     assert put(without, array, row, lambda other: other in before) == whole
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "keys"),
+    [
+        ("ltoir", "release", "cuda"),
+        ("nvjitlink", "release", "package version platform"),
+        ("nvlink", "release", "package version platform"),
+        ("toolkit_pins", "pin", "toolkit part package specifier"),
+        ("drivers", "toolkit", "cuda update"),
+    ],
+)
+def test_a_row_that_says_the_same_keeps_its_date(name: str, array: str, keys: str) -> None:
+    tables = Tables(FACTS, SAMPLES)
+    text, known = tables.text(name), tables.rows(name, array)
+    for row in known:
+        tables.put(name, array, {**row, "date": today()}, keys, lambda _: True)
+    assert tables.text(name) == text
+    changed = {**known[3], "source": "another one", "date": today()}
+    tables.put(name, array, changed, keys, lambda _: True)
+    assert tables.rows(name, array) == [*known[:3], changed, *known[4:]]
+
+
+@pytest.mark.parametrize(
+    ("release", "toolkits", "new"),
+    [
+        ("12.9", ["12.9.0", "12.9.1", "12.9.2.0"], ["U2"]),
+        ("13.2", ["13.2.0", "13.2.1", "13.2.2"], []),
+        ("13.4", ["13.4.0", "13.4.1", "13.4.2", "13.4.3"], ["U1(13.4.2)", "U2(13.4.3)"]),
+        ("98.6", ["98.6.0", "98.6.1"], ["GA", "U1"]),
+    ],
+)
+def test_an_update_of_an_older_release_gets_a_row_with_a_blank(
+    release: str, toolkits: list[str], new: list[str]
+) -> None:
+    """13.4.1 was the first 13.4 that NVIDIA supports (CUDA 13.4 release notes)."""
+    tables = Tables(FACTS, SAMPLES)
+    before = tables.rows("drivers", "toolkit")
+    for _ in range(2):
+        toolkit_rows(release, toolkits, tables)
+    after = [row for row in tables.rows("drivers", "toolkit") if row not in before]
+    assert [(row["cuda"], row["update"], row["source"]) for row in after] == [
+        (release, update, "") for update in new
+    ]
+
+
+def test_what_is_measured_again_keeps_its_date_where_it_says_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "recorded.json"
+    path.write_text('{"date": "2026-01-02", "links": {"a": "linked"}}', "utf-8")
+    store(path, {"links": {"a": "linked"}})
+    assert json.loads(path.read_text("utf-8"))["date"] == "2026-01-02"
+    store(path, {"links": {"a": "refused"}})
+    found = {"date": str(today()), "links": {"a": "refused"}}
+    assert json.loads(path.read_text("utf-8")) == found
 
 
 def wheel(folder: Path, name: str, members: dict[str, bytes]) -> Path:
@@ -183,3 +251,4 @@ def test_architectures_that_come_and_go_are_written_with_a_blank_for_the_name() 
 def test_a_release_that_the_tables_lack_is_noticed() -> None:
     (known,) = {w.version for w in facts.linker_wheels("nvjitlink") if w.version == "13.5.37"}
     assert missing("nvidia-nvjitlink", [known, "13.5.99", "13.9.1"]) == ["13.5.99", "13.9.1"]
+    assert missing("cuda-toolkit", ["12.9.1", "12.9.7"]) == ["12.9.7"]

@@ -46,6 +46,7 @@ SILENT = {
     "FB-05",
     "POL-04",
     "CMP-07",
+    "ENV-10",
     "IMG-02",
     "IMG-05",
     "IMG-06",

@@ -51,10 +51,14 @@ class DriverBranch(Struct, frozen=True):
     Attributes:
         branch: 550.
         cuda: 12.4.
+        kind: ``LTS``, ``Production`` or ``New Feature``; None where NVIDIA's list lacks it.
+        eol: the month of its last update, ``2026-06``; likewise.
     """
 
     branch: int
     cuda: Release
+    kind: str | None = None
+    eol: str | None = None
 
 
 class CompatPackage(Struct, frozen=True):
@@ -94,6 +98,12 @@ def stock_driver(cuda: Release, system: str) -> DriverVersion | None:
             text = {"linux": row.linux, "windows": row.windows}.get(system)
             return DriverVersion(version_numbers(text)) if text else None
     return None
+
+
+def branch_end(branch: int) -> DriverBranch | None:
+    """The row of a branch whose kind and end NVIDIA names; None for any other."""
+    known = rows(DriverBranch, "drivers", "branch")
+    return next((row for row in known if row.branch == branch and row.eol), None)
 
 
 @functools.cache

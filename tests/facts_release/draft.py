@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from packaging.version import Version
 
 from facts_release import published
+from facts_release.dated import today
 from facts_release.published import LINUX, PLATFORMS, Index, Pin
 from facts_release.table_text import Row, Tables
 from ltocompat.files.images import ltoir
@@ -51,21 +51,21 @@ class Compiler:
 def draft(release: str, index: Index, tables: Tables) -> None:
     """Measure a release (``13.6``) and put its rows into the tables; nothing is written to disk.
 
+    Of one that stands there, rows that lack are added (those of an update, 12.9.2, say), and what
+    says something else now is written anew; all else stays, with its date.
+
     Raises:
-        DraftError: the release stands in the tables, the index lacks it, or it renames something.
+        DraftError: the index lacks the release, or it renames something.
     """
-    if any(row["cuda"] == release for row in tables.rows("ltoir", "release")):
-        raise DraftError(
-            f"{release} stands in the tables; .github/CONTRIBUTING.md, Add a CUDA release, says "
-            "which rows to remove to draft it anew"
-        )
+    toolkits = index.versions("cuda-toolkit", release)
     pins = [
         pin
-        for version in index.versions("cuda-toolkit", release)
+        for version in toolkits
         for pin in published.pins(index.wheel(f"cuda-toolkit=={version}"))
     ]
     if not pins:
         raise DraftError(f"the package index has no cuda-toolkit {release}")
+    is_new = all(row["cuda"] != release for row in tables.rows("ltoir", "release"))
     packages = {pin.part: pin.package for pin in pins}
     compiler = ask_nvrtc(release, packages["nvrtc"], index)
     before = _release_before(release, tables)
@@ -73,10 +73,13 @@ def draft(release: str, index: Index, tables: Tables) -> None:
     _linkers(release, packages["nvjitlink"], index, tables)
     _result_names(release, before, packages["nvjitlink"], index, tables)
     _ptx(release, compiler, tables)
-    architectures(release, before, compiler, tables)
+    if is_new:  # an update drops no architecture, and older releases lack newer ones
+        architectures(release, before, compiler, tables)
     _ltoir(release, compiler, tables)
     _sample_compilers(release, compiler, index, tables)
-    _blanks(release, tables)
+    toolkit_rows(release, toolkits, tables)
+    if is_new:
+        _blanks(release, tables)
 
 
 def ask_nvrtc(release: str, package: str, index: Index) -> Compiler:
@@ -114,9 +117,10 @@ def _pins(pins: list[Pin], tables: Tables) -> None:
             "specifier": pin.specifier,
             "extras": list(pin.extras),
             "source": f"metadata of the wheel cuda-toolkit {pin.toolkit}",
-            "date": _today(),
+            "date": today(),
         }
-        tables.insert("toolkit_pins", "pin", row, _not_newer(pin.toolkit, "toolkit"))
+        keys = "toolkit part package specifier"
+        tables.put("toolkit_pins", "pin", row, keys, _not_newer(pin.toolkit, "toolkit"))
     newest = tables.rows("toolkit_pins", "pin")[-1]["toolkit"]
     tables.substitute("toolkit_pins", r"(?<=every version up to\n# )[\d.]+(?=\. Read)", newest)
 
@@ -146,9 +150,10 @@ def _wheels(
             "package": package,
             "platform": platform,
             **published.linker_row(index.wheel(f"{package}=={version}", platform), kept),
-            "date": _today(),
+            "date": today(),
         }
-        tables.insert(table, "release", row, _older_of(platform, version))
+        keys = "package version platform"
+        tables.put(table, "release", row, keys, _older_of(platform, version))
 
 
 def _older_of(platform: str, version: str) -> Callable[[Row], bool]:
@@ -163,7 +168,7 @@ def _result_names(release: str, before: str, package: str, index: Index, tables:
     known = {
         row["code"]: row["name"]
         for row in tables.rows("nvjitlink_results", "result")
-        if "last" not in row
+        if Version(row["first"]) <= Version(release) <= Version(row.get("last", release))
     }
     for code, name in known.items():
         if names.get(code) != name:
@@ -172,13 +177,13 @@ def _result_names(release: str, before: str, package: str, index: Index, tables:
                 f'give the row of {name} in nvjitlink_results.toml `last = "{before}"`'
             )
     text = tables.text("nvjitlink_results")
-    if f' .. {release}"' not in text:  # a release that is drafted anew has gone on already
+    if f' .. {before}"' in text:  # it is the newest
         tables.substitute("nvjitlink_results", rf'(?<= \.\. ){before}(?=")', release)
-    if f" {version}." not in text:
+    if not re.search(rf" {re.escape(version)}[,.]", text):
         tables.substitute("nvjitlink_results", r"(?<=\d)\.(?=\n\n\[\[)", f", {version}.")
     for code in sorted(names.keys() - known.keys()):
         row = {"code": code, "name": names[code], "first": release}
-        row |= {"source": f"nvJitLink.h {release} .. {release}", "date": _today()}
+        row |= {"source": f"nvJitLink.h {release} .. {release}", "date": today()}
         tables.insert("nvjitlink_results", "result", row, lambda _: True)
 
 
@@ -189,7 +194,7 @@ def _ptx(release: str, compiler: Compiler, tables: Tables) -> None:
         "isa": compiler.ptx_isa,
         "cuda": release,
         "source": f"measured: NVRTC {compiler.version} writes it by default",
-        "date": _today(),
+        "date": today(),
     }
     tables.insert("ptx", "isa", row, _not_newer(release))
 
@@ -200,11 +205,11 @@ def architectures(release: str, before: str, compiler: Compiler, tables: Tables)
     rows = tables.rows("sm", "sm")
     for row in rows:
         if "last_toolkit" not in row and row["number"] not in compiler.architectures:
-            tables.change("sm", row, _ended(row, before, measured))
+            tables.change("sm", "sm", row, _ended(row, before, measured))
     for number in sorted(compiler.architectures - {row["number"] for row in rows}):
         new = {"number": number, "name": "", "first_toolkit": release}
         new |= {"first_ptx": compiler.ptx_isa, "tegra": False}
-        new |= {"source": measured, "date": _today()}
+        new |= {"source": measured, "date": today()}
         tables.insert("sm", "sm", new, _lower(number))
 
 
@@ -219,7 +224,7 @@ def _ended(row: Row, last: str, measured: str) -> Row:
         changed[key] = f"{value}; last toolkit: {measured}" if key == "source" else value
         if key == "first_toolkit":
             changed["last_toolkit"] = last
-    return {**changed, "date": _today()}
+    return {**changed, "date": today()}
 
 
 def _ltoir(release: str, compiler: Compiler, tables: Tables) -> None:
@@ -230,9 +235,9 @@ def _ltoir(release: str, compiler: Compiler, tables: Tables) -> None:
         "debug": compiler.ltoir.debug,
         "llvm": compiler.llvm,
         "source": f"header of NVRTC {release} output",
-        "date": _today(),
+        "date": today(),
     }
-    tables.insert("ltoir", "release", row, _not_newer(release))
+    tables.put("ltoir", "release", row, "cuda", _not_newer(release))
 
 
 def _sample_compilers(release: str, compiler: Compiler, index: Index, tables: Tables) -> None:
@@ -249,12 +254,35 @@ def _sample_compilers(release: str, compiler: Compiler, index: Index, tables: Ta
     tables.insert("compilers", "compiler", row, _not_newer(release, "release"))
 
 
+def toolkit_rows(release: str, toolkits: Sequence[str], tables: Tables) -> None:
+    """The driver of each update: a blank, since no package tells it.
+
+    Args:
+        release: 12.9.
+        toolkits: the versions of cuda-toolkit, oldest first: 12.9.0, 12.9.1, 12.9.2.0.
+        tables: where they go.
+    """
+    known = [row["update"] for row in tables.rows("drivers", "toolkit") if row["cuda"] == release]
+    levels = [_patch_level(update) for update in known]
+    for level in (int(version.split(".")[2]) for version in toolkits):
+        if level > max(levels, default=-1):
+            number = len(levels)
+            name = f"U{number}" if number else "GA"
+            update = name if level == number else f"{name}({release}.{level})"
+            row = {"cuda": release, "update": update, "source": "", "date": today()}
+            tables.insert("drivers", "toolkit", row, _not_newer(release))
+            levels.append(level)
+
+
+def _patch_level(update: str) -> int:
+    """0 of ``GA``, 2 of ``U2``, 3 of ``U1(11.0.3)``."""
+    return int((re.findall(r"\d+", update) or ["0"])[-1])
+
+
 def _blanks(release: str, tables: Tables) -> None:
     """An empty source is a blank."""
-    row = {"cuda": release, "update": "GA", "source": "", "date": _today()}
-    tables.insert("drivers", "toolkit", row, _not_newer(release))
     for table, fact in BLANKS.items():
-        row = {"cuda": release, "table": table, "fact": fact, "source": "", "date": _today()}
+        row = {"cuda": release, "table": table, "fact": fact, "source": "", "date": today()}
         tables.insert("blanks", "blank", row, _not_newer(release))
 
 
@@ -266,7 +294,3 @@ def _release_before(release: str, tables: Tables) -> str:
 
 def _not_newer(release: str, key: str = "cuda") -> Callable[[Row], bool]:
     return lambda row: Version(row[key]) <= Version(release)
-
-
-def _today() -> dt.date:
-    return dt.datetime.now(tz=dt.UTC).date()

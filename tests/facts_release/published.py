@@ -138,7 +138,8 @@ def result_names(header: str) -> dict[int, str]:
 
 
 def _without_comments(text: str) -> str:
-    return re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+    """The text of a header without its comments and the lines of the preprocessor."""
+    return re.sub(r"/\*.*?\*/|//[^\n]*|^\s*#[^\n]*", "", text, flags=re.DOTALL | re.MULTILINE)
 
 
 def _wheels_for(platform: str) -> list[str]:

@@ -38,9 +38,29 @@ class Tables:
         put = insert_block if in_blocks else insert_line
         self._texts[name] = put(self.text(name), array, row, after)
 
-    def change(self, name: str, before: Row, after: Row) -> None:
-        """Write a row of an inline array anew."""
-        self.substitute(name, re.escape(_inline(before)), _inline(after))
+    def put(self, name: str, array: str, row: Row, keys: str, after: Callable[[Row], bool]) -> None:
+        """Insert a row, or write anew the one with the same keys where it says something else.
+
+        Args:
+            name: of the table.
+            array: in it.
+            row: with today's date, which one that says the same does not take.
+            keys: columns that name a row, separated by blanks.
+            after: as ``insert`` takes it.
+        """
+        for known in self.rows(name, array):
+            if all(known.get(key) == row.get(key) for key in keys.split()):
+                if {**known, "date": None} != {**row, "date": None}:
+                    self.change(name, array, known, row)
+                return
+        self.insert(name, array, row, after)
+
+    def change(self, name: str, array: str, before: Row, after: Row) -> None:
+        """Write a row anew where it stands."""
+        in_blocks = f"[[{array}]]" in self.text(name)
+        lines = ("\n".join(_pairs(row)) if in_blocks else _inline(row) for row in (before, after))
+        old, new = lines
+        self.substitute(name, re.escape(old), new)
 
     def substitute(self, name: str, pattern: str, text: str) -> None:
         """Put ``text`` wherever the pattern matches.

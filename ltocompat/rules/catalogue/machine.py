@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.facts.coherence import part_pair
+from ltocompat.facts.drivers import branch_end, branch_of, driver_branches
+from ltocompat.facts.horizon import tables_end
 from ltocompat.facts.toolkits import cuda_ptx, ptx_cuda
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
@@ -325,6 +327,28 @@ def headers_of_another_toolkit(environment: Environment) -> Iterator[Problem]:
         f"install nvidia-cuda-runtime{suffix}=={compiler.release}.*, or NVRTC {release}",
         f"{compiler.path}; {where}",
         headline=f"NVRTC {compiler.version} meets the headers of CUDA {release}",
+    )
+
+
+@FAMILY.of_machine("ENV-10", Level.NOTE)
+def driver_branch_has_ended(environment: Environment) -> Iterator[Problem]:
+    """NVIDIA gives no updates to a driver branch behind its end; the tables' day decides."""
+    driver = environment.kernel_driver
+    row = None if driver is None else branch_end(branch_of(driver.version))
+    today = tables_end().date
+    if driver is None or row is None or row.eol is None or row.eol >= today[: len(row.eol)]:
+        return
+    # Those that end after the day of the tables, the last of them first.
+    others = (branch_end(branch) for branch in reversed(driver_branches()))
+    longer = [other for other in others if other and other.eol and other.eol > today]
+    names = ", ".join(f"R{other.branch} ({other.kind}, to {other.eol})" for other in longer)
+    yield Problem(
+        Verdict.OK,
+        f"driver {driver.version} is of R{row.branch} ({row.kind}), which NVIDIA updates no more "
+        f"since {row.eol}",
+        f"move to {names}" if names else "move to a branch that NVIDIA supports",
+        driver.source,
+        headline=f"R{row.branch} gets no updates since {row.eol}",
     )
 
 
