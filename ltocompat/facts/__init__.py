@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeVar
 from msgspec import Struct
 
 from ltocompat.model.arch import Release, version_numbers
+from ltocompat.model.grouping import grouped
 from ltocompat.model.projection import From, from_rows
 from ltocompat.model.version import FACTS_VARIABLE
 
@@ -104,9 +105,7 @@ def _ltoir_writers() -> tuple[LtoirWriter, ...]:
 @functools.cache
 def ltoir_containers() -> dict[str, tuple[Release, ...]]:
     """LTO-IR container version -> the CUDA releases that write it, oldest first."""
-    found: dict[str, list[Release]] = {}
-    for row in _ltoir_writers():
-        found.setdefault(row.container, []).append(row.cuda)
+    found = grouped((row.container, row.cuda) for row in _ltoir_writers())
     return {container: tuple(sorted(releases)) for container, releases in found.items()}
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ltocompat.facts import rows, table
 from ltocompat.model.arch import Release, version_numbers
+from ltocompat.model.grouping import grouped
 from ltocompat.model.target import DriverVersion
 
 
@@ -145,9 +146,8 @@ def first_branch_from(cuda: Release) -> int | None:
 def _releases() -> dict[int, tuple[DriverVersion, ...]]:
     texts = {row.linux for row in toolkit_drivers() if row.linux and "." in row.linux}
     texts |= {row["version"] for row in table("drivers")["release"]}
-    found: dict[int, list[DriverVersion]] = {}
-    for numbers in sorted(tuple(map(int, text.split("."))) for text in texts):
-        found.setdefault(numbers[0], []).append(DriverVersion(numbers))
+    numbers = sorted(map(version_numbers, texts))
+    found = grouped((version[0], DriverVersion(version)) for version in numbers)
     return {branch: tuple(versions) for branch, versions in found.items()}
 
 
@@ -247,11 +247,9 @@ def _spelled(name: str) -> str:
 
 @functools.cache
 def _errors_by_name() -> dict[str, list[CudaError]]:
-    found: dict[str, list[CudaError]] = {}
-    for name in ("errors", "runtime_errors", "library_results"):
-        for error in rows(CudaError, name, "error"):
-            found.setdefault(_spelled(error.name), []).append(error)
-    return found
+    tables = ("errors", "runtime_errors", "library_results")
+    known = (error for name in tables for error in rows(CudaError, name, "error"))
+    return grouped((_spelled(error.name), error) for error in known)
 
 
 def errors_called(word: str) -> tuple[CudaError, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from ltocompat.facts import floor, horizon, table
 from ltocompat.facts.drivers import branch_of
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError
+from ltocompat.model.grouping import grouped
 from ltocompat.model.projection import From, from_rows
 from ltocompat.model.target import DriverVersion, Gpu
 
@@ -155,9 +155,7 @@ class GpuModel(Struct, frozen=True):
 @functools.cache
 def _sms() -> dict[int, Sm]:
     ascending = sorted(table("sm")["sm"], key=lambda row: row["number"])
-    families: dict[str, list[int]] = defaultdict(list)
-    for row in ascending:
-        families[row.get("family", row["number"])].append(row["number"])
+    families = grouped((row.get("family", row["number"]), row["number"]) for row in ascending)
     whole = [{**row, "family": families[row.get("family", row["number"])]} for row in ascending]
     return {row.number: row for row in from_rows(Sm, whole)}
 

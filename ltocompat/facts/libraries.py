@@ -12,6 +12,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from ltocompat.facts import rows, table
+from ltocompat.model.grouping import grouped
 from ltocompat.model.projection import From
 
 
@@ -44,9 +45,7 @@ class LibraryPackage(Struct, frozen=True):
 @functools.cache
 def library_packages() -> dict[str, tuple[LibraryPackage, ...]]:
     """Name -> the rows of a package, oldest major first; those without files bring no library."""
-    found: dict[str, list[LibraryPackage]] = defaultdict(list)
-    for row in rows(LibraryPackage, "cuda_libraries", "package"):
-        found[row.name].append(row)
+    found = grouped((row.name, row) for row in rows(LibraryPackage, "cuda_libraries", "package"))
     return {name: tuple(majors) for name, majors in found.items()}
 
 

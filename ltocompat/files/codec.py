@@ -194,9 +194,7 @@ def _zstd(payload: Payload) -> bytes:
         data = _decompressor(None).decompress(stored, max_output_size=declared)
     except zstandard.ZstdError as error:
         raise Malformed(f"a Zstandard frame does not decode: {error}") from error
-    if len(data) != declared:
-        raise Malformed(f"a Zstandard frame decodes to {len(data)} bytes, not to {declared}")
-    return data
+    return _whole(data, declared, "a Zstandard frame")
 
 
 def _lz4(payload: Payload) -> bytes:
@@ -214,9 +212,7 @@ def _lz4(payload: Payload) -> bytes:
         data = bytes(lz4.block.decompress(stored, uncompressed_size=declared))
     except (lz4.block.LZ4BlockError, ValueError, OverflowError) as error:
         raise Malformed(f"an LZ4 block of {len(stored)} bytes does not decode: {error}") from error
-    if len(data) != declared:
-        raise Malformed(f"an LZ4 block decodes to {len(data)} bytes, not to {declared}")
-    return data
+    return _whole(data, declared, "an LZ4 block")
 
 
 def _lz4_frame(stored: bytes, declared: int) -> bytes:
@@ -226,8 +222,12 @@ def _lz4_frame(stored: bytes, declared: int) -> bytes:
         data = bytes(lz4.frame.LZ4FrameDecompressor().decompress(stored, max_length=declared + 1))
     except (RuntimeError, ValueError, EOFError) as error:
         raise Malformed(f"an LZ4 frame does not decode: {error}") from error
+    return _whole(data, declared, "an LZ4 frame")
+
+
+def _whole(data: bytes, declared: int, what: str) -> bytes:
     if len(data) != declared:
-        raise Malformed(f"an LZ4 frame decodes to {len(data)} bytes, not to {declared}")
+        raise Malformed(f"{what} decodes to {len(data)} bytes, not to {declared}")
     return data
 
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import struct
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from ltocompat.model.limits import Budget
 
 MAGIC = b"\x7fELF"
 EM_386, EM_PPC64, EM_ARM, EM_X86_64, EM_AARCH64, EM_CUDA, EM_RISCV = 3, 21, 40, 62, 183, 190, 243
@@ -75,3 +78,22 @@ SEGMENT = {32: "8I", 64: "IIQQQQQQ"}
 DYNAMIC = {32: "II", 64: "QQ"}
 SYMBOL_64 = struct.Struct("<IBBHQQ")
 SYMBOL_32 = struct.Struct("<IIIBBH")
+
+
+class NameTable:
+    """The bytes of a string table, from which names are taken by their offsets."""
+
+    def __init__(self, strings: bytes, budget: Budget) -> None:
+        self._strings = strings
+        self._longest = budget.limits.text_bytes
+        self._kept = budget.names()
+
+    def at(self, offset: int) -> str:
+        """The name at an offset.
+
+        Raises:
+            LimitExceeded: the names that were taken so far are too long together.
+        """
+        end = self._strings.find(b"\0", offset, offset + self._longest)
+        name = self._strings[offset : end if end >= 0 else offset + self._longest]
+        return self._kept.keep(name).decode("utf-8", "replace")

@@ -65,15 +65,13 @@ def may_be_coff(view: ByteView) -> bool:
 def packing_of(view: ByteView) -> Packing | None:
     """The packing of a compressed stream; None for any other bytes."""
     head = view.peek(0, _HEAD)
-    if head.startswith(GZIP_MAGIC):
-        return Packing.GZIP
-    if _BZIP2.match(head):
-        return Packing.BZIP2
-    if head.startswith(XZ_MAGIC):
-        return Packing.XZ
-    if head.startswith(ZSTD_MAGIC) or ZSTD_SKIPPABLE.match(head):
-        return Packing.ZSTD
-    return None
+    known = {
+        Packing.GZIP: head.startswith(GZIP_MAGIC),
+        Packing.BZIP2: _BZIP2.match(head),
+        Packing.XZ: head.startswith(XZ_MAGIC),
+        Packing.ZSTD: head.startswith(ZSTD_MAGIC) or ZSTD_SKIPPABLE.match(head),
+    }
+    return next((packing for packing, there in known.items() if there), None)
 
 
 def is_tar(block: bytes) -> bool:

@@ -45,17 +45,18 @@ class Missing(LtocompatError):
 
 
 class Malformed(LtocompatError):
-    """Bytes do not have the structure that they claim; callers turn it into a ``Skipped``."""
+    """Bytes do not have the structure that they claim; callers turn it into a ``Skipped``.
+
+    Attributes:
+        limit: name of the ``Limits`` field that was hit; None where none was.
+    """
 
     kind = "malformed"
+    limit: str | None = None
 
 
 class LimitExceeded(Malformed):
-    """Reading on would cost more than ``Limits`` allow.
-
-    Attributes:
-        limit: name of the ``Limits`` field that was hit.
-    """
+    """Reading on would cost more than ``Limits`` allow; ``limit`` names the field."""
 
     kind = "limit"
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, islice
-from typing import overload
 
 from msgspec.structs import replace
 
 from ltocompat.model.image import Image
+from ltocompat.model.late_lines import MadeWhenRead
 
 MANY = 1024
 """From so many images on, a module keeps them as a table; real ones have a few dozen."""
@@ -24,7 +24,7 @@ def gathered(images: Iterable[Image]) -> Sequence[Image]:
     return first if len(first) < MANY else ImageTable(chain(first, rest))
 
 
-class ImageTable(Sequence[Image]):
+class ImageTable(MadeWhenRead[Image]):
     """Images that are made when they are looked at.
 
     Those that differ in their entry and sizes alone share all else, so that each takes 16 bytes.
@@ -51,17 +51,9 @@ class ImageTable(Sequence[Image]):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    @overload
-    def __getitem__(self, index: int) -> Image: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Image]: ...
-    def __getitem__(self, index: int | slice) -> Image | Sequence[Image]:
-        if isinstance(index, slice):
-            return gathered(map(self._image, range(*index.indices(len(self)))))
-        return self._image(index)
-
-    def __iter__(self) -> Iterator[Image]:
-        return map(self._image, range(len(self)))
+    def part(self, members: Iterable[Image]) -> Sequence[Image]:
+        """Keep many images as a table again."""
+        return gathered(members)
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other one has equal images, too, in whatever it keeps them."""
@@ -72,7 +64,8 @@ class ImageTable(Sequence[Image]):
     def __hash__(self) -> int:
         return hash(tuple(self))
 
-    def _image(self, number: int) -> Image:
+    def member(self, number: int) -> Image:
+        """The image of this number."""
         alike = self._alike[self._numbers[number]]
         place, entry = alike.place, self._entries[number]
         if entry != _UNKNOWN:

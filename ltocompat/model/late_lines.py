@@ -1,12 +1,41 @@
-"""Sentences that most readers of a value skip, put into words when they are read."""
+"""Sequences whose members are made when they are looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import overload
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar, overload
+
+T_co = TypeVar("T_co", covariant=True)
 
 
-class LateLines(Sequence[str]):
+class MadeWhenRead(Sequence[T_co]):
+    """A sequence that makes each member, and each part of itself, when somebody asks for it."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def member(self, number: int) -> T_co:
+        """Make the member of this number, from 0 on."""
+
+    def part(self, members: Iterable[T_co]) -> Sequence[T_co]:
+        """Keep the members of a slice."""
+        return tuple(members)
+
+    @overload
+    def __getitem__(self, index: int) -> T_co: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T_co]: ...
+    def __getitem__(self, index: int | slice) -> T_co | Sequence[T_co]:
+        if isinstance(index, slice):
+            return self.part(map(self.member, range(*index.indices(len(self)))))
+        return self.member(index)
+
+    def __iter__(self) -> Iterator[T_co]:
+        return map(self.member, range(len(self)))
+
+
+class LateLines(MadeWhenRead[str]):
     """A tuple of sentences that is built when it is first read; pickled as that tuple.
 
     Args:
@@ -25,12 +54,9 @@ class LateLines(Sequence[str]):
             self._build = None  # what it was made of is needed no more
         return self._lines
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
-        return self._built()[index]
+    def member(self, number: int) -> str:
+        """The sentence of this number."""
+        return self._built()[number]
 
     def __len__(self) -> int:
         return len(self._built())

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from ltocompat.model.grouping import grouped
 from ltocompat.model.image import Image
 from ltocompat.model.place import Place
 
@@ -28,9 +29,7 @@ def disagreements(images: Sequence[Image]) -> Iterator[Disagreement]:
     """The options in which images differ, as far as options are stored with them."""
     rows = [(image, parsed(image.options)) for image in images if image.options is not None]
     for name in dict.fromkeys(name for _, options in rows for name in options):
-        places: dict[str | None, list[Place]] = {}
-        for image, options in rows:
-            places.setdefault(options.get(name), []).append(image.place)
+        places = grouped((options.get(name), image.place) for image, options in rows)
         if len(places) > 1:
             yield Disagreement(name, tuple((v, tuple(found)) for v, found in places.items()))
 

@@ -9,13 +9,14 @@ from string import ascii_uppercase
 
 from msgspec import Struct, field
 
+from ltocompat.model.grouping import grouped
 from ltocompat.model.place import Place
 from ltocompat.model.target import Target, VersionSet
 from ltocompat.model.verdict import OTHER_VARIANT, Result, Verdict, worst
 from ltocompat.model.words import count
 from ltocompat.report import Options
 from ltocompat.report.document import Code, Row, Styled, style_of
-from ltocompat.report.text import clip, common_folder, grouped, truncate
+from ltocompat.report.text import clip, common_folder, truncate
 
 _LONGEST_NAME = 16  # of a target's name that is used as it is
 

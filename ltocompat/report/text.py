@@ -20,16 +20,7 @@ _CLAUSE_END = re.compile(r": |; |\. |, (?:or|so that|which|and|but) ")
 # takes what follows up to a blank for a command: ``Environment :: GPU`` is none, however it is cut.
 _OBEYED = re.compile(r"#(?=#)|(?:^|(?<=\s)):(?=:\S)")
 
-K = TypeVar("K")
 T = TypeVar("T")
-
-
-def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
-    """Return the values of each key, both in the order in which they come."""
-    found: dict[K, list[T]] = {}
-    for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
 
 
 class Few(dict[T, None]):

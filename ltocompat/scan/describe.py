@@ -21,7 +21,7 @@ from ltocompat.files.images.cubin_header import (
 )
 from ltocompat.files.images.cubin_notes import NO_NOTES, Notes
 from ltocompat.model.arch import ArchForm, SmArch
-from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.errors import Malformed
 from ltocompat.model.image import (
     Compression,
     CubinFacts,
@@ -157,9 +157,8 @@ def describe(stored: StoredImage, detail: ReadOptions) -> tuple[Image, Skipped |
 
             sha256 = hashlib.sha256(image_bytes(stored)).hexdigest()
     except Malformed as error:
-        limit = error.limit if isinstance(error, LimitExceeded) else None
         facts = replace(_of_entry(stored), problems=(str(error),))
-        unread = Skipped(stored.place, str(error), stored.stored_size, limit)
+        unread = Skipped(stored.place, str(error), stored.stored_size, error.limit)
     return _image(stored, facts, sha256), unread
 
 
@@ -493,10 +492,6 @@ def _tileir(stored: StoredImage, _: ReadOptions) -> _Facts:
     return replace(_without_entry(stored, None), needs=needs)
 
 
-def _unknown(stored: StoredImage, _: ReadOptions) -> _Facts:
-    return _without_entry(stored, None)
-
-
 def _version(stored: StoredImage) -> str | None:
     return "{}.{}".format(*stored.version) if stored.version else None
 
@@ -533,5 +528,5 @@ _READERS: dict[ImageKind, Callable[[StoredImage, ReadOptions], _Facts]] = {
     ImageKind.PTX: _ptx,
     ImageKind.LTOIR: _ltoir,
     ImageKind.TILEIR: _tileir,
-    ImageKind.UNKNOWN: _unknown,
+    ImageKind.UNKNOWN: lambda stored, _: _without_entry(stored, None),
 }

@@ -18,12 +18,11 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
+from ltocompat.files.first_bytes import THIN_MAGIC
 from ltocompat.files.regular import open_regular
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.version import VERSION, program_files
 from ltocompat.targets.sealed_folder import UserCache
-
-_THIN = b"!<thin>\n"  # an archive whose members are other files
 
 
 class Key(Struct, frozen=True):
@@ -56,7 +55,7 @@ class SummaryCache(UserCache):
         try:
             with os.fdopen(open_regular(path), "rb") as file:
                 state = _state(os.fstat(file.fileno()))
-                if file.read(len(_THIN)) == _THIN:
+                if file.read(len(THIN_MAGIC)) == THIN_MAGIC:  # its members are other files
                     return None
                 file.seek(0)
                 content = hashlib.file_digest(file, "sha256").hexdigest()

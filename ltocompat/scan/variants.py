@@ -19,6 +19,7 @@ from msgspec import Struct, field
 
 from ltocompat.model.artifact_summary import Variant
 from ltocompat.model.cuda_tag import TaggedPath, tagged_path, without_tags
+from ltocompat.model.grouping import grouped
 from ltocompat.model.image import Host
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.words import first_of
@@ -85,10 +86,9 @@ def named_variants(files: Iterable[_Members], patterns: Sequence[str]) -> tuple[
         files: the files, each as the members that lead to it.
         patterns: the names by which the policy means them.
     """
-    found: dict[str, list[_Members]] = {}
-    for members in dict.fromkeys(files):
-        tagged = tagged_path(members[-1])
-        found.setdefault(tagged.version if tagged else members[-1], []).append(members)
+    every_file = dict.fromkeys(files)
+    tags = ((tagged_path(members[-1]), members) for members in every_file)
+    found = grouped((tag.version if tag else members[-1], members) for tag, members in tags)
     if len(found) < 2:
         return ()
     kinds = {version: _kinds(members) for version, members in found.items()}

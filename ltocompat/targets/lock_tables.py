@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.errors import Missing, UsageError
+from ltocompat.model.grouping import grouped
 from ltocompat.model.limits import Budget
 from ltocompat.model.target import System
 from ltocompat.targets.pins import Pin
@@ -88,9 +89,8 @@ class _Graph:
     def __init__(self, lock: Table, budget: Budget) -> None:
         self._budget = budget
         self._packages = _tables(lock.get("package"))
-        self._by_name: dict[str, list[int]] = {}
-        for index, package in enumerate(self._packages):
-            self._by_name.setdefault(_text(package.get("name")), []).append(index)
+        names = (_text(package.get("name")) for package in self._packages)
+        self._by_name = grouped((name, index) for index, name in enumerate(names))
         manifest = _table(lock.get("manifest"))
         members = set(_texts(manifest.get("members")))
         self._required = _tables(manifest.get("requirements"))  # of a script

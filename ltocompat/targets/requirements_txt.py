@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.model.errors import UsageError
+from ltocompat.model.grouping import grouped
 from ltocompat.model.limits import Budget
 from ltocompat.targets.pins import Pin
 from ltocompat.targets.systems import MarkerEnvironment
@@ -38,9 +39,8 @@ def read_requirements(path: str, environment: MarkerEnvironment, budget: Budget)
     Raises:
         UsageError: a file can't be read, or a line is no requirement.
     """
-    specifiers: dict[str, list[str]] = {}
-    for pin in _walk(path, read_text(path, budget), environment, budget, seen=[]):
-        specifiers.setdefault(pin.package, []).append(pin.specifiers)
+    pins = _walk(path, read_text(path, budget), environment, budget, seen=[])
+    specifiers = grouped((pin.package, pin.specifiers) for pin in pins)
     return tuple(
         Pin(package, ",".join(text for text in dict.fromkeys(texts) if text))
         for package, texts in specifiers.items()

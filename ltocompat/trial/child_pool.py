@@ -60,7 +60,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
 
     Attributes:
         FORKS: each request is served by a fork; else by a process that starts anew with another
-            company.
+            batch key.
         limits: of each request.
         trial_run: what all trials of this run may cost.
 
@@ -94,7 +94,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         self._slots: list[_Slot[RequestT, AnswerT]] = [
             _Slot(start, limits, self.trial_run, self.FORKS, _Fork(limits)) for _ in range(workers)
         ]
-        self._greeting: Mapping[str, Any] = {}
+        self._handshake: Mapping[str, Any] = {}
         self._running = False
 
     def cpu_used_up(self, reply: Mapping[str, Any]) -> float | None:
@@ -119,19 +119,19 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         """The answer of that process, and whether it says what the used one said."""
         return second
 
-    def slow(self, _: RequestT, /) -> bool:
+    def worth_a_worker(self, _: RequestT, /) -> bool:
         """Whether it takes long, so that each worker is given few at a time."""
         return True
 
-    def company(self, _: RequestT, /) -> str | None:
-        """Requests share a process with those of the same company alone; None: forks with none."""
+    def batch_key(self, _: RequestT, /) -> str | None:
+        """Return the key of the requests that share its process; None: it forks with none."""
         return None
 
-    def sure(self, _request: RequestT, _answer: AnswerT, /) -> bool:
-        """Whether a failure can be confirmed in company, since that makes no difference to it."""
+    def safe_in_batch(self, _request: RequestT, _answer: AnswerT, /) -> bool:
+        """Return whether a failure may be confirmed in a batch, which makes no difference to it."""
         return False
 
-    def spoils(self, _: AnswerT, /) -> bool:
+    def poisons_worker(self, _: AnswerT, /) -> bool:
         """Whether a process that came to this answer can't serve another request."""
         return False
 
@@ -145,7 +145,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         try:
             first = self._slots[0].child(fresh=self.FORKS)
             first.wait_ready()
-            self._greeting = first.greeting
+            self._handshake = first.handshake
             self._warn_of_missing()
         except BaseException:
             self.close()
@@ -163,20 +163,20 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
             )
 
     @property
-    def greeting(self) -> Mapping[str, Any]:
+    def handshake(self) -> Mapping[str, Any]:
         """What the first child found out about its library.
 
         Raises:
             UsageError: there is no child yet.
         """
-        if not self._greeting:
+        if not self._handshake:
             raise UsageError(f"a {type(self).__name__} starts its children in a with statement")
-        return self._greeting
+        return self._handshake
 
     @functools.cached_property
     def sandbox(self) -> tuple[str, ...]:
         """The mechanisms that confine its children."""
-        return tuple(self.greeting["sandbox"])
+        return tuple(self.handshake["sandbox"])
 
     def close(self) -> None:
         """End all children."""
@@ -191,14 +191,14 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         ``watch`` is called twice a second or more, with the bytes that were answered for.
 
         A failure is asked again in a process that never served a request (but for those of its
-        company, where that is sure to make no difference), and told once both have spoken. A
+        batch, where that is sure to make no difference), and told once both have spoken. A
         library that crashes or hangs is an answer.
 
         Raises:
             UsageError: it was not started, or another run of it is not at its end.
             TrialImpossible: the library can no longer be loaded.
         """
-        if self._running or not self.greeting:
+        if self._running or not self.handshake:
             raise UsageError("a Pool answers one run at a time; start another Pool")
         self._running = True
         try:
@@ -217,7 +217,7 @@ class _Task(Struct, Generic[RequestT, AnswerT]):
         request: the request.
         message: the same as a child reads it.
         slow: few are given to a worker at a time.
-        company: with whom it may share a process.
+        batch_key: of those that it may share a process with.
         size: bytes of its pieces.
         first: a failure that is to be confirmed.
         answer: once there is one.
@@ -226,7 +226,7 @@ class _Task(Struct, Generic[RequestT, AnswerT]):
     request: RequestT
     message: Message
     slow: bool
-    company: str | None
+    batch_key: str | None
     size: int
     first: AnswerT | None = None
     answer: AnswerT | None = None
@@ -244,7 +244,7 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
     _booked: dict[bool, float] = field(default_factory=dict)
     _children: dict[bool, Process] = field(default_factory=dict)
     _fresh: bool = False
-    _served: tuple[str | None] | None = None  # the company of a child that has one
+    _served: tuple[str | None] | None = None  # the batch key of a child that has served
     sent: deque[list[_Task[RequestT, AnswerT]]] = field(default_factory=deque)
     returned: list[_Task[RequestT, AnswerT]] = field(default_factory=list)
     """What a child that ended had not come to."""
@@ -273,19 +273,19 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
         slow = task.slow or any(sent.slow for sent in itertools.chain(*self.sent))
         return not slow and len(self.sent) < _BATCHES_AT_ONCE
 
-    def give(self, tasks: list[_Task[RequestT, AnswerT]], share: float) -> None:
+    def send(self, tasks: list[_Task[RequestT, AnswerT]], share: float) -> None:
         """Send tasks of one batch, which have these CPU seconds together."""
         self._fresh = tasks[0].first is not None or self._forks
-        company = (tasks[0].company,)
-        if not self._fresh and self._served not in (None, company):
+        key = (tasks[0].batch_key,)
+        if not self._fresh and self._served not in (None, key):
             self.end()
-        self._served = company
+        self._served = key
         child = self.child(fresh=self._fresh)
         self.sent.append(tasks)
         self._shares.append(share)
         child.send([task.message for task in tasks], share, idle=len(self.sent) == 1)
 
-    def hear(self) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
+    def receive(self) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
         """Tasks that were reported; of a child that ended, the one that it was at."""
         child = self.current
         frames, alive = child.read()
@@ -331,7 +331,7 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
             self._trial_run.give_back(share, 0.0 if number else share)
         self._shares.clear()
 
-    def hurry(self) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
+    def expire(self) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
         """End a child that is stuck, and report its task as out of time."""
         if self.sent and self.current.seconds_left() < 0:
             self.current.wait_ready()  # it raises where the library is what takes so long
@@ -354,7 +354,7 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
             "died": exit_status if status is None else status,
             "step": notes[protocol.NOTE_STEP],
             "input": notes[protocol.NOTE_INPUT],
-            "printed": child.last_words,
+            "printed": child.stderr_tail,
             "share": share,
         }
         yield from ((task, Report(reply, fresh=fresh)) for task in tasks[:1])
@@ -442,8 +442,8 @@ class _Run(Struct, Generic[RequestT, AnswerT]):
                 return
             message = self._pool.encode(request)
             size = sum(map(len, message.pieces))
-            slow, company = self._pool.slow(request), self._pool.company(request)
-            task: _Task[RequestT, AnswerT] = _Task(request, message, slow, company, size)
+            slow, key = self._pool.worth_a_worker(request), self._pool.batch_key(request)
+            task: _Task[RequestT, AnswerT] = _Task(request, message, slow, key, size)
             self._open_bytes += size
             self._open.append(task)
             self._queue.append(task)
@@ -458,7 +458,7 @@ class _Run(Struct, Generic[RequestT, AnswerT]):
                     share = self._pool.trial_run.reserve(self._pool.limits.cpu_seconds)
                     if share is None:
                         break
-                    slot.give(_batch(queue, forks=self._pool.FORKS), share)
+                    slot.send(_batch(queue, forks=self._pool.FORKS), share)
         if self._pool.trial_run.used_up:
             self._leave_the_rest()
 
@@ -486,7 +486,7 @@ class _Run(Struct, Generic[RequestT, AnswerT]):
         for slot in busy:
             if slot.current.requests_fd in ready:
                 slot.current.write()
-            reports = slot.hear() if slot.current.replies_fd in ready else slot.hurry()
+            reports = slot.receive() if slot.current.replies_fd in ready else slot.expire()
             for task, report in reports:
                 self._settle(slot, task, report)
             for task in reversed(slot.returned):
@@ -506,7 +506,7 @@ class _Run(Struct, Generic[RequestT, AnswerT]):
         except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
             # Code that took over the process replied what no child of ours does.
             answer = pool.judge(task.request, Report(_ENDED))
-        if pool.spoils(answer):
+        if pool.poisons_worker(answer):
             slot.end()
         if task.first is not None:
             task.answer = pool.confirm(task.first, answer)
@@ -514,13 +514,13 @@ class _Run(Struct, Generic[RequestT, AnswerT]):
             task.answer = pool.confirm(answer, answer)
         elif pool.failed(answer):
             task.first = answer
-            task.company = task.company if pool.sure(task.request, answer) else None
+            task.batch_key = task.batch_key if pool.safe_in_batch(task.request, answer) else None
             self._suspects.append(task)
         else:
             task.answer = answer
 
 
-def how_it_ended(status: int) -> tuple[bool, str | None, int | None]:
+def exit_reason(status: int) -> tuple[bool, str | None, int | None]:
     """Of a process that gave no answer: whether its time was up, its signal, its exit status.
 
     Args:
@@ -537,7 +537,7 @@ def how_it_ended(status: int) -> tuple[bool, str | None, int | None]:
 def _batch(
     queue: deque[_Task[RequestT, AnswerT]], *, forks: bool
 ) -> list[_Task[RequestT, AnswerT]]:
-    """Tasks to send together: one that has no company or no fork, or some of one company.
+    """Tasks to send together: one that has no batch key or no fork, or some of one key.
 
     What is confirmed goes in reverse, so that it has not the same tasks before it.
     """
@@ -545,9 +545,9 @@ def _batch(
     tasks = [first]
     size = first.size
     most = _BATCH_SLOW if first.slow else _BATCH_REQUESTS
-    while queue and len(tasks) < most and first.company is not None and forks:
+    while queue and len(tasks) < most and first.batch_key is not None and forks:
         size += queue[0].size
-        alike = queue[0].slow == first.slow and queue[0].company == first.company
+        alike = queue[0].slow == first.slow and queue[0].batch_key == first.batch_key
         if not alike or (size > _BATCH_BYTES and not first.slow):
             break
         tasks.append(queue.popleft())

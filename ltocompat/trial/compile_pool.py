@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ltocompat.model.arch import Release
-from ltocompat.trial.child_pool import ChildPool, how_it_ended
+from ltocompat.trial.child_pool import ChildPool, exit_reason
 from ltocompat.trial.protocol import Message, Report
 from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS, TrialLimits
 
@@ -60,7 +60,7 @@ class CompilerProcess(ChildPool[Message, Compiled]):
     @property
     def nvrtc(self) -> LoadedNvrtc:
         """The NVRTC that answers."""
-        return LoadedNvrtc(self.greeting["library"], Release(*self.greeting["version"]))
+        return LoadedNvrtc(self.handshake["library"], Release(*self.handshake["version"]))
 
     def compile(
         self, name: str, source: str, options: Sequence[str], *, want: Literal["ptx", "ltoir"]
@@ -78,7 +78,7 @@ class CompilerProcess(ChildPool[Message, Compiled]):
         """See ``ChildPool``."""
         reply, printed = report.reply, str(report.reply.get("printed", ""))
         if "died" in reply:
-            _, signal, exit_status = how_it_ended(int(reply["died"]))
+            _, signal, exit_status = exit_reason(int(reply["died"]))
             how = signal or f"status {exit_status}"
             return Compiled(None, f"its process ended ({how})", printed, None)
         output = None if reply["code"] else report.output

@@ -16,7 +16,7 @@ from ltocompat.model.trial_answer import TOO_NEW
 from ltocompat.scan.workers import cores
 from ltocompat.targets.linkers.linker import Tool
 from ltocompat.trial import logs, protocol
-from ltocompat.trial.child_pool import ChildPool, how_it_ended
+from ltocompat.trial.child_pool import ChildPool, exit_reason
 from ltocompat.trial.protocol import Message, Report
 from ltocompat.trial.trial_run import TrialRun
 from ltocompat.trial.values import (
@@ -43,15 +43,8 @@ _NO_CACHE_SINCE = Release(12, 5)
 # Else nvlink drops what no host code of its inputs launches, which says nothing of the link.
 _ALL_KERNELS = "-ignore-host-info"
 _ALL_KERNELS_SINCE = Release(13, 0)
-_STEPS = {
-    # A process that ends at rest was brought down by the step that it took last.
-    protocol.AT_REST: Step.DESTROY,
-    protocol.AT_CREATE: Step.CREATE,
-    protocol.AT_ADD: Step.ADD,
-    protocol.AT_COMPLETE: Step.COMPLETE,
-    protocol.AT_GET: Step.GET,
-    protocol.AT_DESTROY: Step.DESTROY,
-}
+# By their numbers; a process that ends at rest was brought down by the step that it took last.
+_STEPS = dict(enumerate((Step.DESTROY, *Step), protocol.AT_REST))
 
 
 class Pool(ChildPool[Request, Answer]):
@@ -106,12 +99,12 @@ class Pool(ChildPool[Request, Answer]):
     @functools.cached_property
     def release(self) -> Release:
         """Version of the linker, as it says itself."""
-        return Release(*self.greeting["release"])
+        return Release(*self.handshake["release"])
 
     @property
     def lacks_device_runtime(self) -> bool:
         """Return whether it is an nvlink without libcudadevrt, which builds give to each link."""
-        return self._tool is Tool.NVLINK and not self.greeting["device_runtime"]
+        return self._tool is Tool.NVLINK and not self.handshake["device_runtime"]
 
     @functools.cached_property
     def _own_options(self) -> tuple[str, ...]:
@@ -142,20 +135,20 @@ class Pool(ChildPool[Request, Answer]):
         """See ``ChildPool``."""
         return confirmed(first, second, "input_name")
 
-    def slow(self, request: Request) -> bool:
+    def worth_a_worker(self, request: Request) -> bool:
         """See ``ChildPool``; nvJitLink adds inputs in some 0.3 ms, nvlink does nothing but link."""
         return request.complete or self._tool is Tool.NVLINK
 
-    def company(self, request: Request) -> str | None:
+    def batch_key(self, request: Request) -> str | None:
         """See ``ChildPool``: inputs of one file, whose author can forge no answers but his own."""
         return request.file
 
-    def sure(self, request: Request, answer: Answer) -> bool:
+    def safe_in_batch(self, request: Request, answer: Answer) -> bool:
         """See ``ChildPool``: LTO-IR is found too new before its code is looked at.
 
         How else a damaged input is refused may depend on what lies behind it in memory. Even of
         damaged fatbins that are too new, 1 in 100 crashes instead in some processes, alone or not
-        (12.0.140 .. 13.5.37); no linker takes one in company that it refuses alone.
+        (12.0.140 .. 13.5.37); no linker takes one in a batch that it refuses alone.
         """
         fatbins = all(input_.kind is InputKind.FATBIN for input_ in request.inputs)
         return fatbins and refused_as_too_new(answer)
@@ -181,7 +174,7 @@ def judge(
     reply = report.reply
     log = protocol.log_of(reply)
     if "died" in reply:
-        late, signal, exit_status = how_it_ended(int(reply["died"]))
+        late, signal, exit_status = exit_reason(int(reply["died"]))
         # A process that went wild may have written anything where its notes were.
         step = _STEPS.get(reply["step"], Step.CREATE)
         return Answer(

@@ -15,7 +15,7 @@ from ltocompat.facts.drivers import cuda_error
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import Missing
 from ltocompat.trial import load_values, protocol
-from ltocompat.trial.child_pool import ChildPool, how_it_ended
+from ltocompat.trial.child_pool import ChildPool, exit_reason
 from ltocompat.trial.load_values import (
     DEFAULT_LOAD_LIMITS,
     LoadAnswer,
@@ -34,15 +34,8 @@ _ENVIRON = {
     # Nothing is taken from the user's cache of compiled PTX, and nothing is left there.
     "CUDA_CACHE_DISABLE": "1",
 }
-_STEPS = {
-    # A process that ends at rest was brought down by the step that it took last.
-    protocol.AT_REST: LoadStep.UNLOAD,
-    load_values.AT_START: LoadStep.START,
-    load_values.AT_LOAD: LoadStep.LOAD,
-    load_values.AT_FUNCTION: LoadStep.FUNCTION,
-    load_values.AT_LAUNCH: LoadStep.LAUNCH,
-    load_values.AT_UNLOAD: LoadStep.UNLOAD,
-}
+# By their numbers; a process that ends at rest was brought down by the step that it took last.
+_STEPS = dict(enumerate((LoadStep.UNLOAD, *LoadStep), protocol.AT_REST))
 # What the driver says of an image: invalid, not for this GPU, bad PTX, PTX too new, no compiler or
 # none allowed, invalid source, and a name that is not there. Others may be chance, as memory is.
 _ABOUT_THE_IMAGE = frozenset({200, 209, 218, 221, 222, 223, 300, 500})
@@ -68,14 +61,14 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
     @functools.cached_property
     def driver(self) -> LoadedDriver:
         """The driver that answers, and its GPUs."""
-        greeting = self.greeting
+        handshake = self.handshake
         gpus = tuple(
             LoadGpu(index, name, SmArch.parse(f"sm_{major}{minor}"))
-            for index, (name, major, minor) in enumerate(greeting["gpus"])
+            for index, (name, major, minor) in enumerate(handshake["gpus"])
         )
-        version = int(greeting["cuda"])  # 1000 * major + 10 * minor, see cuda.h
+        version = int(handshake["cuda"])  # 1000 * major + 10 * minor, see cuda.h
         release = Release(version // 1000, version % 1000 // 10)
-        return LoadedDriver(greeting["library"], release, gpus, greeting["lazy"])
+        return LoadedDriver(handshake["library"], release, gpus, handshake["lazy"])
 
     def encode(self, request: LoadRequest) -> Message:
         """See ``ChildPool``."""
@@ -99,11 +92,11 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
         """See ``ChildPool``."""
         return confirmed(first, second, "kernel")
 
-    def company(self, request: LoadRequest) -> str | None:
+    def batch_key(self, request: LoadRequest) -> str | None:
         """See ``ChildPool``: modules of one file."""
         return request.file
 
-    def spoils(self, answer: LoadAnswer) -> bool:
+    def poisons_worker(self, answer: LoadAnswer) -> bool:
         """See ``ChildPool``; a kernel that fails takes the context with it."""
         return answer.step is LoadStep.LAUNCH and answer.outcome is not LoadOutcome.LOADED
 
@@ -124,7 +117,7 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
             sandbox=self.sandbox,
         )
         if "died" in reply:
-            late, signal, exit_status = how_it_ended(int(reply["died"]))
+            late, signal, exit_status = exit_reason(int(reply["died"]))
             outcome = LoadOutcome.TIMED_OUT if late else LoadOutcome.CRASHED
             spent = self.cpu_used_up(reply) if late else None
             return replace(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert, to_builtins
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.limits import GIB
@@ -30,11 +30,6 @@ class Launch(Struct, frozen=True):
     blocks: int
     threads: int
     arguments: tuple[Argument, ...]
-
-    @property
-    def buffers(self) -> tuple[bytes, ...]:
-        """The contents of buffers, in their order."""
-        return tuple(argument for argument in self.arguments if isinstance(argument, bytes))
 
 
 class LoadRequest(Struct, frozen=True):
@@ -140,33 +135,15 @@ DEFAULT_LOAD_LIMITS = TrialLimits(cpu_seconds=300, wall_seconds=300.0, memory_by
 """PTX of a large library takes minutes to compile."""
 
 
-# 0 is ``protocol.AT_REST``.
+# 0 is ``protocol.AT_REST``; the others are those of ``LoadStep``, in its order.
 AT_START, AT_LOAD, AT_FUNCTION, AT_LAUNCH, AT_UNLOAD = range(1, 6)
 
 
 def encode(request: LoadRequest) -> Message:
     """A request as the child reads it."""
-    launch = request.launch
-    fields: dict[str, Any] = {
-        "name": request.name,
-        "kernels": request.kernels,
-        "gpu": request.gpu,
-    }
-    if launch:
-        # null stands for the next buffer, which is a piece.
-        arguments = [None if isinstance(a, bytes) else a for a in launch.arguments]
-        fields["launch"] = [launch.kernel, launch.blocks, launch.threads, arguments]
-    return Message(fields, [request.data, *(launch.buffers if launch else ())])
+    return Message(to_builtins(replace(request, data=b"")), [request.data])
 
 
 def decode(message: Message) -> LoadRequest:
     """The reverse of ``encode``; behind the data is a zero byte of their own, as PTX must have."""
-    fields = message.fields
-    data, *buffers = message.pieces
-    launch = None
-    if "launch" in fields:
-        kernel, blocks, threads, given = fields["launch"]
-        rest = iter(buffers)
-        arguments: list[Argument] = [next(rest) if value is None else value for value in given]
-        launch = Launch(kernel, blocks, threads, tuple(arguments))
-    return LoadRequest(fields["name"], data, tuple(fields["kernels"]), fields["gpu"], launch)
+    return replace(convert(message.fields, LoadRequest), data=message.pieces[0])

@@ -2,17 +2,19 @@
 
 Every text of nvJitLink was measured on 15 versions, 12.0.140 .. 13.5.37
 (tests/data/nvjitlink_logs.json, made by tests/wild/test_trial_logs.py), those of nvlink on 13.0.88
-and 13.5.37; a log that none of them fits stays as it is.
+and 13.5.37; a log that none of them fits stays as it is. The texts are data, ``logs.toml``.
 """
 
 from __future__ import annotations
 
 import functools
+import pkgutil
 import re
+import tomllib
 
 from msgspec import Struct
 
-from ltocompat.model.trial_answer import TOO_NEW
+from ltocompat.model.projection import from_rows
 
 # LTO: the assembler stops at the first function; variables get a definition of their own and a
 # warning in the info log. Otherwise the linker names all, on standard error up to 12.8 (there with
@@ -52,139 +54,10 @@ class _Text(Struct, frozen=True):
     sentence: str
 
 
-# The first that fits counts, so that a general text stands below the particular ones.
-_TEXTS = (
-    _Text(
-        r"LTOIR arch newer than target arch",
-        "ltoir arch too new",
-        "the LTO-IR is for a newer architecture than the link's target",
-    ),
-    _Text(
-        r"nvvmAddNVVMContainerToProgram",
-        TOO_NEW,
-        "the LTO-IR was made by a newer CUDA release than this {linker}",
-    ),
-    _Text(
-        r"IR version ([0-9.]+) incompatible with current version ([0-9.]+)",
-        "ltoir too old",
-        "the LTO-IR holds IR {0}, from before CUDA 12.0, and this {linker} wants {1}",
-    ),
-    _Text(
-        r"in nvvmGetArch",
-        "ltoir unreadable",
-        "this {linker} finds no LTO-IR that it can read in the input",
-    ),
-    _Text(
-        r"nvvm input without LTO|LTO-IR input cannot be used without LTO enabled",
-        "lto not enabled",
-        "LTO-IR was given without the option -lto",
-    ),
-    _Text(
-        r"NVVM_ERROR_NO_MODULE_IN_PROGRAM",
-        "no ltoir",
-        "the option -lto was given, but no input holds LTO-IR",
-    ),
-    _Text(
-        r"LTO objects found, use -dlto|should only see nvvm files when -lto",
-        "lto not enabled",
-        "LTO-IR was given without the option -dlto",
-    ),
-    _Text(
-        r"Cicc option values for '([^']+)' do not match|'(-[\w-]+)' do not match",
-        "options differ",
-        "the inputs were compiled with different values of {0}",
-    ),
-    _Text(
-        r"Input file '([^']+)' newer than toolkit \(([0-9]{1,9})([0-9]) vs ([0-9]{1,9})([0-9])\)",
-        "cubin too new",
-        "{0} holds code of CUDA {1}.{2}, and this {linker} is of {3}.{4}",
-    ),
-    _Text(
-        r"Input file '([^']+)' arch does not match target '([^']+)'",
-        "other architecture",
-        "{0} is SASS for another architecture than {1}",
-    ),
-    _Text(
-        r"Producer: '([^']+)' Reader: '([^']+)'",
-        "ltoir arch too new",
-        "the LTO-IR, which is written as {0}, is for newer architectures than the link's target",
-    ),
-    _Text(
-        r"Value '([^']+)' is not defined for option 'arch'",
-        "target unsupported",
-        "this {linker} does not link for the architecture {0}",
-    ),
-    _Text(
-        r"elfLink linker library load error",
-        "no libnvvm",
-        "this {linker} finds no libnvvm, which -dlto needs",
-    ),
-    _Text(
-        r"Unsupported \.version ([0-9.]+); current version is '([0-9.]+)'",
-        "ptx too new",
-        "the input is PTX ISA {0}, and this {linker} reads up to {1}",
-    ),
-    _Text(
-        r"Linking globals named '([^']+)': symbol multiply defined"
-        r"|Multiple definition of '([^']+)'",
-        "duplicate symbol",
-        "two inputs define {0}",
-    ),
-    _Text(
-        r"un(?:supported|recognized) architecture \(compute_(\w+)\)"
-        r"|-arch=compute_(\w+) is an unsupported option",
-        "target unsupported",
-        "this {linker} does not link for the architecture {0}",
-    ),
-    _Text(
-        r"couldn't initialize arch state",
-        "target unsupported",
-        "this {linker} does not link for the architecture that was asked for",
-    ),
-    _Text(
-        r"unrecognized option: (\S+)",
-        "option unknown",
-        "this {linker} does not know the option {0}",
-    ),
-    _Text(
-        r"Instruction '([^']+)' not supported on \.target '([^']+)'",
-        "instruction unsupported",
-        "the code uses {0}, which {1} does not have",
-    ),
-    _Text(
-        r"binary format mismatch",
-        "cubin format",
-        "the cubin's format, of another generation of toolkits, does not go with the link's target",
-    ),
-    _Text(
-        r"Uncompress failed",
-        "compression unreadable",
-        "this {linker} can't decompress the fatbin",
-    ),
-    _Text(
-        r"does not match type NVJITLINK_INPUT_(CUBIN|PTX|LTOIR|FATBIN|OBJECT|LIBRARY)",
-        "wrong kind",
-        "the input is not of the kind {0} that it was given as",
-    ),
-    _Text(
-        r"elfLink nvvm error",
-        "bad ltoir",
-        "this {linker} can't use the LTO-IR: it is damaged, or from a newer toolkit; the log does "
-        "not say which",
-    ),
-    _Text(
-        r"Could not open input file '([^']+)'",
-        "bad input",
-        "this {linker} can't use the input {0}: it is damaged, or of another kind than it is "
-        "called; the log does not say which",
-    ),
-    _Text(
-        r"bad input: ?(.+)",
-        "bad input",
-        "this {linker} can't use the input {0}: it is damaged, for another architecture, "
-        "or from a newer toolkit; the log does not say which",
-    ),
-)
+@functools.cache
+def _texts() -> tuple[_Text, ...]:
+    data = pkgutil.get_data(__name__, "logs.toml") or b""
+    return from_rows(_Text, tomllib.loads(data.decode("utf-8"))["text"])
 
 
 def first_line(log: str) -> str:
@@ -203,7 +76,7 @@ def explain(log: str, linker: str = "nvJitLink") -> Reason | None:
     if names := unresolved(log):
         more = "; there may be more, since the log stops at the first" * ("ptxas fatal" in log)
         return Reason("unresolved", f"no input defines {', '.join(names)}{more}")
-    for text in _TEXTS:
+    for text in _texts():
         if found := re.search(text.pattern, log):
             values = (value for value in found.groups() if value is not None)
             return Reason(text.cause, text.sentence.format(*values, linker=linker))

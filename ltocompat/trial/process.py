@@ -1,4 +1,4 @@
-"""The parent's end of one child process: start it, feed it, hear it, end it."""
+"""The parent's end of one child process: start it, send to it, read from it, end it."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class Process:
 
     Attributes:
         ready: whether it has loaded the library.
-        greeting: what it found out about the library, once it has loaded it.
+        handshake: what it found out about the library, once it has loaded it.
         notes: what the child is at, see ``protocol``.
-        last_words: what was printed before it ended; empty while it lives.
+        stderr_tail: what was printed before it ended; empty while it lives.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class Process:
         self._subject = subject
         self._limits = limits
         self.ready = False
-        self.greeting: dict[str, Any] = {}
-        self.last_words = ""
+        self.handshake: dict[str, Any] = {}
+        self.stderr_tail = ""
         self._unsent: deque[memoryview] = deque()
         # Replies come with their output; a header and the logs fit in besides.
         self._reader = protocol.FrameReader(limits.output_bytes * 2)
@@ -153,20 +153,20 @@ class Process:
         with contextlib.suppress(FileNotFoundError):
             os.rmdir(self._folder)
 
-    def _greet(self, greeting: dict[str, Any]) -> None:
+    def _take_handshake(self, handshake: dict[str, Any]) -> None:
         # From here on it runs in a folder that is gone, in which nothing can be made.
         self._leave_no_folder()
-        if "impossible" in greeting:
-            raise TrialImpossible(f"{self._subject}: {greeting['impossible']}")
-        if "missing" in greeting:
-            raise Missing(greeting["missing"])
-        self.greeting = greeting
+        if "impossible" in handshake:
+            raise TrialImpossible(f"{self._subject}: {handshake['impossible']}")
+        if "missing" in handshake:
+            raise Missing(handshake["missing"])
+        self.handshake = handshake
         self.ready = True
         self.renew_deadline()
 
     def _why_not(self, reason: str) -> str:
         status = self.end()
-        words = self.last_words.strip()
+        words = self.stderr_tail.strip()
         return f"{self._subject} can't be loaded: {reason} (status {status}) {words}".rstrip()
 
     def send(self, messages: Sequence[protocol.Message], cpu_seconds: float, *, idle: bool) -> None:
@@ -214,7 +214,7 @@ class Process:
                     if self.ready:
                         frames.append(frame)
                     else:
-                        self._greet(frame[0])
+                        self._take_handshake(frame[0])
         except BlockingIOError:
             alive = True
         except Malformed:
@@ -249,7 +249,7 @@ class Process:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-            self.last_words = serving.printed(self._printed.fileno()).decode("utf-8", "replace")
+            self.stderr_tail = serving.printed(self._printed.fileno()).decode("utf-8", "replace")
             for stream in (self._process.stdin, self._process.stdout, self._printed):
                 if stream is not None:
                     stream.close()

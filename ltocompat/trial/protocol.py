@@ -33,6 +33,7 @@ _NO_LIMIT = 1 << 62
 # ends is pinned to what it was doing: step, number of the input.
 NOTES_SIZE = 8
 NOTE_STEP, NOTE_INPUT = range(2)
+# Those of ``values.Step``, in its order, behind the first.
 AT_REST, AT_CREATE, AT_ADD, AT_COMPLETE, AT_GET, AT_DESTROY = range(6)
 
 

@@ -177,7 +177,7 @@ class Server(Protocol):
     open_files: int = 1024
 
     def start(self, notes: memoryview, limits: TrialLimits, /) -> Reply:
-        """Enter the sandbox and load the library; what to greet the parent with.
+        """Enter the sandbox and load the library; the handshake with the parent.
 
         Raises:
             TrialImpossible: it can't be loaded, or is another one.
@@ -215,17 +215,17 @@ class _Child(Struct):
     _limits: TrialLimits
 
     def run(self, *, fresh: bool) -> None:
-        greeting: Reply = {}
+        handshake: Reply = {}
         if self._server.forks or not fresh:
             try:
-                greeting = self._server.start(self._notes, self._limits)
+                handshake = self._server.start(self._notes, self._limits)
             except TrialImpossible as error:
-                greeting = {"impossible": str(error)}
+                handshake = {"impossible": str(error)}
             except Missing as error:
-                greeting = {"missing": str(error)}
+                handshake = {"missing": str(error)}
             printed()
-        self._send(greeting)
-        if "impossible" in greeting or "missing" in greeting:
+        self._send(handshake)
+        if "impossible" in handshake or "missing" in handshake:
             return
         if not fresh:
             self._seal()

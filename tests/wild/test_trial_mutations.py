@@ -107,7 +107,7 @@ def test_what_is_too_new_is_so_alone_and_in_company(
         together = list(pool.run(added("a.so", damaged=damaged)))
         alone = list(pool.run(added(None, damaged=damaged)))
         requests_made = added(None, damaged=damaged)
-        sure = [pool.sure(r, a) for r, a in zip(requests_made, together, strict=True)]
+        sure = [pool.safe_in_batch(r, a) for r, a in zip(requests_made, together, strict=True)]
     pairs = list(zip(together, alone, strict=True))
     # What else is damaged is answered alone.
     told = [pair for pair, is_sure in zip(pairs, sure, strict=True) if is_sure or not damaged]

@@ -89,7 +89,7 @@ class _Zlib:
 
 
 def _streams(
-    source: Input, budget: Budget, make: Callable[[], _Decoder], magic: bytes | None = None
+    source: Input, budget: Budget, make: Callable[[], _Decoder], magic: bytes | None
 ) -> Iterator[bytes]:
     """Streams that follow each other where they begin with ``magic``, with zeros between them."""
     data = source.read()
@@ -122,29 +122,40 @@ def _skip_zeros(source: Input, budget: Budget) -> bool:
     return False
 
 
+def _decoded(
+    source: Input,
+    budget: Budget,
+    make: Callable[[], _Decoder],
+    magic: bytes | None,
+    what: str,
+    *errors: type[Exception],
+) -> Iterator[bytes]:
+    """Decode streams; the errors that the library raises are sentences about the data."""
+    try:
+        yield from _streams(source, budget, make, magic)
+    except errors as error:
+        if "Memory usage" in str(error):
+            budget.check_window(budget.limits.window_bytes + 1)
+        raise Malformed(f"the {what} data does not decompress: {error}") from error
+
+
 def _zlib(source: Input, budget: Budget, wbits: int, magic: bytes | None) -> Iterator[bytes]:
     import zlib
 
-    try:
-        yield from _streams(source, budget, lambda: _Zlib(wbits), magic)
-    except zlib.error as error:
-        raise Malformed(f"the deflated data does not decompress: {error}") from error
+    return _decoded(source, budget, lambda: _Zlib(wbits), magic, "deflated", zlib.error)
 
 
 def _bzip2(source: Input, budget: Budget) -> Iterator[bytes]:
     import bz2
 
-    try:
-        yield from _streams(source, budget, bz2.BZ2Decompressor, BZIP2_MAGIC)
-    except OSError as error:
-        raise Malformed(f"the bzip2 data does not decompress: {error}") from error
+    return _decoded(source, budget, bz2.BZ2Decompressor, BZIP2_MAGIC, "bzip2", OSError)
 
 
 def _xz(source: Input, budget: Budget) -> Iterator[bytes]:
     import lzma
 
-    limit = budget.limits.window_bytes
-    yield from _lzma(source, budget, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, limit), XZ_MAGIC)
+    make = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, budget.limits.window_bytes)
+    return _decoded(source, budget, make, XZ_MAGIC, "LZMA", lzma.LZMAError, ValueError)
 
 
 def _zip_lzma(source: Input, budget: Budget) -> Iterator[bytes]:
@@ -163,22 +174,8 @@ def _zip_lzma(source: Input, budget: Budget) -> Iterator[bytes]:
         "pb": properties // 45,
         "dict_size": max(dictionary, 4096),
     }
-    yield from _lzma(
-        source, budget, lambda: lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[table]), None
-    )
-
-
-def _lzma(
-    source: Input, budget: Budget, make: Callable[[], _Decoder], magic: bytes | None
-) -> Iterator[bytes]:
-    import lzma
-
-    try:
-        yield from _streams(source, budget, make, magic)
-    except (lzma.LZMAError, ValueError) as error:
-        if "Memory usage" in str(error):
-            budget.check_window(budget.limits.window_bytes + 1)
-        raise Malformed(f"the LZMA data does not decompress: {error}") from error
+    make = partial(lzma.LZMADecompressor, lzma.FORMAT_RAW, filters=[table])
+    return _decoded(source, budget, make, None, "LZMA", lzma.LZMAError, ValueError)
 
 
 def _zstd(source: Input, budget: Budget) -> Iterator[bytes]:

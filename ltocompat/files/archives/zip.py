@@ -333,10 +333,9 @@ class _ZipWalk(Struct):
             yield from (Skipped(place, problem) for problem in problems)
             view, problems = self._unpack(entry, data)
         except Malformed as error:
-            limit = error.limit if isinstance(error, LimitExceeded) else None
-            if limit == "seconds":
+            if error.limit == "seconds":
                 raise
-            yield Skipped(place, str(error), entry.packed, limit)
+            yield Skipped(place, str(error), entry.packed, error.limit)
             return
         yield from (Skipped(place, problem) for problem in problems)
         if stat.S_ISLNK(entry.mode) and view.size <= _LONGEST_LINK:

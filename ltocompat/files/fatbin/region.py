@@ -160,7 +160,7 @@ class Region:
                 entry = _read_entry(self._view, position, self.size, head)
             except Malformed as error:
                 self.broken = f"entry {number}: {error}"
-                self.limit = error.limit if isinstance(error, LimitExceeded) else None
+                self.limit = error.limit
                 return
             position, number = entry.end, number + 1
             self.walked = min(position, available)

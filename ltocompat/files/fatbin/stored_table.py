@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from typing import overload
 
 from msgspec.structs import replace
 
@@ -12,11 +11,12 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage
 from ltocompat.files.fatbin.region import FatbinEntry, entry_at, stored_images
 from ltocompat.model.image_table import MANY, appended
+from ltocompat.model.late_lines import MadeWhenRead
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 
 
-class StoredImageTable(Sequence[StoredImage]):
+class StoredImageTable(MadeWhenRead[StoredImage]):
     """The images of the entries that were added, as long as their file can be read.
 
     The first are kept, and of the others where they are: a region may have a million, of 600 bytes
@@ -64,16 +64,12 @@ class StoredImageTable(Sequence[StoredImage]):
     def __len__(self) -> int:
         return len(self._offsets)
 
-    @overload
-    def __getitem__(self, index: int) -> StoredImage: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[StoredImage]: ...
-    def __getitem__(self, index: int | slice) -> StoredImage | Sequence[StoredImage]:
-        if isinstance(index, slice):
-            return tuple(map(self._image, range(*index.indices(len(self)))))
-        return self._image(index)
+    def member(self, number: int) -> StoredImage:
+        """The image of this number.
 
-    def _image(self, number: int) -> StoredImage:
+        Raises:
+            IndexError: there are fewer.
+        """
         image = self._kept.get(number)
         if image is None:
             entry = entry_at(self._view, self._offsets[number])

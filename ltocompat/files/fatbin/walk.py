@@ -359,7 +359,7 @@ class FatbinWalk:
             region = Region(view, self._budget)
         except Malformed as error:
             left = max(self._view.size - offset, 0)
-            unread = [_skipped(self._place.at(offset), error, left)]
+            unread = [Skipped(self._place.at(offset), str(error), left, error.limit)]
             return _Reading(offset, offset + left, (), unread, without_entries=True)
         images = StoredImageTable(view, self._place.at(offset), section, self._budget)
         for number, entry in enumerate(region):
@@ -367,7 +367,8 @@ class FatbinWalk:
                 images.add(number, entry)
             except Malformed as error:
                 at = self._place.at(offset, number)
-                unread.append(_skipped(at, error, entry.end - entry.offset))
+                size = entry.end - entry.offset
+                unread.append(Skipped(at, str(error), size, error.limit))
         accounted = region.walked
         if region.broken is not None:
             place = self._place.at(offset)
@@ -392,8 +393,3 @@ class FatbinWalk:
     def _section(self, offset: int) -> str | None:
         section = self._host.section_at(offset) if self._host else None
         return section.name if section else None
-
-
-def _skipped(place: Place, error: Malformed, size: int) -> Skipped:
-    limit = error.limit if isinstance(error, LimitExceeded) else None
-    return Skipped(place, str(error), size, limit)

@@ -15,7 +15,14 @@ from msgspec import Struct
 
 from ltocompat.files import elf_layout
 from ltocompat.files.byteview import ByteView, occurrences
-from ltocompat.files.elf_layout import SHT_NOBITS, SHT_STRTAB, SHT_SYMTAB, STT_FUNC, SYMBOL_64
+from ltocompat.files.elf_layout import (
+    SHT_NOBITS,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    STT_FUNC,
+    SYMBOL_64,
+    NameTable,
+)
 from ltocompat.files.images.cubin_header import HEAD_SIZE, CubinHeader, parse_header
 from ltocompat.files.images.cubin_notes import Notes
 from ltocompat.model.errors import LimitExceeded, Malformed
@@ -267,25 +274,6 @@ def _strings(view: ByteView, rows: list[tuple[int, ...]], index: int, budget: Bu
     if size > most:
         raise LimitExceeded("names_bytes", f"a cubin with {size} bytes of names is over the limit")
     return view.read(offset, size)
-
-
-class NameTable:
-    """The bytes of a string table, from which names are taken by their offsets."""
-
-    def __init__(self, strings: bytes, budget: Budget) -> None:
-        self._strings = strings
-        self._longest = budget.limits.text_bytes
-        self._kept = budget.names()
-
-    def at(self, offset: int) -> str:
-        """The name at an offset.
-
-        Raises:
-            LimitExceeded: the names that were taken so far are too long together.
-        """
-        end = self._strings.find(b"\0", offset, offset + self._longest)
-        name = self._strings[offset : end if end >= 0 else offset + self._longest]
-        return self._kept.keep(name).decode("utf-8", "replace")
 
 
 def _records(data: bytes) -> Iterator[tuple[int, int, bytes]]:

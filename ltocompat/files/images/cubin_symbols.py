@@ -23,8 +23,9 @@ from ltocompat.files.elf_layout import (
     STT_FUNC,
     STT_OBJECT,
     SYMBOL_64,
+    NameTable,
 )
-from ltocompat.files.images.cubin import STO_ENTRY, Cubin, CubinSection, NameTable
+from ltocompat.files.images.cubin import STO_ENTRY, Cubin, CubinSection
 from ltocompat.model.errors import Malformed
 
 _OFFSET_AND_INFO = struct.Struct("<QQ")

@@ -28,7 +28,7 @@ def read_host(view: ByteView, budget: Budget) -> ObjectFile | None:
         UnreadableInput: the file cannot be read any more.
     """
     try:
-        structure = _structure(view, budget)
+        structure = structure_of(view, budget)
     except LimitExceeded:
         raise
     except Malformed:
@@ -40,8 +40,13 @@ def read_host(view: ByteView, budget: Budget) -> ObjectFile | None:
     return ObjectFile(view, budget, structure)
 
 
-def _structure(view: ByteView, budget: Budget) -> ObjectReader | None:
-    """The structure as the reader of its format has it; None where there is no such reader."""
+def structure_of(view: ByteView, budget: Budget) -> ObjectReader | None:
+    """The structure as the reader of its format has it; None where there is no such reader.
+
+    Raises:
+        Malformed: its headers contradict themselves.
+        LimitExceeded: reading them would cost more than the budget has.
+    """
     if view.peek(0, 4) == MAGIC:
         from ltocompat.files.objects.elf_host import read_elf
 

@@ -17,7 +17,6 @@ from ltocompat.files.first_bytes import COFF_MACHINES
 from ltocompat.files.objects.relocations import pointer_at
 from ltocompat.files.objects.structure import (
     FATBIN_SECTIONS,
-    TABLE_WINDOW,
     WRAPPER_SECTIONS,
     ObjectReader,
     Section,
@@ -232,9 +231,7 @@ class CoffHost(ObjectReader):
         size, start, count = _RELOCATION.size, row.relocations, row.relocation_count
         if count == 0xFFFF and row.traits & _SCN_MORE_RELOCATIONS:
             count = self._view.u32(start)
-        whole = min(count, max(0, self._view.size - start) // size) * size
-        step = TABLE_WINDOW - TABLE_WINDOW % size
-        for _, piece in windows(self._view, self._budget, start, whole, step=step):
+        for _, piece in windows(self._view, self._budget, start, count * size, row=size):
             yield from _RELOCATION.iter_unpack(piece)
 
     def _target(self, index: int, slot: int) -> int | None:
@@ -257,11 +254,9 @@ class CoffHost(ObjectReader):
         if header.n_symbols > limits.symbols:
             raise LimitExceeded("symbols", f"{header.n_symbols} symbols are over Limits.symbols")
         size, auxiliary, kept = header.layout.size, 0, self._budget.names()
-        step = TABLE_WINDOW - TABLE_WINDOW % size
         whole = header.n_symbols * size
-        for _, piece in windows(self._view, self._budget, header.symbols, whole, step=step):
-            whole_piece = piece[: len(piece) - len(piece) % size]
-            rows = self._budget.timed(header.layout.iter_unpack(whole_piece))
+        for _, piece in windows(self._view, self._budget, header.symbols, whole, row=size):
+            rows = self._budget.timed(header.layout.iter_unpack(piece))
             for raw, value, section, _, kind, follow in rows:
                 if auxiliary:
                     auxiliary -= 1

@@ -17,7 +17,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.elf_layout import ElfHeader, Tag
 from ltocompat.files.objects.structure import Section, guarded, short_text
 from ltocompat.model.errors import LimitExceeded, Malformed
-from ltocompat.model.limits import MIB, Budget, NamesOfTable
+from ltocompat.model.limits import MIB, Budget
 
 _BITS = {1: 32, 2: 64}
 _ORDERS = {1: "<", 2: ">"}
@@ -122,6 +122,11 @@ class ElfTables(Struct):
         """The value of the first such dynamic tag."""
         return next((value for tag, value in self.dynamic if tag == wanted), None)
 
+    def start_of(self, wanted: Tag) -> int | None:
+        """The file offset that an address of the dynamic section leads to."""
+        address = self.tag(wanted)
+        return None if address is None else self.offset_of(address)
+
     def offset_of(self, address: int) -> int | None:
         """File offset of an address that is loaded from the file."""
         if not self._loads:
@@ -202,12 +207,8 @@ def _read_sections(elf: _Elf, budget: Budget, tables: ElfTables) -> None:
     if count > budget.limits.sections:
         raise LimitExceeded("sections", f"{count} sections are over Limits.sections")
     rows = list(_rows(elf, shape, start, count, budget))
-    names = _section_names(elf, tables, rows)
-    kept = budget.names()
-    longest = budget.limits.text_bytes
-    tables.headers = [
-        SectionHeader(_name(names, row[0], longest, kept), *row[1:8]) for row in budget.timed(rows)
-    ]
+    names = layout.NameTable(_section_names(elf, tables, rows), budget)
+    tables.headers = [SectionHeader(names.at(row[0]), *row[1:8]) for row in budget.timed(rows)]
 
 
 def _rows(
@@ -230,12 +231,6 @@ def _section_names(elf: _Elf, tables: ElfTables, rows: list[tuple[int, ...]]) ->
             tables.problems.append("the sections have no names: their string table is missing")
         return b""
     return elf.view.peek(rows[index][_OFFSET], min(rows[index][_SIZE], _NAME_TABLE_BYTES))
-
-
-def _name(names: bytes, start: int, longest: int, kept: NamesOfTable) -> str:
-    end = names.find(b"\0", start, start + longest)
-    name = names[start : end if end >= 0 else start + longest]
-    return kept.keep(name).decode("utf-8", "replace")
 
 
 def _read_segments(elf: _Elf, budget: Budget, tables: ElfTables) -> None:
@@ -296,8 +291,7 @@ def sections_of(view: ByteView, tables: ElfTables) -> tuple[Section, ...]:
 
 def dynamic_text(view: ByteView, tables: ElfTables, budget: Budget, offset: int) -> str:
     """A string of the dynamic string table, by its offset in there; empty where there is none."""
-    address = tables.tag(Tag.STRTAB)
-    start = None if address is None else tables.offset_of(address)
+    start = tables.start_of(Tag.STRTAB)
     if start is None or offset >= (tables.tag(Tag.STRSZ) or 0):
         return ""
     return short_text(view, start + offset, budget.limits.text_bytes)

@@ -216,9 +216,8 @@ class ElfHost(ObjectReader):
         """The tables that the loader works through."""
         found = []
         for kind, (start, length) in _DYNAMIC_RELOCATIONS.items():
-            address, size = self._tables.tag(start), self._tables.tag(length)
-            offset = None if address is None else self._tables.offset_of(address)
-            if address is not None and (offset is None or not size):
+            offset, size = self._tables.start_of(start), self._tables.tag(length)
+            if self._tables.tag(start) is not None and (offset is None or not size):
                 self.problems.append(f"the relocations of DT_{start.name} are outside of the file")
             elif offset is not None and size:
                 found.append(RelocationTable(kind, self._tables.bits, offset, size))

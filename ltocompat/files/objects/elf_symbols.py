@@ -20,7 +20,7 @@ from ltocompat.files.elf_layout import (
 )
 from ltocompat.files.objects.elf import ElfTables
 from ltocompat.files.objects.relocations import words_of
-from ltocompat.files.objects.structure import TABLE_WINDOW, occurrences, short_text, windows
+from ltocompat.files.objects.structure import occurrences, short_text, windows
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import Budget
 
@@ -73,9 +73,7 @@ class SymbolTable(Struct, frozen=True):
                 "symbols",
                 f"{self.size // self.entry} symbols are over the limit of {budget.limits.symbols}",
             )
-        whole = self.size - self.size % self.entry
-        step = TABLE_WINDOW - TABLE_WINDOW % self.entry
-        return windows(view, budget, self.offset, whole, step=step)
+        return windows(view, budget, self.offset, self.size, row=self.entry)
 
 
 def symbol_tables(view: ByteView, tables: ElfTables) -> list[SymbolTable]:
@@ -94,8 +92,7 @@ def symbol_tables(view: ByteView, tables: ElfTables) -> list[SymbolTable]:
 
 def dynamic_symbols(tables: ElfTables, found: Iterable[SymbolTable]) -> SymbolTable | None:
     """The one of a file's symbol tables that dynamic relocations count in."""
-    address = tables.tag(Tag.SYMTAB)
-    offset = None if address is None else tables.offset_of(address)
+    offset = tables.start_of(Tag.SYMTAB)
     return next((table for table in found if table.offset == offset), None)
 
 
@@ -115,8 +112,7 @@ def _clipped(
 
 def _dynamic_table(view: ByteView, tables: ElfTables) -> SymbolTable | None:
     """The table of DT_SYMTAB; its length is in DT_HASH, else linkers put the strings behind it."""
-    found = [tables.tag(tag) for tag in (Tag.SYMTAB, Tag.STRTAB, Tag.HASH)]
-    symtab, strtab, hashes = [None if a is None else tables.offset_of(a) for a in found]
+    symtab, strtab, hashes = map(tables.start_of, (Tag.SYMTAB, Tag.STRTAB, Tag.HASH))
     if symtab is None or strtab is None:
         return None
     if hashes is not None and hashes + 8 <= view.size:

@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects.structure import SCAN_WINDOW, ObjectReader, windows
+from ltocompat.files.objects.structure import WINDOW, ObjectReader, windows
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.library_name import library_name
 from ltocompat.model.limits import Budget
@@ -103,9 +103,9 @@ def _scan(view: ByteView, budget: Budget, host: ObjectReader) -> _Strings:
     found = _Strings()
     for offset, size in host.data_spans():
         end = offset + size
-        for start, piece in windows(view, budget, offset, size, step=SCAN_WINDOW, overlap=_AROUND):
+        for start, piece in windows(view, budget, offset, size, overlap=_AROUND):
             for _, first, _ in search.find_matches_as_indexes(piece):
-                if first < SCAN_WINDOW:
+                if first < WINDOW:
                     _note(view, start + first, (offset, end), found)
     return found
 

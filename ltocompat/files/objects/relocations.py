@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ltocompat.files import elf_layout as layout
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects.structure import TABLE_WINDOW, windows
+from ltocompat.files.objects.structure import windows
 from ltocompat.model.limits import Budget
 
 # Types that store a whole pointer: (base + addend) and (symbol + addend), by e_machine.
@@ -97,10 +97,8 @@ def _search(
     """The relocations that ``find`` gives by their index in one window of the table."""
     fields = 3 if table.kind == "RELA" else 2
     entry = fields * table.bits // 8
-    whole = min(table.size, view.size - table.offset) // entry * entry
-    step = TABLE_WINDOW - TABLE_WINDOW % entry
     shift, mask = (32, 0xFFFFFFFF) if table.bits == 64 else (8, 0xFF)
-    for _, piece in windows(view, budget, table.offset, whole, step=step):
+    for _, piece in windows(view, budget, table.offset, table.size, row=entry):
         words = words_of(piece, table.bits)
         for index in find(words[::fields], wanted):
             where, info = words[fields * index], words[fields * index + 1]
@@ -126,11 +124,10 @@ def _packed_at(
 ) -> Iterator[Relocation]:
     """RELR: an even word is an address; an odd one is a bitmap of the pointers that follow it."""
     width = table.bits // 8
-    size = table.size - table.size % width
     reach = (table.bits - 1) * width
     base = 0
-    for _, piece in windows(view, budget, table.offset, size, step=TABLE_WINDOW):
-        words = words_of(piece[: len(piece) - len(piece) % width], table.bits)
+    for _, piece in windows(view, budget, table.offset, table.size, row=width):
+        words = words_of(piece, table.bits)
         for word in budget.timed(words):
             if word & 1:
                 for place in wanted[bisect_left(wanted, base) : bisect_left(wanted, base + reach)]:

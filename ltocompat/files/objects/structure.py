@@ -75,12 +75,11 @@ def short_text(view: ByteView, offset: int, limit: int) -> str:
     return head.split(b"\0", 1)[0].decode("utf-8", "replace")
 
 
-SCAN_WINDOW = MIB
-TABLE_WINDOW = MIB
+WINDOW = MIB
 
 
 def windows(
-    view: ByteView, budget: Budget, offset: int, size: int, *, step: int, overlap: int = 0
+    view: ByteView, budget: Budget, offset: int, size: int, *, row: int = 1, overlap: int = 0
 ) -> Iterator[tuple[int, bytes]]:
     """The bytes from ``offset`` on, as (position, piece) with ``overlap`` bytes seen twice.
 
@@ -88,11 +87,13 @@ def windows(
         view: the file.
         budget: its time is checked before each piece.
         offset: first byte.
-        size: number of bytes; clipped to the end of the file.
-        step: distance between two pieces, bytes.
+        size: number of bytes; clipped to the end of the file, and to whole rows.
+        row: bytes of one row of a table, of which each piece has whole ones.
         overlap: bytes of the next piece that each piece also has.
     """
     end = min(offset + size, view.size)
+    end -= (end - offset) % row
+    step = WINDOW - WINDOW % row
     for position in range(offset, end, step):
         budget.check_time()
         yield position, view.read(position, min(step + overlap, end - position))
@@ -103,7 +104,7 @@ def occurrences(
 ) -> Iterator[int]:
     """Every position of ``needle`` in that stretch of the file, ascending."""
     overlap = len(needle) - 1
-    for start, piece in windows(view, budget, offset, size, step=SCAN_WINDOW, overlap=overlap):
+    for start, piece in windows(view, budget, offset, size, overlap=overlap):
         yield from (start + found for found in byteview.occurrences(needle, piece))
 
 

@@ -36,6 +36,7 @@ from itertools import accumulate, groupby
 from msgspec import Struct, field
 
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.first_bytes import FATBIN_MAGIC
 from ltocompat.files.objects.structure import ObjectReader, occurrences
 from ltocompat.model.limits import MIB, Budget
 
@@ -138,7 +139,6 @@ def _groups(
 
 
 _MAGIC = 0x466243B1
-REGION_MAGIC = b"\x50\xed\x55\xba"
 _HEAD = struct.Struct("<II")
 
 
@@ -228,4 +228,4 @@ def _follow(
 
 
 def _is_region(view: ByteView, offset: int | None) -> bool:
-    return offset is not None and view.peek(offset, 4) == REGION_MAGIC
+    return offset is not None and view.peek(offset, 4) == FATBIN_MAGIC

@@ -15,6 +15,7 @@ from ltocompat.commands.policy.extent import ANYTHING
 from ltocompat.commands.policy.gate import FORGIVEN, HELD_UP, Assessed, Audited, Standing
 from ltocompat.commands.policy.lines import policy_lines
 from ltocompat.commands.policy.values import Policy, PolicyException
+from ltocompat.model.grouping import grouped
 from ltocompat.model.place import Place
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import Required
@@ -28,7 +29,7 @@ from ltocompat.report.findings import (
     GroupedFinding,
     grouped_findings,
 )
-from ltocompat.report.text import grouped, truncate
+from ltocompat.report.text import truncate
 from ltocompat.report.verbs.check import Tally
 from ltocompat.report.verbs.check import blocks as checked
 from ltocompat.rules.emitted import ASKED_BY_PROJECT, TOO_LARGE
@@ -271,11 +272,11 @@ def _not_forgiven(audited: Audited) -> Result:
 
 def _forgiven(audit: Audit) -> Iterator[Block]:
     """Yield the findings that do not count, with reasons, each finding of an artifact once."""
-    results: dict[str, list[Result]] = {}
-    for audited in audit.audits:
-        for finding, assessed in audited.having(*FORGIVEN):
-            alone = replace(audited.result, findings=(finding,))
-            results.setdefault(_why(audit, assessed), []).append(alone)
+    results = grouped(
+        (_why(audit, assessed), replace(audited.result, findings=(finding,)))
+        for audited in audit.audits
+        for finding, assessed in audited.having(*FORGIVEN)
+    )
     lines = [
         _line(why, group)
         for why, found in results.items()

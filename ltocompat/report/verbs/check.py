@@ -8,6 +8,7 @@ from itertools import chain, islice
 
 from msgspec import Struct, field
 
+from ltocompat.model.grouping import grouped
 from ltocompat.model.place import Place
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
@@ -53,7 +54,7 @@ from ltocompat.report.findings import (
     FindingTally,
     grouped_findings,
 )
-from ltocompat.report.text import common_folder, grouped, truncate
+from ltocompat.report.text import common_folder, truncate
 
 _LONG_ROOT = 16  # characters of a folder that is worth to be told once
 
@@ -281,6 +282,11 @@ def _word(result: Result) -> Styled:
     return Styled(whole_word(result), style_of(result.verdict))
 
 
+def _shared(cell: Cell, result: Result) -> tuple[object, ...]:
+    same = (result.verdict, result.extent, result.forgiven, result.coverage, result.not_judged)
+    return (cell.target, cell.route, deciding_variant(result), *same)
+
+
 _ROW_COLUMNS = (
     Column("target"),
     Column("GPU", width=10),
@@ -295,11 +301,7 @@ _ROW_COLUMNS = (
 
 def _rows(artifact: EvaluatedArtifact, names: dict[str, str], *, routed: bool) -> Table:
     """A row a verdict; GPUs of a target that fare alike share it."""
-    alike: dict[tuple[object, ...], list[tuple[Cell, Result]]] = {}
-    for cell, result in artifact.cells.items():
-        same = (result.verdict, result.extent, result.forgiven, result.coverage, result.not_judged)
-        key = (cell.target, cell.route, deciding_variant(result), *same)
-        alike.setdefault(key, []).append((cell, result))
+    alike = grouped((_shared(*pair), pair) for pair in artifact.cells.items())
     rows = [_row(several, names) for several in alike.values()]
     named = any(cell.gpu for cell in artifact.cells)
     chosen, partly = (any(column) for column in list(zip(*rows, strict=True))[-2:])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ltocompat.facts import horizon
+from ltocompat.model.grouping import grouped
 from ltocompat.model.projection import project
 from ltocompat.model.verdict import LEVELS, Level, Verdict
 from ltocompat.model.version import FACTS_VARIABLE
@@ -34,7 +35,7 @@ from ltocompat.report.findings import (
     GroupedFinding,
     grouped_findings,
 )
-from ltocompat.report.text import clip, grouped
+from ltocompat.report.text import clip
 
 if TYPE_CHECKING:
     from ltocompat.commands.env import Surroundings

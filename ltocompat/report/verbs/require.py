@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.drivers import driver_branches
 from ltocompat.model.arch import Release
+from ltocompat.model.grouping import grouped
 from ltocompat.model.place import Place
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import (
@@ -42,7 +43,7 @@ from ltocompat.report.document import (
     first_lines,
     table_of,
 )
-from ltocompat.report.text import grouped, truncate
+from ltocompat.report.text import truncate
 
 _MOST = 20
 
@@ -310,12 +311,12 @@ def _driver(floor: DriverVersion | None, required: Required, how: str) -> str:
 
 def _gpu_table(services: Sequence[Service], *, why: bool) -> Table:
     """A row for architectures that fare alike; columns that say nothing are left out."""
-    alike: dict[tuple[str, ...], list[tuple[Service, Coverage]]] = {}
-    for service in services:
-        for route in service.routes:
-            if route.coverage.served:
-                way = _way(route, why=why, hardly=service.hardly)
-                alike.setdefault(way, []).append((service, route.coverage))
+    alike = grouped(
+        (_way(route, why=why, hardly=service.hardly), (service, route.coverage))
+        for service in services
+        for route in service.routes
+        if route.coverage.served
+    )
     known = [service for service in services if service.name != NEXT]
     rows = [
         (

@@ -6,24 +6,15 @@ A linker is told by its bytes and never loaded into this process.
 from __future__ import annotations
 
 from ltocompat.model.errors import Missing
-from ltocompat.targets.linkers.cache import Cache
-from ltocompat.targets.linkers.installing import install_one, remove
-from ltocompat.targets.linkers.linker import Linker, Tool
-from ltocompat.targets.linkers.machine import Machine
-from ltocompat.targets.linkers.searching import find, resolve
+from ltocompat.targets.linkers.cache import Cache as Cache
+from ltocompat.targets.linkers.installing import install_one
+from ltocompat.targets.linkers.installing import remove as remove
+from ltocompat.targets.linkers.linker import Linker as Linker
+from ltocompat.targets.linkers.linker import Tool as Tool
+from ltocompat.targets.linkers.machine import Machine as Machine
+from ltocompat.targets.linkers.searching import find as find
+from ltocompat.targets.linkers.searching import resolve as resolve
 from ltocompat.targets.linkers.version_request import choose
-
-__all__ = [
-    "Cache",
-    "Linker",
-    "Machine",
-    "Tool",
-    "find",
-    "installed",
-    "obtain",
-    "remove",
-    "resolve",
-]
 
 
 def installed(cache: Cache | None = None) -> tuple[Linker, ...]:

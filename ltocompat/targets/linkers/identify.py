@@ -61,19 +61,13 @@ def identify(
 
 def _host(view: ByteView, budget: Budget, tool: Tool) -> ObjectReader:
     # Imported here: most callers find their library in the trial cache, where all is known.
-    from ltocompat.files.objects.elf_host import read_elf
-    from ltocompat.files.objects.pe import read_pe
+    from ltocompat.files.objects import structure_of
     from ltocompat.files.objects.structure import occurrences
     from ltocompat.model.library_name import library_name
 
-    magic = view.peek(0, 4)
-    host: ObjectReader | None = None
-    if magic == b"\x7fELF":
-        host = read_elf(view, budget)
-    elif magic[:2] == b"MZ":
-        host = read_pe(view, budget)
+    host = structure_of(view, budget)
     nvlink = tool is Tool.NVLINK
-    if host is None:
+    if host is None or host.format == "COFF":
         raise Malformed(f"it is no {'program' if nvlink else 'library'} of Linux or Windows")
     if not nvlink and library_name(host.own_name or "") != "libnvJitLink":
         raise Malformed(f"it is no nvJitLink: it calls itself {host.own_name or 'nothing'!r}")

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError, Malformed, Missing, UsageError
+from ltocompat.model.grouping import grouped
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
@@ -74,9 +75,7 @@ def search(machine: Machine, tool: Tool = Tool.NVJITLINK) -> Iterator[Linker | S
 
     The trial cache is no place where a program finds its linker: it is left out.
     """
-    ways: dict[str, list[str]] = {}
-    for path, via in places(machine, tool):
-        ways.setdefault(machine.real(path), []).append(via)
+    ways = grouped((machine.real(path), via) for path, via in places(machine, tool))
     ours = machine.real(Cache.of(machine.environ, tool).folder)
     for path, found in sorted(ways.items()):
         if path.startswith(os.path.join(ours, "")):

@@ -21,6 +21,7 @@ from ltocompat.files.elf_layout import SHT_NOTE
 from ltocompat.files.objects import elf
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError, Malformed
+from ltocompat.model.grouping import grouped
 from ltocompat.model.limits import KIB, MIB, Budget
 from ltocompat.model.target import DriverVersion
 from ltocompat.targets.linkers.machine import Machine
@@ -204,12 +205,10 @@ def compat_folders(
     machine: Machine, front: UserDriver | None, kernel: KernelDriver | None, problems: list[str]
 ) -> tuple[CompatFolder, ...]:
     """Every cuda-compat copy: NVIDIA's packages', conda's, and those that search paths list."""
-    listed: dict[str, list[str]] = {}
-    for folder in machine.environ.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":"):
-        if folder:
-            listed.setdefault(machine.real(folder), []).append("LD_LIBRARY_PATH")
-    for folder, source in conf_folders(machine):
-        listed.setdefault(machine.real(folder), []).append(source)
+    searched = machine.environ.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":")
+    lists = [(folder, "LD_LIBRARY_PATH") for folder in searched if folder]
+    lists += conf_folders(machine)
+    listed = grouped((machine.real(folder), source) for folder, source in lists)
     prefix = machine.environ.get("CONDA_PREFIX")
     folders = [
         os.path.join(root, inside)

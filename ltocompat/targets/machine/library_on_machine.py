@@ -23,7 +23,7 @@ from ltocompat.files.objects.elf_symbols import (
     dynamic_symbols,
     symbol_tables,
 )
-from ltocompat.files.objects.structure import TABLE_WINDOW, short_text, windows
+from ltocompat.files.objects.structure import short_text, windows
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import Host
 from ltocompat.model.limits import Budget
@@ -81,14 +81,11 @@ def _bound(
 
 def _indexes(view: ByteView, budget: Budget, tables: ElfTables) -> Iterator[int]:
     """The symbols of all relocations, by their place in the table of symbols."""
-    step = TABLE_WINDOW - TABLE_WINDOW % _ENTRY.size
     for start, length in _TABLES:
-        address, size = tables.tag(start), tables.tag(length)
-        offset = None if address is None else tables.offset_of(address)
+        offset, size = tables.start_of(start), tables.tag(length)
         if offset is None or not size:
             continue
-        whole = min(size, view.size - offset) // _ENTRY.size * _ENTRY.size
-        for _, piece in windows(view, budget, offset, whole, step=step):
+        for _, piece in windows(view, budget, offset, size, row=_ENTRY.size):
             # The upper half of r_info is the symbol; 0 is none.
             yield from (info >> 32 for _, info, _ in _ENTRY.iter_unpack(piece) if info >> 32)
 

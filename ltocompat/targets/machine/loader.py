@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from ltocompat.model.errors import LtocompatError, Malformed
+from ltocompat.model.grouping import grouped
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.layout import Layout, layout, processor_of
 from ltocompat.targets.machine.ldcache import FLAGS, CacheEntry, cached, conf_folders
@@ -220,7 +221,6 @@ class Loader:
             yield _Place(folder, BindRule.CONF)
 
     def _read_cache(self) -> dict[str, list[CacheEntry]]:
-        found: dict[str, list[CacheEntry]] = {}
         try:
             entries = cached(self.machine)
         except Malformed as error:
@@ -229,6 +229,4 @@ class Loader:
         if entries is None and self.machine.root != "/":
             # An image's cache is written when a container starts; ld.so itself reads no conf.
             self._conf = conf_folders(self.machine)
-        for entry in entries or ():
-            found.setdefault(entry.name, []).append(entry)
-        return found
+        return grouped((entry.name, entry) for entry in entries or ())

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ltocompat.model.grouping import grouped
 from ltocompat.model.verdict import MOST_KERNELS
 from ltocompat.model.version import rule_url
 from ltocompat.model.words import count
 from ltocompat.report.cells import CellNames
 from ltocompat.report.findings import LEVELS, GroupedFinding, prose_of
 from ltocompat.report.formats.html.elements import badge, code, escaped, forgiven, section, shorten
-from ltocompat.report.text import grouped
 
 _OPEN = 25  # findings of a rule up to which they are shown at once
 _MOST_PLACES = 20  # places of a finding that are listed
