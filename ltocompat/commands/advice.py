@@ -1,124 +1,15 @@
-"""Add to verdicts that stand the names of kernels, who could decide more, and trials that ended.
-
-Nothing of it judges.
-"""
+"""Add to verdicts that stand who could decide more, and trials that ended."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.failure import Note
-from ltocompat.model.limits import Limits
-from ltocompat.model.place import Place
-from ltocompat.model.verdict import Finding, Result, Verdict
+from ltocompat.model.verdict import Finding, Result
 from ltocompat.model.words import count
-from ltocompat.rules.emitted import BYTES_UNREAD
-
-if TYPE_CHECKING:
-    from ltocompat.commands.policy.values import PolicyException
-    from ltocompat.files.archives.spool import MemberCache
-    from ltocompat.scan.second_pass import ModuleKernels
-
-
-_MOST_PLACES = 60  # of an artifact
-
-R = TypeVar("R")
-"""What is no result, and passes by."""
-
-
-def with_kernel_names(
-    records: Sequence[R | Result],
-    limits: Limits,
-    exceptions: Sequence[PolicyException] = (),
-    kept: MemberCache | None = None,
-) -> list[R | Result]:
-    """The same, where findings on modules that may not work name the kernels of these modules.
-
-    Reading kernels is dear, so that it is done for some modules of an artifact only, in turn the
-    first of each finding, the second of each. Where an exception goes by kernels, all are read.
-
-    Args:
-        records: the results of one artifact, and what else there is.
-        limits: what reading one file may cost.
-        exceptions: those of a policy.
-        kept: what was unpacked when the artifact was read.
-    """
-    results = [record for record in records if isinstance(record, Result)]
-    by_kernel = [each for each in exceptions if each.by_kernel]
-    pairs = [(result, finding) for result in results for finding in result.findings]
-    whole = {
-        place for pair in pairs if _may_be_forgiven(*pair, by_kernel) for place in _modules(pair[1])
-    }
-    some = _in_turn(finding for result, finding in pairs if _is_of_modules(result, finding))
-    if not some and not whole:
-        return list(records)
-    # Imported here: most artifacts have no such finding.
-    from ltocompat.scan.second_pass import kernel_names
-
-    names = kernel_names(some, limits, whole, kept)
-    return [
-        _named(record, names, by_kernel) if isinstance(record, Result) else record
-        for record in records
-    ]
-
-
-def _modules(finding: Finding) -> tuple[Place, ...]:
-    """The places of modules; where nothing could be read there are none."""
-    return () if finding.rule == BYTES_UNREAD else finding.places
-
-
-def _is_of_modules(result: Result, finding: Finding) -> bool:
-    """Whether it is about single modules: what an artifact lacks as a whole has no kernels."""
-    return result.extent.modules > 0 < finding.module_count and finding.verdict >= Verdict.UNKNOWN
-
-
-def _may_be_forgiven(
-    result: Result, finding: Finding, by_kernel: Sequence[PolicyException]
-) -> bool:
-    """Whether it is forgiven if all of its kernels match."""
-    return any(each.concerns(result, finding) for each in by_kernel)
-
-
-def _in_turn(findings: Iterable[Finding]) -> list[Place]:
-    """Places of all findings, as many as are read."""
-    rows = itertools.zip_longest(*{_modules(finding): None for finding in findings})
-    places: dict[Place, None] = {}
-    for place in itertools.chain.from_iterable(rows):
-        if len(places) == _MOST_PLACES:
-            break
-        if place is not None:
-            places.setdefault(place)
-    return [*places]
-
-
-def _named(
-    result: Result, names: Mapping[Place, ModuleKernels], by_kernel: Sequence[PolicyException]
-) -> Result:
-    findings = [
-        _with_names(finding, names)
-        if _is_of_modules(result, finding) or _may_be_forgiven(result, finding, by_kernel)
-        else finding
-        for finding in result.findings
-    ]
-    return replace(result, findings=tuple(findings))
-
-
-def _with_names(finding: Finding, names: Mapping[Place, ModuleKernels]) -> Finding:
-    places = _modules(finding)
-    found = [names[place] for place in places if place in names]
-    sure = len(set(places)) == finding.module_count == len(found)
-    return replace(
-        finding,
-        kernels=tuple(dict.fromkeys(name for each in found for name in each.names)),
-        kernel_modules=len(found),
-        all_kernels=sure and all(each.names and each.all_read for each in found),
-    )
-
 
 TRIAL_OPTION = "--trial-link"
 LOAD_OPTION = "--trial-load"

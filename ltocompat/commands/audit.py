@@ -11,9 +11,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.advice import ended_trials, with_kernel_names
+from ltocompat.commands.advice import ended_trials
 from ltocompat.commands.check import Paths, resolve_targets
-from ltocompat.commands.options import AUTO, AuditOptions, OnError, answers, options_of
+from ltocompat.commands.kernel_names import with_kernel_names
+from ltocompat.commands.options import AuditOptions, OnError, answers, options_of
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
 from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
 from ltocompat.commands.policy.fingerprint import path_in_project
@@ -33,6 +34,7 @@ from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET, THIS_MACHINE, Target
+from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.verdict import Outcome, Result, Route, Verdict, outcome, worst
 from ltocompat.model.words import count
 from ltocompat.packages.reading import package_of

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from ltocompat.commands.advice import advising_trials, ended_trials, with_kernel_names
+from ltocompat.commands.advice import advising_trials, ended_trials
 from ltocompat.commands.deployment_target import DeploymentTarget, DescribedTarget
-from ltocompat.commands.options import AUTO, CheckOptions, OnError, answers, options_of
+from ltocompat.commands.kernel_names import with_kernel_names
+from ltocompat.commands.options import CheckOptions, OnError, answers, options_of
 from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.commands.variants_of_files import EvaluatedFile, InstalledVariants
@@ -23,6 +24,7 @@ from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.target import THIS_MACHINE, Target
+from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.trial_answer import Trials as Answers
 from ltocompat.model.verdict import Result, Route
 from ltocompat.packages.reading import owner

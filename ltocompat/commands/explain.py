@@ -308,11 +308,12 @@ def _with_files(
 
     first, *others = causes
     faults = []
-    for fault in files_at_fault(first, options.places, options.python):
+    rules = (first.id, *first.also)
+    for fault in files_at_fault(rules, first.values, options.places, options.python):
         if isinstance(fault, Failure):
             yield fault
         else:
-            faults.append(fault)
+            faults.append(AtFault(*fault))
     if not faults:
         yield Note(f"none of the files is what {first.id} speaks of")
     yield replace(first, at_fault=tuple(faults))

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from ltocompat.commands.check import run as check
-from ltocompat.commands.explain import AtFault, Explained
 from ltocompat.commands.options import CheckOptions
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.gpus import sms
@@ -20,44 +19,51 @@ _MOST = 3  # files that are named
 
 
 def files_at_fault(
-    entry: Explained, places: Sequence[str | os.PathLike[str]], python: str | None
-) -> Iterator[AtFault | Failure]:
+    rules: Sequence[str],
+    values: Mapping[str, str],
+    places: Sequence[str | os.PathLike[str]],
+    python: str | None,
+) -> Iterator[tuple[str, str] | Failure]:
     """The files that a cause speaks of, the worst first; what can't be read is a failure.
 
     Args:
-        entry: the cause, with the values of the text.
+        rules: that of the cause, and those that share its message.
+        values: what the text says.
         places: files, folders and packages to look in; none: the packages of ``python``.
         python: an interpreter, whose packages and libraries count.
+
+    Yields:
+        A place, and what is wrong with it.
 
     Raises:
         UsageError: ``python`` does not run.
     """
     # Where the text says nothing of the machine, this one is what the program met.
-    targets = _targets(entry.values)
-    files = tuple(places) or tuple(_packages_of(python, entry.values))
+    targets = _targets(values)
+    files = tuple(places) or tuple(_packages_of(python, values))
     if not files:
         return
     options = CheckOptions(files, targets or (THIS_MACHINE,), python=None if targets else python)
-    found: list[tuple[int, AtFault]] = []
+    found: list[tuple[int, str, str]] = []
     for record in check(options):
         if isinstance(record, Failure):
             yield record
         elif isinstance(record, Result):
-            found += _of_result(record, (entry.id, *entry.also))
-    found.sort(key=lambda pair: pair[0])
+            found += _of_result(record, rules)
     # Once a place: what a rule says of it differs from GPU to GPU in words only.
-    by_place = {fault.place: fault for _, fault in reversed(found)}
-    ordered = dict.fromkeys(fault.place for _, fault in found)
-    yield from [by_place[place] for place in ordered][:_MOST]
+    reasons: dict[str, str] = {}
+    for _, place, reason in sorted(found, key=lambda row: row[0]):
+        reasons.setdefault(place, reason)
+    yield from [*reasons.items()][:_MOST]
 
 
-def _of_result(result: Result, rules: Sequence[str]) -> Iterator[tuple[int, AtFault]]:
+def _of_result(result: Result, rules: Sequence[str]) -> Iterator[tuple[int, str, str]]:
     """What the rules find in a file; the rule that decides before those that share its message."""
     for finding in result.findings:
         if finding.rule in rules and result.verdict > result.verdict.OK:
             rank = (rules.index(finding.rule) > 0) * 10 - int(finding.verdict)
             place = result.path if finding.example is None else str(finding.example)
-            yield rank, AtFault(place, f"{finding.message} ({finding.rule})")
+            yield rank, place, f"{finding.message} ({finding.rule})"
 
 
 def _targets(values: Mapping[str, str]) -> tuple[str, ...]:

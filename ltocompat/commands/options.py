@@ -8,7 +8,6 @@ Types that are dear to import stand in quotes: nothing here needs them, so that 
 import functools
 import inspect
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
 
@@ -17,7 +16,9 @@ from msgspec import Struct
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Note, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.verdict import Route, Verdict
+from ltocompat.model.words import bytes_of
 from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.sources import Source, is_one_source
 
@@ -161,22 +162,6 @@ def jobs_of(text: str) -> int:
     return int(text)
 
 
-_SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,3})?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
-
-
-def bytes_of(text: str) -> int:
-    """Read a number of bytes: 104857600, 100MB (powers of 1000) or 1GiB (powers of 1024).
-
-    Raises:
-        UsageError: it is none.
-    """
-    size = _SIZE.fullmatch(text.strip())
-    if size is None or (size[3] and not size[2]) or not float(size[1]):
-        raise UsageError(f"{text[:40]!r} is no size; write it like 100MB, 1GiB or 104857600")
-    power = " kmgt".index(size[2].lower() or " ")
-    return round(float(size[1]) * float(1024 if size[3] else 1000) ** power)
-
-
 # Options that several use cases have.
 
 Paths = Annotated[
@@ -195,8 +180,6 @@ TrialLink = Annotated[
     bool,
     Option("Ask real linkers; no GPU and no driver is needed.", env="LTOCOMPAT_TRIAL_LINK"),
 ]
-AUTO = "auto"
-"""Ask the linkers at hand, about what is unknown without them."""
 TrialLinkOrAuto = Annotated[
     bool | Literal["auto"],
     Option(

@@ -12,6 +12,8 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 
 TOO_NEW = "ltoir too new"
+AUTO = "auto"
+"""Ask the linkers at hand, about what is unknown without them."""
 
 
 class TrialOutcome(Struct, frozen=True):

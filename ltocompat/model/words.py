@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+from ltocompat.model.errors import UsageError
 
 
 def count(number: int, noun: str) -> str:
@@ -20,3 +23,19 @@ def first_of(names: Sequence[str], most: int, *, link: str = "and") -> str:
     """
     shown, rest = ", ".join(names[:most]), len(names) - most
     return f"{shown} {link} {rest:,} more" if rest > 0 else shown
+
+
+_SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,3})?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
+
+
+def bytes_of(text: str) -> int:
+    """Read a number of bytes: 104857600, 100MB (powers of 1000) or 1GiB (powers of 1024).
+
+    Raises:
+        UsageError: it is none.
+    """
+    size = _SIZE.fullmatch(text.strip())
+    if size is None or (size[3] and not size[2]) or not float(size[1]):
+        raise UsageError(f"{text[:40]!r} is no size; write it like 100MB, 1GiB or 104857600")
+    power = " kmgt".index(size[2].lower() or " ")
+    return round(float(size[1]) * float(1024 if size[3] else 1000) ** power)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime as dt
 import os
 
-from ltocompat.commands.options import AUTO, bytes_of
 from ltocompat.commands.policy.exceptions import read_exceptions
 from ltocompat.commands.policy.key_list import TARGET_FREE, names
 from ltocompat.commands.policy.keys import PolicyTable
@@ -16,7 +15,9 @@ from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError, did_you_mean
 from ltocompat.model.target import DriverVersion, Gpu, Target
+from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.verdict import Verdict
+from ltocompat.model.words import bytes_of
 from ltocompat.packages.promise import read_promise
 from ltocompat.packages.values import normalized
 from ltocompat.targets.reading import targets_of_file

@@ -1,7 +1,6 @@
 """Options of surveys: each with its type, its default and its line of help."""
 
 import fnmatch
-import re
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -10,24 +9,10 @@ from msgspec import Struct, field
 from ltocompat.commands.options import DEPLOY_TARGET, Argument, Option, jobs_of
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, GIB, Limits
+from ltocompat.model.words import bytes_of
 
 LIMIT_BYTES = 8 * GIB
 """Bytes of one distribution, where nobody says otherwise."""
-
-_UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
-_SIZE = re.compile(r"([0-9]{1,12})\s*([a-z]*)", re.ASCII)
-
-
-def _size(text: str) -> int:
-    """Bytes, as ``500MB`` says them.
-
-    Raises:
-        UsageError: it says none.
-    """
-    match = _SIZE.fullmatch(text.strip().lower())
-    if match is None or match[2] not in _UNITS:
-        raise UsageError(f"--limit-bytes {text!r} is no size; write 500MB or 2GB")
-    return int(match[1]) * _UNITS[match[2]]
 
 
 def _number(text: str) -> int:
@@ -119,7 +104,7 @@ class RunOptions(Struct, frozen=True):
         Option(
             "Larger packages are left out: 500MB, 2GB (default: 8GB).",
             metavar="SIZE",
-            parse=_size,
+            parse=bytes_of,
         ),
     ] = LIMIT_BYTES
     jobs: Annotated[

@@ -143,9 +143,9 @@ FAMILY.declare("TGT-03", Level.NOTE)
 FAMILY.declare("VAR-01", Level.NOTE)
 
 
-# What a trial link said where the rules alone could not decide (weigh_trial).
+# What a trial link said where the rules alone could not decide (judge_module).
 FAMILY.declare("TRIAL", Level.ERROR)
 
 
-# Rules and a real link differ, and both answers are given (weigh_trial).
+# Rules and a real link differ, and both answers are given (judge_module).
 FAMILY.declare("TRIAL-DISAGREES", Level.NOTE)
