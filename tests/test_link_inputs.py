@@ -6,6 +6,7 @@ The expectations are what nvJitLink 12.0 to 13.5 and nvlink 13.0 to 13.5 did wit
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -225,3 +226,20 @@ def test_of_several_targets_the_last_counts(tmp_path: Path) -> None:
     assert told([path], "nvjitlink=13.5,gpu=sm_75")[""] == "fail"
     path.write_text(f".version 7.5\n.target sm_80\n.target sm_75\n{_BODY}", "ascii")
     assert told([path], "nvjitlink=13.5,gpu=sm_75")[""] == "ok"
+
+
+@pytest.mark.skipif(not shutil.which("nvlink"), reason="needs nvlink")
+@pytest.mark.slow
+def test_link_tells_what_nvlink_loses_without_a_word(tmp_path: Path) -> None:
+    """The output of nvlink 13.0 lacks it, as readelf shows."""
+    first = _text(tmp_path / "first.ptx", FIRST)
+    above = wrapped(tmp_path / "above.o", FIRST.replace("sm_80", "sm_90"), sm=90)
+    ltoir = FOLDER / "ltoir/nvrtc-12.4-lto_80.ltoir"
+    for beside, lost in ((first, "first"), (above, "first"), (ltoir, f"of {ltoir}")):
+        (linked, *_) = (
+            each
+            for each in ltocompat.link(AXPY, SCALE, beside, arch="sm_80", linkers=["nvlink=13.0"])
+            if isinstance(each, ltocompat.Linked)
+        )
+        assert (str(linked.answer.outcome), linked.answer.lost) == ("lost", (lost,))
+        assert lost in str(linked.reason)

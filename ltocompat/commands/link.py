@@ -33,7 +33,8 @@ from ltocompat.trial.values import Answer, LinkOutcome, Request
 LTO = "lto"
 PLAIN = "plain"
 _LEFT_OUT = (
-    "nvlink left all of it out: it takes relocatable code alone, of objects, fatbins and cubins"
+    "its output is empty: nvlink leaves out what is final or for another target, and what no "
+    "kernel calls"
 )
 
 
@@ -188,7 +189,7 @@ def _timed(
     answer = ask(keep_output=keep)
     worked = answer.outcome in (LinkOutcome.LINKED, LinkOutcome.COMPILED, LinkOutcome.ACCEPTED)
     again = seconds(ask()) if worked else None
-    reason = _reason(answer, linker, way, target, inputs)
+    reason = _reason(answer, linker, target, inputs)
     return Linked(linker, way, target, None, answer, again, reason)
 
 
@@ -202,13 +203,13 @@ def seconds(answer: Answer) -> float:
 
 
 def _reason(
-    answer: Answer, linker: Linker, way: str, target: SmArch, inputs: Sequence[LinkInput]
+    answer: Answer, linker: Linker, target: SmArch, inputs: Sequence[LinkInput]
 ) -> str | None:
     """Why a link did not succeed, or should not have; None where all is well."""
     known = explain(answer.log, linker.tool.label)
     if answer.outcome is LinkOutcome.LOST:
         return lost_kernels(answer)
-    if linker.tool is Tool.NVLINK and way == PLAIN and answer.outcome is LinkOutcome.ACCEPTED:
+    if linker.tool is Tool.NVLINK and answer.outcome is LinkOutcome.ACCEPTED:
         return known.sentence if known is not None else _LEFT_OUT
     if not answer.outcome.failed and answer.outcome is not LinkOutcome.UNRESOLVED:
         # Since 12.6 two definitions in PTX are linked, and no more than printed.
@@ -270,7 +271,7 @@ def _each(
                 done += len(piece.trial.data)
                 if settings.progress is not None:
                     settings.progress(str(linker), done, total)
-                text = _reason(answer, linker, way, arch, (piece,))
+                text = _reason(answer, linker, arch, (piece,))
                 yield Linked(linker, way, arch, piece.place, answer, reason=text)
             pool.close()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -149,6 +149,20 @@ def unread_ltoir(
         and each.signature.behind_first
         and any(image.kind is ImageKind.LTOIR for image in each.picked(arch, linker))
     )
+
+
+def ltoir_apart(
+    inputs: Sequence[LinkInput], arch: SmArch, linker: Release
+) -> tuple[TrialInput, ...]:
+    """All LTO-IR of a link, where none of it lies in an object, and there is PTX or SASS beside it.
+
+    nvlink 13.0 to 13.4 loses what they compile of it; 13.5 does not (measured).
+    """
+    taken = [(each.trial, {image.kind for image in each.read(arch, linker)}) for each in inputs]
+    ltoir = tuple(trial for trial, kinds in taken if ImageKind.LTOIR in kinds)
+    beside = any(not kinds.isdisjoint(_PLAIN) for _, kinds in taken)
+    in_objects = any(each.kind in (InputKind.OBJECT, InputKind.LIBRARY) for each in ltoir)
+    return ltoir if beside and not in_objects else ()
 
 
 def gather(place: Place, settings: ScanSettings) -> Iterator[LinkInput | Skipped]:

@@ -77,7 +77,7 @@ class Pool(ChildPool[Request, Answer]):
         trial_run: TrialRun | None = None,
     ) -> None:
         self.library = os.path.realpath(library)
-        self._tool = tool
+        self.tool = tool
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         program = (*PROGRAM, self.library)
         if tool is Tool.NVLINK:
@@ -104,12 +104,12 @@ class Pool(ChildPool[Request, Answer]):
     @property
     def lacks_device_runtime(self) -> bool:
         """Return whether it is an nvlink without libcudadevrt, which builds give to each link."""
-        return self._tool is Tool.NVLINK and not self.handshake["device_runtime"]
+        return self.tool is Tool.NVLINK and not self.handshake["device_runtime"]
 
     @functools.cached_property
     def _own_options(self) -> tuple[str, ...]:
         """Options that every request is given, since they change no answer."""
-        if self._tool is Tool.NVLINK:
+        if self.tool is Tool.NVLINK:
             return (_ALL_KERNELS,) if self.release >= _ALL_KERNELS_SINCE else ()
         return (_NO_CACHE,) if self.release >= _NO_CACHE_SINCE else ()
 
@@ -122,7 +122,7 @@ class Pool(ChildPool[Request, Answer]):
 
     def judge(self, request: Request, report: Report) -> Answer:
         """See ``ChildPool``."""
-        answer = judge(request, report, self.release, self.limits, self._tool, sandbox=self.sandbox)
+        answer = judge(request, report, self.release, self.limits, self.tool, sandbox=self.sandbox)
         if answer.outcome is not LinkOutcome.TIMED_OUT:
             return answer
         return replace(answer, cpu_seconds=self.cpu_used_up(report.reply))
@@ -137,7 +137,7 @@ class Pool(ChildPool[Request, Answer]):
 
     def worth_a_worker(self, request: Request) -> bool:
         """See ``ChildPool``; nvJitLink adds inputs in some 0.3 ms, nvlink does nothing but link."""
-        return request.complete or self._tool is Tool.NVLINK
+        return request.complete or self.tool is Tool.NVLINK
 
     def batch_key(self, request: Request) -> str | None:
         """See ``ChildPool``: inputs of one file, whose author can forge no answers but his own."""

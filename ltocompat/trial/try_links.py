@@ -37,7 +37,14 @@ from ltocompat.scan.extract_bytes import cut
 from ltocompat.scan.walk import Modules, ScanSettings
 from ltocompat.targets.linkers import Tool, obtain, resolve
 from ltocompat.trial.cached_linker import LEFT_OUT, CachedLinker, TrialCache, outcome_of
-from ltocompat.trial.link_inputs import LinkInput, gather_all, promised, trial_input, unread_ltoir
+from ltocompat.trial.link_inputs import (
+    LinkInput,
+    gather_all,
+    ltoir_apart,
+    promised,
+    trial_input,
+    unread_ltoir,
+)
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.module_trial import TryModules
 from ltocompat.trial.trial_run import TrialRun
@@ -360,7 +367,8 @@ def link_all(
     """Link all inputs at once; a kernel that the output lacks makes the answer ``lost``.
 
     LTO-IR shows no names: where some lies out of the linker's sight, all of it is linked once more,
-    region by region, and the kernels of both outputs are counted.
+    region by region, and the kernels of both outputs are counted; where nvlink may lose it, it is
+    linked by itself.
 
     Args:
         pool: asks the linker.
@@ -375,20 +383,28 @@ def link_all(
     options = (f"-arch={real}", *(("-lto",) if lto else ()))
     # Without its device runtime nvlink takes LTO-IR of fatbins, but not of objects.
     apart = lto and pool.lacks_device_runtime
+    kernels = promised(inputs, arch, linker)
     request = Request(
         tuple(each for input_ in inputs for each in (input_.regions if apart else (input_.trial,))),
         options,
         keep_output=keep_output,
         file=_ONE_LINK,
-        kernels=promised(inputs, arch, linker),
+        kernels=kernels,
     )
     (answer,) = pool.run([request], watch)
-    hidden = unread_ltoir(inputs, arch, linker) if lto else ()
-    if not hidden or answer.outcome.failed or answer.outcome is LinkOutcome.UNRESOLVED:
+    if not lto or answer.outcome.failed or answer.outcome is LinkOutcome.UNRESOLVED:
         return answer
-    regions = tuple(each for input_ in inputs for each in input_.regions)
-    (all_read,) = pool.run([Request((*regions, *hidden), options, file=_ONE_LINK)])
-    if (all_read.kernels_in_output or 0) <= (answer.kernels_in_output or 0):
+    shown, hidden = 0, unread_ltoir(inputs, arch, linker)
+    again = (*(each for input_ in inputs for each in input_.regions), *hidden)
+    if not hidden and pool.tool is Tool.NVLINK:
+        shown, again = len(kernels), ltoir_apart(inputs, arch, linker)
+        hidden = again
+    if not hidden:
+        return answer
+    (read,) = pool.run([Request(again, options, file=_ONE_LINK)])
+    # Only what a kernel calls is missed.
+    most = read.kernels_in_output or int(read.outcome is LinkOutcome.UNRESOLVED)
+    if shown + most <= (answer.kernels_in_output or 0) or not most:
         return answer
     lost = tuple(f"of {each.name}" for each in hidden)
     return replace(answer, outcome=LinkOutcome.LOST, lost=(*answer.lost, *lost))

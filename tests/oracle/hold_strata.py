@@ -112,7 +112,7 @@ def _linked(link: Link, paths: Sequence[str]) -> str:
         first = next(each for each in tried if isinstance(each, ltocompat.Linked))
     except LtocompatError as error:
         return f"{type(error).__name__}: {error}"
-    return str(first.answer.outcome)
+    return "empty" if first.answer.outcome == "accepted" and first.reason else first.answer.outcome
 
 
 def _why(result: Result | None) -> str:

@@ -62,7 +62,10 @@ class Result(Record):
     place: str | None
     outcome: Annotated[
         str,
-        one_of("accepted", "compiled", "linked", "unresolved", "refused", "crashed", "timed out"),
+        one_of(
+            *("accepted", "compiled", "linked", "lost", "unresolved", "refused", "crashed"),
+            "timed out",
+        ),
     ]
     step: Annotated[str, one_of("create", "add", "complete", "get", "destroy")]
     input: Annotated[str | None, From("input_name")]
