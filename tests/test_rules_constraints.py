@@ -15,9 +15,10 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.rules import constraints
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
-    Always,
     DriverOfCuda,
     DriverSureFrom,
+    FixedVerdict,
+    Informational,
     KernelKnows,
     LinkerExporting,
     LinkerFinding,
@@ -28,9 +29,8 @@ from ltocompat.rules.constraints import (
     LinkerOfMajor,
     LinkerTargets,
     LinkerTolerating,
-    Remark,
     Threshold,
-    Untold,
+    UnknownConstraint,
 )
 from ltocompat.rules.engine.driver_floors import least_version
 from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
@@ -77,9 +77,9 @@ BOUNDED = [
 ]
 
 UNBOUNDED = [
-    (Remark(), Unbounded.ANY),
-    (Always(Verdict.UNKNOWN), Unbounded.ANY),
-    (Untold(Component.DRIVER), Unbounded.NOT_KNOWN),
+    (Informational(), Unbounded.ANY),
+    (FixedVerdict(Verdict.UNKNOWN), Unbounded.ANY),
+    (UnknownConstraint(Component.DRIVER), Unbounded.NOT_KNOWN),
     (LinkerNotOlderThan(()), Unbounded.NOT_KNOWN),
     (LinkerNotOlderThan((), Release(13, 5)), Unbounded.NONE_KNOWN),
     (LinkerNotOlderThan((), Release(12, 9)), Unbounded.NOT_KNOWN),

@@ -11,7 +11,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.verdict import Verdict, worst
 from ltocompat.rules.rule import Component, Link
-from ltocompat.rules.selection import Missed
+from ltocompat.rules.selection import SelectionFailure
 
 OK, UNDOCUMENTED, UNKNOWN = Verdict.OK, Verdict.UNDOCUMENTED, Verdict.UNKNOWN
 FAIL = Verdict.FAIL
@@ -72,7 +72,7 @@ def test_lto_04_with_a_suffix_a_trial_decides(
 def test_lto_14_takes_the_entry_of_a_fatbin_away_before_lto_04_speaks() -> None:
     images = sample("fatbin-ltoir/nvfatbin-13.0-of-13.0-lto_120a-none.fatbin")
     new = linking(*images, on="sm_120", linker="13.0")
-    assert new.missed is Missed.NOT_FOR_GPU
+    assert new.missed is SelectionFailure.NOT_FOR_GPU
     assert judged("LTO-04", new) is None
     assert judged("LTO-04", linking(*images, on="sm_120a", linker="13.0")) is None
     # before 13.0 the suffix made no difference to what is picked

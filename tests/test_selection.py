@@ -13,7 +13,7 @@ from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.image import ImageKind, Module
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.rules.link_selection import pick_for_linker, refused_across_family
-from ltocompat.rules.selection import Missed, compiles, pick_for_driver, runs
+from ltocompat.rules.selection import SelectionFailure, compiles, pick_for_driver, runs
 
 MEASURED = json.loads((Path(__file__).parent / "data/selection.json").read_text("utf-8"))[
     "measured"
@@ -37,7 +37,7 @@ def module(*texts: str) -> ModuleSignature:
     return ModuleSignature(tuple(map(code, texts)), registered=True)
 
 
-def picked(signature: ModuleSignature, gpu: int) -> str | Missed | None:
+def picked(signature: ModuleSignature, gpu: int) -> str | SelectionFailure | None:
     pick = pick_for_driver(signature, gpu)
     return " ".join(str(image.arch) for image in pick.images) or pick.missed
 
@@ -161,17 +161,19 @@ def test_of_several_entries_the_one_is_picked_that_was_measured(release: str) ->
         (("compute_90", "compute_90a"), 90, "compute_90a"),
         (("compute_80", "sm_75"), 75, "sm_75"),
         (("sm_100f",), 103, "sm_100f"),
-        (("sm_100f",), 120, Missed.NOT_FOR_GPU),
+        (("sm_100f",), 120, SelectionFailure.NOT_FOR_GPU),
         (("sm_101",), 110, "sm_101"),
-        (("sm_72",), 75, Missed.NOT_FOR_GPU),
+        (("sm_72",), 75, SelectionFailure.NOT_FOR_GPU),
         (("sm_70",), 75, "sm_70"),
         (("sm_80",), 87, "sm_80"),
-        (("lto_80",), 90, Missed.LTO_ONLY),
-        (("lto_80", "sm_75"), 90, Missed.NOT_FOR_GPU),
-        ((), 90, Missed.EMPTY),
+        (("lto_80",), 90, SelectionFailure.LTO_ONLY),
+        (("lto_80", "sm_75"), 90, SelectionFailure.NOT_FOR_GPU),
+        ((), 90, SelectionFailure.EMPTY),
     ],
 )
-def test_the_driver_picks(images: tuple[str, ...], gpu: int, expected: str | Missed) -> None:
+def test_the_driver_picks(
+    images: tuple[str, ...], gpu: int, expected: str | SelectionFailure
+) -> None:
     assert picked(module(*images), gpu) == expected
 
 
@@ -263,13 +265,13 @@ def test_an_image_without_an_entry_header_is_linked_as_it_is() -> None:
     bare = ModuleSignature((code("lto_90a", in_fatbin=False),), registered=None)
     assert pick_for_linker(bare, SmArch.parse("sm_100"), Release(13, 5)).images
     older = pick_for_linker(bare, SmArch.parse("sm_80"), Release(13, 5))
-    assert older.missed is Missed.NOT_FOR_GPU
+    assert older.missed is SelectionFailure.NOT_FOR_GPU
 
 
 def test_a_module_of_a_library_for_integrated_gpus_alone_is_not_for_discrete_ones() -> None:
     orin = module("sm_87")
     assert picked(orin, 87) == "sm_87"
-    assert picked(orin, 89) is Missed.NOT_FOR_GPU
+    assert picked(orin, 89) is SelectionFailure.NOT_FOR_GPU
     assert picked(module("sm_80", "sm_87"), 86) == "sm_80"
     loose = ModuleSignature(orin.images, registered=None)
     assert picked(loose, 89) == "sm_87"

@@ -28,7 +28,7 @@ from ltocompat.report.findings import headline_of
 from ltocompat.report.verbs.check import REPORT
 from ltocompat.rules import constraints
 from ltocompat.rules.catalogue import RULES, requirements_of
-from ltocompat.rules.constraints import Always, Untold
+from ltocompat.rules.constraints import FixedVerdict, UnknownConstraint
 from ltocompat.rules.engine.evaluate import evaluate
 from ltocompat.rules.engine.findings import finding_of
 from ltocompat.rules.engine.fold_versions import combinations
@@ -147,11 +147,11 @@ OTHERS = [
     constraints.KernelStillServes(75),
     constraints.NvrtcOfMinor(Release(12, 4)),
 ]
-OF_ANY = [Always(Verdict.UNKNOWN, component) for component in Component]
+OF_ANY = [FixedVerdict(Verdict.UNKNOWN, component) for component in Component]
 EVERY: list[Constraint] = [
     *OTHERS,
     *OF_ANY,
-    *map(Untold, Component),
+    *map(UnknownConstraint, Component),
     *BOUNDED,
     *(each for each, _ in UNBOUNDED),
 ]

@@ -39,7 +39,7 @@ from ltocompat.model.verdict import Outcome, Result, Route, Verdict, outcome, wo
 from ltocompat.model.words import count
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
-from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
+from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import Artifact, results
 from ltocompat.scan.summary_cache import SummaryCache

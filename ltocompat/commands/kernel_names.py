@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ltocompat.model.limits import Limits
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Finding, Result, Verdict
-from ltocompat.rules.emitted import BYTES_UNREAD
+from ltocompat.rules.builtin_rules import BYTES_UNREAD
 
 if TYPE_CHECKING:
     from ltocompat.commands.policy.values import PolicyException

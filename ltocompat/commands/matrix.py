@@ -19,7 +19,7 @@ from ltocompat.model.matrix import Matrix
 from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.judge_artifact import Artifact
-from ltocompat.rules.engine.ways import ways
+from ltocompat.rules.engine.routes import routes
 from ltocompat.scan.sources import Source, opened_sources
 
 _SOURCE = "matrix"
@@ -96,7 +96,7 @@ def _unread(summary: ArtifactSummary) -> str:
 
 
 def _goes(summary: ArtifactSummary, route: Route) -> bool:
-    return any(route in ways(group.signature) for group in summary.groups)
+    return any(route in routes(group.signature) for group in summary.groups)
 
 
 def _grid(

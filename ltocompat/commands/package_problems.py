@@ -17,7 +17,7 @@ from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Result, Verdict, worst
 from ltocompat.packages.reading import package_of, packages_beside
 from ltocompat.packages.values import Kind, Package
-from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
+from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.findings import machine_result, with_problems
 from ltocompat.rules.engine.judge_artifact import results
 

@@ -152,7 +152,7 @@ def of_required(record: Required) -> int | None:
 
 def of_draft(record: PolicyDraft) -> int:
     """Return the exit code: a policy that ignores unread bytes was written without knowing all."""
-    from ltocompat.rules.emitted import BYTES_UNREAD
+    from ltocompat.rules.builtin_rules import BYTES_UNREAD
 
     unread = any(finding.rule == BYTES_UNREAD for finding in record.ignored)
     return NOTHING_JUDGED if unread else OK

@@ -12,7 +12,7 @@ from ltocompat.model.verdict import Route
 from ltocompat.model.words import first_of
 from ltocompat.rules.link_selection import pick_for_linkers_alike
 from ltocompat.rules.rule import Subject
-from ltocompat.rules.selection import Missed, family, same_arch
+from ltocompat.rules.selection import SelectionFailure, family, same_arch
 
 
 def loaded(subject: Subject, *kinds: ImageKind) -> Iterator[ImageSignature]:
@@ -53,7 +53,7 @@ def listed(names: Sequence[str]) -> str:
 def links(image: ImageSignature, gpu: Gpu) -> bool:
     """Return whether a linker takes an image for a GPU where nothing lies beside it."""
     alone = ModuleSignature((image,), registered=None)
-    return pick_for_linkers_alike(alone, gpu.arch, None).missed is not Missed.NOT_FOR_GPU
+    return pick_for_linkers_alike(alone, gpu.arch, None).missed is not SelectionFailure.NOT_FOR_GPU
 
 
 def not_this_arch(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:

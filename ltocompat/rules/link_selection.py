@@ -18,7 +18,7 @@ from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.rules.linker_traits import LinkerTraits, newest_traits, traits_of
-from ltocompat.rules.selection import Missed, Pick, same_arch
+from ltocompat.rules.selection import Pick, SelectionFailure, same_arch
 
 LINKED = (ImageKind.LTOIR, ImageKind.SASS, ImageKind.PTX)
 # The first architecture with code for a family; from there on SASS serves its family alone.
@@ -47,7 +47,7 @@ def pick_for_linkers_alike(
     """Pick the image of a module that all releases with some traits take."""
     linker = linker or newest_traits()
     if not signature.images:
-        return Pick((), Missed.EMPTY)
+        return Pick((), SelectionFailure.EMPTY)
     if not any(image.in_fatbin for image in signature.images):
         return _alone(signature, target, linker)
     stopped = not linker.passes_concatenated and any(i.concatenated for i in signature.images)
@@ -56,7 +56,7 @@ def pick_for_linkers_alike(
         return Pick((), _missed_by_linker(signature))
     ltoir = [image for image in found if image.kind is ImageKind.LTOIR]
     chosen = _chosen(ltoir or found, target, linker)
-    return Pick((), Missed.FINAL) if _final(chosen) else Pick((chosen,))
+    return Pick((), SelectionFailure.FINAL) if _final(chosen) else Pick((chosen,))
 
 
 def releases_that_pick(signature: ModuleSignature, target: SmArch) -> tuple[Release, ...]:
@@ -196,12 +196,12 @@ def _final(image: ImageSignature) -> bool:
 def _alone(signature: ModuleSignature, target: SmArch, linker: LinkerTraits) -> Pick:
     for image in signature.images:
         if image.kind not in LINKED:
-            return Pick((), Missed.OTHER_KIND)
+            return Pick((), SelectionFailure.OTHER_KIND)
         if image.arch is not None and not fits_alone(image.kind, image.arch, target, linker):
-            return Pick((), Missed.NOT_FOR_GPU)
+            return Pick((), SelectionFailure.NOT_FOR_GPU)
         if _final(image):
-            return Pick((), Missed.FINAL)
-    return Pick(signature.images) if signature.images else Pick((), Missed.EMPTY)
+            return Pick((), SelectionFailure.FINAL)
+    return Pick(signature.images) if signature.images else Pick((), SelectionFailure.EMPTY)
 
 
 def fits_alone(kind: ImageKind, code: SmArch, target: SmArch, linker: LinkerTraits) -> bool:
@@ -240,7 +240,7 @@ def compiles_to(code: SmArch, target: SmArch) -> bool:
     return code.number <= target.number
 
 
-def _missed_by_linker(signature: ModuleSignature) -> Missed:
+def _missed_by_linker(signature: ModuleSignature) -> SelectionFailure:
     kinds = {image.kind for image in signature.images}
     other = kinds <= {ImageKind.TILEIR, ImageKind.UNKNOWN}
-    return Missed.OTHER_KIND if other else Missed.NOT_FOR_GPU
+    return SelectionFailure.OTHER_KIND if other else SelectionFailure.NOT_FOR_GPU

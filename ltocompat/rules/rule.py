@@ -21,7 +21,7 @@ from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.prose import Prose, family_prose
-from ltocompat.rules.selection import Missed
+from ltocompat.rules.selection import SelectionFailure
 
 
 class Component(enum.StrEnum):
@@ -187,7 +187,7 @@ class Subject(Struct, frozen=True):
     route: Route
     gpu: Gpu
     picked: tuple[ImageSignature, ...]
-    missed: Missed | None = None
+    missed: SelectionFailure | None = None
     linker: LinkerTraits | None = None
     offline: bool = False
     found_by: tuple[Release, ...] = ()

@@ -18,7 +18,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 
 
-class Missed(enum.StrEnum):
+class SelectionFailure(enum.StrEnum):
     """A reason why nothing of a module is picked."""
 
     NOT_FOR_GPU = "none of its images is for this GPU"
@@ -32,7 +32,7 @@ class Pick(Struct, frozen=True):
     """The images that are used: one, or all that a link takes; or why there are none."""
 
     images: tuple[ImageSignature, ...]
-    missed: Missed | None = None
+    missed: SelectionFailure | None = None
 
 
 def same_arch(number: int) -> int:
@@ -82,11 +82,11 @@ def family(number: int) -> frozenset[int]:
 def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
     """Pick the image that the driver takes of a module that is loaded as it is."""
     if not signature.images:
-        return Pick((), Missed.EMPTY)
+        return Pick((), SelectionFailure.EMPTY)
     final = [image for image in signature.images if not image.prelinked]
     if signature.registered is not None and _integrated_only(final, gpu):
         # A library knows Orin from a desktop GPU: cuFFT 12.5 has 155 cubins for sm_87 alone.
-        return Pick((), Missed.NOT_FOR_GPU)
+        return Pick((), SelectionFailure.NOT_FOR_GPU)
     best = _driver_choice(final, gpu)
     if best is not None:
         return Pick((best,))
@@ -140,11 +140,11 @@ def _rank(image: ImageSignature) -> tuple[bool, int]:
     return (False, 0) if arch is None else (arch.suffix == "a", same_arch(arch.number))
 
 
-def _missed(signature: ModuleSignature, gpu: int) -> Missed:
+def _missed(signature: ModuleSignature, gpu: int) -> SelectionFailure:
     kinds = {image.kind for image in signature.images}
     if kinds == {ImageKind.LTOIR}:
-        return Missed.LTO_ONLY
+        return SelectionFailure.LTO_ONLY
     others = (i for i in signature.images if i.kind in (ImageKind.TILEIR, ImageKind.UNKNOWN))
     if any(image.arch is None or compiles(image.arch, gpu) for image in others):
-        return Missed.OTHER_KIND
-    return Missed.NOT_FOR_GPU
+        return SelectionFailure.OTHER_KIND
+    return SelectionFailure.NOT_FOR_GPU

@@ -20,7 +20,7 @@ from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.model.verdict import Route
-from ltocompat.rules.engine.ways import possible_ways
+from ltocompat.rules.engine.routes import possible_routes
 from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.scan import walk
 from ltocompat.scan.describe import ReadOptions, describe, describe_module
@@ -87,7 +87,7 @@ class LinkInput(Struct, frozen=True):
     @property
     def goes(self) -> bool:
         """Return whether a link is about it, or may be."""
-        routes = [possible_ways(each.signature) for each in self.modules]
+        routes = [possible_routes(each.signature) for each in self.modules]
         return not routes or any(Route.LINK in route for route in routes)
 
     @property

@@ -26,13 +26,13 @@ from ltocompat.model.target import Gpu, Target
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials, link_key
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import requirements_of
-from ltocompat.rules.constraints import Always, LinkerOfMajor
+from ltocompat.rules.constraints import FixedVerdict, LinkerOfMajor
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
-from ltocompat.rules.engine.ways import ways
+from ltocompat.rules.engine.routes import routes
 from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import Component, Requirement, Subject
-from ltocompat.rules.selection import Missed, Pick
+from ltocompat.rules.selection import Pick, SelectionFailure
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.scan.walk import Modules, ScanSettings
 from ltocompat.targets.linkers import Tool, obtain, resolve
@@ -214,7 +214,7 @@ def _linked_signature(module: Module) -> ModuleSignature | None:
     # relocatable code does is asked about.
     waiting = module.section in PRELINKED_SECTIONS
     signature = replace(module_signature(module), needs_device_link=waiting)
-    return signature if Route.LINK in ways(signature) else None
+    return signature if Route.LINK in routes(signature) else None
 
 
 @functools.lru_cache(maxsize=8192)  # a library has thousands of modules and dozens of signatures
@@ -251,7 +251,7 @@ def _only_a_link_decides(requirement: Requirement, linker: Release) -> bool:
     constraint = requirement.constraint
     if isinstance(constraint, LinkerOfMajor):
         return constraint.judge(linker) is Verdict.FAIL
-    return isinstance(constraint, Always) and constraint.trial_decides
+    return isinstance(constraint, FixedVerdict) and constraint.trial_decides
 
 
 def _left_open(requirement: Requirement, linker: Release) -> bool:
@@ -314,7 +314,7 @@ class OneLinkTrial(Struct):
                 continue
             modules = [each.signature for input_ in inputs for each in input_.modules]
             picks = [pick_for_linker(module, job.arch, job.release) for module in modules]
-            if all(pick.missed is not Missed.FINAL for pick in picks):
+            if all(pick.missed is not SelectionFailure.FINAL for pick in picks):
                 outcome = self._ask(job, inputs)
                 if outcome is not None:
                     found[link_key(job.release, job.arch, offline=job.offline)] = outcome

@@ -13,7 +13,7 @@ from ltocompat.model.image import Module
 from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials, load_key
 from ltocompat.model.verdict import Route
-from ltocompat.rules.engine.ways import possible_ways
+from ltocompat.rules.engine.routes import possible_routes
 from ltocompat.rules.selection import pick_for_driver
 from ltocompat.scan.describe import ReadOptions, describe
 from ltocompat.scan.extract_bytes import cut
@@ -66,7 +66,7 @@ class LoadTrial(Closing):
         # What a device link used up is loaded together with other regions, which only a program
         # does.
         relinked = any(image.prelinked for image in signature.images)
-        if Route.LOAD not in possible_ways(signature) or relinked or data is None:
+        if Route.LOAD not in possible_routes(signature) or relinked or data is None:
             return {}
         found: dict[TrialKey, TrialOutcome] = {}
         driver = self._pool.driver

@@ -31,13 +31,13 @@ from ltocompat.report import Options
 from ltocompat.report.verbs.require import REPORT
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.rules.engine.ways import ways
+from ltocompat.rules.engine.routes import routes
 from ltocompat.targets import parse
 
 BRANCHES = drivers.driver_branches()
 LINKERS = sorted(nvjitlink_minors())
-BOTH_WAYS = [group for group in GROUPS if len(ways(group.signature)) > 1]
-LINKED = [group for group in GROUPS if ways(group.signature) == (Route.LINK,)]
+BOTH_WAYS = [group for group in GROUPS if len(routes(group.signature)) > 1]
+LINKED = [group for group in GROUPS if routes(group.signature) == (Route.LINK,)]
 """Modules of samples that can be loaded and linked, and those that are linked alone."""
 
 WINDOWS = Host(place=WHERE, format="PE", machine="x86-64", type="shared library")

@@ -33,13 +33,13 @@ from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.rules.engine.ways import ways
+from ltocompat.rules.engine.routes import routes
 from ltocompat.targets import parse
 
 DATA = Path(__file__).parent.parent / "data"
 
 
-MODULES = [group for group in GROUPS if Route.LOAD in ways(group.signature)]
+MODULES = [group for group in GROUPS if Route.LOAD in routes(group.signature)]
 """The modules of the samples that can be loaded, one of each sort."""
 GPUS = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_110", "sm_120")
 TARGETS = st.builds(

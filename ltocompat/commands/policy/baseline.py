@@ -19,7 +19,7 @@ from ltocompat.commands.policy.extent import ExtentPart, FindingExtent, extent_o
 from ltocompat.commands.policy.fingerprint import FindingKey, key_of
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.verdict import Finding, Result, Verdict
-from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
+from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
 from ltocompat.targets.text_file import read_text
 
 SCHEMA = "ltocompat/baseline/v2"

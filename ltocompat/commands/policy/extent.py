@@ -15,7 +15,7 @@ from ltocompat.commands.policy.fingerprint import unversioned
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Finding, Verdict
 from ltocompat.model.words import count
-from ltocompat.rules.emitted import BYTES_UNREAD
+from ltocompat.rules.builtin_rules import BYTES_UNREAD
 
 ANY_GPU = "any"
 """Stands for the GPU where a finding holds on each of them alike."""

@@ -16,7 +16,7 @@ from ltocompat.commands.policy.fingerprint import FindingKey, key_of
 from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
 from ltocompat.model.words import first_of
-from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
+from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
 
 _MOST_PARTS = 2
 

@@ -17,11 +17,11 @@ from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.packages.values import Package
 from ltocompat.rules import artifact_code
-from ltocompat.rules.emitted import (
+from ltocompat.rules.builtin_rules import (
     ARCH_MISSING,
     DRIVER_ROSE,
     GPU_NOT_SERVED,
-    SLIVER_SERVED,
+    SPARSE_COVERAGE,
     TOO_LARGE,
 )
 from ltocompat.rules.rule import Problem
@@ -119,7 +119,7 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
             level=Level.WARNING,
             subject="GPUs",
             asked=tuple(hardly),
-            rule=SLIVER_SERVED,
+            rule=SPARSE_COVERAGE,
         )
     if not missing:
         return

@@ -31,7 +31,7 @@ from ltocompat.commands.survey.answer_values import (
 from ltocompat.model.arch import SmArch
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.emitted import BYTES_UNREAD, OLD_LINKER_ADMITTED
+from ltocompat.rules.builtin_rules import BYTES_UNREAD, OLD_LINKER_ADMITTED
 
 
 def loads(survey: SurveyRows) -> Answer:

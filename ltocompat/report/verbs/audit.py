@@ -32,7 +32,7 @@ from ltocompat.report.findings import (
 from ltocompat.report.text import truncate
 from ltocompat.report.verbs.check import Tally
 from ltocompat.report.verbs.check import blocks as checked
-from ltocompat.rules.emitted import ASKED_BY_PROJECT, TOO_LARGE
+from ltocompat.rules.builtin_rules import ASKED_BY_PROJECT, TOO_LARGE
 
 if TYPE_CHECKING:
     from ltocompat.model.records_v1 import audit as v1

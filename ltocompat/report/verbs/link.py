@@ -30,7 +30,7 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.findings import FindingRecord, FindingReport
 from ltocompat.report.text import binary_size, truncate
-from ltocompat.rules.emitted import OPTIONS_DIFFER, TRIAL_REFUSED
+from ltocompat.rules.builtin_rules import OPTIONS_DIFFER, TRIAL_REFUSED
 from ltocompat.rules.engine.findings import finding_by_engine
 
 if TYPE_CHECKING:

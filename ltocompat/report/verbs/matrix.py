@@ -26,7 +26,7 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.matrix_cells import runs, subject
 from ltocompat.report.text import span
-from ltocompat.rules.emitted import SLIVER_SERVED
+from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 
 WORDS = {verdict: str(verdict) for verdict in Verdict} | {Verdict.UNDOCUMENTED: "undoc."}
 _FEW = 100  # of so many modules, one is few
@@ -45,7 +45,7 @@ def blocks(records: Iterable[Matrix | Failure], options: Options) -> Iterator[Bl
         yield from _tables(record, options.width)
         if names := _variants(record):
             yield Paragraph((f"of the variants {names} the one that fits best decides each cell",))
-        if hardly := _hardly_served(record):
+        if hardly := _sparse_coverage(record):
             yield Paragraph((f"few modules are for {hardly}, whatever the cells say (IMG-04)",))
         for condition in _conditions(record):
             yield Paragraph((condition,))
@@ -68,10 +68,10 @@ def _conditions(matrix: Matrix) -> Iterable[str]:
     return dict.fromkeys(f"{f.headline} ({f.rule})" for f in found if f.is_condition)
 
 
-def _hardly_served(matrix: Matrix) -> str:
+def _sparse_coverage(matrix: Matrix) -> str:
     """``sm_52 to 75``: the architectures that hardly anything is for; empty for none."""
     found = [
-        any(finding.rule == SLIVER_SERVED for row in matrix.cells for finding in row[n].findings)
+        any(finding.rule == SPARSE_COVERAGE for row in matrix.cells for finding in row[n].findings)
         for n in range(len(matrix.columns))
     ]
     alike = runs(found)

@@ -18,10 +18,10 @@ from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
-    Always,
+    FixedVerdict,
+    Informational,
     LinkerOfCubin,
     LinkerTolerating,
-    Remark,
     Threshold,
 )
 from ltocompat.rules.link_selection import refused_across_family
@@ -59,7 +59,7 @@ def device_link_missing(host: Host) -> Iterator[Requirement]:
 
 def _undefined(host: Host, names: list[str], remedy: str) -> Requirement:
     final = host.type in _LOADED
-    constraint: Constraint = Always(Verdict.FAIL) if final else Remark()
+    constraint: Constraint = FixedVerdict(Verdict.FAIL) if final else Informational()
     return Requirement(
         constraint,
         f"the undefined {first_of(names, 1)}",
@@ -98,7 +98,7 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
         of_hopper = image.arch is not None and image.arch.number == _HOPPER
         if subject.offline and of_hopper and cuda < FIRST_NVJITLINK:
             yield Requirement(
-                Always(Verdict.FAIL),
+                FixedVerdict(Verdict.FAIL),
                 f"SASS of CUDA {cuda}",
                 "nvlink says that it must be recompiled with toolkit >= Cuda 12.0",
                 "compile it with CUDA 12.0 or newer",
@@ -139,7 +139,7 @@ def _is_taken_by_some(image: ImageSignature, cuda: Release) -> bool:
 
 def _across_family(subject: Subject, image: ImageSignature) -> Requirement:
     return Requirement(
-        Always(Verdict.FAIL),
+        FixedVerdict(Verdict.FAIL),
         f"{image} in a fatbin for {subject.link_target}",
         "linkers pick it for its family, and take that of CUDA 13 alone, for sm_103 and sm_121",
         "link the bare cubin, or compile SASS for the target",
@@ -149,7 +149,7 @@ def _across_family(subject: Subject, image: ImageSignature) -> Requirement:
 
 def _too_old(image: ImageSignature, cuda: Release) -> Requirement:
     return Requirement(
-        Always(Verdict.UNKNOWN, Component.LINKER, trial_decides=True),
+        FixedVerdict(Verdict.UNKNOWN, Component.LINKER, trial_decides=True),
         f"SASS of CUDA {cuda}",
         "nvJitLink was seen to die with a segmentation fault on relocatable SASS of 7.5, 9.0 and "
         "9.2, and to take that of 11.1",
@@ -165,8 +165,8 @@ _LEFT_OUT = "nvlink leaves them out, with a warning at most"
 def left_out_of_a_device_link(link: Link) -> Iterator[Requirement]:
     """Objects with nothing for the target: nvlink goes on without them, nvJitLink takes none."""
     if not link.left_out or not link.certain:
-        return  # findings_of_whole speaks of what is no single link
-    refused = (Always(Verdict.FAIL), "nvJitLink refuses them, whatever else is linked")
+        return  # artifact_findings speaks of what is no single link
+    refused = (FixedVerdict(Verdict.FAIL), "nvJitLink refuses them, whatever else is linked")
     constraint, consequence = _without(link) if link.offline else refused
     objects = f"objects without code for {'the target' if link.gpu is None else link.gpu.arch}"
     loose = not any(image.in_fatbin for image in link.left_out)
@@ -192,18 +192,18 @@ def _without(link: Link) -> tuple[Constraint, str]:
     if kernels and not blind:
         launched = f"launching {image_helpers.listed(kernels)} there ends in error 500"
         lost = f"{launched}, named symbol not found" if there else "no kernel is left for it"
-        return Always(Verdict.FAIL), f"{_LEFT_OUT}; {lost}"
+        return FixedVerdict(Verdict.FAIL), f"{_LEFT_OUT}; {lost}"
     if kernels or hidden:
         return (
-            Always(Verdict.UNKNOWN, trial_decides=not hidden),
+            FixedVerdict(Verdict.UNKNOWN, trial_decides=not hidden),
             f"{_LEFT_OUT}; whether a kernel goes with them depends on LTO-IR, which shows no names",
         )
     if blind and any(symbols and symbols.callable for symbols in left_out):
         return (
-            Always(Verdict.UNKNOWN, trial_decides=True),
+            FixedVerdict(Verdict.UNKNOWN, trial_decides=True),
             f"{_LEFT_OUT}; whether the LTO-IR calls what is then undefined can't be read",
         )
-    return Remark(warns=True), f"{_LEFT_OUT}; nothing else needs them"
+    return Informational(warns=True), f"{_LEFT_OUT}; nothing else needs them"
 
 
 # The target of a device link is a real architecture: only the log of a build shows it.
@@ -245,7 +245,7 @@ def _without_dlto(subject: Subject) -> str:
 
 def _dlto_remark(subject: str, consequence: str) -> Requirement:
     return Requirement(
-        Remark(),
+        Informational(),
         subject,
         consequence,
         _DLTO_TWICE,
@@ -303,7 +303,7 @@ def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
         else "newer ones take the first definition, and say so in their log at most"
     )
     yield Requirement(
-        Always(Verdict.FAIL) if link.offline else tolerated,
+        FixedVerdict(Verdict.FAIL) if link.offline else tolerated,
         f"{image_helpers.listed(names)}, which more than one input defines,",
         f"nvlink and nvJitLink before 12.6 refuse the link; {newer}",
         "link one of them, or give the others another name (static, a namespace)",
@@ -338,7 +338,9 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
     blind = any(image.kind is ImageKind.LTOIR for image, _ in link.images)
     if names or blind:
         yield Requirement(
-            Always(Verdict.UNKNOWN, trial_decides=True) if blind else Always(Verdict.FAIL),
+            FixedVerdict(Verdict.UNKNOWN, trial_decides=True)
+            if blind
+            else FixedVerdict(Verdict.FAIL),
             image_helpers.listed(names) if names else "LTO-IR",
             _hidden_names(names) if blind else "no input of the link defines it",
             "give the linker all that is called",
@@ -357,7 +359,7 @@ def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:
     """The remark that files which are judged one by one need each other."""
     if names:
         yield Requirement(
-            Remark(),
+            Informational(),
             image_helpers.listed(names),
             "another input of the link has to define it, and none is judged beside it",
             "judge all that is linked as one link, with --together",
@@ -378,11 +380,11 @@ def region_behind_the_first(link: Link) -> Iterator[Requirement]:
         for image in link.unread
         if image.has_kernels is not False and (image.symbols is None or not link.certain)
     ]
-    constraint: Constraint = Remark(warns=True)
+    constraint: Constraint = Informational(warns=True)
     consequence = "linkers pass over it; whatever else calls it misses it"
     if kernels or hidden:
         lost = bool(kernels) or any(image.kind is not ImageKind.LTOIR for image in hidden)
-        constraint = Always(Verdict.FAIL if lost else Verdict.UNKNOWN, trial_decides=not lost)
+        constraint = FixedVerdict(Verdict.FAIL if lost else Verdict.UNKNOWN, trial_decides=not lost)
         what = image_helpers.listed(kernels) if kernels else "any kernel in it"
         consequence = f"linkers pass over it: the link ends well and without {what}"
     yield Requirement(
@@ -415,7 +417,7 @@ def declared_otherwise_in_a_link(link: Link) -> Iterator[Requirement]:
     if names:
         tolerated = LinkerTolerating(floors.linker("prototype-linker"))
         yield Requirement(
-            Always(Verdict.FAIL) if link.offline else tolerated,
+            FixedVerdict(Verdict.FAIL) if link.offline else tolerated,
             f"{image_helpers.listed(names)}, of which inputs declare other parameters,",
             "nvlink and nvJitLink before 12.6 refuse the link; newer ones link the call to a "
             "function that reads something else",

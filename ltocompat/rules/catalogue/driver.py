@@ -15,7 +15,7 @@ from ltocompat.rules.constraints import (
     KernelKnows,
     KernelStillServes,
     Threshold,
-    Untold,
+    UnknownConstraint,
 )
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
 
@@ -60,7 +60,11 @@ def _from_floor(major: int) -> Constraint:
     floor, enough = floors.major(major), floors.enough_for_major(major)
     if floor is not None:
         return Threshold(floor)
-    return Untold(Component.DRIVER) if enough is None else Threshold(enough, open_below=True)
+    return (
+        UnknownConstraint(Component.DRIVER)
+        if enough is None
+        else Threshold(enough, open_below=True)
+    )
 
 
 @FAMILY.rule("DRV-02", Level.NOTE)

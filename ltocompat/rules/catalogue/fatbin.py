@@ -13,8 +13,8 @@ from ltocompat.rules import floors, image_helpers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
-    Always,
     DriverSureFrom,
+    FixedVerdict,
     LinkerFinding,
     Threshold,
 )
@@ -84,7 +84,7 @@ def entry_without_options(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject):
         if image.lacks_options:
             yield Requirement(
-                Always(Verdict.FAIL),
+                FixedVerdict(Verdict.FAIL),
                 f"{image} in an entry without a place for options",
                 "every nvJitLink and nvlink ends with SIGSEGV",
                 "make the fatbin with fatbinary or nvFatbin, or link the bare image",

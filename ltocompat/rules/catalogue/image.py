@@ -12,7 +12,7 @@ from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.model.words import count, first_of
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.constraints import Always
+from ltocompat.rules.constraints import FixedVerdict
 from ltocompat.rules.rule import Problem, Requirement, Subject
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def image_contradicts_itself(subject: Subject) -> Iterator[Requirement]:
         problem = image.problem or _architecture_of_no_compiler(image)
         if problem is not None:
             yield Requirement(
-                Always(Verdict.UNKNOWN, trial_decides=_can_be_linked(subject)),
+                FixedVerdict(Verdict.UNKNOWN, trial_decides=_can_be_linked(subject)),
                 str(image),
                 problem,
                 "rebuild the file, or copy it again from where it came",
@@ -51,7 +51,7 @@ def _can_be_linked(subject: Subject) -> bool:
 
 
 # A place that can't be read may hold device code; an answer never shrinks silently
-# (findings_of_whole).
+# (artifact_findings).
 FAMILY.declare("IMG-02", Level.WARNING)
 
 
@@ -127,15 +127,15 @@ def device_runtime_inside(summary: ArtifactSummary) -> Iterator[Problem]:
         )
 
 
-# A target that says too little leaves a half of the way unjudged (findings_of_whole).
+# A target that says too little leaves a half of the way unjudged (artifact_findings).
 FAMILY.declare("TGT-01", Level.WARNING)
 
 
-# No module goes the route that was asked for (findings_of_whole).
+# No module goes the route that was asked for (artifact_findings).
 FAMILY.declare("TGT-02", Level.WARNING)
 
 
-# A version of the target that is no row of the tables (findings_of_whole).
+# A version of the target that is no row of the tables (artifact_findings).
 FAMILY.declare("TGT-03", Level.NOTE)
 
 

@@ -23,18 +23,18 @@ from ltocompat.rules import driver_release, floors, image_helpers, makers, picke
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
-    Always,
+    FixedVerdict,
+    Informational,
     LinkerNotOlderThan,
     LinkerOfKnownMaker,
     LinkerOfMajor,
     LinkerTargets,
-    Remark,
     Threshold,
-    Untold,
+    UnknownConstraint,
 )
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject
-from ltocompat.rules.selection import Missed, same_arch
+from ltocompat.rules.selection import SelectionFailure, same_arch
 
 if TYPE_CHECKING:
     from ltocompat.targets.machine.environment import Environment
@@ -157,7 +157,7 @@ def ltoir_above_target_unchecked(subject: Subject) -> Iterator[Requirement]:
             continue
         if image.arch.number > subject.link_target.number:
             yield Requirement(
-                Always(Verdict.UNDOCUMENTED),
+                FixedVerdict(Verdict.UNDOCUMENTED),
                 f"LTO-IR {image.arch} for {subject.link_target}",
                 "nvJitLink 12.0 and 12.1 link it unchecked, and later ones refuse it",
                 f"compile the LTO-IR for lto_{subject.link_target.number}, or link for sm_"
@@ -178,7 +178,7 @@ def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
         if _suffix_matches(code, subject.link_target, subject.linker):
             continue
         yield Requirement(
-            Always(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
+            FixedVerdict(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
             f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.link_target}",
             _suffix_question(code, hidden=hidden),
             f"ask the linker with --trial-link; or link for {_targets_of_suffix(code)}, or compile "
@@ -222,9 +222,9 @@ def _targets_of_suffix(code: SmArch) -> str:
 @FAMILY.rule("LTO-05", Level.ERROR)
 def ltoir_loaded_directly(subject: Subject) -> Iterator[Requirement]:
     """The driver links no LTO-IR by itself: a module of LTO-IR alone does not load."""
-    if subject.route is Route.LOAD and subject.missed is Missed.LTO_ONLY:
+    if subject.route is Route.LOAD and subject.missed is SelectionFailure.LTO_ONLY:
         yield Requirement(
-            Always(Verdict.FAIL),
+            FixedVerdict(Verdict.FAIL),
             "LTO-IR alone",
             f"the driver doesn't link it ({_load_error(subject)})",
             "link it first: the application with nvJitLink when it runs, or the build with a "
@@ -243,7 +243,7 @@ def lto_option_missing(subject: Subject) -> Iterator[Requirement]:
     """A link takes LTO-IR only with the option -lto."""
     for _ in image_helpers.linked(subject, ImageKind.LTOIR):
         yield Requirement(
-            Always(Verdict.OK, Component.OPTIONS),
+            FixedVerdict(Verdict.OK, Component.OPTIONS),
             "LTO-IR",
             "-lto must be given to the linker",
             "give -lto to nvJitLinkCreate (nvlink and nvcc: -dlto)",
@@ -258,7 +258,7 @@ def lto_option_without_ltoir(subject: Subject) -> Iterator[Requirement]:
         return
     if all(image.kind is not ImageKind.LTOIR for image in subject.picked):
         yield Requirement(
-            Always(Verdict.OK, Component.OPTIONS),
+            FixedVerdict(Verdict.OK, Component.OPTIONS),
             "code without LTO-IR",
             "-lto must not be given to the linker unless other inputs are LTO-IR",
             "leave -lto away",
@@ -273,7 +273,7 @@ def partial_lto(link: Link) -> Iterator[Requirement]:
     if ImageKind.LTOIR not in kinds or len(kinds) == 1:
         return
     yield Requirement(
-        Remark(),
+        Informational(),
         "modules without LTO-IR",
         "they are linked as they are: the link is optimised only in part",
         "compile all of them to LTO-IR, where whole-program optimisation matters",
@@ -316,7 +316,7 @@ def ltoir_before_nvjitlink(subject: Subject) -> Iterator[Requirement]:
         releases = makers.ltoir_releases(image)
         if releases and releases[-1] < FIRST_NVJITLINK:
             yield Requirement(
-                Remark(),
+                Informational(),
                 makers.describe(image),
                 "only cuLinkAddData of a driver links it (CU_JIT_LTO, deprecated)",
                 "compile the LTO-IR with CUDA 12.0 or later and link it with nvJitLink",
@@ -366,7 +366,9 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
     major = subject.linker.major
     name = image_helpers.linker_name(subject)
     floor = floors.major(major)
-    constraint: Constraint = Untold(Component.DRIVER) if floor is None else Threshold(floor)
+    constraint: Constraint = (
+        UnknownConstraint(Component.DRIVER) if floor is None else Threshold(floor)
+    )
     consequence = (
         f"the tables name no least driver for CUDA {major}"
         if floor is None
@@ -388,7 +390,7 @@ def ltoir_with_debug(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         if image.debug:
             yield Requirement(
-                Remark(),
+                Informational(),
                 "LTO-IR with debug information",
                 "it links, but nvcc refuses the combination, and some front ends drop -lto for it",
                 "build without device debug information (-G), or without LTO",
@@ -415,7 +417,9 @@ def options_differ(link: Link) -> Iterator[Requirement]:
         given = [value for value in values if value is not None]
         fatal = differing.option in _SAME_FOR_NVLINK and len(given) > 1
         yield Requirement(
-            Always(Verdict.FAIL) if fatal and link.offline and link.certain else Remark(),
+            FixedVerdict(Verdict.FAIL)
+            if fatal and link.offline and link.certain
+            else Informational(),
             f"LTO-IR of one link that differs in {differing.option} ({listed})",
             _consequence_of_options(link, differing.option, fatal=fatal),
             "compile all that is linked together with the same options",

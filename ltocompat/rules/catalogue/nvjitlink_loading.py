@@ -14,10 +14,10 @@ from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import floors, linker_imports, picked
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
+    Informational,
     LinkerExporting,
     LinkerNamed,
     NvrtcOfMinor,
-    Remark,
     Threshold,
 )
 from ltocompat.rules.rule import Problem, Requirement
@@ -344,7 +344,7 @@ def nvjitlink_inside(host: Host) -> Iterator[Requirement]:
         if library.name == linker_imports.NVJITLINK and library.how == "static":
             version = f" {library.version}" if library.version else " of an unknown version"
             yield Requirement(
-                Remark(),
+                Informational(),
                 f"nvJitLink{version} inside",
                 "it links what this file links, and no nvJitLink of the target changes that",
                 "rebuild the file to get another nvJitLink",

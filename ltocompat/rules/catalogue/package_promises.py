@@ -13,8 +13,8 @@ from ltocompat.model.requirement import NEXT
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.packages.resolving import dependencies_always
 from ltocompat.rules import artifact_code
+from ltocompat.rules.builtin_rules import PROMISES_NOT_JUDGED
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.emitted import PROMISES_NOT_JUDGED
 from ltocompat.rules.rule import Problem
 from ltocompat.rules.services import (
     as_loaded,

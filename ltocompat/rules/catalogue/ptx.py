@@ -18,12 +18,12 @@ from ltocompat.rules import artifact_code, floors, image_helpers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
-    Always,
     DriverOfCuda,
+    FixedVerdict,
     LinkerFinding,
     LinkerNotOlderThan,
     Threshold,
-    Untold,
+    UnknownConstraint,
 )
 from ltocompat.rules.link_selection import compiles_to
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
@@ -77,7 +77,7 @@ def _around(isa: str | None) -> Position[tuple[int, ...]] | None:
 def _driver_for(isa: str | None) -> Constraint:
     around, releases = _around(isa), toolkits.ptx_releases()
     if around is None:
-        return Untold(Component.DRIVER)
+        return UnknownConstraint(Component.DRIVER)
     if around.above is None:
         newest = max(releases.values())
         return DriverOfCuda(Release(newest.major, newest.minor + 1))
@@ -87,7 +87,7 @@ def _driver_for(isa: str | None) -> Constraint:
 def _linker_for(isa: str | None) -> Constraint:
     around, releases = _around(isa), toolkits.ptx_releases()
     if around is None or around.below is None:
-        return Untold(Component.LINKER)
+        return UnknownConstraint(Component.LINKER)
     newest = releases[around.below]
     if around.known:
         return Threshold(newest)
@@ -151,7 +151,7 @@ def ptx_only(subject: Subject) -> Iterator[Requirement]:
     for _ in image_helpers.loaded(subject, ImageKind.PTX):
         gpu = image_helpers.real(subject.gpu)
         yield Requirement(
-            Always(Verdict.JIT),
+            FixedVerdict(Verdict.JIT),
             "PTX alone",
             f"there is no SASS for {gpu}, so that the driver compiles the PTX when it loads",
             f"add SASS: -gencode arch=compute_{subject.gpu.arch.number},code={gpu}",
@@ -225,7 +225,7 @@ def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
             verdict = Verdict.FAIL if image.symbols.needed_by_kernels else Verdict.UNKNOWN
         if names:
             yield Requirement(
-                Always(verdict),
+                FixedVerdict(verdict),
                 _described(image),
                 f"it uses {image_helpers.listed(names)}, which nothing in it defines: {error}, "
                 "loaded lazily or eagerly",
@@ -250,7 +250,7 @@ def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
         if not unheard and (isa is None or first is None or isa >= first):
             continue
         yield Requirement(
-            Always(Verdict.UNKNOWN if row is None else Verdict.FAIL, component),
+            FixedVerdict(Verdict.UNKNOWN if row is None else Verdict.FAIL, component),
             f"{_described(image)} for sm_{image.arch.number}",
             "no such architecture is known"
             if row is None
@@ -267,7 +267,7 @@ def ptx_picked_and_refused(subject: Subject) -> Iterator[Requirement]:
         if image.arch is None or compiles_to(image.arch, subject.link_target):
             continue
         yield Requirement(
-            Always(Verdict.FAIL),
+            FixedVerdict(Verdict.FAIL),
             f"{image} for {subject.link_target}",
             "the linker picks the entry by its number, whatever its suffix, and can't compile it "
             "(NVJITLINK_ERROR_PTX_COMPILE)",
@@ -304,7 +304,7 @@ def _flawed(flaw: PtxFlaw, subject: Subject) -> Constraint | None:
     """What becomes of a text: drivers were not measured where linkers differ."""
     linked = subject.route is Route.LINK
     if flaw is PtxFlaw.NARROW and linked:
-        return Always(Verdict.FAIL) if subject.gpu.arch.number >= _WIDE_ONLY else None
+        return FixedVerdict(Verdict.FAIL) if subject.gpu.arch.number >= _WIDE_ONLY else None
     if flaw is PtxFlaw.NOT_ASCII_COMMENT and linked:
         first, last = floors.linker("ascii-linker"), floors.linker("last-ascii-linker")
         others = (release for release in nvjitlink_minors() if not first <= release <= last)
@@ -312,7 +312,9 @@ def _flawed(flaw: PtxFlaw, subject: Subject) -> Constraint | None:
     if flaw is PtxFlaw.LAST_COMMENT:
         return Threshold(floors.linker("last-comment-linker")) if linked else None
     open_ = flaw in (PtxFlaw.NARROW, PtxFlaw.NOT_ASCII_COMMENT)
-    return Always(Verdict.UNKNOWN, trial_decides=True) if open_ else Always(Verdict.FAIL)
+    return (
+        FixedVerdict(Verdict.UNKNOWN, trial_decides=True) if open_ else FixedVerdict(Verdict.FAIL)
+    )
 
 
 _WIDE_ONLY = 90

@@ -12,7 +12,7 @@ from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Level, Route, Verdict
 from ltocompat.rules import artifact_code, floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.constraints import Always, Threshold
+from ltocompat.rules.constraints import FixedVerdict, Threshold
 from ltocompat.rules.linker_traits import newest_traits
 from ltocompat.rules.rule import Problem, Requirement, Subject
 from ltocompat.rules.selection import runs, same_arch
@@ -59,7 +59,7 @@ def sass_across_tegra_within_ampere(subject: Subject) -> Iterator[Requirement]:
         numbers = (image.arch.number, gpu)
         if any(gpus.is_tegra(number) and number // 10 == _AMPERE for number in numbers):
             yield Requirement(
-                Always(Verdict.UNDOCUMENTED),
+                FixedVerdict(Verdict.UNDOCUMENTED),
                 f"SASS {image.arch} on {image_helpers.real(subject.gpu)}",
                 "binary compatibility between discrete and integrated GPUs is not promised",
                 f"add SASS for {image_helpers.real(subject.gpu)} itself",
@@ -100,7 +100,7 @@ def _linked_for_others(subject: Subject) -> Iterator[Requirement]:
         links = target.suffix == "a" if minds_suffix else own
         refused = image.entry_arch is not None and not links
         yield Requirement(
-            Always(Verdict.FAIL if refused else Verdict.UNDOCUMENTED),
+            FixedVerdict(Verdict.FAIL if refused else Verdict.UNDOCUMENTED),
             f"SASS {arch}{_in_entry(image)} for {target}",
             "nvJitLink up to 13.0 links it for its own number, newer ones only for targets with a, "
             "and NVIDIA documents that it always fails",
@@ -119,7 +119,7 @@ def _loaded_by_others(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.loaded(subject, ImageKind.SASS):
         if image.arch is not None and image.entry_arch is not None and not runs(image.arch, gpu):
             yield Requirement(
-                Always(Verdict.FAIL),
+                FixedVerdict(Verdict.FAIL),
                 f"SASS {image.arch}{_in_entry(image)} on {image_helpers.real(subject.gpu)}",
                 "the driver picks it by its entry, and its cubin is for that GPU alone (error 209)",
                 f"add SASS for {image_helpers.real(subject.gpu)} itself",
@@ -139,7 +139,7 @@ def sass_for_a_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | No
 FAMILY.declare("SASS-05", Level.NOTE)
 
 
-# An artifact without SASS and PTX that a GPU can use does not run there (findings_of_whole).
+# An artifact without SASS and PTX that a GPU can use does not run there (artifact_findings).
 FAMILY.declare("SASS-06", Level.ERROR)
 
 
@@ -166,7 +166,7 @@ def relocatable_sass_loaded(subject: Subject) -> Iterator[Requirement]:
         if image.relocatable:
             verdict, consequence, evidence = _relocatable(image)
             yield Requirement(
-                Always(verdict),
+                FixedVerdict(verdict),
                 "relocatable SASS",
                 consequence,
                 "link it first: nvcc -dlink, nvlink or nvJitLink",

@@ -6,16 +6,16 @@ from ltocompat.rules.constraints.any_component import (
     FIRST_NVJITLINK as FIRST_NVJITLINK,
 )
 from ltocompat.rules.constraints.any_component import (
-    Always as Always,
+    FixedVerdict as FixedVerdict,
 )
 from ltocompat.rules.constraints.any_component import (
-    Remark as Remark,
+    Informational as Informational,
 )
 from ltocompat.rules.constraints.any_component import (
     Threshold as Threshold,
 )
 from ltocompat.rules.constraints.any_component import (
-    Untold as Untold,
+    UnknownConstraint as UnknownConstraint,
 )
 from ltocompat.rules.constraints.driver import (
     CompatNewerThanKernel as CompatNewerThanKernel,

@@ -13,7 +13,7 @@ from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
 FIRST_NVJITLINK = Release(12, 0)
 
 
-class Informational(Constraint, frozen=True):
+class AlwaysMet(Constraint, frozen=True):
     """A demand that every value meets, of which some are worth a note."""
 
     def judge(self, value: object) -> Verdict:
@@ -26,7 +26,7 @@ class Informational(Constraint, frozen=True):
         return Unbounded.ANY
 
 
-class Remark(Informational, frozen=True):
+class Informational(AlwaysMet, frozen=True):
     """Something that is worth a note on any target."""
 
     component: ClassVar = Component.NONE
@@ -41,7 +41,7 @@ class Remark(Informational, frozen=True):
         return True
 
 
-class Always(Constraint, frozen=True):
+class FixedVerdict(Constraint, frozen=True):
     """Nothing that a target has changes this verdict.
 
     Attributes:
@@ -66,7 +66,7 @@ class Always(Constraint, frozen=True):
         return Unbounded.NONE_KNOWN if self.verdict is Verdict.FAIL else Unbounded.ANY
 
 
-class Untold(Constraint, frozen=True):
+class UnknownConstraint(Constraint, frozen=True):
     """A version that the tables don't tell."""
 
     component: Component

@@ -11,7 +11,7 @@ from ltocompat.facts.drivers import compat_branch, compat_use
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.constraints.any_component import Informational
+from ltocompat.rules.constraints.any_component import AlwaysMet
 from ltocompat.rules.rule import CompatUse, Component, Constraint, Floor, Unbounded
 
 _LINUX = "linux"
@@ -53,7 +53,7 @@ class DriverOfCuda(Constraint, frozen=True):
         return Floor(first, first)
 
 
-class DriverOfWriter(Informational, frozen=True):
+class DriverOfWriter(AlwaysMet, frozen=True):
     """A driver that is as new as the toolkit that wrote the code, where its major is enough.
 
     Minor-version compatibility is documented: every driver of the major is ``ok``.

@@ -8,7 +8,7 @@ from ltocompat.facts import gpus, horizon, nvjitlink_minors
 from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import floors
-from ltocompat.rules.constraints.any_component import FIRST_NVJITLINK, Informational
+from ltocompat.rules.constraints.any_component import FIRST_NVJITLINK, AlwaysMet
 from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
 
 
@@ -181,7 +181,7 @@ class LinkerOfMajor(_OnLinker, frozen=True):
         return Unbounded.NONE_KNOWN if ancient else Unbounded.ANY
 
 
-class LinkerOfKnownMaker(Informational, frozen=True):
+class LinkerOfKnownMaker(AlwaysMet, frozen=True):
     """A linker that is new enough only if no release after the tables made the LTO-IR.
 
     The bytes don't show who made it; a linker that takes it is no older than its compiler.

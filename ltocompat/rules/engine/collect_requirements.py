@@ -35,9 +35,9 @@ from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.trial_answer import narrowed
 from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.artifact_code import linked_by_driver
+from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.catalogue import requirements_of, requirements_of_host
 from ltocompat.rules.constraints.linker import LinkerOfKnownMaker
-from ltocompat.rules.emitted import SLIVER_SERVED
 from ltocompat.rules.engine.driver_floors import (
     DriverFloors,
     floors_of_least,
@@ -56,7 +56,7 @@ from ltocompat.rules.engine.find_floors import (
 )
 from ltocompat.rules.engine.paste_lines import paste_lines
 from ltocompat.rules.engine.picked_code import linked_code
-from ltocompat.rules.engine.ways import ways
+from ltocompat.rules.engine.routes import routes
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import (
     Component,
@@ -103,7 +103,7 @@ class _Row(Struct, frozen=True):
     def hardly(self) -> bool:
         """Return whether under half of the kernels, or few modules, serve it beside another GPU."""
         return any(
-            finding.rule == SLIVER_SERVED
+            finding.rule == SPARSE_COVERAGE
             and 2 * line.result.coverage.kernels <= line.result.coverage.best_kernels
             for line in self.lines
             for finding in line.result.findings
@@ -288,7 +288,7 @@ def _add_what_older_linkers_would_take(
         if older is None or not missing:
             continue
         for group in groups:
-            if Route.LINK not in ways(group.signature):
+            if Route.LINK not in routes(group.signature):
                 continue
             code = linked_code(group.signature, row.gpu, traits_of(older))
             for requirement in requirements_of(code.subject) if code.subject else ():
@@ -302,7 +302,7 @@ def _linker_before(release: Release) -> Release | None:
 
 def _linked(group: ModuleGroup, row: _Row) -> Iterator[Subject]:
     """The subject of rules where a linker takes a module."""
-    if Route.LINK in ways(group.signature):
+    if Route.LINK in routes(group.signature):
         code = linked_code(group.signature, row.gpu, traits_of(row.linker))
         if code.subject and code.images:
             yield code.subject

@@ -28,11 +28,11 @@ from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Level, Route
 from ltocompat.model.words import first_of
-from ltocompat.rules.emitted import SLIVER_SERVED
+from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.engine.findings import note
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
 from ltocompat.rules.engine.picked_code import linked_code, loaded_code
-from ltocompat.rules.engine.ways import ways
+from ltocompat.rules.engine.routes import routes
 
 # The lowest part that a library has for a GPU that its documentation names is 36 modules beside 241
 # (cuSPARSELt 0.8.1, sm_80); those with a tenth or less stand in the rule's source.
@@ -225,13 +225,13 @@ def findings_of_coverage(
 ) -> Iterator[Finding]:
     """A warning about the kernels that a GPU loses, or that hardly any module is for it."""
     if found is None or gpu is None:
-        yield from _hardly_served(judged, gpu)
+        yield from _sparse_coverage(judged, gpu)
         return
     if not found.lost:
         return
     listed = first_of(found.lost, _MOST_TOLD)
     warning = note(
-        SLIVER_SERVED,
+        SPARSE_COVERAGE,
         f"{found.every - len(found.lost):,} of {found.every:,} kernels that are for {found.best} "
         f"have code for {gpu.arch}; it has none for {listed}",
         0,
@@ -335,7 +335,7 @@ class _Part(Struct, frozen=True):
     modules: int
 
 
-def _hardly_served(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
+def _sparse_coverage(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
     """A note where a tenth of the modules that are for another GPU, or less, are for this one.
 
     Which modules have kernels is known of those that are for this GPU and of those that are not;
@@ -350,7 +350,7 @@ def _hardly_served(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[
     if here * _PART <= most.modules:
         number = f"{here:,} module{'s' * (here > 1)} with kernels {'are' if here > 1 else 'is'}"
         yield note(
-            SLIVER_SERVED,
+            SPARSE_COVERAGE,
             f"{number} for {gpu.arch}, and {most.modules:,} are for {most.arch}: "
             f"it was probably not built for {gpu.arch}",
             here,
@@ -374,7 +374,7 @@ def _part(modules: _Modules, gpu: Gpu) -> _Part:
 
 def _serves(signature: ModuleSignature, gpu: Gpu) -> bool:
     """Return whether some driver or linker picks code of a module for a GPU."""
-    going = ways(signature)
+    going = routes(signature)
     return bool(
         (Route.LOAD in going and loaded_code(signature, gpu).images)
         or (Route.LINK in going and linked_code(signature, gpu, None).images)

@@ -15,7 +15,7 @@ from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.engine.picked_code import loaded_code
-from ltocompat.rules.engine.ways import ways
+from ltocompat.rules.engine.routes import routes
 from ltocompat.rules.rule import (
     Component,
     Constraint,
@@ -120,7 +120,7 @@ def _floors_of(groups: Sequence[ModuleGroup]) -> DriverFloors:
 
 def loaded(group: ModuleGroup, gpu: Gpu) -> Iterator[Subject]:
     """The subject of rules where a driver loads a module."""
-    if Route.LOAD in ways(group.signature):
+    if Route.LOAD in routes(group.signature):
         code = loaded_code(group.signature, gpu)
         if code.subject and code.images and (group.named or not code.without_kernels):
             yield code.subject

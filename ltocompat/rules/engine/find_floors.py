@@ -68,7 +68,7 @@ class Line(Struct, frozen=True):
         return self.result.coverage.served > 0
 
 
-def newest_run(
+def newest_passing_range(
     versions: Sequence[VersionT],
     judged: Callable[[VersionT], Line],
     fixed: Callable[[Objection], bool],
@@ -190,7 +190,7 @@ def line_floors(checked: Checked, gpu: Gpu, *, asks_linker: bool) -> Iterator[Li
         def judged(release: Release, route: Route | None = route) -> Line:
             return checked.lines(gpu, None, release)[route]
 
-        linker = newest_run(linkers(), judged, lambda _: False)
+        linker = newest_passing_range(linkers(), judged, lambda _: False)
         if linker is None:
             yield LineFloors(route, None, None, newest.result)
             continue
@@ -216,7 +216,7 @@ def _driver_floor(
     def judged(driver: DriverVersion) -> Line:
         return checked.lines(gpu, driver, linker)[route]
 
-    found = newest_run(driver_releases(), judged, lambda each: not each.about_loading)
+    found = newest_passing_range(driver_releases(), judged, lambda each: not each.about_loading)
     if found is None or found.first != driver_releases()[0]:
         return found
     return replace(found, or_older=judged(before_tables()).result.verdict < Verdict.FAIL)

@@ -25,14 +25,14 @@ from ltocompat.model.verdict import (
 )
 from ltocompat.model.words import count
 from ltocompat.rules.catalogue import requirements_of_host
+from ltocompat.rules.engine.artifact_findings import artifact_findings, impossible_route, left_open
 from ltocompat.rules.engine.coverage import KernelCoverage, Kernels
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
 from ltocompat.rules.engine.findings import finding_of
-from ltocompat.rules.engine.findings_of_whole import findings_of_whole, impossible_route, left_open
 from ltocompat.rules.engine.judge_link import findings_of_link
 from ltocompat.rules.engine.loaded_by_choice import with_choices
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict, ModuleVerdict
-from ltocompat.rules.engine.ways import possible_ways
+from ltocompat.rules.engine.routes import possible_routes
 from ltocompat.rules.engine.without_kernels import with_neutral
 from ltocompat.rules.rule import Component, Requirement
 
@@ -72,7 +72,7 @@ def folded(
     nothing = _nothing_judged(judged, hosts, not_judged)
     around = [
         *_of_hosts(hosts),
-        *findings_of_whole(summary, judged, target, gpu, coverage),
+        *artifact_findings(summary, judged, target, gpu, coverage),
         *findings_of_link(summary, judged, target, gpu),
         *missing,
     ]
@@ -176,7 +176,7 @@ def _links_nothing(host: Host, judged: ModuleVerdict, summary: ArtifactSummary) 
         library.name == "libnvJitLink" and library.how != "needed" for library in host.libraries
     )
     return not calls and not any(
-        Route.LINK in possible_ways(group.signature) for group in summary.groups
+        Route.LINK in possible_routes(group.signature) for group in summary.groups
     )
 
 

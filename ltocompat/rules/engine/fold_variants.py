@@ -23,7 +23,7 @@ from ltocompat.model.verdict import (
     VariantVerdict,
     Verdict,
 )
-from ltocompat.rules.emitted import VARIANT_DECIDES
+from ltocompat.rules.builtin_rules import VARIANT_DECIDES
 from ltocompat.rules.engine.findings import finding_by_engine
 
 

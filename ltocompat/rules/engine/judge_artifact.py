@@ -19,23 +19,23 @@ from ltocompat.model.verdict import (
     Verdict,
 )
 from ltocompat.rules.artifact_code import linked_by_driver
-from ltocompat.rules.emitted import (
+from ltocompat.rules.builtin_rules import (
     NOTHING_SERVES,
+)
+from ltocompat.rules.engine.artifact_findings import (
+    exclusion,
+    serves_no_gpu,
+    target_independent_findings,
 )
 from ltocompat.rules.engine.coverage import Kernels
 from ltocompat.rules.engine.findings import finding_by_engine, finding_of_problem
-from ltocompat.rules.engine.findings_of_whole import (
-    exclusion,
-    missing_anywhere,
-    serves_no_gpu,
-)
 from ltocompat.rules.engine.fold_result import folded
 from ltocompat.rules.engine.fold_variants import JudgedVariant, best_of
 from ltocompat.rules.engine.fold_versions import over_versions
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
 from ltocompat.rules.engine.judge_module import judge
 from ltocompat.rules.engine.module_verdict import GroupVerdict, off_route
-from ltocompat.rules.engine.ways import possible_ways, ways_on
+from ltocompat.rules.engine.routes import possible_routes, routes_on
 
 
 def _routes(
@@ -44,7 +44,7 @@ def _routes(
     """The lines that an artifact gets: one, or one a route where modules can go both ways."""
     if wanted is not None or summary.one_link:
         return (wanted,)
-    both = any(len(ways_on(group.signature, target)) > 1 for group in summary.groups)
+    both = any(len(routes_on(group.signature, target)) > 1 for group in summary.groups)
     return (Route.LOAD, Route.LINK) if both else (None,)
 
 
@@ -171,7 +171,7 @@ class _Part(Struct, frozen=True):
     @classmethod
     def of(cls, summary: ArtifactSummary) -> _Part:
         """With what no target changes."""
-        missing = tuple(map(finding_of_problem, missing_anywhere(summary)))
+        missing = tuple(map(finding_of_problem, target_independent_findings(summary)))
         linker, by_driver = _linker_inside(summary), linked_by_driver(summary)
         return cls(summary, missing, linker, by_driver, Kernels.of(summary))
 
@@ -208,9 +208,9 @@ def _linker_inside(summary: ArtifactSummary) -> VersionSet[Release] | None:
 def _judge(
     group: ModuleGroup, target: Target, gpu: Gpu | None, route: Route | None, *, route_given: bool
 ) -> GroupVerdict:
-    natural = ways_on(group.signature, target)
+    natural = routes_on(group.signature, target)
     way = natural[0] if route is None else route
-    if way not in (possible_ways(group.signature) if route_given else natural):
+    if way not in (possible_routes(group.signature) if route_given else natural):
         elsewhere = judge(group.signature, target, gpu, natural[0], group.trials)
         serves = not route_given and elsewhere.verdict is not Verdict.NOT_FOR_GPU
         return GroupVerdict(group, off_route(way, serves_elsewhere=serves), way)
@@ -221,7 +221,7 @@ def _judge_in_link(
     group: ModuleGroup, target: Target, gpu: Gpu | None, route: Route | None
 ) -> GroupVerdict:
     """All that can be linked is; what has nothing for the target makes the linker refuse."""
-    possible = possible_ways(group.signature)
+    possible = possible_routes(group.signature)
     way = route or (Route.LINK if Route.LINK in possible else Route.LOAD)
     found = _judge(group, target, gpu, way, route_given=True)
     missed = found.module_verdict.how == "none" and not found.module_verdict.not_judged

@@ -15,8 +15,8 @@ from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.trial_answer import TrialOutcome, link_key
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
+from ltocompat.rules.builtin_rules import ABSENT_FROM_DEVICE_LINK, TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.catalogue import found_about
-from ltocompat.rules.emitted import ABSENT_FROM_DEVICE_LINK, TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.evaluate import evaluate
 from ltocompat.rules.engine.findings import finding_by_engine, finding_of
 from ltocompat.rules.engine.module_verdict import GroupVerdict

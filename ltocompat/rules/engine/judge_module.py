@@ -12,8 +12,8 @@ from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key, load_key, narrowed
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
+from ltocompat.rules.builtin_rules import TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.catalogue import requirements_of
-from ltocompat.rules.emitted import TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
 from ltocompat.rules.engine.findings import finding_of
 from ltocompat.rules.engine.module_verdict import ModuleVerdict, Reasoning
@@ -23,12 +23,12 @@ from ltocompat.rules.engine.picked_code import (
     loaded_code,
     without_concatenated,
 )
-from ltocompat.rules.engine.ways import own_target
+from ltocompat.rules.engine.routes import own_target
 from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.prose import rule_prose
 from ltocompat.rules.rule import Component, Requirement, Subject
-from ltocompat.rules.selection import Missed
+from ltocompat.rules.selection import SelectionFailure
 
 
 def judge(
@@ -62,7 +62,9 @@ _NO_GPU = ModuleVerdict(
 @functools.lru_cache(maxsize=8192)  # modules that differ in what is not picked are judged alike
 def _picked_by_driver(code: PickedCode, target: Target, gpu: Gpu) -> ModuleVerdict:
     if code.subject is None:
-        unread = frozenset({"load"}) if code.missed is Missed.OTHER_KIND else frozenset[str]()
+        unread = (
+            frozenset({"load"}) if code.missed is SelectionFailure.OTHER_KIND else frozenset[str]()
+        )
         why = f"{code.missed}, and it has no kernels" if code.without_kernels else str(code.missed)
         return ModuleVerdict(
             Verdict.NOT_FOR_GPU,

@@ -17,7 +17,7 @@ from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.link_selection import pick_for_linkers_alike, releases_that_pick
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.rule import Requirement, Subject, beside_picked
-from ltocompat.rules.selection import Missed, pick_for_driver
+from ltocompat.rules.selection import SelectionFailure, pick_for_driver
 
 
 class PickedCode(Struct, frozen=True, eq=False):
@@ -36,7 +36,7 @@ class PickedCode(Struct, frozen=True, eq=False):
     how: str
     subject: Subject | None
     requirements: tuple[Requirement, ...]
-    missed: Missed | None
+    missed: SelectionFailure | None
     without_kernels: bool = False
 
     @property
@@ -51,10 +51,10 @@ def loaded_code(signature: ModuleSignature, gpu: Gpu) -> PickedCode:
     pick = pick_for_driver(signature, gpu.arch.number)
     if pick.missed and is_damaged(signature):
         return _ruled(Subject(signature, Route.LOAD, gpu, (), pick.missed), "damaged")
-    if pick.missed is Missed.LTO_ONLY:
+    if pick.missed is SelectionFailure.LTO_ONLY:
         return _ruled(Subject(signature, Route.LOAD, gpu, (), pick.missed), "none")
     if pick.missed:
-        empty = pick.missed is Missed.NOT_FOR_GPU and _without_kernels(signature.images)
+        empty = pick.missed is SelectionFailure.NOT_FOR_GPU and _without_kernels(signature.images)
         return _nothing(pick.missed, without_kernels=empty)
     seen = beside_picked(signature, pick.images)
     empty = _without_kernels(pick.images)
@@ -112,7 +112,7 @@ def is_damaged(signature: ModuleSignature) -> bool:
 
 
 @functools.cache
-def _nothing(missed: Missed, *, without_kernels: bool = False) -> PickedCode:
+def _nothing(missed: SelectionFailure, *, without_kernels: bool = False) -> PickedCode:
     return PickedCode("none", None, (), missed, without_kernels)
 
 

@@ -19,9 +19,9 @@ from ltocompat.model.symbols import SymbolsToRead
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
-from ltocompat.rules.engine.ways import own_target, possible_ways, ways
+from ltocompat.rules.engine.routes import own_target, possible_routes, routes
 from ltocompat.rules.link_selection import pick_for_linker
-from ltocompat.rules.selection import Missed, pick_for_driver
+from ltocompat.rules.selection import SelectionFailure, pick_for_driver
 
 _READABLE = (ImageKind.SASS, ImageKind.PTX)
 
@@ -40,7 +40,7 @@ def symbols_to_read(
     linked = {image for image in set(images) if one_link and _can_be_linked(signature, image)}
     every = array("I", (n for n, image in enumerate(images) if image in linked))
     # What the CUDA runtime loads was linked by its own tool chain, and linkers leave nothing open.
-    loose = Route.LOAD in possible_ways(signature) and not signature.registered
+    loose = Route.LOAD in possible_routes(signature) and not signature.registered
     left = {image for image in set(images) - linked if loose and _may_leave_open(image)}
     if left and targets is not None:
         gpus = {gpu.arch.number for target in targets for gpu in gpus_to_judge(target)}
@@ -89,9 +89,9 @@ def _for_targets(signature: ModuleSignature, targets: Iterable[Target]) -> Kerne
     missed = False
     for target in targets:
         found |= {signature.images.index(image) for image in _linked_sass(signature, target)}
-        for gpu in gpus_to_judge(target) if Route.LOAD in ways(signature) else ():
+        for gpu in gpus_to_judge(target) if Route.LOAD in routes(signature) else ():
             pick = pick_for_driver(signature, gpu.arch.number)
-            missed = missed or pick.missed is Missed.NOT_FOR_GPU
+            missed = missed or pick.missed is SelectionFailure.NOT_FOR_GPU
             found |= {signature.images.index(image) for image in pick.images}
     picked = tuple(sorted(n for n in found if signature.images[n].kind in _READABLE))
     return KernelsToCount(picked, _code_images(signature) if missed else ())

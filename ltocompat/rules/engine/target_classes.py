@@ -21,7 +21,7 @@ from ltocompat.rules.engine.picked_code import (
     loaded_code,
     without_concatenated,
 )
-from ltocompat.rules.engine.ways import possible_ways, ways
+from ltocompat.rules.engine.routes import possible_routes, routes
 from ltocompat.rules.linker_traits import LinkerTraits, traits_of
 from ltocompat.rules.rule import Component, Constraint, Requirement
 
@@ -58,7 +58,7 @@ class TargetClasses:
 
     def __init__(self, summary: ArtifactSummary) -> None:
         signatures = tuple(dict.fromkeys(group.signature for group in summary.groups))
-        going = possible_ways if summary.one_link else ways
+        going = possible_routes if summary.one_link else routes
         self._loaded = [each for each in signatures if Route.LOAD in going(each)]
         old = map(without_concatenated, self._loaded)
         self._loaded_by_old_drivers = [left for left in old if left is not None]

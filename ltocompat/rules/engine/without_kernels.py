@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Finding, Verdict
-from ltocompat.rules.emitted import NO_KERNELS
+from ltocompat.rules.builtin_rules import NO_KERNELS
 from ltocompat.rules.engine.findings import note
 from ltocompat.rules.engine.module_verdict import GroupVerdict
 

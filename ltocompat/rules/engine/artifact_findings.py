@@ -26,8 +26,7 @@ from ltocompat.model.verdict import (
     Verdict,
 )
 from ltocompat.model.words import first_of
-from ltocompat.rules.catalogue import found_about, rules_about
-from ltocompat.rules.emitted import (
+from ltocompat.rules.builtin_rules import (
     ABSENT_FROM_DEVICE_LINK,
     BYTES_UNREAD,
     NOT_IN_TABLES,
@@ -35,13 +34,14 @@ from ltocompat.rules.emitted import (
     ROUTE_IMPOSSIBLE,
     TARGET_LEAVES_OPEN,
 )
+from ltocompat.rules.catalogue import found_about, rules_about
 from ltocompat.rules.engine.coverage import (
     KernelCoverage,
     findings_of_coverage,
 )
 from ltocompat.rules.engine.findings import finding_by_engine, note
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
-from ltocompat.rules.engine.ways import own_target
+from ltocompat.rules.engine.routes import own_target
 from ltocompat.rules.engine.without_kernels import (
     has_empty_kernels,
     misses_all,
@@ -50,7 +50,7 @@ from ltocompat.rules.engine.without_kernels import (
 from ltocompat.rules.rule import Problem
 
 
-def findings_of_whole(
+def artifact_findings(
     summary: ArtifactSummary,
     judged: list[GroupVerdict],
     target: Target,
@@ -77,7 +77,7 @@ def _newest(judged: list[GroupVerdict]) -> Gpu:
     return max(filter(None, aims), key=lambda aim: aim.arch.number)
 
 
-def missing_anywhere(summary: ArtifactSummary) -> Iterator[Problem]:
+def target_independent_findings(summary: ArtifactSummary) -> Iterator[Problem]:
     """Find what an artifact lacks or has left over, wherever it goes; a link's inputs say it."""
     if not summary.one_link:
         images = (image for group in summary.groups for image in group.signature.images)

@@ -25,7 +25,7 @@ OLD_LINKER_ADMITTED = "NJL-06"
 NO_KERNELS = "IMG-03"
 """Modules without kernels: nothing of them runs by itself."""
 
-SLIVER_SERVED = "IMG-04"
+SPARSE_COVERAGE = "IMG-04"
 """Hardly any of an artifact's kernels are for a GPU."""
 
 TARGET_LEAVES_OPEN = "TGT-01"

@@ -14,7 +14,7 @@ from ltocompat.model.verdict import Route
 
 
 @functools.lru_cache(maxsize=8192)
-def ways(signature: ModuleSignature) -> tuple[Route, ...]:
+def routes(signature: ModuleSignature) -> tuple[Route, ...]:
     """The routes of a module onto a GPU: the runtime's modules are loaded, LTO-IR is linked.
 
     A file of PTX or relocatable code goes both ways, and so does LTO-IR beside code that can be
@@ -37,22 +37,22 @@ def ways(signature: ModuleSignature) -> tuple[Route, ...]:
     return (Route.LOAD, Route.LINK) if lto else (Route.LOAD,)
 
 
-def ways_on(signature: ModuleSignature, target: Target) -> tuple[Route, ...]:
+def routes_on(signature: ModuleSignature, target: Target) -> tuple[Route, ...]:
     """The ways that are judged where the caller names none.
 
     PTX is linked only where something links it: a target without a linker asks for no such line.
     """
-    found = ways(signature)
+    found = routes(signature)
     if len(found) == 1 or target.linker_of(objects=False)[0] is not None:
         return found
     only_ptx = all(image.kind is ImageKind.PTX for image in signature.images)
     return found[:1] if only_ptx else found
 
 
-def possible_ways(signature: ModuleSignature) -> tuple[Route, ...]:
+def possible_routes(signature: ModuleSignature) -> tuple[Route, ...]:
     """The ways that a caller may name: a file of its own can be loaded and linked, if in vain."""
     loose = signature.registered is None and not signature.needs_device_link
-    return (Route.LOAD, Route.LINK) if loose else ways(signature)
+    return (Route.LOAD, Route.LINK) if loose else routes(signature)
 
 
 def own_target(signature: ModuleSignature) -> Gpu | None:

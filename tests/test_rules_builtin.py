@@ -6,11 +6,11 @@ import ast
 from pathlib import Path
 
 import ltocompat
-from ltocompat.rules import emitted
+from ltocompat.rules import builtin_rules
 from ltocompat.rules.catalogue import RULES
 
 PACKAGE = Path(ltocompat.__file__).parent
-AT_HOME = (PACKAGE / "rules" / "catalogue", PACKAGE / "rules" / "emitted.py")
+AT_HOME = (PACKAGE / "rules" / "catalogue", PACKAGE / "rules" / "builtin_rules.py")
 IDS = {rule.id for rule in RULES}
 
 
@@ -34,6 +34,6 @@ def test_no_rule_id_stands_outside_of_the_catalogue_and_the_module_that_names_th
 
 
 def test_every_name_is_that_of_a_rule() -> None:
-    names = {value for name, value in vars(emitted).items() if name.isupper()}
+    names = {value for name, value in vars(builtin_rules).items() if name.isupper()}
     assert {name for name in names if isinstance(name, str)} <= IDS
-    assert emitted.ASKED_BY_PROJECT <= IDS
+    assert builtin_rules.ASKED_BY_PROJECT <= IDS
