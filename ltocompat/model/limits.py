@@ -205,7 +205,7 @@ class Budget(Struct):
                 "Limits.seconds to read on",
             )
 
-    def _check_size(self, limit: str, size: int, sentence: str) -> None:
+    def check(self, limit: str, size: int, sentence: str) -> None:
         """Raise ``LimitExceeded`` with a sentence when a size is over the limit of a name."""
         most = getattr(self.limits, limit)
         if size > most:
@@ -231,7 +231,7 @@ class Budget(Struct):
     def check_tables(self, size: int) -> None:
         """Raise ``LimitExceeded`` when tables of ``size`` bytes must not be parsed as a whole."""
         sentence = "{size} bytes of tables are over the limit of {most} bytes (Limits.tables_bytes)"
-        self._check_size("tables_bytes", size, sentence)
+        self.check("tables_bytes", size, sentence)
 
     def check_call(self, size: int, speed: int) -> None:
         """Raise ``LimitExceeded`` when one call that can't be interrupted takes all the time.
@@ -255,7 +255,7 @@ class Budget(Struct):
     def check_image(self, stored: int, decoded: int) -> None:
         """Raise ``LimitExceeded`` when an image of these sizes (bytes) must not be decoded."""
         sentence = "an image of {size} bytes is over the limit of {most} bytes"
-        self._check_size("image_bytes", max(stored, decoded), sentence)
+        self.check("image_bytes", max(stored, decoded), sentence)
         self._check_ratio("image_ratio", stored, decoded, MIB, f"decode to {decoded}")
 
     def check_unpacked(self, stored: int, unpacked: int) -> None:
@@ -276,7 +276,7 @@ class Budget(Struct):
             "this file's members unpack to more than {most} bytes; raise Limits.unpacked_bytes to "
             "read on"
         )
-        self._check_size("unpacked_bytes", self.unpacked + unpacked, sentence)
+        self.check("unpacked_bytes", self.unpacked + unpacked, sentence)
 
     def check_window(self, size: int) -> None:
         """Raise ``LimitExceeded`` when a decompressor must not keep ``size`` bytes in memory."""
@@ -284,10 +284,10 @@ class Budget(Struct):
             "its decompressor would need {size} bytes of memory; the limit is {most} "
             "(Limits.window_bytes)"
         )
-        self._check_size("window_bytes", size, sentence)
+        self.check("window_bytes", size, sentence)
 
     def spend(self, decoded: int) -> None:
         """Book ``decoded`` bytes; raise ``LimitExceeded`` when the file's total is used up."""
         self.decoded += decoded
         sentence = "the images of this file decode to more than {most} bytes"
-        self._check_size("total_bytes", self.decoded, sentence)
+        self.check("total_bytes", self.decoded, sentence)

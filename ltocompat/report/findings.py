@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from msgspec import Struct, field
 
@@ -39,10 +39,6 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.text import clip, common_folder, first_clauses, truncate
 from ltocompat.rules.prose import Prose, rule_prose
-
-if TYPE_CHECKING:
-    pass
-
 
 FindingRecord = Target | Result | Required | PolicyLines | Failure
 """Records that formats for findings read: the targets, the results, and facts about them."""

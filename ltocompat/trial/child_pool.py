@@ -233,7 +233,11 @@ class _Task(Struct, Generic[RequestT, AnswerT]):
 
 
 class _Slot(Struct, Generic[RequestT, AnswerT]):
-    """A child that serves slow requests and one that forks for others; one works at a time."""
+    """A child that serves slow requests and one that forks for others; one works at a time.
+
+    Attributes:
+        returned: what a child that ended had not come to.
+    """
 
     _start: Callable[..., Process]
     _limits: TrialLimits
@@ -247,7 +251,6 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
     _served: tuple[str | None] | None = None  # the batch key of a child that has served
     sent: deque[list[_Task[RequestT, AnswerT]]] = field(default_factory=deque)
     returned: list[_Task[RequestT, AnswerT]] = field(default_factory=list)
-    """What a child that ended had not come to."""
 
     def child(self, *, fresh: bool) -> Process:
         """The child of this sort, started when there is none."""

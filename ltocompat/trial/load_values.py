@@ -53,31 +53,37 @@ class LoadRequest(Struct, frozen=True):
 
 
 class LoadOutcome(enum.StrEnum):
-    """What the driver did."""
+    """What the driver did.
+
+    Attributes:
+        LOADED: all steps that were asked for succeeded.
+        REFUSED: the driver returned an error.
+        CRASHED: the process ended without an answer.
+        TIMED_OUT: the time limit, of the clock or of the CPU, was used up.
+    """
 
     LOADED = "loaded"
-    """All steps that were asked for succeeded."""
     REFUSED = "refused"
-    """The driver returned an error."""
     CRASHED = "crashed"
-    """The process ended without an answer."""
     TIMED_OUT = "timed out"
-    """The time limit, of the clock or of the CPU, was used up."""
 
 
 class LoadStep(enum.StrEnum):
-    """The call of the driver that a load came to."""
+    """The call of the driver that a load came to.
+
+    Attributes:
+        START: cuInit and cuDevicePrimaryCtxRetain, which know nothing of the module.
+        LOAD: cuModuleLoadDataEx.
+        FUNCTION: cuModuleGetFunction, and cuFuncLoad where kernels are loaded lazily.
+        LAUNCH: cuLaunchKernel, and what brings the buffers there and back.
+        UNLOAD: cuModuleUnload.
+    """
 
     START = "start"
-    """cuInit and cuDevicePrimaryCtxRetain, which know nothing of the module."""
     LOAD = "load"
-    """cuModuleLoadDataEx."""
     FUNCTION = "function"
-    """cuModuleGetFunction, and cuFuncLoad where kernels are loaded lazily."""
     LAUNCH = "launch"
-    """cuLaunchKernel, and what brings the buffers there and back."""
     UNLOAD = "unload"
-    """cuModuleUnload."""
 
 
 class LoadGpu(Struct, frozen=True):

@@ -29,7 +29,11 @@ def no_process(subject: str, error: OSError) -> TrialImpossible:
 
 
 class InputKind(enum.IntEnum):
-    """The sort of an input, by its number in ``nvJitLinkInputType`` (nvJitLink.h 12.0 .. 13.5)."""
+    """The sort of an input, by its number in ``nvJitLinkInputType`` (nvJitLink.h 12.0 .. 13.5).
+
+    Attributes:
+        ANY: the library looks for itself; since 12.4.
+    """
 
     CUBIN = 1
     PTX = 2
@@ -38,7 +42,6 @@ class InputKind(enum.IntEnum):
     OBJECT = 5
     LIBRARY = 6
     ANY = 10
-    """The library looks for itself; since 12.4."""
 
 
 class TrialInput(Struct, frozen=True):
@@ -82,24 +85,28 @@ class Request(Struct, frozen=True):
 
 
 class LinkOutcome(enum.StrEnum):
-    """How far a link came; each says what it proves and no more."""
+    """How far a link came; each says what it proves and no more.
+
+    Attributes:
+        ACCEPTED: all inputs were added (and, where asked for, an output without any code came out).
+        COMPILED: code is in the output; symbols may be left to a later link (``-r``, ``-ptx``).
+        LINKED: a kernel is in the output, and no symbol is left open.
+        LOST: it ended well, and the output lacks a kernel that an input has for the target.
+        UNRESOLVED: symbols that no input defines, by the library's own log; no word on
+            compatibility.
+        REFUSED: the library returned an error.
+        CRASHED: the process ended without an answer.
+        TIMED_OUT: the time limit, of the clock or of the CPU, was used up.
+    """
 
     ACCEPTED = "accepted"
-    """All inputs were added (and, where asked for, an output without any code came out)."""
     COMPILED = "compiled"
-    """Code is in the output; symbols may be left to a later link (``-r``, ``-ptx``)."""
     LINKED = "linked"
-    """A kernel is in the output, and no symbol is left open."""
     LOST = "lost"
-    """It ended well, and the output lacks a kernel that an input has for the target."""
     UNRESOLVED = "unresolved"
-    """Symbols that no input defines, by the library's own log; no word on compatibility."""
     REFUSED = "refused"
-    """The library returned an error."""
     CRASHED = "crashed"
-    """The process ended without an answer."""
     TIMED_OUT = "timed out"
-    """The time limit, of the clock or of the CPU, was used up."""
 
     @property
     def failed(self) -> bool:
@@ -222,28 +229,33 @@ class Answer(TrialAnswer, frozen=True, kw_only=True):
 
 
 class TrialLimits(Struct, frozen=True):
-    """What one request may cost; the defaults are far above any link that was measured."""
+    """What one request may cost; the defaults are far above any link that was measured.
+
+    Attributes:
+        cpu_seconds: CPU time of one request.
+        wall_seconds: time on the clock for one request.
+        start_seconds: time on the clock until a child has loaded the library.
+        memory_bytes: address space of a child.
+        log_bytes: of each log; the rest is cut off.
+        output_bytes: a larger output is measured but not brought along.
+        printed_bytes: what the library may print during one request; the rest is lost.
+        sandbox: mechanisms that confine a child, each where the system has it.
+        landlock_version: the newest version of Landlock whose rights are used; a kernel may have an
+            older one.
+        require_sandbox: no trial where one of them is missing; ``LTOCOMPAT_REQUIRE_SANDBOX`` asks
+            for it, too.
+    """
 
     cpu_seconds: int = 60
-    """CPU time of one request."""
     wall_seconds: float = 120.0
-    """Time on the clock for one request."""
     start_seconds: float = 60.0
-    """Time on the clock until a child has loaded the library."""
     memory_bytes: int = 8 * GIB
-    """Address space of a child."""
     log_bytes: int = 64 * KIB
-    """Of each log; the rest is cut off."""
     output_bytes: int = 256 * MIB
-    """A larger output is measured but not brought along."""
     printed_bytes: int = 16 * MIB
-    """What the library may print during one request; the rest is lost."""
     sandbox: tuple[str, ...] = (LANDLOCK, SECCOMP)
-    """Mechanisms that confine a child, each where the system has it."""
     landlock_version: int = 9
-    """The newest version of Landlock whose rights are used; a kernel may have an older one."""
     require_sandbox: bool = False
-    """No trial where one of them is missing; ``LTOCOMPAT_REQUIRE_SANDBOX`` asks for it, too."""
 
 
 DEFAULT_TRIAL_LIMITS = TrialLimits()

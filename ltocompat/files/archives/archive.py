@@ -60,8 +60,7 @@ class ArchiveFormat:
                 names = _name_table(body, budget)
             elif name not in _INDEXES:
                 count += 1
-                if count > budget.limits.members:
-                    raise LimitExceeded("members", f"the archive has over {count - 1} members")
+                budget.check("members", count, "the archive has over {most} members")
                 stored = Member(place.member(name), body, position)
                 yield _thin_member(view, place, name, budget) if thin else stored
             position = end + end % 2
@@ -96,13 +95,8 @@ def _member(name: str, data: bytes) -> bytes:
 
 def _name_table(body: ByteView, budget: Budget) -> bytes:
     """All long names."""
-    most = budget.limits.names_bytes
-    if body.size > most:
-        raise LimitExceeded(
-            "names_bytes",
-            f"the archive's names have {body.size} bytes, over the limit of {most} "
-            "(Limits.names_bytes)",
-        )
+    have = "the archive's names have {size} bytes, over the limit of {most} (Limits.names_bytes)"
+    budget.check("names_bytes", body.size, have)
     return body.all()
 
 

@@ -267,11 +267,9 @@ class _TarWalk(Struct):
 
     def members(self) -> Iterator[Member | Skipped]:
         count = 0
-        most = self._budget.limits.members
         while (header := self._header()) is not None:
             count += 1
-            if count > most:
-                raise LimitExceeded("members", f"the archive has over {most} members")
+            self._budget.check("members", count, "the archive has over {most} members")
             self._budget.check_time()
             if header.type in _EXTENDED:
                 yield from self._extend(header)

@@ -287,8 +287,7 @@ def _headers(view: ByteView, end: _End, budget: Budget) -> array[int]:
     except Malformed:
         # The walk comes to the same record and says so.
         pass
-    if len(found) > budget.limits.members + 1:
-        raise LimitExceeded("members", f"the archive has over {budget.limits.members} members")
+    budget.check("members", len(found) - 1, "the archive has over {most} members")
     return array("Q", sorted(found))
 
 

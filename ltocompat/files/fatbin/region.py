@@ -20,7 +20,7 @@ from ltocompat.files.codec import Payload
 from ltocompat.files.fatbin import StoredImage
 from ltocompat.files.first_bytes import FATBIN_MAGIC
 from ltocompat.model.arch import SmArch
-from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.errors import Malformed
 from ltocompat.model.image import Compression, ImageKind
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
@@ -384,8 +384,7 @@ def _concatenated(
     data = ByteView.of(outer.payload.decode())
     position = entry.fields.options_offset
     count, _ = directory.unpack(_DIRECTORY, position)
-    if count > budget.limits.entries:
-        raise LimitExceeded("entries", f"the concatenated entry says {count} images")
+    budget.check("entries", count, "the concatenated entry says {size} images")
     position += _DIRECTORY.size
     for number in budget.timed(range(count)):
         header = directory.peek(position, 1 << 16)

@@ -25,7 +25,7 @@ from ltocompat.files.elf_layout import (
 )
 from ltocompat.files.images.cubin_header import HEAD_SIZE, CubinHeader, parse_header
 from ltocompat.files.images.cubin_notes import Notes
-from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget
 
 _SECTION = struct.Struct(f"<{elf_layout.SECTION[64]}")
@@ -222,8 +222,7 @@ def _section_table(
     offset, entry_size, count = header.section_table
     if count and entry_size != _SECTION.size:
         raise Malformed(f"a cubin with section headers of {entry_size} bytes instead of 64")
-    if count > budget.limits.sections:
-        raise LimitExceeded("sections", f"a cubin with {count} sections is over the limit")
+    budget.check("sections", count, "a cubin with {size} sections is over the limit")
     rows = list(_SECTION.iter_unpack(view.read(offset, count * _SECTION.size)))
     return header, rows, _strings(view, rows, header.names_index, budget)
 
@@ -270,9 +269,8 @@ def _strings(view: ByteView, rows: list[tuple[int, ...]], index: int, budget: Bu
         return b""
     if index >= len(rows):
         raise Malformed(f"a cubin names section {index} of {len(rows)} as its string table")
-    offset, size, most = *rows[index][4:6], budget.limits.names_bytes
-    if size > most:
-        raise LimitExceeded("names_bytes", f"a cubin with {size} bytes of names is over the limit")
+    offset, size = rows[index][4:6]
+    budget.check("names_bytes", size, "a cubin with {size} bytes of names is over the limit")
     return view.read(offset, size)
 
 

@@ -24,7 +24,7 @@ from ltocompat.files.objects.structure import (
     short_text,
     windows,
 )
-from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget
 
 SCN_DATA, SCN_EXECUTE = 0x40, 0x20000000
@@ -105,8 +105,7 @@ def read_sections(
     Rows outside of the file are left out and reported, like bytes outside of it.
     """
     start, count = table
-    if count > budget.limits.sections:
-        raise LimitExceeded("sections", f"{count} sections are over Limits.sections")
+    budget.check("sections", count, "{size} sections are over Limits.sections")
     fit = max(0, view.size - start) // _SECTION.size
     if count > fit:
         problems.append(f"the section table claims {count} rows, but only {fit} fit in the file")
@@ -250,9 +249,9 @@ class CoffHost(ObjectReader):
         """Read the symbol table; a symbol of no section and no value is undefined."""
         undefined: set[str] = set()
         defined: set[str] = set()
-        header, limits = self._header, self._budget.limits
-        if header.n_symbols > limits.symbols:
-            raise LimitExceeded("symbols", f"{header.n_symbols} symbols are over Limits.symbols")
+        header = self._header
+        sentence = "{size} symbols are over Limits.symbols"
+        self._budget.check("symbols", header.n_symbols, sentence)
         size, auxiliary, kept = header.layout.size, 0, self._budget.names()
         whole = header.n_symbols * size
         for _, piece in windows(self._view, self._budget, header.symbols, whole, row=size):

@@ -16,7 +16,7 @@ from ltocompat.files import elf_layout as layout
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.elf_layout import ElfHeader, Tag
 from ltocompat.files.objects.structure import Section, guarded, short_text
-from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import MIB, Budget
 
 _BITS = {1: 32, 2: 64}
@@ -204,8 +204,7 @@ def _read_sections(elf: _Elf, budget: Budget, tables: ElfTables) -> None:
     # Numbers that are too large for the file header are kept in section header 0.
     count = elf.header.shnum or elf.view.unpack(shape, start)[_SIZE]
     count = _fitting(elf, tables, start, shape.size, count)
-    if count > budget.limits.sections:
-        raise LimitExceeded("sections", f"{count} sections are over Limits.sections")
+    budget.check("sections", count, "{size} sections are over Limits.sections")
     rows = list(_rows(elf, shape, start, count, budget))
     names = layout.NameTable(_section_names(elf, tables, rows), budget)
     tables.headers = [SectionHeader(names.at(row[0]), *row[1:8]) for row in budget.timed(rows)]

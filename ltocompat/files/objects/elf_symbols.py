@@ -21,7 +21,6 @@ from ltocompat.files.elf_layout import (
 from ltocompat.files.objects.elf import ElfTables
 from ltocompat.files.objects.relocations import words_of
 from ltocompat.files.objects.structure import occurrences, short_text, windows
-from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import Budget
 
 _VISIBILITY, _NOT_EXPORTED = 3, (1, 2)  # STV_INTERNAL, STV_HIDDEN
@@ -68,11 +67,8 @@ class SymbolTable(Struct, frozen=True):
 
     def pieces(self, view: ByteView, budget: Budget) -> Iterator[tuple[int, bytes]]:
         """The table in windows of whole symbols."""
-        if self.size // self.entry > budget.limits.symbols:
-            raise LimitExceeded(
-                "symbols",
-                f"{self.size // self.entry} symbols are over the limit of {budget.limits.symbols}",
-            )
+        count = self.size // self.entry
+        budget.check("symbols", count, "{size} symbols are over the limit of {most}")
         return windows(view, budget, self.offset, self.size, row=self.entry)
 
 

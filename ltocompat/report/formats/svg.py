@@ -7,7 +7,9 @@ of its verdict, the word too where there is room, and what works is dark where w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib.resources import files
 from itertools import groupby
+from string import Template
 from xml.sax.saxutils import escape as escape_xml
 
 from msgspec import Struct
@@ -29,16 +31,6 @@ _SMALL = 6.2  # of 11 px
 _GAP = 10  # between the names of rows and the cells
 _SHORT = 58  # the least width of a block that holds its word
 _BOLD = 9.0  # width of a bold letter of 12 px, in wide fonts too
-# Title, subtitle, axes, generations, words.
-_STYLE = (
-    "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;"
-    "fill:#1f2328}"
-    ".t{font-size:16px;font-weight:600}"
-    ".s{font-size:13px;fill:#59636e}"
-    ".a{font-size:12px}"
-    ".g{font-size:11px;fill:#59636e}"
-    ".w{font-size:12px;font-weight:600}"
-)
 
 
 def picture(matrices: Sequence[Matrix]) -> str:
@@ -149,25 +141,16 @@ class _Drawing:
     def document(self, title: str, description: str) -> str:
         """All of it."""
         height = round(self._y + _MARGIN)
-        head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
-            f'viewBox="0 0 {_WIDTH} {height}" role="img" aria-labelledby="lc-title lc-desc">'
+        # The style has classes for the title, the subtitle, axes, generations and words.
+        return Template((files(__package__) / "matrix.svg").read_text("utf-8")).substitute(
+            width=_WIDTH,
+            height=height,
+            inner_width=_WIDTH - 1,
+            inner_height=height - 1,
+            title=escape_xml(title),
+            description=escape_xml(description),
+            parts="".join(f"{part}\n" for part in self._parts),
         )
-        ground = (
-            f'<rect x=".5" y=".5" width="{_WIDTH - 1}" height="{height - 1}" rx="8" '
-            'fill="#fff" stroke="#d1d9e0"/>'
-        )
-        lines = (
-            head,
-            f'<title id="lc-title">{escape_xml(title)}</title>',
-            f'<desc id="lc-desc">{escape_xml(description)}</desc>',
-            f"<style>{_STYLE}</style>",
-            f"<defs>{_HATCHING}</defs>",
-            ground,
-            *self._parts,
-            "</svg>",
-        )
-        return "".join(f"{line}\n" for line in lines)
 
     def _left(self, index: int) -> float:
         return _MARGIN + self._labels + index * self._cell
@@ -251,13 +234,6 @@ def merged(cells: Sequence[Sequence[Verdict]]) -> Iterator[_Block]:
             for taken in free[top:bottom]:
                 taken[left:right] = [False] * (right - left)
             yield _Block(verdict, range(top, bottom), range(left, right))
-
-
-_HATCHING = (
-    '<pattern id="lc-hatch" width="7" height="7" patternUnits="userSpaceOnUse">'
-    '<path d="M-1 1L1-1M0 7L7 0M6 8L8 6" stroke="#c4cad1" stroke-width="1.2"/></pattern>'
-)
-"""The hatching of what is unknown."""
 
 
 def _swatch(  # noqa: PLR0917 - a verdict and a rectangle

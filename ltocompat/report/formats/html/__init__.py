@@ -28,11 +28,6 @@ def write(answer: SortedRecords, stream: Writable) -> None:
 
     With what artifacts require, it shows all architectures, else those of the targets' GPUs.
     """
-    for piece in _pieces(answer):
-        stream.write(piece + "\n")
-
-
-def _pieces(answer: SortedRecords) -> Iterable[str]:
     found = grouped_findings(answer.results, lambda *_: ())
     page = Page(
         title=_title(answer),
@@ -42,7 +37,7 @@ def _pieces(answer: SortedRecords) -> Iterable[str]:
         styles=("page.css",),
         scripts=("page.js",),
     )
-    return page.pieces()
+    stream.write(page.text())
 
 
 def _sections(answer: SortedRecords, found: list[GroupedFinding]) -> list[tuple[str, str, str]]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
+from string import Template
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from ltocompat.model.version import VERSION
 from ltocompat.report.formats.html.elements import sprite
@@ -36,30 +38,20 @@ class Page(Struct, frozen=True):
     styles: tuple[str, ...]
     scripts: tuple[str, ...]
 
-    def pieces(self) -> Iterable[str]:
-        """The page, piece by piece."""
+    def text(self) -> str:
+        """The whole page: ``page.html`` with all of this in its places."""
         style = "".join(map(_asset, self.styles))
         script = "".join(map(_asset, self.scripts))
-        yield (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            '<meta name="color-scheme" content="light dark">\n'
-            f'<meta name="generator" content="ltocompat {VERSION}">\n'
-            f"<title>{self.tab}</title>\n<style>{style}</style>\n</head>\n<body>\n{sprite()}"
-        )
-        links = "".join(f'<li><a href="#{name}">{word}</a></li>' for name, word, _ in self.sections)
-        yield (
-            '<a class="skip" href="#main">Skip to the content</a>\n'
-            f"<header>\n<h1>{self.title}</h1>\n{self.lede}\n"
-            f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n'
-            '<main id="main" tabindex="-1">'
-        )
-        for _, _, text in self.sections:
-            yield text
-        yield (
-            f"</main>\n<footer><p>Made by ltocompat {VERSION}.</p></footer>\n"
-            f"<script>{script}</script>\n</body>\n</html>"
+        links = (f'<li><a href="#{name}">{word}</a></li>' for name, word, _ in self.sections)
+        return Template(_asset("page.html")).substitute(
+            asdict(self),
+            version=VERSION,
+            policy=_policy(style, script),
+            style=style,
+            script=script,
+            sprite=sprite(),
+            links="".join(links),
+            sections="".join(f"{text}\n" for _, _, text in self.sections),
         )
 
 

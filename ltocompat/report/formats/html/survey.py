@@ -38,8 +38,7 @@ def write(report: SurveyReport, stream: Writable) -> None:
         styles=("page.css", "survey.css"),
         scripts=("survey.js",),
     )
-    for piece in page.pieces():
-        stream.write(piece + "\n")
+    stream.write(page.text())
 
 
 def _lede(report: SurveyReport) -> str:
