@@ -68,11 +68,11 @@ from ltocompat.model.image import (
     Compression as Compression,
     CubinFacts as CubinFacts,
     CudaLibrary as CudaLibrary,
-    Host as Host,
+    HostBinary as HostBinary,
     Image as Image,
     ImageKind as ImageKind,
     LtoIrVersions as LtoIrVersions,
-    Maker as Maker,
+    Producer as Producer,
     Module as Module,
     Needs as Needs,
     PtxFlaw as PtxFlaw,
@@ -151,4 +151,10 @@ from ltocompat.trial.values import (
 __version__: str
 
 @deprecated("ltocompat.made_by is ltocompat.producer now; a later release drops it")
-def made_by(source: Source, *, limits: Limits = ...) -> tuple[Maker, ...]: ...
+def made_by(source: Source, *, limits: Limits = ...) -> tuple[Producer, ...]: ...
+
+@deprecated("ltocompat.Host is ltocompat.HostBinary now; a later release drops it")
+class Host(HostBinary, frozen=True): ...
+
+@deprecated("ltocompat.Maker is ltocompat.Producer now; a later release drops it")
+class Maker(Producer, frozen=True): ...

@@ -28,7 +28,7 @@ from ltocompat.files.images import cubin_symbols, ptx, ptx_symbols
 from ltocompat.files.images.cubin import Cubin, first_kernel, first_value
 from ltocompat.files.objects.elf_host import ElfHost, read_elf
 from ltocompat.files.objects.pe import read_pe
-from ltocompat.model.image import Compression, CudaLibrary, Host
+from ltocompat.model.image import Compression, CudaLibrary, HostBinary
 from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.place import Place
 from ltocompat.packages.reading import package_of, packages_at, packages_beside
@@ -550,7 +550,10 @@ def conda_of_alternatives(folder: Path) -> Reading:
 
 
 def _judged(
-    package: Package, limits: Limits, others: tuple[Package, ...] = (), hosts: tuple[Host, ...] = ()
+    package: Package,
+    limits: Limits,
+    others: tuple[Package, ...] = (),
+    hosts: tuple[HostBinary, ...] = (),
 ) -> object:
     budget = Budget(limits)
     asked = required(nvjitlink=None)
@@ -577,7 +580,7 @@ def libraries_that_need_libraries(_: Path) -> Reading:
     package = Package(kind=Kind.WHEEL, path="x", name="x", requires=tuple(lines))
     needed = tuple(CudaLibrary("libcublas", "needed", file, None, "DT_NEEDED") for file in files)
     hosts = tuple(
-        Host(
+        HostBinary(
             place=Place("x", (f"{n}.so",)),
             format="ELF",
             machine="x86-64",
@@ -602,7 +605,7 @@ def libraries_that_nothing_brings(_: Path) -> Reading:
     )
     package = Package(kind=Kind.WHEEL, path="x", name="x", requires=requires)
     library = CudaLibrary("libnvJitLink", "needed", "libnvJitLink.so.12", None, "DT_NEEDED")
-    host = Host(
+    host = HostBinary(
         place=Place("x", ("y.so",)),
         format="ELF",
         machine="x86-64",

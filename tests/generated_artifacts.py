@@ -17,7 +17,7 @@ from summaries import summaries
 
 from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
-from ltocompat.model.image import Compression, CudaLibrary, Host, ImageKind, Skipped
+from ltocompat.model.image import Compression, CudaLibrary, HostBinary, ImageKind, Skipped
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.scan.walk import ScanSettings
@@ -91,7 +91,7 @@ FILES = ("libnvJitLink.so.12", "libnvJitLink.so.13")
 
 
 @st.composite
-def hosts(draw: st.DrawFn) -> Host:
+def hosts(draw: st.DrawFn) -> HostBinary:
     """A library that imports names of nvJitLink, needs or opens it by name, or has one inside."""
     version = draw(st.sampled_from(VERSIONS))
     functions = draw(st.lists(st.sampled_from(FUNCTIONS), max_size=2, unique=True))
@@ -104,7 +104,7 @@ def hosts(draw: st.DrawFn) -> Host:
     elif how is not None:
         names = draw(st.lists(st.sampled_from(FILES), min_size=1, unique=True))
         libraries = [CudaLibrary("libnvJitLink", how, name, None, "name") for name in names]
-    return Host(
+    return HostBinary(
         place=WHERE,
         format="ELF",
         machine="x86-64",
@@ -115,14 +115,14 @@ def hosts(draw: st.DrawFn) -> Host:
 
 
 def artifact(
-    groups: list[ModuleGroup], libraries: list[Host], *, unread: bool = False
+    groups: list[ModuleGroup], libraries: list[HostBinary], *, unread: bool = False
 ) -> ArtifactSummary:
     """An artifact of these modules and host files."""
     skipped = [Skipped(WHERE, "it is cut off")] if unread else []
     return ArtifactSummary("made-up", list(groups), skipped, len(skipped), hosts=list(libraries))
 
 
-HOSTS: st.SearchStrategy[list[Host]] = st.one_of(
+HOSTS: st.SearchStrategy[list[HostBinary]] = st.one_of(
     st.just([]), st.just([]), st.lists(hosts(), min_size=1, max_size=2)
 )
 ARTIFACTS = st.builds(

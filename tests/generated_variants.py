@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, Variant, together_as_one
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.model.place import Place
 
 PACKAGE = "x.whl"
 
 
-def brings_linker(host: Host) -> bool:
+def brings_linker(host: HostBinary) -> bool:
     """Whether it has an nvJitLink inside."""
     return any(library.how == "static" for library in host.libraries)
 
@@ -21,7 +21,7 @@ def brings_linker(host: Host) -> bool:
 HOSTS = hosts().filter(lambda host: not brings_linker(host))
 
 
-def placed(groups: list[ModuleGroup], libraries: list[Host], file: str) -> ArtifactSummary:
+def placed(groups: list[ModuleGroup], libraries: list[HostBinary], file: str) -> ArtifactSummary:
     """Modules and host files in one file of a package."""
     place = Place(PACKAGE, (file,))
     summary = artifact(

@@ -28,7 +28,7 @@ from linker_trees import AARCH64, IN_WHEEL, X86_64, banner, library, put
 
 from ltocompat.files.objects import read_host
 from ltocompat.model.errors import UnreadableInput
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 from ltocompat.targets.linkers import Machine
@@ -50,7 +50,7 @@ GCC version:  gcc version 13.3.0 (Ubuntu 13.3.0-6ubuntu2~24.04)
 """
 
 
-def host_at(machine: Machine, path: str) -> Host:
+def host_at(machine: Machine, path: str) -> HostBinary:
     """What the headers of a library or program ask for."""
     with machine.viewed(path) as view:
         file = read_host(view, Budget())

@@ -18,13 +18,13 @@ from ltocompat.model.image import (
     Compression,
     CubinFacts,
     CudaLibrary,
-    Host,
+    HostBinary,
     Image,
     ImageKind,
     LtoIrVersions,
-    Maker,
     Module,
     Needs,
+    Producer,
     Record,
     Role,
     Skipped,
@@ -32,9 +32,9 @@ from ltocompat.model.image import (
 from ltocompat.model.place import Place
 from ltocompat.report import Failure, Options, Report, write
 
-PTXAS = Maker(Role.COMPILER, "ptxas", "13.0.88", (Release(13, 0),), "tkinfo note")
-NVLINK = Maker(Role.LINKER, "nvlink", "13.0.88", (Release(13, 0),), "tkinfo note")
-STRADDLING = Maker(
+PTXAS = Producer(Role.COMPILER, "ptxas", "13.0.88", (Release(13, 0),), "tkinfo note")
+NVLINK = Producer(Role.LINKER, "nvlink", "13.0.88", (Release(13, 0),), "tkinfo note")
+STRADDLING = Producer(
     Role.COMPILER,
     None,
     None,
@@ -98,7 +98,7 @@ def ltoir(place: Place, **facts: Any) -> Image:
 
 def library() -> Iterator[Record]:
     """A shared library with every sort of thing in it."""
-    yield Host(
+    yield HostBinary(
         place=LIBRARY,
         format="ELF",
         machine="x86-64",
@@ -143,7 +143,7 @@ def _modules() -> Iterator[Module]:
 def hostile() -> Iterator[Record]:
     """A file whose every name tries to do something to the reader's terminal or page."""
     place = Place(HOSTILE, (HOSTILE,), 0x40)
-    maker = Maker(Role.COMPILER, HOSTILE, HOSTILE, (), HOSTILE)
+    maker = Producer(Role.COMPILER, HOSTILE, HOSTILE, (), HOSTILE)
     image = sass(
         place.at(0x40, 0),
         section=HOSTILE,
@@ -154,7 +154,7 @@ def hostile() -> Iterator[Record]:
         problems=(HOSTILE,),
     )
     library = CudaLibrary(HOSTILE, "opened", HOSTILE, HOSTILE, HOSTILE)
-    yield Host(
+    yield HostBinary(
         place=Place(HOSTILE),
         format="ELF",
         machine=HOSTILE,

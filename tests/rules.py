@@ -9,7 +9,7 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.model.arch import ArchForm, Release, SmArch
-from ltocompat.model.image import ImageKind, Maker, Role
+from ltocompat.model.image import ImageKind, Producer, Role
 from ltocompat.model.signature import ImageSignature, ModuleSignature, module_signature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
@@ -35,8 +35,8 @@ def driver(text: str) -> DriverVersion:
     return DriverVersion(tuple(map(int, text.split("."))))
 
 
-def made_by(release: str) -> tuple[Maker, ...]:
-    return (Maker(Role.COMPILER, None, release, (Release.parse(release),), "e_version"),)
+def made_by(release: str) -> tuple[Producer, ...]:
+    return (Producer(Role.COMPILER, None, release, (Release.parse(release),), "e_version"),)
 
 
 def image(kind: ImageKind, arch: str, cuda: str | None = None, **more: object) -> ImageSignature:

@@ -28,7 +28,7 @@ from ltocompat.model.artifact_summary import (
     own_linker,
     together_as_one,
 )
-from ltocompat.model.image import CudaLibrary, Host, ImageKind
+from ltocompat.model.image import CudaLibrary, HostBinary, ImageKind
 from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key, load_key
 from ltocompat.model.verdict import Result, Route, Verdict
@@ -118,8 +118,8 @@ class Made:
         self.results = Artifact(summary).results
 
 
-def _library(library: CudaLibrary, *functions: str) -> Host:
-    return Host(
+def _library(library: CudaLibrary, *functions: str) -> HostBinary:
+    return HostBinary(
         place=WHERE,
         format="ELF",
         machine="x86-64",

@@ -30,7 +30,7 @@ from reading import records_of
 from samples import FOLDER
 
 import ltocompat
-from ltocompat import Artifact, Host, Image, ImageKind, Limits, Module, Place, Skipped
+from ltocompat import Artifact, HostBinary, Image, ImageKind, Limits, Module, Place, Skipped
 from ltocompat.files.archives import container_of
 from ltocompat.files.archives.member import Member
 from ltocompat.files.archives.spool import Spool
@@ -175,7 +175,7 @@ def test_a_thin_archive_is_linked_with_its_members_inside(tmp_path: Path) -> Non
 def test_hosts_in_a_package_say_what_they_need(tmp_path: Path) -> None:
     path = tmp_path / "package"
     path.write_bytes(PACKAGES["wheel"])
-    hosts = [r.place.members for r in ltocompat.inspect(path) if isinstance(r, Host)]
+    hosts = [r.place.members for r in ltocompat.inspect(path) if isinstance(r, HostBinary)]
     # Every linked file, since a package promises things about them; objects where they need one.
     assert hosts == [
         ("x/lib/libx.so",),

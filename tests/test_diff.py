@@ -29,7 +29,7 @@ from ltocompat.commands.comparison.pairing import label, pairs, unversioned
 from ltocompat.commands.comparison.release_side import Side
 from ltocompat.commands.comparison.requirement_changes import RequirementFloors, floor_moves
 from ltocompat.model.diff import BREAKING, KINDS, Metadata
-from ltocompat.model.image import Host, Module
+from ltocompat.model.image import HostBinary, Module
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import LinkerFloor, Required, Service
 from ltocompat.model.target import DriverVersion
@@ -660,7 +660,7 @@ def test_objects_that_wait_for_a_device_link_are_linked() -> None:
     folded.take(Module(place.at(64), section, registered=True, images=(image,)))
     waits = ("__cudaRegisterLinkedBinary_0571d20b_7_axpy_cu_axpy",)
     folded.take(
-        Host(
+        HostBinary(
             place=place,
             format="ELF",
             machine="x86-64",

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from report_values import NVLINK, PTXAS, STRADDLING, ltoir, ptx, sass
 
 from ltocompat.model.errors import UsageError
-from ltocompat.model.image import Image, Maker, Role
+from ltocompat.model.image import Image, Producer, Role
 from ltocompat.model.place import Place
 from ltocompat.scan.filters import ImageFilter
 
@@ -16,7 +16,7 @@ def arch(text: str, image: Image) -> bool:
     return ImageFilter.parse(archs=[text]).matches(image)
 
 
-def made_by(text: str, *makers: Maker) -> bool:
+def made_by(text: str, *makers: Producer) -> bool:
     return ImageFilter.parse(made_by=[text]).matches(sass(PLACE, made_by=makers))
 
 
@@ -84,11 +84,11 @@ def test_any_maker_may_match_by_version_tool_or_role(wanted: str, *, matches: bo
 
 
 def test_a_release_is_no_prefix_of_another() -> None:
-    assert not made_by("12.4", Maker(Role.COMPILER, None, "12.40.1", (), "x"))
+    assert not made_by("12.4", Producer(Role.COMPILER, None, "12.40.1", (), "x"))
 
 
 def test_a_version_above_the_tables_is_not_the_one_it_is_newer_than() -> None:
-    assert not made_by("13.5", Maker(Role.COMPILER, "ptxas", "newer than 13.5", (), "x"))
+    assert not made_by("13.5", Producer(Role.COMPILER, "ptxas", "newer than 13.5", (), "x"))
 
 
 def test_unknown_matches_what_nobody_is_known_to_have_made() -> None:

@@ -13,7 +13,7 @@ from package_writer import zip_of
 from samples import FOLDER
 
 import ltocompat
-from ltocompat import Host
+from ltocompat import HostBinary
 
 READELF = shutil.which("readelf") or ""
 pytestmark = [needs_gcc, pytest.mark.skipif(not READELF, reason="needs readelf")]
@@ -25,8 +25,8 @@ def dynamic(path: Path, tag: str) -> list[str]:
     return re.findall(rf"\({tag}\).*\[(.*)\]", text)
 
 
-def host_of(path: Path) -> Host:
-    (found,) = [record for record in ltocompat.inspect(path) if isinstance(record, Host)]
+def host_of(path: Path) -> HostBinary:
+    (found,) = [record for record in ltocompat.inspect(path) if isinstance(record, HostBinary)]
     return found
 
 
@@ -54,7 +54,7 @@ def test_every_library_of_a_package_is_told_but_not_every_object(tmp_path: Path)
     path = tmp_path / "a.zip"
     plain = (FOLDER / "objects" / "aarch64.o").read_bytes()
     path.write_bytes(zip_of(("lib/liba.so", library), ("lib/a.o", plain)))
-    hosts = [record for record in ltocompat.inspect(path) if isinstance(record, Host)]
+    hosts = [record for record in ltocompat.inspect(path) if isinstance(record, HostBinary)]
     table = {str(host.place.members[-1]): host for host in hosts}
     assert table["lib/liba.so"].soname == "liba.so"
     assert all(

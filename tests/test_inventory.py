@@ -15,7 +15,7 @@ import pytest
 from samples import FOLDER
 
 import ltocompat
-from ltocompat import Artifact, Host, Image, Limits, Module, Place, Skipped, UnreadableInput
+from ltocompat import Artifact, HostBinary, Image, Limits, Module, Place, Skipped, UnreadableInput
 from ltocompat.files.archives import folder
 
 SAXPY = FOLDER / "fatbin" / "nvfatbin-13.5-default.fatbin"
@@ -148,7 +148,7 @@ def test_an_empty_place_is_an_error() -> None:
 
 
 def test_members_of_an_archive_say_what_their_linker_needs() -> None:
-    hosts = [r for r in ltocompat.inspect(ARCHIVE) if isinstance(r, Host)]
+    hosts = [r for r in ltocompat.inspect(ARCHIVE) if isinstance(r, HostBinary)]
     assert [host.place.members for host in hosts] == [
         ("nvcc-13.5-rdc-axpy.o",),
         ("nvcc-13.5-rdc-scale.o",),

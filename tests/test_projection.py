@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 import ltocompat
 from ltocompat.cli import run
 from ltocompat.model.arch import SmArch
-from ltocompat.model.image import Compression, Host, Image, ImageKind, Maker, Module, Role
+from ltocompat.model.image import Compression, HostBinary, Image, ImageKind, Module, Producer, Role
 from ltocompat.model.place import Place
 from ltocompat.model.projection import From, project
 from ltocompat.model.records_v1 import inspect as v1
@@ -101,14 +101,14 @@ def test_a_published_record_gives_its_model_back(sample: Sample) -> None:
                 back = project(Image, project(v1.Image, image))
                 ltoir = image.ltoir and replace(image.ltoir, debug=None)
                 assert back == replace(image, ltoir=ltoir)
-        elif isinstance(record, Host):
-            host = project(Host, project(v1.Member, record))
+        elif isinstance(record, HostBinary):
+            host = project(HostBinary, project(v1.Member, record))
             for name in v1.Member.__struct_fields__:
                 assert getattr(host, name) == getattr(record, name)
 
 
 def test_words_of_a_later_version_are_read_as_the_plainest() -> None:
-    assert project(Maker, v1.Maker("polisher", None, None, (), "")).role is Role.COMPILER
+    assert project(Producer, v1.Maker("polisher", None, None, (), "")).role is Role.COMPILER
     assert ImageKind.parse("quantum") is ImageKind.UNKNOWN
     assert Compression.parse("brotli") is Compression.NONE
     for words in (Role, ImageKind, Compression):

@@ -23,7 +23,7 @@ from samples import FOLDER
 from syrupy.assertion import SnapshotAssertion
 
 import ltocompat
-from ltocompat.model.image import Artifact, Host, Maker, Module, Record, Role, Skipped
+from ltocompat.model.image import Artifact, HostBinary, Module, Producer, Record, Role, Skipped
 from ltocompat.model.place import Place
 from ltocompat.report import FORMATS, Failure, Options
 from ltocompat.report.image_summary import GROUPS
@@ -169,7 +169,7 @@ def test_quiet_is_two_lines_an_artifact() -> None:
 def test_a_pipe_gets_every_name_in_full() -> None:
     long = "x" * 500
     place = Place("a.so", (long,), 0x40, (0,))
-    maker = Maker(Role.COMPILER, "tool", long, (), long)
+    maker = Producer(Role.COMPILER, "tool", long, (), long)
     image = sass(place, made_by=(maker,))
     records: list[Record] = [Module(place, None, None, (image,)), bare_file("a.so")]
     piped = table(iter(records), images=True)
@@ -258,8 +258,8 @@ def test_members_of_an_archive_are_listed_when_their_linker_needs_something() ->
     archive = Place("libx.a")
     module = Module(archive.member("b.o").at(64), None, None, ())
     records: list[Record] = [
-        Host(place=archive.member("a.o"), format="ELF", machine="x86-64", type="object"),
-        Host(
+        HostBinary(place=archive.member("a.o"), format="ELF", machine="x86-64", type="object"),
+        HostBinary(
             place=archive.member("b.o"),
             format="ELF",
             machine="x86-64",
@@ -325,7 +325,7 @@ def test_an_artifact_that_breaks_off_says_so(
 def many(images: int, distinct: int) -> Iterator[Record]:
     for number in range(images):
         place = LIBRARY.at(number * 64, 0)
-        maker = Maker(Role.COMPILER, "ptxas", f"13.0.{number % distinct}", (), f"note {number}")
+        maker = Producer(Role.COMPILER, "ptxas", f"13.0.{number % distinct}", (), f"note {number}")
         yield Module(place, None, None, (sass(place, f"sm_{number % 9000}", made_by=(maker,)),))
         yield Skipped(place, f"reason {number}")
     yield Artifact("lib/libx.so", 9, images, images, images)

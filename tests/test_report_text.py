@@ -6,7 +6,7 @@ import pytest
 from report_values import NVLINK, PTXAS, STRADDLING, ltoir, sass
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.image import Compression, Maker, Needs, Role
+from ltocompat.model.image import Compression, Needs, Producer, Role
 from ltocompat.model.place import Place
 from ltocompat.model.words import count
 from ltocompat.report import Options, Report, write
@@ -66,7 +66,7 @@ def test_makers_are_named_with_what_the_bytes_say_and_nothing_more() -> None:
     assert makers_label(()) == "unknown"
     assert makers_label((PTXAS, NVLINK)) == "ptxas 13.0.88, nvlink 13.0.88"
     assert makers_label((STRADDLING,)) == "{13.3, 13.4, 13.5}"
-    linker = Maker(Role.LINKER, None, None, (Release(13, 4),), "producer string")
+    linker = Producer(Role.LINKER, None, None, (Release(13, 4),), "producer string")
     assert makers_label((linker,)) == "linker {13.4}"
     assert evidence_label((PTXAS, NVLINK)) == "tkinfo note"
 

@@ -20,7 +20,7 @@ from samples import FOLDER
 import ltocompat
 from ltocompat.commands.explain import explain
 from ltocompat.model.arch import Release
-from ltocompat.model.image import Host, ImageKind, Module
+from ltocompat.model.image import HostBinary, ImageKind, Module
 from ltocompat.model.signature import module_signature
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.target import Gpu
@@ -44,11 +44,11 @@ LINKED = "nvcc-13.0-dlink.o"
 _MISSING = re.compile(r"undefined reference to `((?:__cudaRegisterLinkedBinary|__fatbinwrap)_\w+)'")
 
 
-def hosts(path: Path) -> list[Host]:
-    return [record for record in ltocompat.inspect(path) if isinstance(record, Host)]
+def hosts(path: Path) -> list[HostBinary]:
+    return [record for record in ltocompat.inspect(path) if isinstance(record, HostBinary)]
 
 
-def required(host: Host) -> list[Requirement]:
+def required(host: HostBinary) -> list[Requirement]:
     found = list(found_about("of_host", host))
     return [each_requirement for each_requirement in found if each_requirement.rule == "BLD-01"]
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
-from ltocompat.model.image import CudaLibrary, Host
+from ltocompat.model.image import CudaLibrary, HostBinary
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.catalogue import found_about, rules_about
@@ -125,13 +125,13 @@ def told(library: Library) -> dict[str, str]:
     return {problem.rule: problem.message for problem in problems(library)}
 
 
-def required(host: Host) -> list[Requirement]:
+def required(host: HostBinary) -> list[Requirement]:
     return list(found_about("of_host", host))
 
 
-def a_host(*imports: str, needed: str = "libnvJitLink.so.12") -> Host:
+def a_host(*imports: str, needed: str = "libnvJitLink.so.12") -> HostBinary:
     libraries = (CudaLibrary("libnvJitLink", "needed", needed, None, "DT_NEEDED"),)
-    return Host(
+    return HostBinary(
         place=Place("libx.so"),
         format="ELF",
         machine="x86-64",

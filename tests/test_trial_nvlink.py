@@ -16,7 +16,7 @@ from samples import FOLDER
 
 from ltocompat.commands.check import check
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.image import Image, ImageKind, Maker, Role
+from ltocompat.model.image import Image, ImageKind, Producer, Role
 from ltocompat.model.place import Place
 from ltocompat.targets.linkers import Cache, Linker, Tool
 from ltocompat.targets.linkers.cache import InstallOrigin
@@ -253,7 +253,7 @@ VAGUE = Reason("bad ltoir", "it is damaged, or from a newer toolkit; the log doe
 
 def image(kind: ImageKind, arch: str, made_by: str, problems: tuple[str, ...] = ()) -> Image:
     release = Release.parse(made_by)
-    maker = Maker(Role.COMPILER, None, made_by, (release,), "test")
+    maker = Producer(Role.COMPILER, None, made_by, (release,), "test")
     return Image(
         place=Place("x"),
         kind=kind,

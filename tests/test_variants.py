@@ -26,7 +26,7 @@ import ltocompat
 from ltocompat import Result, Verdict
 from ltocompat.cli import run
 from ltocompat.model.cuda_tag import tagged_path, without_tags
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.model.place import Place
 from ltocompat.report.verbs.inspect import REPORT
 from ltocompat.scan.variants import find_variants
@@ -78,8 +78,8 @@ def test_other_numbers_are_no_version_of_cuda(path: str) -> None:
     assert tagged_path(path) is None
 
 
-def host(path: str, *exports: str, needs: tuple[str, ...] = (), soname: str = "") -> Host:
-    return Host(
+def host(path: str, *exports: str, needs: tuple[str, ...] = (), soname: str = "") -> HostBinary:
+    return HostBinary(
         place=Place("x.whl", (path,)),
         format="ELF",
         machine="x86-64",
@@ -90,7 +90,7 @@ def host(path: str, *exports: str, needs: tuple[str, ...] = (), soname: str = ""
     )
 
 
-def versions(*hosts: Host) -> list[str]:
+def versions(*hosts: HostBinary) -> list[str]:
     return [variant.version for variant in find_variants(hosts)]
 
 

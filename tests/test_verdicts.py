@@ -11,7 +11,15 @@ from rules import image
 from ltocompat.commands.advice import ended_trials
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
-from ltocompat.model.image import Compression, CudaLibrary, Host, ImageKind, Maker, Role, Skipped
+from ltocompat.model.image import (
+    Compression,
+    CudaLibrary,
+    HostBinary,
+    ImageKind,
+    Producer,
+    Role,
+    Skipped,
+)
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key
@@ -36,7 +44,7 @@ def ptx(arch: str, isa: str) -> ImageSignature:
 def ltoir(arch: str, *releases: str) -> ImageSignature:
     made = tuple(map(Release.parse, releases))
     version = releases[0] if len(releases) == 1 else None
-    maker = Maker(Role.COMPILER, None, version, made, "container")
+    maker = Producer(Role.COMPILER, None, version, made, "container")
     return image(ImageKind.LTOIR, arch, made_by=(maker,))
 
 
@@ -171,7 +179,7 @@ def test_several_artifacts_in_one_link_need_the_newest_of_their_linkers() -> Non
 
 def test_a_linker_inside_links_what_lies_beside_it_whatever_the_target_has() -> None:
     inside = CudaLibrary("libnvJitLink", "static", None, "13.4.92", "banner")
-    host = Host(
+    host = HostBinary(
         place=PLACE, format="ELF", machine="x86-64", type="shared library", libraries=(inside,)
     )
     fragments = [group(ltoir("lto_80", "13.0"), registered=False)]
@@ -199,7 +207,7 @@ def test_ltoir_of_cuda_11_is_for_the_driver_where_a_library_asks_for_no_nvjitlin
     file: str, releases: tuple[str, ...], verdict: Verdict
 ) -> None:
     opened = CudaLibrary(file.partition(".")[0], "opened", file, None, "string")
-    host = Host(
+    host = HostBinary(
         place=PLACE, format="ELF", machine="x86-64", type="shared library", libraries=(opened,)
     )
     fragments = [group(ltoir("lto_80", release), registered=False) for release in releases]
@@ -376,10 +384,10 @@ def test_nothing_is_missed_where_no_image_of_a_module_has_kernels() -> None:
     assert judged(group(empty, sass("sm_80"))).verdict is Verdict.FAIL  # the other may have some
 
 
-def needing_linker(*imports: str) -> Host:
+def needing_linker(*imports: str) -> HostBinary:
     """Has libnvJitLink.so.13 loaded with it, as the server of libcuopt."""
     asked = CudaLibrary("libnvJitLink", "needed", "libnvJitLink.so.13", None, "DT_NEEDED")
-    return Host(
+    return HostBinary(
         place=Place("x.whl", ("server",)),
         format="ELF",
         machine="x86-64",

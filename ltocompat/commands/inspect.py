@@ -12,7 +12,7 @@ from ltocompat.commands.options import InspectOptions, OnError, answers, named, 
 from ltocompat.commands.trials import Trials
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.failure import Failure, Progress, reporter
-from ltocompat.model.image import Maker, Module, Record, Skipped
+from ltocompat.model.image import Module, Producer, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.scan import parallel, walk
@@ -55,7 +55,7 @@ def inspect(
 
     Yields:
         File by file, in the order of the paths: of each its ``Module``, ``Skipped``
-        and ``Host`` values in file order, then its ``Artifact``. What can't be read is a
+        and ``HostBinary`` values in file order, then its ``Artifact``. What can't be read is a
         ``Skipped``, never an exception.
 
     Raises:
@@ -67,7 +67,7 @@ def inspect(
     return answers(run(options), on_error)
 
 
-def producer(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Maker, ...]:
+def producer(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Producer, ...]:
     """Return who made device code, by the bytes that say so: compilers, assemblers and linkers.
 
     Args:
@@ -82,7 +82,7 @@ def producer(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Maker,
     Raises:
         UnreadableInput: a part of it can't be read.
     """
-    found: dict[Maker, None] = {}
+    found: dict[Producer, None] = {}
     for record in inspect(source, limits=limits):
         if isinstance(record, Skipped):
             raise UnreadableInput(f"{record.place} can't be read: {record.reason}")

@@ -18,7 +18,7 @@ from ltocompat.model.artifact_summary import Variant, variant_of
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Failure, Note
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
@@ -77,7 +77,7 @@ def _inside(package: Package, path: str) -> str:
 def _variants_of(package: Package, limits: Limits) -> tuple[Variant, ...]:
     """The variants among all files of a package; none where a file of it can't be read."""
     site = os.path.dirname(os.path.abspath(package.path))
-    hosts: list[Host] = []
+    hosts: list[HostBinary] = []
     for file in package.files:
         if not file.endswith((".so", ".pyd", ".dll")) and ".so." not in file:
             continue

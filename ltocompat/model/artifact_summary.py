@@ -8,7 +8,7 @@ from itertools import compress
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ltocompat.model.image import CudaLibrary, Host, Image, ImageKind, Skipped
+from ltocompat.model.image import CudaLibrary, HostBinary, Image, ImageKind, Skipped
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.trial_answer import Trials
@@ -120,7 +120,7 @@ class ArtifactSummary(Struct):
     skipped: list[Skipped] = field(default_factory=list)
     skipped_count: int = 0
     options: list[Image] = field(default_factory=list)
-    hosts: list[Host] = field(default_factory=list)
+    hosts: list[HostBinary] = field(default_factory=list)
     apart: bool = False
     one_link: bool = False
     link_trials: Trials = field(default_factory=dict)

@@ -81,7 +81,7 @@ class Role(_OpenWords):
     FINALIZER = "finalizer"
 
 
-class Maker(Struct, frozen=True):
+class Producer(Struct, frozen=True):
     """One tool that made an image, and the bytes that say so.
 
     Attributes:
@@ -202,7 +202,7 @@ class Image(Tabular, frozen=True):
     kind_number: int | None = None
     arch: SmArch | None = None
     section: str | None = None
-    made_by: tuple[Maker, ...] = ()
+    made_by: tuple[Producer, ...] = ()
     needs: Needs = Needs()
     ltoir: LtoIrVersions | None = None
     cubin: CubinFacts | None = None
@@ -296,7 +296,7 @@ class CudaLibrary(Struct, frozen=True):
         return " ".join(word for word in words if word)
 
 
-class Host(Tabular, frozen=True, kw_only=True):
+class HostBinary(Tabular, frozen=True, kw_only=True):
     """A host file (object, library, executable) around device code, and what its linker needs.
 
     Attributes:
@@ -359,4 +359,4 @@ class Artifact(Tabular, frozen=True):
     skipped: int
 
 
-Record = Artifact | Host | Module | Skipped
+Record = Artifact | HostBinary | Module | Skipped

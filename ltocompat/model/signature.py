@@ -17,8 +17,8 @@ from ltocompat.model.image import (
     Image,
     ImageKind,
     LtoIrVersions,
-    Maker,
     Module,
+    Producer,
     PtxFlaw,
 )
 from ltocompat.model.image_table import MANY
@@ -56,7 +56,7 @@ class ImageSignature(Struct, frozen=True):
 
     kind: ImageKind
     arch: SmArch | None
-    made_by: tuple[Maker, ...] = ()
+    made_by: tuple[Producer, ...] = ()
     isa: str | None = None
     ltoir: LtoIrVersions | None = None
     generation: int | None = None

@@ -66,7 +66,7 @@ class MeasuredLibrary(Struct):
 
     Attributes:
         place: the library.
-        machine: its CPU, as ``Host`` says it; None where no host file is around the code.
+        machine: its CPU, as ``HostBinary`` says it; None where no host file is around the code.
         linked: a linker is done with it.
         modules: how many.
         overhead: bytes of fatbin regions that belong to no image: headers and padding.

@@ -12,7 +12,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.limits import Budget
 
 if TYPE_CHECKING:
-    from ltocompat.model.image import Host
+    from ltocompat.model.image import HostBinary
     from ltocompat.model.requirement import Required
     from ltocompat.model.signature import ModuleSignature
     from ltocompat.packages.promise import Promise
@@ -132,7 +132,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
 
     package: Package
     required: Required
-    hosts: tuple[Host, ...] = ()
+    hosts: tuple[HostBinary, ...] = ()
     signatures: tuple[tuple[ModuleSignature, int], ...] = ()
     others: tuple[Package, ...] = ()
     promise: Promise | None = None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ltocompat.model.failure import Failure, Note
-from ltocompat.model.image import Artifact, Host, Skipped
+from ltocompat.model.image import Artifact, HostBinary, Skipped
 from ltocompat.model.verdict import OTHER_VARIANT, Outcome, Result, Verdict, outcome, worst
 from ltocompat.report import Writable
 from ltocompat.report.text import escape
@@ -268,7 +268,7 @@ class ReadingStatus(ExitStatus["Record | Extracted"]):
         if isinstance(record, Skipped):
             self.raise_to(NOTHING_JUDGED)
         self._files |= isinstance(record, Artifact)
-        self._found |= not isinstance(record, Artifact | Host | Skipped)
+        self._found |= not isinstance(record, Artifact | HostBinary | Skipped)
 
     def end(self) -> Iterator[Note]:
         """Say that nothing was found, where no other line does: what is unread says it itself."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.image import Host, Image, ImageKind, Module
+from ltocompat.model.image import HostBinary, Image, ImageKind, Module
 from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.report.text import Few, fold_archs
 from ltocompat.scan.summarize import SummaryBuilder
@@ -51,7 +51,7 @@ class ImageAnswer:
         for image in module.images:
             self._add_image(image)
 
-    def add_host(self, host: Host) -> None:
+    def add_host(self, host: HostBinary) -> None:
         """Take note of the file around modules, which comes after them."""
         self._summary.add_host(host)
 

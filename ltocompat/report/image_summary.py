@@ -9,7 +9,7 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.image import CudaLibrary, Host, Image, ImageKind, Module
+from ltocompat.model.image import CudaLibrary, HostBinary, Image, ImageKind, Module
 from ltocompat.model.words import count
 from ltocompat.report.document import Code, Items, separated
 from ltocompat.report.text import (
@@ -218,7 +218,7 @@ class ImageSummary:
 
 
 class HostNeeds:
-    """Collects ``Host`` records of one artifact; names are kept up to a bound."""
+    """Collects ``HostBinary`` records of one artifact; names are kept up to a bound."""
 
     def __init__(self) -> None:
         self.formats: Few[str] = Few(4)
@@ -228,7 +228,7 @@ class HostNeeds:
         self._imports: Few[str] = Few(1_000)
         self._libraries: Few[CudaLibrary] = Few(_MOST_NAMES)
 
-    def add(self, host: Host) -> None:
+    def add(self, host: HostBinary) -> None:
         """Fold one host file."""
         kind = "" if host.type == "unknown" else f" {host.type}"
         self.formats.add(f"{host.format}{kind}, {host.machine}")

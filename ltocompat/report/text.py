@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from ltocompat.model.arch import ArchForm, SmArch
-from ltocompat.model.image import Compression, Image, ImageKind, Maker, Needs
+from ltocompat.model.image import Compression, Image, ImageKind, Needs, Producer
 
 UNKNOWN_MAKER = "unknown"
 
@@ -164,12 +164,12 @@ def compression_label(image: Image) -> str:
     return " ".join(filter(None, words))
 
 
-def makers_label(makers: tuple[Maker, ...]) -> str:
+def makers_label(makers: tuple[Producer, ...]) -> str:
     """All makers of an image, oldest first; ``unknown`` when nothing tells."""
     return ", ".join(map(str, makers)) or UNKNOWN_MAKER
 
 
-def evidence_label(makers: tuple[Maker, ...]) -> str:
+def evidence_label(makers: tuple[Producer, ...]) -> str:
     """Where the makers were read, each source once."""
     return ", ".join(dict.fromkeys(maker.evidence for maker in makers if maker.evidence))
 

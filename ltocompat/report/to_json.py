@@ -13,7 +13,7 @@ from ltocompat.report import Options, Report
 # The class of the first record -> the verb whose answer it is.
 _VERBS = {
     "Artifact": "inspect",
-    "Host": "inspect",
+    "HostBinary": "inspect",
     "Module": "inspect",
     "Skipped": "inspect",
     "Diff": "diff",

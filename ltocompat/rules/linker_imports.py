@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import Release
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.rules import floors
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def lacking(library: Library) -> str | None:
     return next((name for name in names if not exports(release, name)), None)
 
 
-def files_of(host: Host, name: str, *how: str) -> tuple[str, ...]:
+def files_of(host: HostBinary, name: str, *how: str) -> tuple[str, ...]:
     """The files of a library that a host file asks for in these ways (``needed`` ...)."""
     return tuple(
         library.file
@@ -69,7 +69,7 @@ def files_of(host: Host, name: str, *how: str) -> tuple[str, ...]:
     )
 
 
-def sonames(host: Host, *how: str) -> tuple[str, ...]:
+def sonames(host: HostBinary, *how: str) -> tuple[str, ...]:
     """The file names of nvJitLink that a host file asks for in these ways."""
     return files_of(host, NVJITLINK, *how)
 
@@ -80,7 +80,7 @@ def major_of(file: str) -> int | None:
     return int(match[1] or match[2]) if match else None
 
 
-def missing_symbol_text(host: Host, name: str) -> str:
+def missing_symbol_text(host: HostBinary, name: str) -> str:
     """The message of a linker or loader about a symbol that is missing."""
     if host.format != "ELF":
         return f"the specified procedure could not be found (error 127): {name}"
@@ -92,7 +92,7 @@ def missing_symbol_text(host: Host, name: str) -> str:
     return f"undefined symbol: {name}, version {node}" if node else f"undefined symbol: {name}"
 
 
-def missing_file_text(host: Host, file: str) -> str:
+def missing_file_text(host: HostBinary, file: str) -> str:
     """The message of a loader about a library that isn't there."""
     if host.format != "ELF":
         return f"the specified module could not be found (error 126): {file}"

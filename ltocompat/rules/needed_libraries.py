@@ -18,7 +18,7 @@ from ltocompat.facts.libraries import (
     packages_with,
     rows_of,
 )
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_name
 from ltocompat.model.limits import Budget
 from ltocompat.packages.resolving import Lead, leads
@@ -55,7 +55,7 @@ class NeededLibrary(Struct, frozen=True):
     """
 
     file: str
-    hosts: tuple[Host, ...]
+    hosts: tuple[HostBinary, ...]
     packages: tuple[LibraryPackage, ...]
     leads: tuple[Lead, ...]
     leads_to_others: tuple[Lead, ...]
@@ -112,11 +112,13 @@ def opened_libraries(shipped: Shipped) -> tuple[NeededLibrary, ...]:
     )
 
 
-def _looked_for(shipped: Shipped, by_name: Iterable[tuple[str, Host]]) -> tuple[NeededLibrary, ...]:
+def _looked_for(
+    shipped: Shipped, by_name: Iterable[tuple[str, HostBinary]]
+) -> tuple[NeededLibrary, ...]:
     conda = shipped.package.kind is Kind.CONDA
     own = {posixpath.basename(file).lower() for file in shipped.package.files}
     own |= {host.soname.lower() for host in shipped.hosts if host.soname}
-    by_file: dict[str, list[Host]] = {}
+    by_file: dict[str, list[HostBinary]] = {}
     for file, host in shipped.budget.timed(by_name):
         if file.lower() not in own:
             by_file.setdefault(file, []).append(host)
@@ -142,7 +144,7 @@ def _packages_with(file: str, *, conda: bool) -> tuple[LibraryPackage, ...]:
 
 def _with_leads(
     file: str,
-    hosts: tuple[Host, ...],
+    hosts: tuple[HostBinary, ...],
     packages: tuple[LibraryPackage, ...],
     found: tuple[Lead, ...],
     budget: Budget,

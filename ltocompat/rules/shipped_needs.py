@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ltocompat.model.arch import Release
-from ltocompat.model.image import Host, ImageKind
+from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.packages.resolving import Way, together, ways_to
 from ltocompat.packages.values import Kind
@@ -174,7 +174,7 @@ def has_ltoir(shipped: Shipped) -> bool:
 def _nvjitlink(
     shipped: Shipped,
     strength: Strength,
-    named: list[tuple[Host, str]],
+    named: list[tuple[HostBinary, str]],
     *,
     linked: bool,
     conda: bool,
@@ -234,8 +234,8 @@ def _own_files(shipped: Shipped, library: str) -> Iterator[str]:
 
 
 def _asked(
-    hosts: Iterable[Host], library: str, how: str, own: set[str]
-) -> Iterator[tuple[Host, str]]:
+    hosts: Iterable[HostBinary], library: str, how: str, own: set[str]
+) -> Iterator[tuple[HostBinary, str]]:
     for host in hosts:
         for file in linker_imports.files_of(host, library, how):
             if file not in own:
@@ -246,7 +246,7 @@ def _majors(files: Iterable[str]) -> tuple[int, ...]:
     return tuple(sorted({major for file in files if (major := library_major(file)) is not None}))
 
 
-def _says(named: list[tuple[Host, str]], strength: Strength) -> str:
+def _says(named: list[tuple[HostBinary, str]], strength: Strength) -> str:
     if not named:
         return "LTO-IR is inside"
     host, file = named[0]

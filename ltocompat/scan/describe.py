@@ -28,9 +28,9 @@ from ltocompat.model.image import (
     Image,
     ImageKind,
     LtoIrVersions,
-    Maker,
     Module,
     Needs,
+    Producer,
     PtxFlaw,
     Role,
     Skipped,
@@ -131,7 +131,7 @@ class _Facts(Struct, frozen=True):
     size: int | None
     relocatable: bool | None
     debug: bool | None
-    made_by: tuple[Maker, ...] = ()
+    made_by: tuple[Producer, ...] = ()
     needs: Needs = _NO_NEEDS
     ltoir: LtoIrVersions | None = None
     cubin: CubinFacts | None = None

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import UsageError
-from ltocompat.model.image import Image, ImageKind, Maker
+from ltocompat.model.image import Image, ImageKind, Producer
 
 UNKNOWN = "unknown"
 
@@ -122,7 +122,7 @@ def _made_by(image: Image, wanted: str) -> bool:
     return any(_is(maker, wanted) for maker in image.made_by)
 
 
-def _is(maker: Maker, wanted: str) -> bool:
+def _is(maker: Producer, wanted: str) -> bool:
     if not _VERSION.fullmatch(wanted):
         return wanted.lower() in (maker.role, (maker.tool or "").lower())
     # The dot keeps 12.4 from matching 12.40.

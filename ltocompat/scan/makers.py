@@ -8,7 +8,7 @@ from functools import lru_cache
 from ltocompat.files.images.cubin_notes import ToolNote
 from ltocompat.files.images.ptx import Ptx
 from ltocompat.model.arch import Release
-from ltocompat.model.image import LtoIrVersions, Maker, Role
+from ltocompat.model.image import LtoIrVersions, Producer, Role
 
 # Beginnings of the names of tools in cubins; each is that of the program file, so that
 # a suffix such as nvlink-13.5 is possible. "nvJIT API" is nvJitLink without LTO. Every other tool
@@ -29,7 +29,7 @@ def tool_role(tool: str) -> Role:
 @lru_cache(maxsize=1024)
 def ltoir_makers(
     versions: LtoIrVersions, *, linked: bool = False, keyless: bool = False
-) -> tuple[Maker, ...]:
+) -> tuple[Producer, ...]:
     """The maker of an LTO-IR image.
 
     An exact minor release by its NVVM IR version where that can be read, else the set of releases
@@ -45,17 +45,17 @@ def ltoir_makers(
     if keyless:
         text, releases = f"older than {min(known.values())}", facts.keyless_ltoir_releases()
         evidence = f"NVVM IR {versions.nvvm_ir}, no key word"
-        return (Maker(Role.COMPILER, None, text, releases, evidence),)
+        return (Producer(Role.COMPILER, None, text, releases, evidence),)
     release = known.get(versions.nvvm_ir)
     evidence = f"NVVM IR {versions.nvvm_ir}" + (", linker's mark" if linked else "")
     if release is None:
         sets: dict[str, tuple[Release, ...]] = {text: (toolkit,) for text, toolkit in known.items()}
         return (_outside(versions.nvvm_ir, sets, evidence),)
     role = Role.LINKER if linked else Role.COMPILER
-    return (Maker(role, None, str(release), (release,), evidence),)
+    return (Producer(role, None, str(release), (release,), evidence),)
 
 
-def _container_maker(container: str) -> Maker:
+def _container_maker(container: str) -> Producer:
     evidence = f"LTO-IR container {container}"
     from ltocompat import facts
 
@@ -64,13 +64,13 @@ def _container_maker(container: str) -> Maker:
     if not releases:
         return _outside(container, containers, evidence)
     version = str(releases[0]) if len(releases) == 1 else None
-    return Maker(Role.COMPILER, None, version, releases, evidence)
+    return Producer(Role.COMPILER, None, version, releases, evidence)
 
 
-def _outside(version: str, known: dict[str, tuple[Release, ...]], evidence: str) -> Maker:
+def _outside(version: str, known: dict[str, tuple[Release, ...]], evidence: str) -> Producer:
     """A maker for a version that the table has no row for: newer, older or between; no release."""
     if not re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", version):
-        return Maker(Role.COMPILER, None, None, (), evidence)
+        return Producer(Role.COMPILER, None, None, (), evidence)
     from ltocompat.facts.horizon import position
 
     rows = {_number(text): releases for text, releases in known.items()}
@@ -81,20 +81,20 @@ def _outside(version: str, known: dict[str, tuple[Release, ...]], evidence: str)
         text = f"newer than {rows[around.below][-1]}"
     else:
         text = f"between {rows[around.below][-1]} and {rows[around.above][0]}"
-    return Maker(Role.COMPILER, None, text, (), evidence)
+    return Producer(Role.COMPILER, None, text, (), evidence)
 
 
 def _number(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
 
 
-def ptx_makers(ptx: Ptx) -> tuple[Maker, ...]:
+def ptx_makers(ptx: Ptx) -> tuple[Producer, ...]:
     """The compiler that named itself in the comment of a PTX text; fatbins have it stripped."""
     if ptx.toolkit is not None:
         release = Release.parse(ptx.toolkit)
-        return (Maker(Role.COMPILER, "NVVM", ptx.toolkit, (release,), "PTX comment"),)
+        return (Producer(Role.COMPILER, "NVVM", ptx.toolkit, (release,), "PTX comment"),)
     if ptx.generator is not None:
-        return (Maker(Role.COMPILER, ptx.generator, None, (), "PTX comment"),)
+        return (Producer(Role.COMPILER, ptx.generator, None, (), "PTX comment"),)
     return ()
 
 
@@ -105,7 +105,7 @@ def cubin_makers(
     api_versions: frozenset[int],
     *,
     header_toolkit: int | None,
-) -> tuple[Maker, ...]:
+) -> tuple[Producer, ...]:
     """The makers of a cubin, oldest first.
 
     Args:
@@ -126,12 +126,12 @@ def cubin_makers(
     return tuple(_by_kernel(version) for version in sorted(api_versions))
 
 
-def _noted(note: ToolNote) -> Maker:
+def _noted(note: ToolNote) -> Producer:
     releases = (Release.parse(note.version),) if note.version else ()
-    return Maker(tool_role(note.tool), note.tool or None, note.version, releases, "tkinfo note")
+    return Producer(tool_role(note.tool), note.tool or None, note.version, releases, "tkinfo note")
 
 
-def _unnoted(noted: tuple[Maker, ...], api_versions: frozenset[int]) -> tuple[Maker, ...]:
+def _unnoted(noted: tuple[Producer, ...], api_versions: frozenset[int]) -> tuple[Producer, ...]:
     """Compilers of linked objects that left no note: those of generation 1 don't."""
     releases = {r for maker in noted if maker.role is Role.COMPILER for r in maker.releases}
     return tuple(
@@ -139,19 +139,19 @@ def _unnoted(noted: tuple[Maker, ...], api_versions: frozenset[int]) -> tuple[Ma
     )
 
 
-def _generation_1(header: int, api_versions: frozenset[int]) -> tuple[Maker, ...]:
+def _generation_1(header: int, api_versions: frozenset[int]) -> tuple[Producer, ...]:
     """``e_version`` is the tool that wrote the file; kernels of another release were linked in."""
     if api_versions <= {header}:
         return (_compiler(header, f"e_version {header:#x}"),)
     release = Release.from_code(header)
-    linker = Maker(Role.LINKER, None, str(release), (release,), f"e_version {header:#x}")
+    linker = Producer(Role.LINKER, None, str(release), (release,), f"e_version {header:#x}")
     return (*(_by_kernel(version) for version in sorted(api_versions)), linker)
 
 
-def _by_kernel(version: int) -> Maker:
+def _by_kernel(version: int) -> Producer:
     return _compiler(version, f"CUDA_API_VERSION {version:#x}")
 
 
-def _compiler(code: int, evidence: str) -> Maker:
+def _compiler(code: int, evidence: str) -> Producer:
     release = Release.from_code(code)
-    return Maker(Role.COMPILER, None, str(release), (release,), evidence)
+    return Producer(Role.COMPILER, None, str(release), (release,), evidence)

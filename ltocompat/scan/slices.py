@@ -19,7 +19,7 @@ from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.region import NEEDLE, REGION_HEADER
 from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.model.errors import LimitExceeded
-from ltocompat.model.image import Host, Module, Skipped
+from ltocompat.model.image import HostBinary, Module, Skipped
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.place import Place
 from ltocompat.scan.workers import Pool
@@ -58,8 +58,8 @@ class Describer(Protocol[D]):
 
 
 def described(
-    stored: StoredModule | Module | Skipped | Host, describer: Describer[D]
-) -> Iterator[Module | Skipped | Host]:
+    stored: StoredModule | Module | Skipped | HostBinary, describer: Describer[D]
+) -> Iterator[Module | Skipped | HostBinary]:
     """Yield the records of a stored module; what is a record already is passed on."""
     if not isinstance(stored, StoredModule):
         yield stored
@@ -121,14 +121,14 @@ class SlicedFile(Struct, Generic[D], frozen=True):
         return list(pairwise(self._cuts(_SLICES + jobs * _SLICES_OF_EACH)))
 
     def by_workers(
-        self, jobs: int, needing: Callable[[], Host | None]
-    ) -> Iterator[Module | Skipped | Host]:
+        self, jobs: int, needing: Callable[[], HostBinary | None]
+    ) -> Iterator[Module | Skipped | HostBinary]:
         """Yield the records that processes find, then what the file needs, read by one of them."""
         # Once, and not by every worker.
         import ahocorasick_rs  # noqa: F401
         import zstandard  # noqa: F401
 
-        def work(span: Span | None) -> Slice[D] | Host | None:
+        def work(span: Span | None) -> Slice[D] | HostBinary | None:
             return needing() if span is None else self.read(span)
 
         spans = self.spans(jobs)
@@ -139,7 +139,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
             parts = (part if isinstance(part, Slice) else None for part in islice(found, last))
             yield from self.joined(spans, parts)
             described = next(found)
-        described = described if isinstance(described, Host) else needing()
+        described = described if isinstance(described, HostBinary) else needing()
         if described is not None:
             yield described
 
@@ -190,7 +190,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
 
     def joined(
         self, spans: Iterable[Span], slices: Iterable[Slice[D] | None]
-    ) -> Iterator[Module | Skipped | Host]:
+    ) -> Iterator[Module | Skipped | HostBinary]:
         """Yield the records that one process would find, from slices that were read separately."""
         walk = FatbinWalk(self.view, self.place, self.host, self.budget)
         try:

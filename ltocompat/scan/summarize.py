@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ltocompat.facts import among_tests, is_device_runtime
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, Variant, variant_of
 from ltocompat.model.cuda_tag import tagged_path
-from ltocompat.model.image import Host, Image, ImageKind, Module, Record, Skipped
+from ltocompat.model.image import HostBinary, Image, ImageKind, Module, Record, Skipped
 from ltocompat.model.signature import module_signature
 from ltocompat.model.trial_answer import Trials
 from ltocompat.scan.variants import find_variants
@@ -42,7 +42,7 @@ class SummaryBuilder:
         self._inner: dict[tuple[object, ...], ModuleGroup] = {}
         self._inside: tuple[str, ...] = ()
         self._options: dict[tuple[str, ...], Image] = {}
-        self._hosts: list[Host] = []
+        self._hosts: list[HostBinary] = []
         self.skipped: list[Skipped] = []
         self._skipped_count = 0
 
@@ -50,7 +50,7 @@ class SummaryBuilder:
         """Add a record; of a module with what linkers and drivers did with it."""
         if isinstance(record, Module):
             self.add_module(record, trials or {})
-        elif isinstance(record, Host):
+        elif isinstance(record, HostBinary):
             self.add_host(record)
         elif isinstance(record, Skipped):
             self.skip(record)
@@ -113,7 +113,7 @@ class SummaryBuilder:
                 home = _of_variant(place.members) or _folder(place.members)
                 self._options.setdefault((image.options, *home), image)
 
-    def add_host(self, host: Host) -> None:
+    def add_host(self, host: HostBinary) -> None:
         """Add a host file, which follows its modules and shows whether they need a device link."""
         if host.type == "object" and host.place.members == self._inside:
             self._inner = _waiting(self._inner)

@@ -20,7 +20,7 @@ from msgspec import Struct, field
 from ltocompat.model.artifact_summary import Variant
 from ltocompat.model.cuda_tag import TaggedPath, tagged_path, without_tags
 from ltocompat.model.grouping import grouped
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.words import first_of
 
@@ -44,7 +44,7 @@ class _Family(Struct):
     """
 
     pattern: str
-    hosts: dict[str, list[Host]] = field(default_factory=dict)
+    hosts: dict[str, list[HostBinary]] = field(default_factory=dict)
     folders: dict[str, _Members] = field(default_factory=dict)
 
     def names(self, version: str) -> _Names:
@@ -57,7 +57,7 @@ class _Family(Struct):
         )
 
 
-def find_variants(hosts: Iterable[Host]) -> tuple[Variant, ...]:
+def find_variants(hosts: Iterable[HostBinary]) -> tuple[Variant, ...]:
     """The variants among the files of one package, oldest first; none where there is any doubt.
 
     Args:
@@ -120,7 +120,7 @@ def _kinds(files: Iterable[_Members]) -> _Names:
     return frozenset(_pattern(tag) for tag in tagged if tag is not None)
 
 
-def _families(hosts: Sequence[Host]) -> list[_Family]:
+def _families(hosts: Sequence[HostBinary]) -> list[_Family]:
     """Files that differ in their version of CUDA; those in folders of one together."""
     found: dict[tuple[_Members, str], _Family] = {}
     for host in hosts:
@@ -136,9 +136,9 @@ def _families(hosts: Sequence[Host]) -> list[_Family]:
     return [family for family in found.values() if len(family.hosts) > 1]
 
 
-def _families_by_major(hosts: Sequence[Host]) -> list[_Family]:
+def _families_by_major(hosts: Sequence[HostBinary]) -> list[_Family]:
     """Folders beside one another with the same libraries, one of CUDA's in another major each."""
-    beside: dict[tuple[_Members, str], dict[str, list[Host]]] = {}
+    beside: dict[tuple[_Members, str], dict[str, list[HostBinary]]] = {}
     for host in hosts:
         *around, file = host.place.members
         folder = posixpath.dirname(file)
@@ -154,7 +154,7 @@ def _families_by_major(hosts: Sequence[Host]) -> list[_Family]:
 
 
 def _family_by_major(
-    around: _Members, folders: dict[str, list[Host]], hosts: Sequence[Host]
+    around: _Members, folders: dict[str, list[HostBinary]], hosts: Sequence[HostBinary]
 ) -> _Family | None:
     """The folders of which each has a library of CUDA in a major of its own; None for none."""
     majors = {folder: _majors(inside) for folder, inside in folders.items()}
@@ -174,7 +174,7 @@ def _family_by_major(
     return None
 
 
-def _majors(hosts: Sequence[Host]) -> dict[str, int]:
+def _majors(hosts: Sequence[HostBinary]) -> dict[str, int]:
     """The major of each library of CUDA, which has one file or several with the same."""
     found: dict[str, set[int]] = {}
     for host in hosts:
@@ -185,11 +185,11 @@ def _majors(hosts: Sequence[Host]) -> dict[str, int]:
     return {name: majors.pop() for name, majors in found.items() if len(majors) == 1}
 
 
-def _within(folder: _Members, hosts: Sequence[Host]) -> list[Host]:
+def _within(folder: _Members, hosts: Sequence[HostBinary]) -> list[HostBinary]:
     return [host for host in hosts if Variant("", "", folders=(folder,)).has(host.place)]
 
 
-def _stems(hosts: Sequence[Host], start: int) -> _Names:
+def _stems(hosts: Sequence[HostBinary], start: int) -> _Names:
     """Return the names of a folder's files without their versions."""
     return frozenset(
         f"{posixpath.dirname(path)}/{library_name(file) or _SUFFIX.split(file)[0]}"
@@ -211,7 +211,7 @@ def _alike(family: _Family) -> bool:
     return bool(shared) and 2 * len(shared) >= len(frozenset[str]().union(*interfaces))
 
 
-def _interface(hosts: Sequence[Host], family: _Family, *, mangled: bool = False) -> _Names:
+def _interface(hosts: Sequence[HostBinary], family: _Family, *, mangled: bool = False) -> _Names:
     """The names that the files of a version have for others, without its number."""
     return frozenset(
         f"{without_tags(host.place.members[-1]) if family.folders else ''}:{without_tags(name)}"
@@ -221,14 +221,14 @@ def _interface(hosts: Sequence[Host], family: _Family, *, mangled: bool = False)
     )
 
 
-def _not_brought(families: list[_Family], hosts: Sequence[Host]) -> list[_Family]:
+def _not_brought(families: list[_Family], hosts: Sequence[HostBinary]) -> list[_Family]:
     """Keep the files that no file of another version, or of none, needs."""
     while bad := [family for family in families if _is_brought(family, families, hosts)]:
         families = [family for family in families if family not in bad]
     return families
 
 
-def _is_brought(family: _Family, families: Sequence[_Family], hosts: Sequence[Host]) -> bool:
+def _is_brought(family: _Family, families: Sequence[_Family], hosts: Sequence[HostBinary]) -> bool:
     """Return whether a file that is not of the same version needs one of them."""
     home = {
         host.place: version

@@ -32,7 +32,15 @@ from ltocompat.files.images import TILEIR, ptx
 from ltocompat.files.objects import read_host
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
-from ltocompat.model.image import Artifact, Compression, Host, ImageKind, Module, Record, Skipped
+from ltocompat.model.image import (
+    Artifact,
+    Compression,
+    HostBinary,
+    ImageKind,
+    Module,
+    Record,
+    Skipped,
+)
 from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits, Recent
 from ltocompat.model.place import Place
 from ltocompat.model.watchdog import watched_steps
@@ -44,7 +52,7 @@ if TYPE_CHECKING:
     from ltocompat.files.objects.host_file import ObjectFile
 
 R = TypeVar("R")
-Stored = StoredModule | Skipped | Host
+Stored = StoredModule | Skipped | HostBinary
 Modules = Sequence[tuple[StoredModule, Module]]
 """Modules as stored, and as described."""
 
@@ -274,7 +282,7 @@ class _Count:
         self._most = limits.skipped
         self.modules = self.images = self.skipped = 0
 
-    def passes(self, record: Module | Skipped | Host) -> bool:
+    def passes(self, record: Module | Skipped | HostBinary) -> bool:
         """Count a record; return whether it is one to show."""
         if isinstance(record, Module):
             self.modules += 1
@@ -441,7 +449,7 @@ def _in_file(
                 yield replace(stored, images=images, size=None)
 
 
-def _reached(stored: StoredModule | Module | Host, budget: Budget) -> int:
+def _reached(stored: StoredModule | Module | HostBinary, budget: Budget) -> int:
     """Return the offset reached in the file: in a container, that of the current member."""
     return budget.reached if stored.place.members else stored.place.offset or 0
 
@@ -511,7 +519,7 @@ class _FileWalk(Struct, Generic[D], frozen=True):
             yield described
 
 
-def _needing(host: ObjectFile, place: Place) -> Host | None:
+def _needing(host: ObjectFile, place: Place) -> HostBinary | None:
     """The host; an object in an archive only where a linker needs something of it."""
     # Files that differ in their CUDA version may be variants, which their exports tell.
     tagged = tagged_path(place.innermost)

@@ -20,7 +20,7 @@ from ltocompat.model.image import (
     PRELINKED_SECTIONS,
     Artifact,
     Compression,
-    Host,
+    HostBinary,
     Image,
     ImageKind,
     Module,
@@ -72,7 +72,7 @@ class Weigher:
         for stored, module in batch.modules:
             self._module(stored, module)
         for record in batch.records:
-            if isinstance(record, Host):
+            if isinstance(record, HostBinary):
                 self._host(record)
             elif isinstance(record, Skipped):
                 self.measured.skipped += 1
@@ -89,7 +89,7 @@ class Weigher:
             known = self.measured.libraries.setdefault(place, MeasuredLibrary(place))
         return known
 
-    def _host(self, host: Host) -> None:
+    def _host(self, host: HostBinary) -> None:
         if host.debug_size or _library_of(host.place) in self.measured.libraries:
             library = self._library(host.place)
             library.machine = library.machine or host.machine

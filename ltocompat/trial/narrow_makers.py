@@ -19,7 +19,7 @@ from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.model.arch import Release
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing
-from ltocompat.model.image import Image, Maker, Module
+from ltocompat.model.image import Image, Module, Producer
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.targets.linkers import Linker
 from ltocompat.trial.link_pool import Pool, refused_as_too_new
@@ -151,5 +151,5 @@ def _narrowed(image: Image, release: Release, refused_by: Release | None) -> Ima
     (maker,) = image.made_by
     text = f"accepted by {release}"
     evidence = f"refused by {refused_by}, {text}" if refused_by else text
-    found = Maker(maker.role, maker.tool, str(release), (release,), evidence)
+    found = Producer(maker.role, maker.tool, str(release), (release,), evidence)
     return replace(image, made_by=(found,))

@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import ltocompat
-from ltocompat.model.image import CudaLibrary, Host
+from ltocompat.model.image import CudaLibrary, HostBinary
 from ltocompat.model.library_name import library_name
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
@@ -73,7 +73,7 @@ def shipping(file: str, lines: list[str]) -> Shipped:
         requires=read_metadata(text.encode(), Budget()).requires,
         platforms=("win_amd64" if windows else "manylinux_2_28_x86_64",),
     )
-    host = Host(
+    host = HostBinary(
         place=Place("libx-1.0.whl").member("libx/x.so"),
         format="PE" if windows else "ELF",
         machine="x86-64",

@@ -23,7 +23,7 @@ from ltocompat.cli import run
 from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
-from ltocompat.model.image import CudaLibrary, Host
+from ltocompat.model.image import CudaLibrary, HostBinary
 from ltocompat.model.requirement import NEXT, PasteLine, Required, Service
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Result, Route, Verdict
@@ -40,7 +40,7 @@ BOTH_WAYS = [group for group in GROUPS if len(routes(group.signature)) > 1]
 LINKED = [group for group in GROUPS if routes(group.signature) == (Route.LINK,)]
 """Modules of samples that can be loaded and linked, and those that are linked alone."""
 
-WINDOWS = Host(place=WHERE, format="PE", machine="x86-64", type="shared library")
+WINDOWS = HostBinary(place=WHERE, format="PE", machine="x86-64", type="shared library")
 WITH_BOTH = st.builds(
     artifact,
     st.builds(

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, own_linker
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.model.place import Place
 from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, worst
@@ -51,7 +51,7 @@ def test_one_more_nvjitlink_that_must_work_never_betters_a_target(
 @some
 @given(ARTIFACTS, targets(), HOSTS)
 def test_one_more_host_file_never_betters_an_artifact(
-    summary: ArtifactSummary, target: Target, host: Host
+    summary: ArtifactSummary, target: Target, host: HostBinary
 ) -> None:
     if own_linker(summary) is not None:
         return  # what is linked by a copy inside is then linked by another one
@@ -61,7 +61,9 @@ def test_one_more_host_file_never_betters_an_artifact(
 
 @settings(max_examples=5)
 @given(ARTIFACTS, HOSTS)
-def test_one_more_host_file_never_lowers_a_floor(summary: ArtifactSummary, host: Host) -> None:
+def test_one_more_host_file_never_lowers_a_floor(
+    summary: ArtifactSummary, host: HostBinary
+) -> None:
     if own_linker(summary) is not None:
         return
     more = replace(summary, hosts=[*summary.hosts, host])
@@ -77,7 +79,7 @@ def test_one_more_host_file_never_lowers_a_floor(summary: ArtifactSummary, host:
 @some
 @given(PACKAGES, targets(), GPUS, LINKERS, HOSTS)
 def test_one_more_gpu_nvjitlink_or_common_file_never_betters_variants(
-    made: Package, target: Target, gpu: Gpu, linker: Release, host: Host
+    made: Package, target: Target, gpu: Gpu, linker: Release, host: HostBinary
 ) -> None:
     common, parts = made
     summary = whole(common, parts)

@@ -17,7 +17,7 @@ from ltocompat.model.diff import KERNEL_KINDS, Metadata
 from ltocompat.model.image import (
     Artifact,
     Compression,
-    Host,
+    HostBinary,
     Image,
     ImageKind,
     Module,
@@ -127,7 +127,7 @@ class Side:
         self._file_at_hand.take(record)
         if isinstance(record, Module):
             self._module(record)
-        elif isinstance(record, Host):
+        elif isinstance(record, HostBinary):
             self._host(record)
         elif isinstance(record, Skipped):
             self.skipped += 1
@@ -227,7 +227,7 @@ class Side:
             self._name_bytes += len(shown)
             known[key] = shown
 
-    def _host(self, host: Host) -> None:
+    def _host(self, host: HostBinary) -> None:
         if not host.nvjitlink_imports and not host.libraries:
             return
         file = self._file(host.place)

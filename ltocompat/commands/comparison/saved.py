@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import UnreadableInput, UsageError
-from ltocompat.model.image import Artifact, Host, Module, Record, Skipped
+from ltocompat.model.image import Artifact, HostBinary, Module, Record, Skipped
 from ltocompat.model.limits import MIB
 from ltocompat.model.place import Place
 from ltocompat.model.projection import project
@@ -111,10 +111,10 @@ def records(value: v1.Inspect, path: str) -> Iterator[Record | None]:
 
 
 def _artifact(value: v1.Artifact) -> Iterator[Record | None]:
-    hosts = {host.place: host for host in (project(Host, member) for member in value.members)}
+    hosts = {host.place: host for host in (project(HostBinary, member) for member in value.members)}
     if value.host is not None:
         place = Place(value.path)
-        hosts[place] = project(Host, value.host, place=place)
+        hosts[place] = project(HostBinary, value.host, place=place)
     images = 0
     inside: Place | None = None
     for each in value.modules:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ltocompat.commands.policy.values import Policy
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.packages.values import Package
 
 
@@ -31,7 +31,7 @@ def without_provided(
     return replace(summary, hosts=[_without(host, patterns) for host in summary.hosts])
 
 
-def _without(host: Host, patterns: list[str]) -> Host:
+def _without(host: HostBinary, patterns: list[str]) -> HostBinary:
     return replace(
         host,
         libraries=tuple(each for each in host.libraries if not _provided(each.file, patterns)),

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.image import Compression, ImageKind, Maker, Module
+from ltocompat.model.image import Compression, ImageKind, Module, Producer
 from ltocompat.model.place import Place
 from ltocompat.model.projection import From, project
 
@@ -27,7 +27,7 @@ class ImageTraits(Struct, frozen=True, cache_hash=True):
     file: Place
     kind: ImageKind
     arch: SmArch | None
-    made_by: tuple[Maker, ...] = ()
+    made_by: tuple[Producer, ...] = ()
     ptx_isa: Annotated[str | None, From("needs.ptx_isa")] = None
     compression: Compression = Compression.NONE
     scrambled: bool = False

@@ -12,7 +12,7 @@ from ltocompat.commands.read import read_known_file
 from ltocompat.commands.survey.default_targets import default_targets
 from ltocompat.commands.survey.image_groups import ImageGroup, ImageGroups
 from ltocompat.model.distribution import Distribution as Package
-from ltocompat.model.image import Host, Module, Skipped
+from ltocompat.model.image import HostBinary, Module, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, KIB, MIB, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import Target
@@ -44,7 +44,7 @@ class PackageAnswers(Struct, frozen=True):
     size: int
     package: Package | None
     groups: tuple[ImageGroup, ...]
-    hosts: tuple[Host, ...]
+    hosts: tuple[HostBinary, ...]
     skipped: tuple[Skipped, ...]
     required: Required
     results: tuple[Result, ...]
@@ -74,11 +74,11 @@ def read_package(
     _keep_memory()
     file.name = filename  # what places begin with
     reading = read_known_file(file, sha256, limits=limits)
-    groups, hosts, skipped = ImageGroups(), list[Host](), list[Skipped]()
+    groups, hosts, skipped = ImageGroups(), list[HostBinary](), list[Skipped]()
     for record in reading.records():
         if isinstance(record, Module):
             groups.take(record)
-        elif isinstance(record, Host):
+        elif isinstance(record, HostBinary):
             hosts.append(record)
         elif isinstance(record, Skipped):
             skipped.append(record)

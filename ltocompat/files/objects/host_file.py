@@ -8,7 +8,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.libraries import libraries_of
 from ltocompat.files.objects.structure import DELAYED, ObjectReader, Section, Symbols, guarded
 from ltocompat.files.objects.wrappers import Registration, read_registration
-from ltocompat.model.image import CudaLibrary, Host
+from ltocompat.model.image import CudaLibrary, HostBinary
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 
@@ -66,7 +66,7 @@ class ObjectFile:
             return self._structure.symbol_size(offset)
         return None
 
-    def describe(self, place: Place, *, exports: bool = False) -> Host:
+    def describe(self, place: Place, *, exports: bool = False) -> HostBinary:
         """Describe what the linker and the loader of this file need.
 
         Args:
@@ -86,7 +86,7 @@ class ObjectFile:
         names: list[str] = []
         with guarded(problems, "the exported names"):
             names = self._structure.exports() if exports else []
-        return Host(
+        return HostBinary(
             place=place,
             format=self.format,
             machine=self.machine,

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from ltocompat.model.image import (
     BITCODE,
     Artifact,
-    Host,
+    HostBinary,
     Image,
     ImageKind,
     Module,
@@ -88,7 +88,7 @@ class _Fold(Struct):
     problem_count: int = 0
     closing: Artifact | None = None
 
-    def add(self, record: Module | Skipped | Host) -> None:
+    def add(self, record: Module | Skipped | HostBinary) -> None:
         """Fold one record."""
         self.path = self.path or record.place.path
         if isinstance(record, Module):
@@ -96,7 +96,7 @@ class _Fold(Struct):
             self.answer.add(record)
             for image in record.images:
                 self._note_problems(image)
-        elif isinstance(record, Host):
+        elif isinstance(record, HostBinary):
             self.hosts += 1
             self.needs.add(record)
             self.answer.add_host(record)
@@ -313,7 +313,7 @@ class _Held(Struct):
     skipped: list[base.Skipped] = field(default_factory=list)
     skipped_left_out: int = 0
 
-    def pieces(self, record: Module | Host | Skipped, totals: Counter[str]) -> Iterator[str]:
+    def pieces(self, record: Module | HostBinary | Skipped, totals: Counter[str]) -> Iterator[str]:
         """The text of a module; what comes after modules is held."""
         from ltocompat.model.records_v1 import base
         from ltocompat.model.records_v1 import inspect as v1

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from ltocompat.model.image import Host, ImageKind
+from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.verdict import Route
 from ltocompat.rules.prose import FAMILIES as _NAMES
 from ltocompat.rules.rule import Requirement, Rule, Subject
@@ -108,6 +108,6 @@ def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
 
 
 @functools.lru_cache(maxsize=256)  # the same for every target
-def requirements_of_host(host: Host) -> tuple[Requirement, ...]:
+def requirements_of_host(host: HostBinary) -> tuple[Requirement, ...]:
     """Collect the requirements of a host file."""
     return tuple(found_about("of_host", host))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.facts import horizon
 from ltocompat.model.arch import Release
-from ltocompat.model.image import Host, ImageKind, Role
+from ltocompat.model.image import HostBinary, ImageKind, Role
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.symbols import declared_otherwise, defined_nowhere, defined_twice
 from ltocompat.model.target import Gpu
@@ -41,7 +41,7 @@ _HOPPER = 90
 
 
 @FAMILY.of_host("BLD-01", Level.ERROR)
-def device_link_missing(host: Host) -> Iterator[Requirement]:
+def device_link_missing(host: HostBinary) -> Iterator[Requirement]:
     """Relocatable device code needs a device link before the host's linker."""
     names = host.undefined_registrations
     registers = [name for name in names if name.startswith(_REGISTRATION)]
@@ -57,7 +57,7 @@ def device_link_missing(host: Host) -> Iterator[Requirement]:
             yield _undefined(host, found, remedy)
 
 
-def _undefined(host: Host, names: list[str], remedy: str) -> Requirement:
+def _undefined(host: HostBinary, names: list[str], remedy: str) -> Requirement:
     final = host.type in _LOADED
     constraint: Constraint = FixedVerdict(Verdict.FAIL) if final else Informational()
     return Requirement(

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OfModule: TypeAlias = Callable[[Subject], Iterable[Requirement]]
 Excludes: TypeAlias = Callable[[ImageSignature, Gpu, Route], str | None]
 OfLink: TypeAlias = Callable[[Link], Iterable[Requirement]]
-OfHost: TypeAlias = Callable[[Host], Iterable[Requirement]]
+OfHost: TypeAlias = Callable[[HostBinary], Iterable[Requirement]]
 OfMachine: TypeAlias = "Callable[[Environment], Iterable[Problem]]"
 OfLibrary: TypeAlias = "Callable[[Library], Iterable[Problem]]"
 OfPackage: TypeAlias = "Callable[[Shipped], Iterable[Problem]]"

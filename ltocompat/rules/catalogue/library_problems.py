@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import first_of
@@ -110,7 +110,9 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
     )
 
 
-def not_brought(shipped: Shipped, hosts: Sequence[Host], stem: str) -> tuple[Verdict, str, str]:
+def not_brought(
+    shipped: Shipped, hosts: Sequence[HostBinary], stem: str
+) -> tuple[Verdict, str, str]:
     """Weigh a library that no metadata at hand bring.
 
     Args:
@@ -157,7 +159,7 @@ def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
     return Verdict.UNKNOWN, end, ", or tell users to install a CUDA toolkit"
 
 
-def are_beside_torch(hosts: Sequence[Host]) -> bool:
+def are_beside_torch(hosts: Sequence[HostBinary]) -> bool:
     """Return whether torch is loaded with each of these files, which need a library of its own."""
     return bool(hosts) and all(any(map(_OF_TORCH.fullmatch, host.needed)) for host in hosts)
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import Release
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import floors, linker_imports, picked
 from ltocompat.rules.catalogue.family import Family
@@ -33,7 +33,7 @@ _GIVE_NVJITLINK = "give it an nvJitLink >= {},<{}"
 
 
 @FAMILY.of_host("NJL-01", Level.ERROR)
-def nvjitlink_symbol_missing(host: Host) -> Iterator[Requirement]:
+def nvjitlink_symbol_missing(host: HostBinary) -> Iterator[Requirement]:
     """A library that imports ``_12_4`` needs an nvJitLink 12.x from 12.4 on."""
     named = bool(linker_imports.sonames(host, "needed"))
     versions = {name: linker_imports.version_of(name) for name in host.nvjitlink_imports}
@@ -160,7 +160,7 @@ def _another_rule_speaks(resolved: Resolved, library: Library) -> bool:
 
 
 @FAMILY.of_host("NJL-03", Level.ERROR)
-def nvjitlink_of_another_major(host: Host) -> Iterator[Requirement]:
+def nvjitlink_of_another_major(host: HostBinary) -> Iterator[Requirement]:
     """A file that asks for libnvJitLink.so.12 isn't served by libnvJitLink.so.13."""
     for how in ("needed", "opened"):
         files = [
@@ -208,14 +208,14 @@ def nvjitlink_of_another_major_on_machine(library: Library) -> Iterator[Problem]
 
 
 @FAMILY.of_host("NJL-04", Level.ERROR)
-def nvjitlink_without_plain_names(host: Host) -> Iterator[Requirement]:
+def nvjitlink_without_plain_names(host: HostBinary) -> Iterator[Requirement]:
     """Names without a version exist from nvJitLink 12.3 on."""
     plain = filter(linker_imports.is_plain, host.nvjitlink_imports)
     names = (name for name in plain if not linker_imports.wants_ltoir(name))
     yield from _since(floors.linker("unversioned-symbols"), host, names)
 
 
-def _since(floor: Release, host: Host, names: Iterable[str]) -> Iterator[Requirement]:
+def _since(floor: Release, host: HostBinary, names: Iterable[str]) -> Iterator[Requirement]:
     """The requirement of the first of some functions, which nvJitLinks have from a floor on."""
     for name in islice(names, 1):
         yield Requirement(
@@ -238,7 +238,7 @@ def nvjitlink_without_plain_names_on_machine(library: Library) -> Iterator[Probl
 
 
 @FAMILY.of_host("NJL-05", Level.ERROR)
-def nvjitlink_without_linked_ltoir(host: Host) -> Iterator[Requirement]:
+def nvjitlink_without_linked_ltoir(host: HostBinary) -> Iterator[Requirement]:
     """Linked LTO-IR comes from nvJitLink 13.2 on."""
     names = filter(linker_imports.wants_ltoir, host.nvjitlink_imports)
     yield from _since(floors.linker("linked-ltoir"), host, names)
@@ -291,7 +291,7 @@ _LINK_WITH_NVRTC = "link with libnvrtc alone, which opens the builtins beside it
 
 
 @FAMILY.of_host("NJL-08", Level.ERROR)
-def nvrtc_builtins_needed(host: Host) -> Iterator[Requirement]:
+def nvrtc_builtins_needed(host: HostBinary) -> Iterator[Requirement]:
     """Who links to libnvrtc-builtins runs with one minor only."""
     for file, release in _needed_builtins(host):
         yield Requirement(
@@ -329,7 +329,7 @@ def nvrtc_builtins_needed_on_machine(library: Library) -> Iterator[Problem]:
             )
 
 
-def _needed_builtins(host: Host) -> Iterator[tuple[str, Release]]:
+def _needed_builtins(host: HostBinary) -> Iterator[tuple[str, Release]]:
     for library in host.libraries:
         match = _BUILTINS.fullmatch(library.file or "")
         if match and library.how == "needed":
@@ -338,7 +338,7 @@ def _needed_builtins(host: Host) -> Iterator[tuple[str, Release]]:
 
 
 @FAMILY.of_host("NJL-09", Level.NOTE)
-def nvjitlink_inside(host: Host) -> Iterator[Requirement]:
+def nvjitlink_inside(host: HostBinary) -> Iterator[Requirement]:
     """A static nvJitLink stays what it was when the file was built."""
     for library in host.libraries:
         if library.name == linker_imports.NVJITLINK and library.how == "static":

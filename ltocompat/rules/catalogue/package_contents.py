@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.cuda_tag import major_of_tag
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Level, Verdict
@@ -82,7 +82,7 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
     yield from _newer_makers(shipped, major, text)
 
 
-def _needs_major(host: Host, name: str, major: int) -> bool:
+def _needs_major(host: HostBinary, name: str, major: int) -> bool:
     """Return whether the loader brings that major of a library with a file."""
     return any(library_major(file) == major for file in files_of(host, name, "needed"))
 
@@ -171,7 +171,7 @@ def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
     )
 
 
-def _count(other: list[Host], hosts: list[Host]) -> str:
+def _count(other: list[HostBinary], hosts: list[HostBinary]) -> str:
     many = "library or program is" if len(hosts) == 1 else "libraries and programs are"
     return f"{len(other)} of {len(hosts)} {many}"
 
@@ -215,7 +215,7 @@ def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
 
 
 def _neighbour_brings(
-    host: Host, library: NeededLibrary, searched: set[str], shipped: Shipped
+    host: HostBinary, library: NeededLibrary, searched: set[str], shipped: Shipped
 ) -> bool:
     """Return whether a library of the package is loaded before this one, and brings the wanted one.
 
@@ -262,7 +262,9 @@ def _runpath_misses_conda(shipped: Shipped) -> Iterator[Problem]:
                 break
 
 
-def _runpath_problem(host: Host, file: str, folder: str, here: str, verdict: Verdict) -> Problem:
+def _runpath_problem(
+    host: HostBinary, file: str, folder: str, here: str, verdict: Verdict
+) -> Problem:
     shown = ":".join(host.runpath) or "no RUNPATH"
     name = posixpath.basename(host.place.innermost)
     return Problem(
@@ -283,7 +285,7 @@ def _cure_of_runpath(folder: str, here: str) -> str:
     return f"link with -Wl,-rpath,'{wanted}'"
 
 
-def _installed_at(host: Host, package: Package) -> str:
+def _installed_at(host: HostBinary, package: Package) -> str:
     """The path of a library once it is installed: relative to site-packages, or to the prefix."""
     if host.place.members:
         return installed_path(host.place.innermost)

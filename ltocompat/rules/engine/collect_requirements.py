@@ -17,7 +17,7 @@ from ltocompat.model.artifact_summary import (
     own_linker,
     variant_parts,
 )
-from ltocompat.model.image import Host, ImageKind
+from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.projection import project
@@ -148,7 +148,7 @@ class _Tally(Struct):
                 self.drivers.setdefault(how(subject), []).append(requirement.constraint)
             self.count(requirement, group.example, group.count, id(group))
 
-    def add_host(self, requirement: Requirement, host: Host) -> None:
+    def add_host(self, requirement: Requirement, host: HostBinary) -> None:
         """Count what a host file asks."""
         if requirement.component is Component.LINKER:
             self.linkers.append(requirement.constraint)

@@ -10,7 +10,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.model.late_lines import LateLines
 from ltocompat.model.place import Place
 from ltocompat.model.target import Gpu, Target
@@ -108,7 +108,7 @@ def folded(
 
 def _judged_hosts(
     summary: ArtifactSummary, target: Target, gpu: Gpu | None
-) -> list[tuple[Host, ModuleVerdict]]:
+) -> list[tuple[HostBinary, ModuleVerdict]]:
     """The host files that need something of the target, with the verdicts on that."""
     judged = ((host, _judge_host(host, target, gpu)) for host in summary.hosts)
     return [
@@ -118,7 +118,7 @@ def _judged_hosts(
     ]
 
 
-def _judge_host(host: Host, target: Target, gpu: Gpu | None) -> ModuleVerdict | None:
+def _judge_host(host: HostBinary, target: Target, gpu: Gpu | None) -> ModuleVerdict | None:
     """The verdict on a host file on a target; None where no rule speaks of it."""
     requirements = requirements_of_host(host)
     if not requirements:
@@ -153,7 +153,7 @@ def _asks(requirements: tuple[Requirement, ...]) -> str:
     return f"the host file asks: {held}"
 
 
-def _of_hosts(hosts: list[tuple[Host, ModuleVerdict]]) -> Iterator[Finding]:
+def _of_hosts(hosts: list[tuple[HostBinary, ModuleVerdict]]) -> Iterator[Finding]:
     for host, needs in hosts:
         for finding in needs.findings:
             yield replace(finding, example=host.place)
@@ -164,7 +164,7 @@ def _has_another_route(judged: list[GroupVerdict]) -> bool:
     return bool(judged) and all(each.module_verdict.how == OTHER_ROUTE for each in judged)
 
 
-def _links_nothing(host: Host, judged: ModuleVerdict, summary: ArtifactSummary) -> bool:
+def _links_nothing(host: HostBinary, judged: ModuleVerdict, summary: ArtifactSummary) -> bool:
     """Return whether a host file loads nvJitLink and calls nothing in it, with nothing to link."""
     if (
         judged.verdict is not Verdict.NOT_FOR_GPU
@@ -181,7 +181,9 @@ def _links_nothing(host: Host, judged: ModuleVerdict, summary: ArtifactSummary) 
 
 
 def _nothing_judged(
-    judged: list[GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]], not_judged: frozenset[str]
+    judged: list[GroupVerdict],
+    hosts: list[tuple[HostBinary, ModuleVerdict]],
+    not_judged: frozenset[str],
 ) -> bool:
     """Return whether no device code was judged; what has no kernels is judged by their absence."""
     if not judged:
@@ -236,7 +238,9 @@ def _extent(judged: list[GroupVerdict], verdict: Verdict, *, of_whole: bool) -> 
     return Extent(0 if of_whole and bad else counts[verdict], counts.total())
 
 
-def _reasons(judged: list[GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]]) -> Iterator[str]:
+def _reasons(
+    judged: list[GroupVerdict], hosts: list[tuple[HostBinary, ModuleVerdict]]
+) -> Iterator[str]:
     if not judged:
         yield "it holds no device code"
     yield from dict.fromkeys(

@@ -25,7 +25,7 @@ from ltocompat.files.objects.elf_symbols import (
 )
 from ltocompat.files.objects.structure import short_text, windows
 from ltocompat.model.errors import LtocompatError
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.model.limits import Budget
 from ltocompat.targets.linkers.linker import Linker
 from ltocompat.targets.linkers.machine import Machine
@@ -96,7 +96,7 @@ _IN_WHEELS = ("nvidia/nvjitlink/lib", "nvidia/cu13/lib")
 _BY_CHANCE = (BindRule.CACHE, BindRule.CONF, BindRule.DEFAULT)
 
 
-def look_at(machine: Machine, environment: Environment, path: str, host: Host) -> Library:
+def look_at(machine: Machine, environment: Environment, path: str, host: HostBinary) -> Library:
     """Resolve the libraries of a program, or of a library that a program opens by its path.
 
     Args:
@@ -119,7 +119,7 @@ def look_at(machine: Machine, environment: Environment, path: str, host: Host) -
     )
 
 
-def _ordered(machine: Machine, path: str, host: Host) -> tuple[str, ...]:
+def _ordered(machine: Machine, path: str, host: HostBinary) -> tuple[str, ...]:
     """The imports as the loader binds them; as they were where that can't be told."""
     if not host.nvjitlink_imports or host.format != "ELF":
         return host.nvjitlink_imports
@@ -144,7 +144,7 @@ def _load(
     return loader, loader.load(path)
 
 
-def _nvjitlink(loader: Loader, resolved: tuple[Resolved, ...], host: Host) -> Resolved | None:
+def _nvjitlink(loader: Loader, resolved: tuple[Resolved, ...], host: HostBinary) -> Resolved | None:
     """The answer for nvJitLink: what is needed, else what the file itself would open by name."""
     own = resolved[0].loaded if resolved else None
     if own is None:
@@ -185,7 +185,7 @@ def _declared(
     machine: Machine,
     environment: Environment,
     path: str,
-    host: Host,
+    host: HostBinary,
     found: Resolved | None,
 ) -> Linker | None:
     """Resolve the library without the variables of the loader, or from the file's own packages."""

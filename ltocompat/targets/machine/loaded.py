@@ -8,7 +8,7 @@ import os
 from msgspec import Struct
 
 from ltocompat.model.arch import Release
-from ltocompat.model.image import Host
+from ltocompat.model.image import HostBinary
 from ltocompat.targets.linkers import Linker
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.objects import SharedObject
@@ -104,7 +104,7 @@ class Library(Struct, frozen=True):
     """
 
     path: str
-    host: Host
+    host: HostBinary
     resolved: tuple[Resolved, ...]
     nvjitlink: Linker | None
     declared: Linker | None
