@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
+from hypothesis.internal.conjecture import providers
 
 from ltocompat.facts import horizon
 from ltocompat.model.arch import Release
@@ -62,6 +63,9 @@ gc.disable()  # while modules are read and tests collected, next to nothing is f
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put every law into both tiers."""
+    if settings.default is not None and settings.default.derandomize:
+        # It draws constants out of the modules loaded so far, too: others in each order of tests.
+        setattr(providers, "is_local_module_file", lambda _: False)  # noqa: B010
     quick = "not slow" in config.option.markexpr
     laws = [item for item in items if is_hypothesis_test(getattr(item, "obj", None))]
     for item in [] if quick else laws:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.target import Target
-from ltocompat.model.verdict import Result, Verdict, worst
+from ltocompat.model.verdict import Result
 from ltocompat.rules.engine.judge_artifact import results
 
 few = settings(max_examples=200)
@@ -47,6 +47,9 @@ def test_the_best_of_the_variants_that_serve_a_gpu_decides(made: Package, target
 @given(PACKAGES, targets())
 def test_no_package_is_better_than_one_of_its_variants(made: Package, target: Target) -> None:
     common, parts = made
-    best = min(worst(r.verdict for r in on(package(common, p), target).values()) for p in parts)
-    together = on(whole(common, parts), target).values()
-    assert worst(result.verdict for result in together) >= min(best, Verdict.FAIL)
+    each = [on(package(common, part), target) for part in parts]
+    for cell, result in on(whole(common, parts), target).items():
+        # A variant whose modules all have one way has no line of its own for each.
+        alone = [row.get(cell) for row in each]
+        if None not in alone:
+            assert result.verdict >= min(found.verdict for found in alone if found is not None)

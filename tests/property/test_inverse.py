@@ -171,7 +171,8 @@ def what_sets_a_floor_is_told(summary: ArtifactSummary, _: int) -> None:
         sound = [
             service
             for service in answer.services
-            if all(floor.verdict is Verdict.OK for floor in service.routes if floor.driver)
+            if (floors := [floor for floor in service.routes if floor.driver])
+            and all(floor.verdict is Verdict.OK for floor in floors)
         ]
         assert all(each.nvjitlink is None or each.nvjitlink >= least for each in sound)
     rules = {rule for _, floor in rows(answer) if floor.driver for rule in floor.set_by}

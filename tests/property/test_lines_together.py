@@ -157,9 +157,9 @@ def test_lines_to_paste_pass_together(summary: ArtifactSummary, start: int) -> N
         for service in with_floors(answer)
         if all(floor.verdict < Verdict.FAIL for floor in service.routes)
     ]
-    # It does for some GPU as it stands, unless what links for each ends before the line's versions.
-    ends = {n for line in answer.lines for n, note in excepted(line).items() if note[:3] == "to "}
-    assert plain or all(service.number in ends for service in by_all_routes), answer.lines
+    later = {n for line in answer.lines for n, note in excepted(line).items() if "from" in note}
+    does = any(service.number not in later for service in by_all_routes)
+    assert does or not by_all_routes, answer.lines  # its least versions do for some GPU
     for service in plain[start % max(1, len(plain)) :: STEP]:
         found = judged(summary, *words, number=service.number)
         assert not failing(found, service), (words, service)

@@ -195,7 +195,9 @@ def line_floors(checked: Checked, gpu: Gpu, *, asks_linker: bool) -> Iterator[Li
             yield LineFloors(route, None, None, newest.result)
             continue
         found = _with_linker(checked, gpu, route, linker)
-        yield found if asks_linker or linked else replace(found, linker=None)
+        # What is newer than all that fail may pass with nothing for the GPU: no floor for it.
+        asks = asks_linker or (linked and found.result.coverage.served)
+        yield found if asks else replace(found, linker=None)
 
 
 def _with_linker(

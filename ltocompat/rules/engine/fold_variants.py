@@ -23,7 +23,7 @@ from ltocompat.model.verdict import (
     VariantVerdict,
     Verdict,
 )
-from ltocompat.rules.builtin_rules import VARIANT_DECIDES
+from ltocompat.rules.builtin_rules import ROUTE_IMPOSSIBLE, VARIANT_DECIDES
 from ltocompat.rules.engine.findings import finding_by_engine
 
 
@@ -45,6 +45,11 @@ class JudgedVariant(Struct, frozen=True):
         """Return whether it has something for the GPU itself."""
         return self.alone.coverage.served > 0
 
+    @property
+    def goes_this_way(self) -> bool:
+        """Return whether any of its modules can be loaded, or linked, where the others are."""
+        return all(finding.rule != ROUTE_IMPOSSIBLE for finding in self.alone.findings)
+
 
 def best_of(judged: Sequence[JudgedVariant]) -> Result:
     """The result of the variant that fits best, with what became of the others.
@@ -53,7 +58,8 @@ def best_of(judged: Sequence[JudgedVariant]) -> Result:
         judged: every variant, oldest first.
     """
     with_code = [each for each in judged if each.alone.coverage.modules]
-    choices = [each for each in judged if each.serves] or with_code or judged
+    this_way = [each for each in with_code if each.goes_this_way]
+    choices = [each for each in judged if each.serves] or this_way or with_code or judged
     best = min(reversed(choices), key=_order)
     if best.result.without_device_code:
         return best.result
