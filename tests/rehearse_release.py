@@ -66,8 +66,7 @@ def forge(checkout: Path, *, driver: bool) -> None:
     if driver:
         toolkit = {"cuda": NEW, "update": "GA", "linux": f"{NEW_BRANCH}.10.01", **about}
         tables.insert("drivers", "branch", {"branch": NEW_BRANCH, "cuda": NEW, **about}, always)
-        lists = {"usable": [580, 595], "native": [NEW_BRANCH], "none": []}
-        tables.insert("compat", "package", {"package": NEW, **lists, **about}, lambda _: False)
+        forge_compat(tables, about)
     tables.insert("drivers", "toolkit", toolkit, always)
     for table, fact in BLANKS.items():
         named = driver and not table.startswith("gpus")
@@ -75,8 +74,20 @@ def forge(checkout: Path, *, driver: bool) -> None:
         row = {"cuda": NEW, "table": table, "fact": fact, "source": said, "date": TODAY}
         tables.insert("blanks", "blank", row, always)
     tables.save()
-    forge_sample(samples)
+    forge_sample(samples, "ltoir/nvrtc-{0}-lto_80.ltoir", known=True)
+    # Scrambled LTO-IR shows its container alone, which the new release writes, too.
+    forge_sample(samples, "fatbin-ltoir/nvfatbin-{0}-of-{0}-lto_80.fatbin", known=False)
     forge_links(checkout / "tests" / "data" / "ltoir_links.json")
+
+
+def forge_compat(tables: Tables, about: Row) -> None:
+    """A cuda-compat package that is built from the new branch, over every base that is known."""
+    packages = tables.rows("compat", "package")
+    for row in packages:
+        tables.change("compat", "package", row, {**row, "none": [*row["none"], NEW_BRANCH]})
+    newest = packages[0]
+    lists = {"usable": newest["usable"] + newest["native"], "native": [NEW_BRANCH], "none": []}
+    tables.insert("compat", "package", {"package": NEW, **lists, **about}, lambda _: False)
 
 
 def forged_sum(text: str) -> str:
@@ -92,11 +103,11 @@ def next_minor(version: str) -> str:
     return f"{major}.{int(minor) + 1}"
 
 
-def forge_sample(samples: Path) -> None:
-    """LTO-IR of the new release: the newest, whose header says the next version of NVVM IR."""
-    old, new = (f"ltoir/nvrtc-{release}-lto_80.ltoir" for release in (OLD, NEW))
+def forge_sample(samples: Path, name: str, *, known: bool) -> None:
+    """LTO-IR of the new release: the newest; where it is known, its header says so."""
+    old, new = (name.format(release) for release in (OLD, NEW))
     data = bytearray((samples / old).read_bytes())
-    data[NVVM_IR_MINOR] += 1
+    data[NVVM_IR_MINOR] += known
     (samples / new).write_bytes(data)
     manifest = samples / "MANIFEST.toml"
     text = manifest.read_text("utf-8")

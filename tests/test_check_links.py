@@ -55,7 +55,7 @@ def releases_of(release: str) -> tuple[Release, ...]:
 
 
 def test_the_table_has_all_compilers_and_linkers() -> None:
-    assert len(RAW) == len(FATBIN) == 16
+    assert RAW.keys() == FATBIN.keys()
     # No NVRTC of 11.7 was at hand as a compiler of links.
     assert set(map(Release.parse, RAW)) == set(ltoir_releases().values()) - {Release(11, 7)}
     assert all(list(row) == list(map(str, MINORS)) for row in (*RAW.values(), *FATBIN.values()))

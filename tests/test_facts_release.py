@@ -137,16 +137,16 @@ def test_a_row_that_says_the_same_keeps_its_date(name: str, array: str, keys: st
 @pytest.mark.parametrize(
     ("release", "toolkits", "new"),
     [
-        ("12.9", ["12.9.0", "12.9.1", "12.9.2.0"], ["U2"]),
-        ("13.2", ["13.2.0", "13.2.1", "13.2.2"], []),
-        ("13.4", ["13.4.0", "13.4.1", "13.4.2", "13.4.3"], ["U1(13.4.2)", "U2(13.4.3)"]),
+        ("12.5", ["12.5.0", "12.5.1", "12.5.2.0"], ["U2"]),
+        ("12.6", ["12.6.0", "12.6.1", "12.6.2", "12.6.3"], []),
+        ("11.0", ["11.0.1", "11.0.2", "11.0.3", "11.0.4"], ["U2(11.0.4)"]),
         ("98.6", ["98.6.0", "98.6.1"], ["GA", "U1"]),
     ],
 )
 def test_an_update_of_an_older_release_gets_a_row_with_a_blank(
     release: str, toolkits: list[str], new: list[str]
 ) -> None:
-    """13.4.1 was the first 13.4 that NVIDIA supports (CUDA 13.4 release notes)."""
+    """11.0.2 was the first 11.0 that NVIDIA supports, as 13.4.1 is of 13.4."""
     tables = Tables(FACTS, SAMPLES)
     before = tables.rows("drivers", "toolkit")
     for _ in range(2):

@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from measure import described
 from msgspec.structs import replace
+from newest import NEWEST, NEXT
 from rules import driver, gpu, image, judged, linking, loading, sample
 from samples import FOLDER
 
@@ -41,7 +42,6 @@ from ltocompat.rules.engine.judge_module import judge
 LTOIR, PTX = "ltoir/nvrtc-13.5-lto_80.ltoir", "ptx/nvrtc-12.9-compute_80.ptx"
 SCRAMBLED = "fatbin-ltoir/nvfatbin-13.5-of-13.5-lto_80.fatbin"
 SASS = "cubin/nvrtc-12.4-sm_80-rdc.cubin"
-NEWEST = nvjitlink_minors()[-1]
 
 
 def check(name: str, target: str, route: str | None = None) -> Result:
@@ -88,7 +88,7 @@ def test_a_new_major_brings_nothing_back_that_was_dropped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "alike"), [("12.10", "12.9"), ("12.7", "12.6"), ("13.6", "13.5")]
+    ("release", "alike"), [("12.10", "12.9"), ("12.7", "12.6"), (str(NEXT), str(NEWEST))]
 )
 def test_a_minor_that_no_table_has_makes_code_for_what_the_one_before_it_does(
     release: str, alike: str
@@ -105,17 +105,18 @@ def test_a_minor_that_no_table_has_makes_code_for_what_the_one_before_it_does(
 def test_a_later_minor_of_a_linker_is_judged_by_what_is_documented(
     name: str, verdict: Verdict
 ) -> None:
-    result = check(name, "nvjitlink=13.6,gpu=sm_80", "link")
+    result = check(name, f"nvjitlink={NEXT},gpu=sm_80", "link")
     assert result.verdict is verdict
     (note,) = found(result, "TGT-03")
-    assert note.message.startswith("nvJitLink 13.6 is newer than 13.5, the newest in our tables")
+    said = f"nvJitLink {NEXT} is newer than {NEWEST}, the newest in our tables"
+    assert note.message.startswith(said)
     assert note.message.endswith("it may have dropped sm_80")
 
 
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("driver=700,gpu=sm_90", "driver 700 is newer than 615,"),
+        ("driver=700,gpu=sm_90", f"driver 700 is newer than {drivers.driver_branches()[-1]},"),
         ("driver=540.4.0,gpu=sm_90", "driver 540.04.00 is not in our tables, and judged by its"),
         (
             "nvjitlink=12.7,gpu=sm_90",
@@ -223,12 +224,14 @@ def test_sass_of_a_new_major_is_not_taken_for_that_of_13(
 
 
 @pytest.mark.parametrize(
-    ("cuda", "verdict"), [("13.5", Verdict.UNDOCUMENTED), ("13.6", Verdict.UNKNOWN)]
+    ("cuda", "verdict"), [(NEWEST, Verdict.UNDOCUMENTED), (NEXT, Verdict.UNKNOWN)]
 )
 def test_sass_that_nobody_tried_with_old_linkers_is_not_said_to_be_taken(
-    cuda: str, verdict: Verdict
+    cuda: Release, verdict: Verdict
 ) -> None:
-    cubin = image(ImageKind.SASS, "sm_80", cuda, generation=2, relocatable=True, in_fatbin=False)
+    cubin = image(
+        ImageKind.SASS, "sm_80", str(cuda), generation=2, relocatable=True, in_fatbin=False
+    )
     assert judged("BLD-02", linking(cubin, on="sm_80", linker="12.9"), Release(12, 9)) is verdict
 
 

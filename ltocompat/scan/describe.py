@@ -216,6 +216,16 @@ def image_bytes(stored: StoredImage) -> bytes:
     return data
 
 
+def whole_cubin(stored: StoredImage) -> Cubin:
+    """A cubin of which all bytes are at hand.
+
+    Raises:
+        Malformed: they can't be decoded, or are none.
+    """
+    packed = stored.payload.compression is not Compression.NONE
+    return _parse_cubin(stored, stored.payload.decode() if packed else None)
+
+
 def any_kernel(stored: StoredImage) -> tuple[str, ...] | None:
     """The first kernel of a cubin; None where its kernels can't be read.
 

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
-from ltocompat.files.images.cubin import Cubin
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import Malformed, UnreadableInput
 from ltocompat.model.image import Image, ImageKind, Module
@@ -20,7 +19,7 @@ from ltocompat.model.image_table import gathered
 from ltocompat.model.limits import Limits
 from ltocompat.model.place import Place
 from ltocompat.model.symbols import DeviceSymbols, SymbolsToRead
-from ltocompat.scan.describe import ReadOptions, describe, image_bytes
+from ltocompat.scan.describe import ReadOptions, describe, image_bytes, whole_cubin
 from ltocompat.scan.walk import ScanSettings, opened, stored_in_file
 
 # The wanted symbols of an image.
@@ -192,8 +191,7 @@ def _symbols_of(stored: StoredImage) -> DeviceSymbols | None:
         if stored.kind is ImageKind.PTX:
             return of_ptx(image_bytes(stored), stored.payload.budget)
         if stored.kind is ImageKind.SASS:
-            view = ByteView.of(image_bytes(stored))
-            return of_cubin(Cubin.parse(view, stored.payload.budget))
+            return of_cubin(whole_cubin(stored))
     except Malformed:  # which the first pass has told already, where it read that far
         return None
     return None

@@ -179,7 +179,7 @@ def _result_names(release: str, before: str, package: str, index: Index, tables:
     text = tables.text("nvjitlink_results")
     if f' .. {before}"' in text:  # it is the newest
         tables.substitute("nvjitlink_results", rf'(?<= \.\. ){before}(?=")', release)
-    if not re.search(rf" {re.escape(version)}[,.]", text):
+    if not re.search(rf" {re.escape(version)}(?!\.?\d)", text):
         tables.substitute("nvjitlink_results", r"(?<=\d)\.(?=\n\n\[\[)", f", {version}.")
     for code in sorted(names.keys() - known.keys()):
         row = {"code": code, "name": names[code], "first": release}

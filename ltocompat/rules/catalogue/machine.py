@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ltocompat.facts import horizon
 from ltocompat.facts.coherence import part_pair
 from ltocompat.facts.drivers import branch_end, branch_of, driver_branches
-from ltocompat.facts.horizon import tables_end
 from ltocompat.facts.toolkits import cuda_ptx, ptx_cuda
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
@@ -335,7 +335,7 @@ def driver_branch_has_ended(environment: Environment) -> Iterator[Problem]:
     """NVIDIA gives no updates to a driver branch behind its end; the tables' day decides."""
     driver = environment.kernel_driver
     row = None if driver is None else branch_end(branch_of(driver.version))
-    today = tables_end().date
+    today = horizon.tables_end().date
     if driver is None or row is None or row.eol is None or row.eol >= today[: len(row.eol)]:
         return
     # Those that end after the day of the tables, the last of them first.
