@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -354,12 +354,40 @@ def test_what_is_not_used_is_given_back() -> None:
             assert {answer.outcome for answer in answers} == {LinkOutcome.ACCEPTED}
 
 
+FAKE = Linker(Release(13, 0), "13.0.88", "fake", "path", "a test", "x86-64", for_trials=True)
+
+
+def test_what_is_only_added_goes_into_one_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Request] = []
+    run = Pool.run
+
+    def recorded(pool: Pool, requests: Sequence[Request], _: object) -> Iterator[Answer]:
+        sent.extend(requests)
+        return run(pool, requests)
+
+    monkeypatch.setattr(Pool, "run", recorded)
+    other = replace(request("a"), options=("-arch=sm_90",))
+    full = request("b", complete=True)
+    with ExitStack() as stack:
+        linker = CachedLinker(FAKE, None, stack, TrialRun())
+        fine = linker.ask([request("a"), full, request("b"), other, request("c")])
+        assert sent == [request("a", "b", "c"), full, other]
+        one_by_one = linker.ask([request(word) for word in ("a", "old", "b", "crash", "refuse")])
+    assert [answer.outcome for answer in fine] == ["accepted"] * 5
+    assert [(each.outcome, each.cause) for each in one_by_one] == [
+        ("accepted", None),
+        ("refused", "ltoir too new"),
+        ("accepted", None),
+        ("crashed", None),
+        ("refused", None),
+    ]
+
+
 def asked(cache: TrialCache, cpu_seconds: float, word: str) -> tuple[TrialOutcome, float]:
     """What a linker with a cache answers in a new run, and the CPU time that it took."""
-    linker = Linker(Release(13, 0), "13.0.88", "fake", "path", "a test", "x86-64", for_trials=True)
     before = cpu_of_children()
     with ExitStack() as stack:
-        (answer,) = CachedLinker(linker, cache, stack, TrialRun(cpu_seconds)).ask([request(word)])
+        (answer,) = CachedLinker(FAKE, cache, stack, TrialRun(cpu_seconds)).ask([request(word)])
     return answer, cpu_of_children() - before
 
 

@@ -139,15 +139,15 @@ class LinkTrial(Closing):
     def _try_links(self, linked: set[_Linked], modules: Modules) -> list[Trials]:
         found: list[dict[TrialKey, TrialOutcome]] = [{} for _ in modules]
         candidates = [
-            (number, stored, module, signature)
+            (number, _Candidate(stored, module.place.members, signature))
             for number, (stored, module) in enumerate(modules)
             if (signature := _linked_signature(module)) is not None
         ]
         for goal in self._goals:
             rows = [
                 (number, request)
-                for number, stored, module, signature in candidates
-                if (request := self._request(stored, module, signature, goal, linked)) is not None
+                for number, candidate in candidates
+                if (request := self._request(candidate, goal, linked)) is not None
             ]
             if not rows:
                 continue
@@ -167,19 +167,14 @@ class LinkTrial(Closing):
         return self._linkers[key]
 
     def _request(
-        self,
-        stored: StoredModule,
-        module: Module,
-        signature: ModuleSignature,
-        goal: _LinkJob,
-        linked: set[_Linked],
+        self, candidate: _Candidate, goal: _LinkJob, linked: set[_Linked]
     ) -> Request | None:
-        plan = _plan(signature, goal)
-        inputs = _inputs_of(stored) if plan is not None else ()
+        plan = _plan(candidate.signature, goal)
+        inputs = candidate.inputs if plan is not None else ()
         if plan is None or not inputs:
             return None
         small = sum(len(input_.data) for input_ in inputs) <= _SMALL
-        alike = (module.place.members, signature, goal)
+        alike = (candidate.members, candidate.signature, goal)
         complete = plan.code_decides or (small and alike not in linked)
         if goal.offline and not complete:
             return None
@@ -191,7 +186,34 @@ class LinkTrial(Closing):
             # that it is done where the rules leave something open.
             if plan.compiled and self._linker(goal).compiles_relocatable:
                 options += ("-r",)
-        return Request(inputs, options, complete=complete, file=stored.place.path)
+        return Request(inputs, options, complete=complete, file=candidate.stored.place.path)
+
+
+class _Candidate(Struct, frozen=True, dict=True):
+    """A module that may be linked, whose bytes are read once for all linkers and targets.
+
+    Attributes:
+        stored: its bytes.
+        members: the innermost file that it lies in.
+        signature: the module as rules see it.
+    """
+
+    stored: StoredModule
+    members: tuple[str, ...]
+    signature: ModuleSignature
+
+    @functools.cached_property
+    def inputs(self) -> tuple[TrialInput, ...]:
+        """Its fatbin region, or its bare image; nothing where its bytes can't be had."""
+        name = str(self.stored.place)
+        if self.stored.region is not None:
+            return (TrialInput(name, InputKind.FATBIN, self.stored.region.all()),)
+        try:
+            given = [trial_input(name, cut(image)) for image in self.stored.images]
+        except Malformed:
+            return ()
+        inputs = tuple(filter(None, given))
+        return inputs if len(inputs) == len(given) else ()
 
 
 class _Plan(Struct, frozen=True):
@@ -258,24 +280,6 @@ def _left_open(requirement: Requirement, linker: Release) -> bool:
     """Whether the rules don't know what this linker does."""
     about_it = requirement.component in (Component.LINKER, Component.NONE)
     return about_it and requirement.constraint.judge(linker) is Verdict.UNKNOWN
-
-
-def _inputs_of(stored: StoredModule) -> tuple[TrialInput, ...]:
-    """A module's fatbin region, or its bare image; nothing where its bytes can't be had."""
-    name = str(stored.place)
-    if stored.region is not None:
-        return (TrialInput(name, InputKind.FATBIN, stored.region.all()),)
-    found = []
-    for image in stored.images:
-        try:
-            piece = cut(image)
-        except Malformed:
-            return ()
-        given = trial_input(name, piece)
-        if given is None:
-            return ()
-        found.append(given)
-    return tuple(found)
 
 
 class OneLinkTrial(Struct):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import functools
+import hashlib
 from typing import TypeVar
 
 from msgspec import Struct
@@ -44,7 +46,7 @@ class InputKind(enum.IntEnum):
     ANY = 10
 
 
-class TrialInput(Struct, frozen=True):
+class TrialInput(Struct, frozen=True, dict=True):
     """One input of a link.
 
     Attributes:
@@ -56,6 +58,11 @@ class TrialInput(Struct, frozen=True):
     name: str
     kind: InputKind
     data: bytes
+
+    @functools.cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of its bytes."""
+        return hashlib.sha256(self.data).digest()
 
 
 class Request(Struct, frozen=True):

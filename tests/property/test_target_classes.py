@@ -16,6 +16,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
+from ltocompat.model.trial_answer import TOO_NEW, TrialOutcome, Trials, link_key
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.engine.find_floors import driver_releases, linkers
 from ltocompat.rules.engine.judge_artifact import results
@@ -25,12 +26,32 @@ GPUS = tuple(find_gpu(f"sm_{number}") for number in (*(s.number for s in sms()),
 DRIVERS = (None, *driver_releases())
 Parts = tuple[Gpu, DriverVersion | None, Release]
 PARTS = st.tuples(st.sampled_from(GPUS), st.sampled_from(DRIVERS), st.sampled_from(linkers()))
+ANSWERS = st.dictionaries(
+    st.builds(link_key, st.sampled_from(linkers()), st.sampled_from([gpu.arch for gpu in GPUS])),
+    st.sampled_from(
+        [
+            TrialOutcome("a linker", "linked"),
+            TrialOutcome("a linker", "accepted"),
+            TrialOutcome("a linker", "refused", TOO_NEW, "it is too new"),
+        ]
+    ),
+    max_size=3,
+)
+
+
+def tried(summary: ArtifactSummary, answers: Trials) -> ArtifactSummary:
+    """The artifact with what linkers answered to each module and to the whole link."""
+    groups = [replace(group, trials=answers) for group in summary.groups]
+    return replace(summary, groups=groups, link_trials=answers if summary.one_link else {})
+
+
 FILES = st.builds(
-    lambda summary, one_link: replace(summary, one_link=one_link),
+    lambda summary, one_link, answers: tried(replace(summary, one_link=one_link), answers),
     ARTIFACTS,
     st.integers(0, 4).map(lambda number: number == 0),
+    ANSWERS,
 )
-"""Artifacts, a few of them as the inputs of one link."""
+"""Artifacts, a few of them as the inputs of one link; linkers were asked about some."""
 
 
 def cross(parts: Parts) -> Iterator[Parts]:
@@ -100,6 +121,17 @@ SASS = first(ImageKind.SASS, "sm_80")
         pytest.param(
             file_of(replace(SASS, concatenated=True), replace(PTX, isa="7.4")),
             id="old drivers pick something else",
+        ),
+        pytest.param(
+            tried(
+                file_of(LTOIR),
+                {
+                    link_key(linkers()[-1], find_gpu("sm_80").arch): TrialOutcome(
+                        "a linker", "linked"
+                    )
+                },
+            ),
+            id="a linker answered",
         ),
         pytest.param(file_of(LTOIR, PTX, one_link=True), id="a rule of whole links"),
     ],

@@ -13,6 +13,7 @@ from msgspec import Struct
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, own_linker
 from ltocompat.model.target import DriverVersion, Gpu
+from ltocompat.model.trial_answer import link_key
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import requirements_of_host
 from ltocompat.rules.engine.picked_code import (
@@ -67,7 +68,7 @@ class TargetClasses:
         hidden = any(each.behind_first for each in signatures)
         self._one_link = summary.one_link or hidden
         self._compares_options = bool(summary.options)
-        self._tried = bool(summary.link_trials) or any(group.trials for group in summary.groups)
+        self._tried = {*summary.link_trials}.union(*(group.trials for group in summary.groups))
         own = own_linker(summary)
         self._own = Release.parse(own.version) if own is not None and own.version else None
         self._of_hosts = tuple(
@@ -86,7 +87,7 @@ class TargetClasses:
             linker: the nvJitLink, which counts for nothing where the artifact has its own.
         """
         used = self._own or linker
-        if self._tried:  # linkers have answered for themselves
+        if link_key(used, gpu.arch) in self._tried:  # the linker has answered for itself
             return (gpu.name, driver, used)
         traits = traits_of(used) if self._linked else None  # nothing of it meets a linker
         picked = self._picked_of(gpu, traits)
