@@ -6,13 +6,13 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 from msgspec import NODEFAULT, Struct
 
 from ltocompat.cli.options import choose
-from ltocompat.commands.options import Argument, Option, field_types, several
+from ltocompat.commands.options import Argument, Option, field_types
 from ltocompat.report.exit_status import log
 
 _LEFT_OUT = inspect.Parameter.empty
@@ -166,7 +166,7 @@ def _options_of(parameter: inspect.Parameter) -> Iterator[_Shown]:
 def _shown(name: str, annotation: object, default: object) -> Iterator[_Shown]:
     for option in get_args(annotation):
         if isinstance(option, Option):
-            yield _Shown(name, option, several(annotation), default)
+            yield _Shown(name, option, get_origin(get_args(annotation)[0]) is tuple, default)
 
 
 def _in_order(options: list[_Shown]) -> list[_Shown]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from ltocompat.commands.options import ExtractOptions, answers, named, options_of
+from ltocompat.commands.options import ExtractOptions, answers, named, options_of, with_failures
 from ltocompat.files.fatbin import StoredImage
 from ltocompat.model.errors import LtocompatError, Malformed, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
@@ -62,15 +62,11 @@ def extract(
 def run(options: ExtractOptions) -> Iterator[Extracted | Skipped | Failure]:
     """The files that ``extract`` writes; a place that gives none is a ``Failure`` among them."""
     refuse_address(options.output, "output")
-    for place in named(options.places):
-        try:
-            yield from _extract_place(Place.parse(place), options)
-        except LtocompatError as error:
-            yield Failure.of(error)
+    yield from with_failures(_extract_place(text, options) for text in named(options.places))
 
 
-def _extract_place(place: Place, options: ExtractOptions) -> Iterator[Extracted | Skipped]:
-    directory = os.fspath(options.output)
+def _extract_place(text: str, options: ExtractOptions) -> Iterator[Extracted | Skipped]:
+    place, directory = Place.parse(text), os.fspath(options.output)
     try:
         os.makedirs(directory, exist_ok=True)
     except OSError as error:

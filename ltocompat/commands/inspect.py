@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ltocompat.commands.options import InspectOptions, OnError, answers, named, options_of
+from ltocompat.commands.options import (
+    InspectOptions,
+    OnError,
+    answers,
+    named,
+    options_of,
+    with_failures,
+)
 from ltocompat.commands.trials import Trials
-from ltocompat.model.errors import LtocompatError, UnreadableInput
+from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Module, Producer, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -110,11 +117,7 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
         )
         texts = named(sources.texts)
         found = parallel.read(work, texts, parallel.path_of_text, settings, in_slices=True)
-        for records in found:
-            try:
-                yield from records
-            except LtocompatError as error:
-                yield Failure.of(error)
+        yield from with_failures(found)
 
 
 def _records(

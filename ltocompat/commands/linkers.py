@@ -7,8 +7,7 @@ from itertools import chain
 
 from msgspec import Struct
 
-from ltocompat.commands.options import InstallOptions, RemoveOptions
-from ltocompat.model.errors import LtocompatError
+from ltocompat.commands.options import InstallOptions, RemoveOptions, with_failures
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.image import Skipped
 from ltocompat.targets.linkers import Cache, Linker, Machine, Tool
@@ -143,11 +142,7 @@ def run_install(options: InstallOptions) -> Iterator[Plan | InstallChange]:
 
 def run_remove(options: RemoveOptions) -> Iterator[InstallChange | Failure]:
     """What was removed; a version that could not be is a ``Failure`` among it."""
-    for wanted in options.wanted:
-        try:
-            yield from remove_linkers(wanted)
-        except LtocompatError as error:
-            yield Failure.of(error)
+    return with_failures(map(remove_linkers, options.wanted))
 
 
 def _cache(wanted: VersionRequest) -> Cache:

@@ -16,7 +16,7 @@ from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.matrix import Matrix
-from ltocompat.model.target import Quantifier, Target, VersionSet
+from ltocompat.model.target import Target, exactly
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.routes import routes
@@ -113,11 +113,7 @@ def _grid(
 def linker_targets() -> list[Target]:
     """Every nvJitLink, with every architecture."""
     return [
-        Target(
-            name=str(minor),
-            nvjitlink=VersionSet(str(minor), (minor,), quantifier=Quantifier.ALL, source=_SOURCE),
-            gpus=gpus_in_use(),
-        )
+        Target(name=str(minor), nvjitlink=exactly(minor, _SOURCE), gpus=gpus_in_use())
         for minor in facts.nvjitlink_minors()
     ]
 
@@ -126,12 +122,7 @@ def _driver_targets() -> list[Target]:
     return [
         Target(
             name=str(branch),
-            driver=VersionSet(
-                str(branch),
-                (drivers.first_production(branch),),
-                quantifier=Quantifier.ONE_OF,
-                source=_SOURCE,
-            ),
+            driver=exactly(drivers.first_production(branch), _SOURCE, str(branch)),
             gpus=gpus_in_use(),
         )
         for branch in drivers.driver_branches()

@@ -140,6 +140,15 @@ def answers(records: Iterable[R | Failure | Note], on_error: OnError | None) -> 
         on_error(error)
 
 
+def with_failures(groups: Iterable[Iterable[R]]) -> Iterator[R | Failure]:
+    """The records of each group in turn; the error that ends one is a ``Failure`` among them."""
+    for records in groups:
+        try:
+            yield from records
+        except LtocompatError as error:
+            yield Failure.of(error)
+
+
 def complete_target() -> list[str]:
     """What the shell offers: names of the project, then every word that the tables know."""
     from ltocompat.targets.inline import KEYS

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.options import SummaryOptions, named
+from ltocompat.commands.options import SummaryOptions, named, with_failures
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects import read_host
@@ -110,11 +110,8 @@ def summaries(
     if reading.alone:
         reading = replace(reading, settings=replace(reading.settings, jobs=1))
     reader = ArtifactReader(reading)
-    for found in parallel.read(reader.read, reader.items(texts), path_of_item, reading.settings):
-        try:
-            yield from found
-        except LtocompatError as error:
-            yield Failure.of(error)
+    items = reader.items(texts)
+    return with_failures(parallel.read(reader.read, items, path_of_item, reading.settings))
 
 
 class _File(Struct, frozen=True):

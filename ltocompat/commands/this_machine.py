@@ -15,14 +15,13 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.failure import Failure
 from ltocompat.model.library_name import LDSO, PATHFINDER
-from ltocompat.model.target import THIS_MACHINE, Quantifier, Target, VersionSet
+from ltocompat.model.target import THIS_MACHINE, Quantifier, Target, VersionSet, exactly
 from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.engine.findings import machine_result, with_problems
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.rule import Problem
 from ltocompat.targets.linkers import Machine
-from ltocompat.targets.linkers.linker import Linker
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library_on_machine import look_at
 from ltocompat.targets.machine.loaded import Library
@@ -92,7 +91,9 @@ class ThisMachine(DescribedTarget, frozen=True, kw_only=True):
             problems = tuple(found_about("of_library", library))
             linker = library.nvjitlink
             if linker is not None:
-                target = replace(target, nvjitlink=_exactly(linker))
+                target = replace(
+                    target, nvjitlink=exactly(linker.release, linker.path, linker.version)
+                )
         for result in results(summary, target, route):
             yield with_problems(replace(result, target=self.target), problems)
 
@@ -151,12 +152,8 @@ class PackagesElsewhere(DescribedTarget, frozen=True, kw_only=True):
                 library = self.machine.library(summary)
                 linker = library.nvjitlink if library else None
                 if linker is not None and self.machine.is_packaged(linker.path):
-                    target = replace(target, nvjitlink=_exactly(linker))
+                    target = replace(
+                        target, nvjitlink=exactly(linker.release, linker.path, linker.version)
+                    )
         for result in results(summary, target, route):
             yield replace(result, target=self.target)
-
-
-def _exactly(linker: Linker) -> VersionSet[Release]:
-    return VersionSet(
-        linker.version, (linker.release,), quantifier=Quantifier.ALL, source=linker.path
-    )

@@ -24,7 +24,7 @@ from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import OTHER_VARIANT, Level, Result, VariantVerdict, Verdict, worst
 from ltocompat.packages.values import Kind, Package
-from ltocompat.rules.engine.fold_variants import note_of_variants
+from ltocompat.rules.engine.judge_artifact import note_of_variants
 from ltocompat.scan.variants import find_variants
 from ltocompat.scan.walk import opened
 

@@ -6,9 +6,15 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from ltocompat.commands.options import OnError, WeighOptions, answers, named, options_of
+from ltocompat.commands.options import (
+    OnError,
+    WeighOptions,
+    answers,
+    named,
+    options_of,
+    with_failures,
+)
 from ltocompat.model.arch import SmArch
-from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import ImageKind
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -69,11 +75,7 @@ def run(options: WeighOptions) -> Iterator[Weight | Failure]:
         )
         texts = named(sources.texts)
         work = functools.partial(_weights_of, settings=settings, kernels=options.kernels)
-        for weights in parallel.read(work, texts, parallel.path_of_text, settings):
-            try:
-                yield from weights
-            except LtocompatError as error:
-                yield Failure.of(error)
+        yield from with_failures(parallel.read(work, texts, parallel.path_of_text, settings))
 
 
 def _weights_of(text: str, settings: walk.ScanSettings, *, kernels: bool) -> Iterator[Weight]:

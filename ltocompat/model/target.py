@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from ltocompat.model.arch import Release, SmArch
 
 T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -86,9 +87,12 @@ class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True):
         """Each of the versions by itself."""
         if len(self.values) == 1:
             return (self,)
-        return tuple(
-            VersionSet(str(value), (value,), Quantifier.ALL, self.source) for value in self.values
-        )
+        return tuple(exactly(value, self.source) for value in self.values)
+
+
+def exactly(version: T, source: str, text: str = "") -> VersionSet[T]:
+    """One version; ``text``: as it was written, where that is not how it is spelled."""
+    return VersionSet(text or str(version), (version,), Quantifier.ALL, source)
 
 
 class Gpu(Struct, frozen=True, cache_hash=True):

@@ -108,9 +108,7 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         trial_releases=releases,
         trial_load=_trial_load(audit),
         exceptions=read_exceptions(audit, today or _today()),
-        allow_empty=audit.choice(
-            "no-device-code", {"pass": True, "undecided": False}, default=False
-        ),
+        allow_empty=audit.choice("no-device-code", _ALLOW_EMPTY, default=False),
         variants=_patterns(audit, "variants") if "variants" in audit.values else None,
         provided_by=_provided_by(audit),
         max_bytes=_max_bytes(audit),

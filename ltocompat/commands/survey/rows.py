@@ -21,6 +21,7 @@ from ltocompat.commands.survey.tables import (
     Surveyed,
     VerdictRow,
     WeightRow,
+    columns,
 )
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
@@ -187,18 +188,8 @@ class RowMaker:
 
 
 _OF_SOURCE = (
-    "source",
-    "index",
-    "requires_python",
-    "upload_time",
-    "yanked",
-    "yanked_reason",
-    "bytes_fetched",
-    "requests",
-    "seconds",
-    "cpu_seconds",
-    "peak_memory",
-    "surveyed",
+    *("source", "index", "requires_python", "upload_time", "yanked", "yanked_reason"),
+    *(column.name for column in columns("distributions") if column.measured),
 )
 """Columns that don't come from the file itself."""
 

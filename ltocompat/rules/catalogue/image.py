@@ -139,7 +139,7 @@ FAMILY.declare("TGT-02", Level.WARNING)
 FAMILY.declare("TGT-03", Level.NOTE)
 
 
-# Of files of which a loader opens one, the one that fits best decides (fold_variants).
+# Of files of which a loader opens one, the one that fits best decides (judge_artifact).
 FAMILY.declare("VAR-01", Level.NOTE)
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, variant_parts
-from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
+from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet, exactly
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.driver_floors import before_tables
 from ltocompat.rules.engine.judge_artifact import Artifact
@@ -307,4 +307,4 @@ def linkers() -> tuple[Release, ...]:
 def _only(version: VersionT | None) -> VersionSet[VersionT] | None:
     if version is None:
         return None
-    return VersionSet(str(version), (version,), Quantifier.ALL, _SOURCE)
+    return exactly(version, _SOURCE)

@@ -5,22 +5,34 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker, variant_parts
-from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
+from ltocompat.model.artifact_summary import (
+    ArtifactSummary,
+    ModuleGroup,
+    Variant,
+    own_linker,
+    variant_parts,
+)
+from ltocompat.model.late_lines import LateLines
+from ltocompat.model.target import Gpu, Target, VersionSet, exactly
 from ltocompat.model.verdict import (
+    WHOLE_ARTIFACT,
     Finding,
     Result,
     Route,
+    VariantVerdict,
     Verdict,
 )
 from ltocompat.rules.artifact_code import linked_by_driver
 from ltocompat.rules.builtin_rules import (
     NOTHING_SERVES,
+    ROUTE_IMPOSSIBLE,
+    VARIANT_DECIDES,
 )
 from ltocompat.rules.engine.artifact_findings import (
     exclusion,
@@ -30,7 +42,6 @@ from ltocompat.rules.engine.artifact_findings import (
 from ltocompat.rules.engine.coverage import Kernels
 from ltocompat.rules.engine.findings import finding_by_engine, finding_of_problem
 from ltocompat.rules.engine.fold_result import folded
-from ltocompat.rules.engine.fold_variants import JudgedVariant, best_of
 from ltocompat.rules.engine.fold_versions import over_versions
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
 from ltocompat.rules.engine.judge_module import judge
@@ -201,8 +212,7 @@ def _linker_inside(summary: ArtifactSummary) -> VersionSet[Release] | None:
     own = own_linker(summary)
     if own is None or own.version is None:
         return None
-    release = Release.parse(own.version)
-    return VersionSet(own.version, (release,), quantifier=Quantifier.ALL, source=own.evidence)
+    return exactly(Release.parse(own.version), own.evidence, own.version)
 
 
 def _judge(
@@ -239,3 +249,87 @@ def _judge_in_link(
     )
     failed = replace(found.module_verdict, verdict=Verdict.FAIL, findings=(refused,))
     return replace(found, module_verdict=failed)
+
+
+class JudgedVariant(Struct, frozen=True):
+    """A variant on one target, GPU and route.
+
+    Attributes:
+        variant: the variant.
+        result: of it and all that is in no variant.
+        alone: of it by itself.
+    """
+
+    variant: Variant
+    result: Result
+    alone: Result
+
+    @property
+    def serves(self) -> bool:
+        """Return whether it has something for the GPU itself."""
+        return self.alone.coverage.served > 0
+
+    @property
+    def goes_this_way(self) -> bool:
+        """Return whether any of its modules can be loaded, or linked, where the others are."""
+        return all(finding.rule != ROUTE_IMPOSSIBLE for finding in self.alone.findings)
+
+
+def best_of(judged: Sequence[JudgedVariant]) -> Result:
+    """The result of the variant that fits best, with what became of the others.
+
+    Args:
+        judged: every variant, oldest first.
+    """
+    with_code = [each for each in judged if each.alone.coverage.modules]
+    this_way = [each for each in with_code if each.goes_this_way]
+    choices = [each for each in judged if each.serves] or this_way or with_code or judged
+    best = min(reversed(choices), key=_order)
+    if best.result.without_device_code:
+        return best.result
+    outcome = tuple(_verdict(each, serves=each in choices, decides=each is best) for each in judged)
+    note = note_of_variants(outcome)
+    findings = (*best.result.findings, note)
+    why = LateLines(functools.partial(chain, (note.message,), best.result.why))
+    return replace(best.result, findings=findings, variants=outcome, why=why)
+
+
+def _order(judged: JudgedVariant) -> tuple[Verdict, int, int, int]:
+    """The better verdict; then more that is known, less that is wrong, and more that serves."""
+    result = judged.result
+    wrong = sum(finding.verdict is result.verdict for finding in result.findings)
+    return result.verdict, len(result.not_judged), wrong, -result.coverage.served
+
+
+def _verdict(judged: JudgedVariant, *, serves: bool, decides: bool) -> VariantVerdict:
+    against = (each.rule for each in judged.result.findings if each.verdict > Verdict.JIT)
+    return VariantVerdict(
+        judged.variant.name,
+        judged.variant.version,
+        judged.result.verdict,
+        tuple(dict.fromkeys(against)),
+        serves,
+        decides,
+    )
+
+
+def note_of_variants(every: Sequence[VariantVerdict]) -> Finding:
+    """The note on the variant that decides, and on the others.
+
+    Args:
+        every: all of them, oldest first; one decides.
+    """
+    alike: dict[str, list[str]] = {}
+    for each in every:
+        if not each.decides:
+            alike.setdefault(each.outcome, []).append(each.version)
+    others = "; ".join(f"{', '.join(versions)} {outcome}" for outcome, versions in alike.items())
+    name = next(each.name for each in every if each.decides)
+    return finding_by_engine(
+        VARIANT_DECIDES,
+        Verdict.OK,
+        f"of {len(every)} variants {name} fits best and decides; the others: {others}",
+        "versions of CUDA in paths or sonames, names that they export, DT_NEEDED",
+        headline=f"{name} decides; the other variants: {others}",
+        subject=WHOLE_ARTIFACT,
+    )
