@@ -252,8 +252,8 @@ VAGUE = Reason("bad ltoir", "it is damaged, or from a newer toolkit; the log doe
 
 
 def image(kind: ImageKind, arch: str, made_by: str, problems: tuple[str, ...] = ()) -> Image:
-    release = Release.parse(made_by)
-    maker = Producer(Role.COMPILER, None, made_by, (release,), "test")
+    releases = tuple(map(Release.parse, made_by.split()))
+    maker = Producer(Role.COMPILER, None, made_by if len(releases) == 1 else None, releases, "test")
     return Image(
         place=Place("x"),
         kind=kind,
@@ -291,9 +291,16 @@ def image(kind: ImageKind, arch: str, made_by: str, problems: tuple[str, ...] = 
                 "newer nor for another architecture"
             ),
         ),
+        (
+            (image(ImageKind.LTOIR, "lto_75", "12.9 13.0 13.1"),),
+            (
+                "the ltoir lto_75 was made by one of {12.9, 13.0, 13.1}, and nothing in it says "
+                "which: one that is newer than this nvlink 13.0.88, or it is damaged"
+            ),
+        ),
         ((), VAGUE.sentence),
     ],
-    ids=["newer", "architecture", "one-of-two", "damaged", "by-elimination", "unknown"],
+    ids=["newer", "architecture", "one-of-two", "damaged", "by-elimination", "open", "unknown"],
 )
 def test_what_a_log_leaves_open_the_bytes_decide(images: tuple[Image, ...], sentence: str) -> None:
     assert sharpened(VAGUE, images, NVLINK, SmArch(80)).sentence == sentence

@@ -189,7 +189,7 @@ def _timed(
     answer = ask(keep_output=keep)
     worked = answer.outcome in (LinkOutcome.LINKED, LinkOutcome.COMPILED, LinkOutcome.ACCEPTED)
     again = seconds(ask()) if worked else None
-    reason = _reason(answer, linker, target, inputs)
+    reason = _reason(answer, linker, way, target, inputs)
     return Linked(linker, way, target, None, answer, again, reason)
 
 
@@ -203,7 +203,7 @@ def seconds(answer: Answer) -> float:
 
 
 def _reason(
-    answer: Answer, linker: Linker, target: SmArch, inputs: Sequence[LinkInput]
+    answer: Answer, linker: Linker, way: str, target: SmArch, inputs: Sequence[LinkInput]
 ) -> str | None:
     """Why a link did not succeed, or should not have; None where all is well."""
     known = explain(answer.log, linker.tool.label)
@@ -217,7 +217,11 @@ def _reason(
         return known.sentence if known is not None and doubled else None
     if known is not None:
         refused = [input_ for input_ in inputs if input_.trial.name == answer.input_name] or inputs
-        images = [image for input_ in refused for image in input_.images]
+        images = [
+            image
+            for input_ in refused
+            for image in (input_.plain if way == PLAIN else input_.ltoir or input_.plain)
+        ]
         return sharpened(known, images, linker, target).sentence
     who = "the library" if linker.tool is Tool.NVJITLINK else "nvlink"
     ended = {
@@ -271,7 +275,7 @@ def _each(
                 done += len(piece.trial.data)
                 if settings.progress is not None:
                     settings.progress(str(linker), done, total)
-                text = _reason(answer, linker, arch, (piece,))
+                text = _reason(answer, linker, way, arch, (piece,))
                 yield Linked(linker, way, arch, piece.place, answer, reason=text)
             pool.close()
 

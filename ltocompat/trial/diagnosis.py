@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import Image
@@ -30,9 +30,15 @@ def sharpened(reason: Reason, images: Iterable[Image], linker: Linker, target: S
     for image in looked_at:
         if image.problems:
             return Reason("damaged", f"{_name(image)} is damaged: {image.problems[0]}")
-        if _newer(image, linker):
-            made = " and ".join(map(str, image.made_by))
+        made = " and ".join(map(str, image.made_by))
+        if _newer(image, linker, all):
             return Reason("newer", f"{_name(image)} was made by {made}, newer than this {linker}")
+        if _newer(image, linker, any):
+            return Reason(
+                reason.cause,
+                f"{_name(image)} was made by one of {made}, and nothing in it says which: one that "
+                f"is newer than this {linker}, or it is damaged",
+            )
     for image in looked_at:
         if _for_another(image, target, linker):
             sentence = f"{_name(image)} is for another architecture than the link's {target}"
@@ -48,10 +54,10 @@ def _name(image: Image) -> str:
     return f"the {image.kind} {image.arch}" if image.arch else f"the {image.kind}"
 
 
-def _newer(image: Image, linker: Linker) -> bool:
-    """Whether every release that can have made it is newer than the linker."""
+def _newer(image: Image, linker: Linker, how_many: Callable[[Iterable[bool]], bool]) -> bool:
+    """Whether the releases that can have made it, all or any of them, are newer than the linker."""
     return any(
-        maker.releases and all(release > linker.release for release in maker.releases)
+        maker.releases and how_many(release > linker.release for release in maker.releases)
         for maker in image.made_by
     )
 

@@ -56,6 +56,7 @@ class Symbols(Record):
 
     Attributes:
         needed_by_kernels: Those of the undefined functions that a kernel of it reaches.
+        prototypes: Functions, and what assemblers note of their parameters: ``#vil``.
     """
 
     undefined_functions: tuple[str, ...]
@@ -64,6 +65,7 @@ class Symbols(Record):
     defined: tuple[str, ...]
     weak: tuple[str, ...]
     kernels: tuple[str, ...]
+    prototypes: tuple[tuple[str, str], ...] = ()
 
 
 class Image(Record):

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError, Malformed, Missing, UsageError
 from ltocompat.model.grouping import grouped
 from ltocompat.model.image import Skipped
@@ -20,12 +19,7 @@ from ltocompat.targets.linkers.identify import identify
 from ltocompat.targets.linkers.linker import Linker, Tool
 from ltocompat.targets.linkers.machine import Machine, json_object
 from ltocompat.targets.linkers.places import places
-from ltocompat.targets.linkers.version_request import (
-    FIRST_ON_INDEX,
-    NO_NVLINK_12,
-    is_version,
-    matches,
-)
+from ltocompat.targets.linkers.version_request import choose, is_version, matches
 
 _VERSION = re.compile(r"\A[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}\Z")
 _METADATA_VERSION = re.compile(r"^Version: *([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})", re.MULTILINE)
@@ -126,8 +120,10 @@ def resolve(
         ]
         if fitting:
             return max(fitting, key=lambda linker: linker.numbers)
-    if Release.parse(wanted) < FIRST_ON_INDEX[tool] and tool is Tool.NVLINK:
-        raise Missing(f"nvlink {wanted} is not at hand, and can't be installed: {NO_NVLINK_12}")
+    try:
+        choose(wanted, allow_unknown=False, tool=tool)
+    except LtocompatError as error:  # what is refused is no advice
+        raise Missing(f"{tool.label} {wanted} is not at hand, and {error}") from error
     raise Missing(
         f"{tool.label} {wanted} is not at hand; get it with: ltocompat linkers install "
         f"{tool}={wanted}"

@@ -124,7 +124,7 @@ def _request(
         known_text = ", ".join(near or dict.fromkeys(str(wheel.release) for wheel in wheels))
         raise UsageError(
             f"{tool.label} {text} is not in our tables, which know {known_text}; to install it "
-            "with no sum to check it by, add --allow-unknown"
+            f"with no sum to check it by: ltocompat linkers install {tool}={text} --allow-unknown"
         )
     if release < first:
         raise UsageError(f"there is no {tool.label} {text}; the first is {first}")
