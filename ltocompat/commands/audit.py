@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -127,7 +128,7 @@ def run(options: AuditOptions) -> Iterable[AuditScope | Audited | Required | Fai
         baseline = read_baseline(baseline)
     scope = AuditScope(policy, baseline or _NO_BASELINE)
     if options.write_baseline is None:
-        return _with_scope(options, files, scope)
+        return itertools.chain([scope], _audited(options, files, scope))
     found = _audited(options, files, scope)
     return _with_new_baseline(list(found), scope, options.write_baseline)
 
@@ -245,13 +246,6 @@ def _matching(path: str | os.PathLike[str]) -> Sequence[str | os.PathLike[str]]:
     if not any(char in text for char in "*?[") or os.path.lexists(Place.parse(text).path):
         return (path,)
     return sorted(glob.glob(text, recursive=True))
-
-
-def _with_scope(
-    options: AuditOptions, files: Sequence[str | os.PathLike[str]], scope: AuditScope
-) -> Iterator[AuditScope | Audited | Required | Failure | Note]:
-    yield scope
-    yield from _audited(options, files, scope)
 
 
 def _with_new_baseline(

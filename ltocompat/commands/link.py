@@ -111,8 +111,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
             raise UsageError("-o writes one link's result; leave out --each, or -o")
         if options.add_only and any(linker.tool is Tool.NVLINK for linker in linkers):
             raise UsageError("nvlink only links; leave out --add-only, or ask an nvJitLink")
-        where, add_only = options.where, options.add_only
-        yield from _each(places, linkers, target, settings, where=where, add_only=add_only)
+        yield from _each(options, places, linkers, target, settings)
         return
     if target is None:
         raise UsageError("a link needs its target; add --arch, e.g. --arch sm_90")
@@ -245,16 +244,14 @@ def _write(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def _each(
+    options: LinkOptions,
     places: list[Place],
     linkers: list[Linker],
     target: SmArch | None,
     settings: ScanSettings,
-    *,
-    where: ImageFilter | None,
-    add_only: bool,
 ) -> Iterator[Linked | Skipped]:
     """Every image with every linker, one linker after the other."""
-    found = [piece for place in places for piece in gather_each(place, settings, where)]
+    found = [piece for place in places for piece in gather_each(place, settings, options.where)]
     yield from (piece for piece in found if isinstance(piece, Skipped))
     pieces = [piece for piece in found if isinstance(piece, LinkInput)]
     if found and not pieces:
@@ -266,10 +263,11 @@ def _each(
     with ExitStack() as stack:
         for linker in linkers:
             # Without -r a fragment that has no kernel would not be compiled at all.
-            relocatable = not add_only and compiles_relocatable(linker.path, linker.tool)
+            relocatable = not options.add_only and compiles_relocatable(linker.path, linker.tool)
             pool = stack.enter_context(Pool(linker.path, tool=linker.tool))
             extra = ("-r",) if relocatable else ()
-            requests = [_alone(piece, target, extra, complete=not add_only) for piece in pieces]
+            complete = not options.add_only
+            requests = [_alone(piece, target, extra, complete=complete) for piece in pieces]
             answers = pool.run(request for _, _, request in requests)
             for piece, (way, arch, _), answer in zip(pieces, requests, answers, strict=True):
                 done += len(piece.trial.data)
