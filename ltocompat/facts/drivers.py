@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
+from operator import itemgetter
 
 from msgspec import Struct
 
@@ -147,8 +149,8 @@ def _releases() -> dict[int, tuple[DriverVersion, ...]]:
     texts = {row.linux for row in toolkit_drivers() if row.linux and "." in row.linux}
     texts |= {row["version"] for row in table("drivers")["release"]}
     numbers = sorted(map(version_numbers, texts))
-    found = grouped((version[0], DriverVersion(version)) for version in numbers)
-    return {branch: tuple(versions) for branch, versions in found.items()}
+    branches = itertools.groupby(numbers, key=itemgetter(0))
+    return {branch: tuple(map(DriverVersion, versions)) for branch, versions in branches}
 
 
 def driver_releases(branch: int) -> tuple[DriverVersion, ...]:

@@ -155,7 +155,7 @@ class GpuModel(Struct, frozen=True):
 @functools.cache
 def _sms() -> dict[int, Sm]:
     ascending = sorted(table("sm")["sm"], key=lambda row: row["number"])
-    families = grouped((row.get("family", row["number"]), row["number"]) for row in ascending)
+    families = grouped([(row.get("family", row["number"]), row["number"]) for row in ascending])
     whole = [{**row, "family": families[row.get("family", row["number"])]} for row in ascending]
     return {row.number: row for row in from_rows(Sm, whole)}
 

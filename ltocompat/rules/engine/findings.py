@@ -15,7 +15,7 @@ from ltocompat.rules.engine.evaluate import Evaluation
 from ltocompat.rules.prose import rule_prose
 from ltocompat.rules.rule import ABOUT_LOADING, Floor, Problem, Requirement
 
-_VARYING = tuple(
+_VARYING = [
     (re.compile(pattern), left)
     for pattern, left in (
         (r" (?:made|linked) by .*", ""),
@@ -27,7 +27,8 @@ _VARYING = tuple(
         (r"(?<=[A-Za-z])(?:\.[0-9]+)+", ""),  # libx.so.12
         (r"(?<![A-Za-z0-9_])[0-9]+(?:[.,](?:[0-9]+|x\b))*(?![A-Za-z])", ""),
     )
-)
+]
+
 _VERSION = re.compile(r"(?<![A-Za-z0-9_])[0-9]+(?:\.[0-9]+)*")
 
 
