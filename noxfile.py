@@ -63,6 +63,13 @@ def wild(session: nox.Session) -> None:
 
 
 @nox.session
+def nightly(session: nox.Session) -> None:
+    """All cases of tests of which the slow tier takes a part."""
+    _install(session)
+    session.run("python", "-m", "pytest", "-n", "auto", "-m", "nightly", *session.posargs)
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """What was found once, then every reader on changed bytes: ``nox -s fuzz -- --minutes 30``."""
     _install(session)

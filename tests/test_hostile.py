@@ -14,6 +14,7 @@ from every_case import every
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from reading import images_of, records_of, skipped_of
 from samples import Sample
+from tiers import sampled
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredModule
@@ -37,7 +38,7 @@ def end(data: bytes) -> Artifact:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sample", SMALL, ids=lambda s: s.name)
+@pytest.mark.parametrize("sample", sampled(SMALL, 3), ids=lambda s: s.name)
 def test_a_small_sample_cut_at_every_byte(sample: Sample) -> None:
     data = sample.path.read_bytes()
     for size in range(len(data)):
@@ -102,7 +103,7 @@ def test_half_a_dozen_mutations(sample: Sample) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sample", NOT_EMPTY, ids=lambda s: s.name)
+@pytest.mark.parametrize("sample", sampled(NOT_EMPTY, 3), ids=lambda s: s.name)
 def test_five_hundred_mutations(sample: Sample) -> None:
     _mutate(sample, 334)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-_ONE_BYTE = re.compile(r"b1(?!\d)")
+_ONE_BYTE = re.compile(r"b1(?![0-9])")
 
 
 class DeviceSymbols(Struct, frozen=True):
