@@ -164,6 +164,7 @@ def test_a_trial_that_was_made_is_not_advised() -> None:
         (open_policy, True),
         (replace(open_policy, trial_links=True), False),
         (replace(open_policy, trial_links=True, trial_releases=(Release(13, 2),)), True),
+        (replace(open_policy, trial_links=True, trial_releases=(Release(13, 1),)), False),
     ):
         (held,) = audited([result], policy, Baseline())
         (finding,) = held.result.findings

@@ -10,6 +10,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.verdict import Verdict, worst
+from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.rule import Component, Link
 from ltocompat.rules.selection import SelectionFailure
 
@@ -66,7 +67,10 @@ def test_lto_04_with_a_suffix_a_trial_decides(
 ) -> None:
     # LTO-IR that stands alone: nothing is picked by its name
     alone = image(ImageKind.LTOIR, code, "13.0", in_fatbin=False)
-    assert judged("LTO-04", linking(alone, on=target, linker="13.5")) is verdict
+    subject = linking(alone, on=target, linker="13.5")
+    assert judged("LTO-04", subject) is verdict
+    # who asks a linker is said where nobody asked one
+    assert not any("--trial" in requirement.remedy for requirement in requirements_of(subject))
 
 
 def test_lto_14_takes_the_entry_of_a_fatbin_away_before_lto_04_speaks() -> None:

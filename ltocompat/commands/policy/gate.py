@@ -251,7 +251,9 @@ def _advised(result: Result, policy: Policy) -> Result:
     """The result with remedies that the audit can follow."""
     findings = tuple(_with_table(finding, result, policy) for finding in result.findings)
     result = replace(result, findings=findings)
-    if policy.trial_links and not policy.trial_releases:  # all that could be asked were asked
+    linkers = result.target.nvjitlink.values if result.target.nvjitlink else ()
+    asked = not policy.trial_releases or {*linkers} <= {*policy.trial_releases}
+    if policy.trial_links and asked:
         settled = (replace(finding, decided_by_trial=False) for finding in findings)
         return replace(result, findings=tuple(settled))
     return advising_trials(result, asking(policy))

@@ -181,8 +181,7 @@ def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
             FixedVerdict(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
             f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.link_target}",
             _suffix_question(code, hidden=hidden),
-            f"ask the linker with --trial-link; or link for {_targets_of_suffix(code)}, or compile "
-            "LTO-IR without the suffix",
+            f"link for {_targets_of_suffix(code)}, or compile LTO-IR without the suffix",
             "architecture of the image",
         )
 
