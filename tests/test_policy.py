@@ -134,6 +134,12 @@ def test_a_policy_of_another_user_is_not_obeyed(
     os.chown(tmp_path / "ltocompat.toml", 65534, 65534)
     with pytest.raises(UsageError, match=r"neither yours nor root's .* --config"):
         find_policy(str(tmp_path))
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "ltocompat"))
+    with pytest.raises(UsageError, match="neither yours"):
+        find_policy(str(tmp_path))
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path.parent))  # the checkout of a CI job
+    assert find_policy(str(tmp_path)) is not None
+    monkeypatch.delenv("GITHUB_WORKSPACE")
     monkeypatch.setenv("SUDO_UID", "65534")
     assert find_policy(str(tmp_path)) is not None
 

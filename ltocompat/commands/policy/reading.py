@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+from pathlib import PurePath
 
 from ltocompat.commands.policy.exceptions import read_exceptions
 from ltocompat.commands.policy.key_list import TARGET_FREE, names
@@ -26,6 +27,8 @@ from ltocompat.targets.versions.releases import exact_release
 
 _TABLES = ("targets", "promise", "audit")
 _ALLOW_EMPTY = {"pass": True, "undecided": False}
+# Where a job of GitHub or GitLab has its checkout, which may be another user's in a container.
+_CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 _FAIL_ON = {str(verdict): verdict for verdict in reversed(Verdict) if verdict > Verdict.OK}
 
 
@@ -51,8 +54,14 @@ def find_policy(where: str = ".") -> str | None:
 
 
 def _refuse_of_others(path: str) -> None:
-    """Obey no policy that somebody else has put where it is found, as git obeys no repository."""
+    """Obey no policy that somebody else has put where it is found, as git obeys no repository.
+
+    The checkout of a CI job is what the job is about, whoever its files belong to.
+    """
     if not hasattr(os, "getuid"):  # Windows, where a file's owner says less
+        return
+    checkouts = (os.environ.get(name) for name in _CHECKOUTS)
+    if any(place and PurePath(path).is_relative_to(os.path.abspath(place)) for place in checkouts):
         return
     owner = os.stat(path).st_uid
     # Whoever became root by sudo is the same person.
