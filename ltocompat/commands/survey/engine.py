@@ -14,9 +14,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -54,24 +54,16 @@ _QUIET = {
 }
 
 
-class Engine(Protocol):
-    """Does tasks."""
-
-    def results(
-        self, distributions: Iterable[Distribution], options: TaskOptions
-    ) -> Generator[Surveyed, None, None]:
-        """The rows of each, in the order that they are done; not all are taken ahead."""
+Engine = Callable[[Iterable[Distribution], TaskOptions], Generator[Surveyed, None, None]]
+"""Does tasks: the rows of each, in the order that they are done; not all are taken ahead."""
 
 
-class InThisProcess:
-    """One task after the other, here."""
-
-    def results(
-        self, distributions: Iterable[Distribution], options: TaskOptions
-    ) -> Generator[Surveyed, None, None]:
-        """The rows of each, in their order."""
-        for distribution in distributions:
-            yield survey_distribution(distribution, options)
+def _in_this_process(
+    distributions: Iterable[Distribution], options: TaskOptions
+) -> Generator[Surveyed, None, None]:
+    """One task after the other, in their order."""
+    for distribution in distributions:
+        yield survey_distribution(distribution, options)
 
 
 class OnDask:
@@ -168,32 +160,6 @@ class OnDask:
         return _lost(distribution, options, reason)
 
 
-class OnWorkersOfOurOwn:
-    """Tasks by the workers of a cluster that is there as long as there are tasks.
-
-    Args:
-        workers: how many.
-        method: how they are started.
-        dashboard: show Dask's dashboard on this machine.
-    """
-
-    def __init__(self, workers: int, method: str, *, dashboard: bool) -> None:
-        self._workers = workers
-        self._method = method
-        self._dashboard = dashboard
-
-    def results(
-        self, distributions: Iterable[Distribution], options: TaskOptions
-    ) -> Generator[Surveyed, None, None]:
-        """The rows of each, as they are done.
-
-        Raises:
-            Missing: Dask is not installed.
-        """
-        with _local_cluster(self._workers, self._method, dashboard=self._dashboard) as client:
-            yield from OnDask(client).results(distributions, options)
-
-
 def _encoded_rows(distribution: Distribution, options: TaskOptions) -> bytes:
     """What a worker does; its answer is checked against its types when it is read."""
     return msgspec.msgpack.encode(survey_distribution(distribution, options))
@@ -210,7 +176,7 @@ def engine(*, jobs: int | None, scheduler: str | None, dashboard: bool = False) 
     """What does the tasks; processes that it starts end with it.
 
     Of workers of our own those are started with the first task, and have to be ended with the last
-    one: ``results`` is read to its end, or closed.
+    one: what it gives is read to its end, or closed.
 
     Args:
         jobs: how many worker processes; None: one a core; 1: this process alone.
@@ -224,14 +190,21 @@ def engine(*, jobs: int | None, scheduler: str | None, dashboard: bool = False) 
     if scheduler is not None:
         require_tls(scheduler)
         with _connected(scheduler) as client:
-            yield OnDask(client)
+            yield OnDask(client).results
         return
     workers = jobs or cores()
     if workers == 1 and not dashboard:
-        yield InThisProcess()
+        yield _in_this_process
         return
     with fork_server() as method:
-        yield OnWorkersOfOurOwn(workers, method, dashboard=dashboard)
+
+        def on_workers_of_our_own(
+            distributions: Iterable[Distribution], options: TaskOptions
+        ) -> Generator[Surveyed, None, None]:
+            with _local_cluster(workers, method, dashboard=dashboard) as client:
+                yield from OnDask(client).results(distributions, options)
+
+        yield on_workers_of_our_own
 
 
 def require_tls(address: str) -> None:

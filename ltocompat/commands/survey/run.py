@@ -121,7 +121,7 @@ class _Run:
 
     def records(self, workers: Engine) -> Iterator[Tally | Note]:
         """What could not be read, as it is met; last, what was done."""
-        with contextlib.closing(workers.results(self._new(), self._task)) as results:
+        with contextlib.closing(workers(self._new(), self._task)) as results:
             for found in results:
                 yield from self._take(found)
                 yield from self._unlisted()
