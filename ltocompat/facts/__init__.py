@@ -84,7 +84,7 @@ class LinkerWheel(Struct, frozen=True):
 
 
 class LtoirWriter(Struct, frozen=True):
-    """What a CUDA release writes into the header of LTO-IR.
+    """The header of LTO-IR as a CUDA release writes it.
 
     Attributes:
         cuda: the release.

@@ -194,7 +194,7 @@ class PasteLine(Struct, frozen=True):
 
 
 class VariantFloors(Struct, frozen=True):
-    """What one of several variants asks, with all that is in no variant.
+    """The needs of one of several variants, with all that is in no variant.
 
     Attributes:
         name: its file or folder in the artifact.

@@ -245,7 +245,7 @@ WHOLE = Extent()
 
 
 class VariantVerdict(Struct, frozen=True):
-    """What became of one of several variants, of which the artifact's loader opens one.
+    """The verdict on one of several variants, of which the artifact's loader opens one.
 
     Attributes:
         name: its file or folder in the artifact.

@@ -179,7 +179,7 @@ def whole_word(result: Result) -> str:
 
 def deciding_variant(result: Result) -> str:
     """``cu13 (of 2)``: the variant that decides; empty where there is no choice."""
-    names = (each.name.rsplit("/", 1)[-1] for each in result.variants if each.decides)
+    names = (variant.name.rsplit("/", 1)[-1] for variant in result.variants if variant.decides)
     return next((f"{name} (of {len(result.variants)})" for name in names), "")
 
 

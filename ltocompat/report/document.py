@@ -110,7 +110,7 @@ class Row(Struct, frozen=True):
 
 def separated(parts: Iterable[str], separator: str = ", ") -> tuple[str, ...]:
     """Return parts with a separator between them."""
-    return tuple(part for each in parts for part in (separator, each))[1:]
+    return tuple(part for own in parts for part in (separator, own))[1:]
 
 
 class Heading(Struct, frozen=True):

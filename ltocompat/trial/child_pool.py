@@ -112,7 +112,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         """The answer that a report amounts to, not yet confirmed."""
 
     def failed(self, _: AnswerT, /) -> bool:
-        """Whether only a process that never served a request may say so."""
+        """Return whether only a process that never served a request may say so."""
         return False
 
     def confirm(self, _first: AnswerT, second: AnswerT, /) -> AnswerT:
@@ -120,7 +120,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         return second
 
     def worth_a_worker(self, _: RequestT, /) -> bool:
-        """Whether it takes long, so that each worker is given few at a time."""
+        """Return whether it takes long, so that each worker is given few at a time."""
         return True
 
     def batch_key(self, _: RequestT, /) -> str | None:
@@ -132,7 +132,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         return False
 
     def poisons_worker(self, _: AnswerT, /) -> bool:
-        """Whether a process that came to this answer can't serve another request."""
+        """Return whether a process that came to this answer can't serve another request."""
         return False
 
     def __enter__(self) -> Self:
@@ -164,7 +164,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
 
     @property
     def handshake(self) -> Mapping[str, Any]:
-        """What the first child found out about its library.
+        """The facts that the first child found out about its library.
 
         Raises:
             UsageError: there is no child yet.
@@ -261,7 +261,7 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
 
     @property
     def started(self) -> bool:
-        """Whether it has a child."""
+        """Return whether it has a child."""
         return bool(self._children)
 
     @property
@@ -270,7 +270,7 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
         return self._children[self._fresh]
 
     def takes(self, task: _Task[RequestT, AnswerT]) -> bool:
-        """Whether it can be given this task now."""
+        """Return whether it can be given this task now."""
         if not self.sent:
             return True
         slow = task.slow or any(sent.slow for sent in itertools.chain(*self.sent))
@@ -372,13 +372,12 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
 
 
 class _Fork:
-    """What a fork writes: replies, as long as they are replies."""
+    """The replies that a fork writes, as long as they are replies."""
 
     def __init__(self, limits: TrialLimits) -> None:
         # Replies come with their output; a header and the logs fit in besides.
         self._reader: FrameReader | None = FrameReader(limits.output_bytes * 2)
-        self.fresh = True
-        """Whether it has replied to nothing yet."""
+        self.fresh = True  # it has replied to nothing yet
 
     def reports(self, data: memoryview, owed: int) -> Iterator[Report]:
         """The replies that ``data`` completes, as many as the fork owes."""

@@ -32,7 +32,7 @@ class LoadedNvrtc(Struct, frozen=True):
 
 
 class Compiled(Struct, frozen=True):
-    """What became of one translation unit.
+    """The result of compiling one translation unit.
 
     Attributes:
         code: nvrtcResult (0 is success); None when the process ended without an answer.

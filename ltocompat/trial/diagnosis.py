@@ -55,7 +55,7 @@ def _name(image: Image) -> str:
 
 
 def _newer(image: Image, linker: Linker, how_many: Callable[[Iterable[bool]], bool]) -> bool:
-    """Whether the releases that can have made it, all or any of them, are newer than the linker."""
+    """Return whether the releases that can have made it, all or any, are newer than the linker."""
     return any(
         maker.releases and how_many(release > linker.release for release in maker.releases)
         for maker in image.made_by

@@ -155,7 +155,7 @@ class Pool(ChildPool[Request, Answer]):
 
 
 def refused_as_too_new(answer: Answer) -> bool:
-    """Whether a linker refused an input by its log because a newer release made it."""
+    """Return whether a linker refused an input by its log because a newer release made it."""
     reason = logs.explain(answer.log)
     refused = answer.outcome is LinkOutcome.REFUSED
     return refused and reason is not None and reason.cause == TOO_NEW

@@ -158,7 +158,7 @@ class _Cuda:
         return code, function
 
     def sound(self) -> bool:
-        """Whether the current context still works, so that what failed in it failed by itself."""
+        """Return whether the current context still works: what failed in it failed by itself."""
         return self._call("cuCtxSynchronize")[0] == 0
 
     def unload(self, module: Any) -> None:  # noqa: ANN401
@@ -222,7 +222,7 @@ def _bindings() -> Any:  # noqa: ANN401 - a module without types
 
 
 def _files() -> Files:
-    """What a driver uses: its devices, what the kernel says of them, and its own libraries."""
+    """The files that a driver uses: its devices, what the kernel says of them, its libraries."""
     devices = tuple(path for pattern in _DEVICES for path in glob.glob(pattern))
     folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
     use = (*devices, _MYSELF, *([_service_folder()] if _has_service() else []))

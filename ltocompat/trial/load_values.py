@@ -1,4 +1,4 @@
-"""What is asked of the CUDA driver, and what came of it."""
+"""Requests to the CUDA driver, and its answers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class LoadRequest(Struct, frozen=True):
 
 
 class LoadOutcome(enum.StrEnum):
-    """What the driver did.
+    """The outcome of a load.
 
     Attributes:
         LOADED: all steps that were asked for succeeded.
@@ -118,7 +118,7 @@ class LoadedDriver(Struct, frozen=True):
 
 
 class LoadAnswer(TrialAnswer, frozen=True, kw_only=True):
-    """What the driver did with one request; its output is that of the launch's last buffer.
+    """The answer of the driver to one request; its output is that of the launch's last buffer.
 
     Attributes:
         outcome: how it went.

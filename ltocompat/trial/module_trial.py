@@ -1,4 +1,4 @@
-"""What a trial of modules is: a question about some modules, and an answer for each.
+"""A trial of modules: a question about some modules, and an answer for each.
 
 Real linkers and drivers are asked while the modules' bytes are at hand.
 """

@@ -126,7 +126,7 @@ class MakerNarrower(Closing):
 
 
 def _request(stored: StoredImage, image: Image) -> Request | None:
-    """What to ask about an image, None when there is nothing to narrow or no way to ask."""
+    """The request about an image; None when there is nothing to narrow or no way to ask."""
     if not stored.scrambled or image.arch is None or len(image.made_by) != 1:
         return None
     releases = image.made_by[0].releases

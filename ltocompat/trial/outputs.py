@@ -1,4 +1,4 @@
-"""What is in a linked output: kernels, registers, and whether there is any code."""
+"""The contents of a linked output: kernels, registers, and whether there is any code."""
 
 from __future__ import annotations
 

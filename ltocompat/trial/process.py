@@ -179,7 +179,7 @@ class Process:
 
     @property
     def wants_to_write(self) -> bool:
-        """Whether something is queued that the pipe did not take."""
+        """Return whether something is queued that the pipe did not take."""
         return bool(self._unsent)
 
     def write(self) -> None:

@@ -66,7 +66,7 @@ _OPEN_FILES = 1024
 
 
 class Files(Struct, frozen=True):
-    """What may still be opened, with all that lies below it; what doesn't exist is left out.
+    """The paths that may still be opened, with all below them; those that don't exist are left out.
 
     Attributes:
         read: to read. The loader's folders, Python's and this package's can always be read.

@@ -136,7 +136,7 @@ Reply = dict[str, Any]
 
 
 class ChildSettings(Struct, frozen=True):
-    """What a child is told on its command line.
+    """The settings of a child, as its command line has them.
 
     Attributes:
         parent: process that it must not outlive, 0 to leave that to the clock.

@@ -12,7 +12,7 @@ _SHARES = 4
 
 
 class TrialRun:
-    """What is left to the children of all trials of a run, and who is told how far they are.
+    """The CPU time left to the children of all trials of a run, and who is told how far they are.
 
     A request gets a quarter of the time at most, so that one that never ends leaves some to others.
 
@@ -42,7 +42,7 @@ class TrialRun:
         return None if progress is None else lambda done: progress(what, done, total)
 
     def most(self, cpu_seconds: float) -> float:
-        """What a request gets as long as enough is left; ``cpu_seconds`` is its own limit."""
+        """The share of a request as long as enough is left; ``cpu_seconds`` is its own limit."""
         return min(cpu_seconds, self._most)
 
     def reserve(self, cpu_seconds: float) -> float | None:
@@ -56,7 +56,7 @@ class TrialRun:
 
     @property
     def used_up(self) -> bool:
-        """Whether nothing is left, and no child has something to give back."""
+        """Return whether nothing is left, and no child has something to give back."""
         return self._left <= 0 and not self._reserved
 
     def give_back(self, share: float, used: float) -> None:

@@ -1,4 +1,4 @@
-"""What is asked of nvJitLink, and what came of it; what all trials' answers have in common."""
+"""Requests to linkers and their answers; what the answers of all trials have in common."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class LinkOutcome(enum.StrEnum):
 
     @property
     def failed(self) -> bool:
-        """Whether it is confirmed in a fresh process before it is told."""
+        """Return whether it is confirmed in a fresh process before it is told."""
         return self in (LinkOutcome.REFUSED, LinkOutcome.CRASHED, LinkOutcome.TIMED_OUT)
 
 
@@ -140,7 +140,7 @@ class Seconds(Struct, frozen=True):
 
 
 class TrialAnswer(Struct, frozen=True, kw_only=True):
-    """What a library did with a request.
+    """The answer of a library to a request.
 
     Attributes:
         outcome: how far it came.
@@ -208,7 +208,7 @@ def confirmed(first: AnswerT, second: AnswerT, place: str) -> AnswerT:
 
 
 class Answer(TrialAnswer, frozen=True, kw_only=True):
-    """What nvJitLink or nvlink did with a request.
+    """The answer of nvJitLink or nvlink to a request.
 
     Attributes:
         outcome: how far it came.
@@ -236,7 +236,7 @@ class Answer(TrialAnswer, frozen=True, kw_only=True):
 
 
 class TrialLimits(Struct, frozen=True):
-    """What one request may cost; the defaults are far above any link that was measured.
+    """The limits of one request; the defaults are far above any link that was measured.
 
     Attributes:
         cpu_seconds: CPU time of one request.

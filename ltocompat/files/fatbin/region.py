@@ -6,6 +6,7 @@ A region has no count and no terminator; its last entry ends exactly at its end.
 
 from __future__ import annotations
 
+import enum
 import functools
 import struct
 import time
@@ -48,29 +49,29 @@ _KINDS = {
     0x80: ImageKind.TILEIR,
 }
 
-_FLAG_64_BIT = 0x1
-_FLAG_DEBUG = 0x2
-_FLAGS_PRODUCER = 0x4 | 0x8
-_FLAG_HOSTS = {0x10: "linux", 0x20: "mac", 0x40: "windows"}
-_FLAG_LZ4 = 0x2000
-_FLAG_ZSTD = 0x8000
-_FLAG_SCRAMBLED = 0x10000
-_FLAG_ACCELERATED = 0x100000
-_FLAG_FAMILY = 0x200000
-_FLAGS_SUFFIX = _FLAG_ACCELERATED | _FLAG_FAMILY
-_FLAG_COMPAT_BLOB = 0x1000000
+
+class _Flag(enum.IntEnum):
+    """Flags of an entry."""
+
+    IS_64_BIT = 0x1
+    DEBUG = 0x2
+    PRODUCER = 0x4 | 0x8
+    LINUX = 0x10
+    MAC = 0x20
+    WINDOWS = 0x40
+    LZ4 = 0x2000
+    ZSTD = 0x8000
+    SCRAMBLED = 0x10000
+    ACCELERATED = 0x100000
+    FAMILY = 0x200000
+    COMPAT_BLOB = 0x1000000
+
+
+_FLAGS_KNOWN = sum(_Flag)
+_FLAGS_SUFFIX = _Flag.ACCELERATED | _Flag.FAMILY
+_HOSTS = (_Flag.LINUX, _Flag.MAC, _Flag.WINDOWS)
+_COMPAT_BLOB = int(_Flag.COMPAT_BLOB)
 _ATTRIBUTE_FAMILY, _FORM_SIZED = 0x0B, 4
-_FLAGS_KNOWN = (
-    _FLAG_64_BIT
-    | _FLAG_DEBUG
-    | _FLAGS_PRODUCER
-    | sum(_FLAG_HOSTS)
-    | _FLAG_LZ4
-    | _FLAG_ZSTD
-    | _FLAG_SCRAMBLED
-    | _FLAGS_SUFFIX
-    | _FLAG_COMPAT_BLOB
-)
 # Tile IR is for no architecture, and a concatenated entry for those of its images.
 _KINDS_WITH_OPTIONS = (ImageKind.PTX, ImageKind.LTOIR)
 _KINDS_WITH_ARCH = (0x01, 0x02, _KIND_LTOIR, KIND_RELOCATABLE_PTX)
@@ -214,7 +215,7 @@ def _options(header: bytes, fields: EntryHeader) -> str | None:
         return None
     start, size = _OPTIONS.unpack_from(header, at)
     text = header[start : start + size].rstrip(b"\0")
-    if not text or text[0] < 0x20 or fields.flags & _FLAG_COMPAT_BLOB:
+    if not text or text[0] < 0x20 or fields.flags & _COMPAT_BLOB:
         return None
     return text.decode("utf-8", "replace").strip() or None
 
@@ -222,7 +223,7 @@ def _options(header: bytes, fields: EntryHeader) -> str | None:
 def _lists_family(header: bytes, fields: EntryHeader) -> bool | None:
     """Read ``StoredImage.lists_family`` from the attributes that stand in place of options."""
     at = fields.options_offset
-    if not fields.flags & _FLAG_COMPAT_BLOB or not at or at + _OPTIONS.size > len(header):
+    if not fields.flags & _COMPAT_BLOB or not at or at + _OPTIONS.size > len(header):
         return None
     start, size = _OPTIONS.unpack_from(header, at)
     return _has_family(header[start : start + min(size, _LONGEST_ATTRIBUTES)])
@@ -257,19 +258,19 @@ class _Traits(Struct, frozen=True):
 @functools.lru_cache(maxsize=1024)
 def _traits(number: int, flags: int, sm: int) -> _Traits:
     kind = _KINDS.get(number, ImageKind.UNKNOWN)
-    suffix = "a" if flags & _FLAG_ACCELERATED else "f" if flags & _FLAG_FAMILY else ""
-    if flags & _FLAG_ZSTD:
+    suffix = "a" if flags & _Flag.ACCELERATED else "f" if flags & _Flag.FAMILY else ""
+    if flags & _Flag.ZSTD:
         compression = Compression.ZSTD
     else:
-        compression = Compression.LZ4 if flags & _FLAG_LZ4 else Compression.NONE
+        compression = Compression.LZ4 if flags & _Flag.LZ4 else Compression.NONE
     return _Traits(
         kind=kind,
         compression=compression,
         arch=SmArch(sm, suffix, kind.arch_form) if sm else None,
-        scrambled=bool(flags & _FLAG_SCRAMBLED) and kind is ImageKind.LTOIR,
+        scrambled=bool(flags & _Flag.SCRAMBLED) and kind is ImageKind.LTOIR,
         relocatable=True if number == KIND_RELOCATABLE_PTX else None,
-        debug=bool(flags & _FLAG_DEBUG),
-        host_os=next((name for bit, name in _FLAG_HOSTS.items() if flags & bit), None),
+        debug=bool(flags & _Flag.DEBUG),
+        host_os=next((host.name.lower() for host in _HOSTS if flags & host), None),
         has_options=kind in _KINDS_WITH_OPTIONS,
         problems=tuple(_problems(number, flags, sm, compression)),
     )
@@ -283,14 +284,14 @@ def _problems(number: int, flags: int, sm: int, compression: Compression) -> Ite
     """
     if flags & ~_FLAGS_KNOWN:
         yield f"its entry has flags of no known meaning, {flags & ~_FLAGS_KNOWN:#x}"
-    if not flags & _FLAG_64_BIT:
+    if not flags & _Flag.IS_64_BIT:
         yield "its entry says that it is no 64-bit code"
     if flags & _FLAGS_SUFFIX == _FLAGS_SUFFIX:
         yield "its entry says both a and f, of which an architecture has one at most"
     if not sm and number in _KINDS_WITH_ARCH:
         yield "its entry names no architecture"
     packed = compression is not Compression.NONE
-    if flags & _FLAG_SCRAMBLED and not (packed and number == _KIND_LTOIR):
+    if flags & _Flag.SCRAMBLED and not (packed and number == _KIND_LTOIR):
         yield "its entry says that it is scrambled, which compressed LTO-IR alone is"
 
 

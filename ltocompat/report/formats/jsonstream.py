@@ -62,7 +62,7 @@ def _without_surrogates(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can 
         case dict():
             return {key: _without_surrogates(each_value) for key, each_value in value.items()}
         case list():
-            return [_without_surrogates(each_value) for each_value in value]
+            return [_without_surrogates(member) for member in value]
         case _:
             return value
 

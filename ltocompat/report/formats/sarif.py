@@ -63,7 +63,7 @@ def write(answer: SortedRecords, stream: Writable) -> None:
         stream.write(rows.element(encode(value)))
     stream.write(f'\n],\n"artifacts": {encode(files.values)},\n')
     stream.write(f'"invocations": [{encode(_invocation(answer.failures))}],\n')
-    properties: Value = {"targets": [project(v1.Target, each) for each in answer.targets]}
+    properties: Value = {"targets": [project(v1.Target, target) for target in answer.targets]}
     properties["verdicts"] = [_verdict(result) for result in answer.results]
     stream.write(f'"properties": {encode(properties)}\n')
     stream.write("}]}\n")

@@ -113,7 +113,9 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     yield from _forgiven(audit)
     old = audit.tally.unused
     if old and audit.audits:
-        yield Items("exceptions", tuple((f"{each}: {_unused(each, audit)}",) for each in old))
+        yield Items(
+            "exceptions", tuple((f"{exception}: {_unused(exception, audit)}",) for exception in old)
+        )
 
 
 def _unused(exception: PolicyException, audit: Audit) -> str:
@@ -359,15 +361,15 @@ def _document(records: Iterable[AuditRecord], _: Options) -> Iterator[str]:
 def _ignores(exceptions: Iterable[PolicyException]) -> tuple[v1.Ignore, ...]:
     from ltocompat.model.records_v1 import audit as v1
 
-    until = (each for each in exceptions if each.expires is not None)
-    return tuple(project(v1.Ignore, each, asks=_asks(each)) for each in until)
+    until = (exception for exception in exceptions if exception.expires is not None)
+    return tuple(project(v1.Ignore, one, asks=_asks(one)) for one in until)
 
 
 def _allows(exceptions: Iterable[PolicyException]) -> tuple[v1.Allow, ...]:
     from ltocompat.model.records_v1 import audit as v1
 
-    for_good = (each for each in exceptions if each.expires is None)
-    return tuple(project(v1.Allow, each, asks=_asks(each)) for each in for_good)
+    for_good = (exception for exception in exceptions if exception.expires is None)
+    return tuple(project(v1.Allow, one, asks=_asks(one)) for one in for_good)
 
 
 def _asks(exception: PolicyException) -> tuple[str, ...] | None:

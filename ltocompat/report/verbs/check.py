@@ -204,7 +204,7 @@ def _listing(
     if answer.options.quiet:
         list(rows)
         return
-    verdicts = (Column(each.head, width=each.width) for each in columns)
+    verdicts = (Column(column.head, width=column.width) for column in columns)
     yield Listing((*verdicts, Column(head, place=True)), rows, notes=False)
 
 

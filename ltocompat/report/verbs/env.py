@@ -233,7 +233,7 @@ def _user(driver: UserDriver | None) -> _Fact:
 def _libraries(found: Environment) -> Iterator[_Fact]:
     """Every copy, and which ways of loading pick it; a way that finds nothing is no row."""
     linkers = (("nvJitLink", linker.version, linker.path) for linker in found.nvjitlinks)
-    compilers = ((each.library, _version(each), each.path) for each in found.compilers)
+    compilers = ((copy.library, _version(copy), copy.path) for copy in found.compilers)
     for library, version, path in (*linkers, *compilers):
         where = f"{path} (picked by {_ways(found.picks, library, path)})"
         yield _Fact(_NAMES[library], version, where, (path,))

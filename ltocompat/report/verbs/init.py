@@ -49,7 +49,7 @@ def _ignored(draft: PolicyDraft) -> Iterable[str]:
     if draft.ignored:
         number = count(len({finding.rule for finding in draft.ignored}), "rule")
         yield f"until {draft.expires} it ignores {number}: mend this, and take the ignore out:"
-    told = {(each.verdict, each.rule, each.message): each.remedy for each in draft.ignored}
+    told = {(f.verdict, f.rule, f.message): f.remedy for f in draft.ignored}
     for (verdict, rule, message), remedy in told.items():
         yield f"  {verdict} {rule}: {message}"
         if remedy:

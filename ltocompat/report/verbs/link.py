@@ -269,7 +269,7 @@ def _document(records: Records, _: Options) -> Iterator[str]:
             skipped.append(project(base.Skipped, record))
         elif isinstance(record, Disagreement):
             told = ((value, tuple(map(str, places))) for value, places in record.values)
-            values = tuple(v1.OptionValue(*each) for each in told)
+            values = tuple(v1.OptionValue(*pair) for pair in told)
             differing.append(v1.Disagreement(record.option, values))
         else:
             outcomes[str(record.answer.outcome)] += 1

@@ -58,7 +58,7 @@ def blocks(records: Iterable[Matrix | Failure], options: Options) -> Iterator[Bl
 
 def _variants(matrix: Matrix) -> str:
     """The names of the variants; empty where there is no choice."""
-    every = (each.name for row in matrix.cells for result in row for each in result.variants)
+    every = (one.name for row in matrix.cells for result in row for one in result.variants)
     return ", ".join(dict.fromkeys(every))
 
 

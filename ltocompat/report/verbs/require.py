@@ -203,7 +203,7 @@ def _lost_kernels(services: Sequence[Service]) -> Iterator[Paragraph]:
 def _kernels_of(service: Service) -> tuple[int, int]:
     """Return how many kernels it has, and how many the GPU that is served best; 0 for as many."""
     counts = (route.coverage for route in service.routes)
-    return max(((each.kernels, each.best_kernels) for each in counts), key=lambda pair: pair[1])
+    return max(((own.kernels, own.best_kernels) for own in counts), key=lambda pair: pair[1])
 
 
 def _hardly(services: Sequence[Service]) -> Iterator[Paragraph]:

@@ -261,9 +261,15 @@ def _unpack(wanted: VersionRequest, number: int, arrived: str, kept: str) -> _Fi
             with open(path, "rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             _check(requirement, "the wheel", digest, known.wheel_sha256)
-        name, size, digest = _from_wheel(path, pattern, kept)
-    else:
-        name, size, digest = _from_files(requirement, pattern, arrived, kept)
+        with zipfile.ZipFile(path) as archive:  # nothing else is unpacked
+            member = _only(wheels[0], archive.namelist(), pattern)
+            with archive.open(member) as source:
+                name, size, digest = _copied(source, member, kept)
+    else:  # the tool that fetched the wheel unpacked it
+        found = (os.path.join(top, file) for top, _, files in os.walk(arrived) for file in files)
+        path = _only(requirement, found, pattern)
+        with open(path, "rb") as source:
+            name, size, digest = _copied(source, path, kept)
     if known:
         _check(requirement, f"{name} in the wheel", digest, known.member_sha256)
     return _File(name, size, digest, wheels[0] if wheels else requirement)
@@ -296,24 +302,6 @@ def _origin(wanted: VersionRequest, files: list[_File], kept: str) -> InstallOri
         {other.name: other.size for other in others},
         {other.name: other.sha256 for other in others},
     )
-
-
-def _from_wheel(path: str, pattern: re.Pattern[str], kept: str) -> tuple[str, int, str]:
-    """Name, size and sum of the file, streamed out of the wheel; nothing else is unpacked."""
-    with zipfile.ZipFile(path) as archive:
-        member = _only(os.path.basename(path), archive.namelist(), pattern)
-        with archive.open(member) as source:
-            return _copied(source, member, kept)
-
-
-def _from_files(
-    requirement: str, pattern: re.Pattern[str], arrived: str, kept: str
-) -> tuple[str, int, str]:
-    """Copy the file out of a wheel that the tool unpacked which fetched it; name, size and sum."""
-    paths = (os.path.join(folder, name) for folder, _, names in os.walk(arrived) for name in names)
-    path = _only(requirement, paths, pattern)
-    with open(path, "rb") as source:
-        return _copied(source, path, kept)
 
 
 def _only(what: str, paths: Iterable[str], pattern: re.Pattern[str]) -> str:
