@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ltocompat.commands.survey.answer_values import Bar, Bars, Grid
-from ltocompat.report.formats.html.elements import escaped, scrolling
+from ltocompat.report.formats.html.elements import escaped, scrolling, table
 from ltocompat.report.text import binary_size
 
 _LABEL, _WIDTH, _ROOM = 148, 460, 92  # left of the bars, the longest bar, for its number
@@ -76,13 +76,10 @@ def grid(chart: Grid) -> str:
         f'<tr><th scope="row">{escaped(name)}</th>{"".join(map(_cell, cells))}</tr>'
         for name, cells in zip(chart.rows, chart.cells, strict=True)
     )
-    table = (
-        f'<table class="coverage grid"><thead><tr><td></td>{head}</tr></thead>'
-        f"<tbody>{lines}</tbody></table>"
-    )
+    drawn = table("coverage grid", f"<tr><td></td>{head}</tr>", lines)
     return (
         f'<figure class="chart"><figcaption>{escaped(chart.title)}</figcaption>'
-        f"{scrolling(chart.title, table)}</figure>"
+        f"{scrolling(chart.title, drawn)}</figure>"
     )
 
 

@@ -12,7 +12,7 @@ from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.verdict import Result
 from ltocompat.model.words import count
 from ltocompat.report.findings import SortedRecords
-from ltocompat.report.formats.html.elements import escaped, scrolling, section
+from ltocompat.report.formats.html.elements import escaped, scrolling, section, table
 from ltocompat.report.text import span
 
 _OPEN = 4  # artifacts whose pictures are unfolded at first
@@ -95,15 +95,12 @@ def _picture(path: str, columns: Sequence[_Column], modules: int, *, unfolded: b
     if any(column.driver for column in columns):
         cells = "".join(f"<td>{escaped(run[0].driver) or _nothing()}</td>" for run in runs)
         rows.append(f'<tr class="least"><th scope="row">least driver</th>{cells}</tr>')
-    table = (
-        f'<table class="coverage"><caption class="unseen">Modules of {escaped(path)} that serve '
-        f"each architecture</caption><thead><tr><td></td>{heads}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table>"
-    )
+    caption = f"Modules of {escaped(path)} that serve each architecture"
+    drawn = table("coverage", f"<tr><td></td>{heads}</tr>", "".join(rows), caption)
     return (
         f'<details class="card"{" open" if unfolded else ""}><summary>'
         f'<span class="where">{escaped(path)}</span>: {count(modules, "module")}</summary>'
-        f"{scrolling(f'Coverage of {path}', table)}</details>"
+        f"{scrolling(f'Coverage of {path}', drawn)}</details>"
     )
 
 

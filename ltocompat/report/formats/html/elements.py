@@ -59,6 +59,12 @@ def section(name: str, title: str, parts: Iterable[str]) -> str:
     )
 
 
+def table(kind: str, head: str, body: str, caption: str = "") -> str:
+    """A table of rows that are HTML; its caption is heard, and not seen."""
+    about = f'<caption class="unseen">{caption}</caption>' if caption else ""
+    return f'<table class="{kind}">{about}<thead>{head}</thead><tbody>{body}</tbody></table>'
+
+
 def scrolling(label: str, table: str) -> str:
     """A table that may be wider than the page; the keyboard reaches it to scroll."""
     about = f'role="region" tabindex="0" aria-label="{escaped(label)}"'

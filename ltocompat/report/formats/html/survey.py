@@ -19,7 +19,7 @@ from ltocompat.model.version import rule_url
 from ltocompat.model.words import count
 from ltocompat.report import Writable
 from ltocompat.report.formats.html.charts import bars, grid
-from ltocompat.report.formats.html.elements import badge, code, escaped, scrolling, section
+from ltocompat.report.formats.html.elements import badge, code, escaped, scrolling, section, table
 from ltocompat.report.formats.html.page import Page
 from ltocompat.report.text import binary_size
 
@@ -79,14 +79,11 @@ def _claim(answer: Answer, claim: Claim) -> str:
 
 
 def _rows(answer: Answer) -> str:
-    table = answer.table
-    head = "".join(f'<th scope="col">{escaped(title)}</th>' for title in table.columns)
-    lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
-    inner = scrolling(
-        answer.question,
-        f'<table class="rows"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>',
-    )
-    summary = f"<summary>{_how_many(table)}</summary>"
+    asked = answer.table
+    head = "".join(f'<th scope="col">{escaped(title)}</th>' for title in asked.columns)
+    lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in asked.rows)
+    inner = scrolling(answer.question, table("rows", f"<tr>{head}</tr>", lines))
+    summary = f"<summary>{_how_many(asked)}</summary>"
     return f'<details class="card" id="{answer.name}-rows">{summary}{inner}</details>'
 
 

@@ -20,6 +20,7 @@ from ltocompat.report.formats.html.elements import (
     scrolling,
     section,
     shorten,
+    table,
 )
 
 _OPEN = 4  # artifacts up to which the cells of each are listed at once
@@ -100,12 +101,9 @@ def _matrix(answer: SortedRecords, alike: dict[str, list[_Alike]], names: dict[s
             way = f'<th scope="row" class="way">{escaped(route) or "any"}</th>' if routed else ""
             rows.append(f"<tr>{head}{way}{''.join(cells)}</tr>")
             head = ""
-    table = (
-        '<table class="matrix"><caption class="unseen">Verdicts on artifacts by deploy target and '
-        f"GPU</caption><thead>{_heads(columns, names, routed=routed)}</thead>"
-        f"<tbody>{''.join(rows)}</tbody></table>"
-    )
-    return scrolling("Artifacts by deploy target and GPU", table)
+    heads = _heads(columns, names, routed=routed)
+    drawn = table("matrix", heads, "".join(rows), "Verdicts on artifacts by deploy target and GPU")
+    return scrolling("Artifacts by deploy target and GPU", drawn)
 
 
 def _heads(columns: list[tuple[str, str]], names: dict[str, str], *, routed: bool) -> str:
