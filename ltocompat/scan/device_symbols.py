@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import astuple
+
 from ltocompat.facts import is_provided
 from ltocompat.files.byteview import contains
 from ltocompat.files.images import cubin_symbols, ptx_symbols
@@ -51,16 +53,8 @@ def of_cubin(cubin: Cubin) -> DeviceSymbols:
     Raises:
         Malformed: its tables do not fit into it.
     """
-    found = cubin_symbols.read(cubin)
-    return DeviceSymbols(
-        _sorted(found.undefined_functions),
-        _sorted(found.needed_by_kernels),
-        _sorted(found.undefined_variables),
-        _sorted(found.defined),
-        _sorted(found.weak),
-        _sorted(found.kernels),
-        _prototypes(found.prototypes),
-    )
+    *names, prototypes = astuple(cubin_symbols.read(cubin))
+    return DeviceSymbols(*map(_sorted, names), _prototypes(prototypes))
 
 
 def _prototypes(found: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

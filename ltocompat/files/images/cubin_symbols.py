@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -27,6 +26,7 @@ from ltocompat.files.elf_layout import (
 )
 from ltocompat.files.images.cubin import STO_ENTRY, Cubin, CubinSection
 from ltocompat.model.errors import Malformed
+from ltocompat.model.symbols import DeviceSymbols
 
 _OFFSET_AND_INFO = struct.Struct("<QQ")
 _SYMBOL_AND_TEXT = struct.Struct("<II")
@@ -55,31 +55,10 @@ class _Symbol(Struct, frozen=True):
         return known and self.binding in (STB_GLOBAL, STB_WEAK)
 
 
-class CubinSymbols(NamedTuple):
-    """The symbols of a cubin that other objects see, in table order.
+def read(cubin: Cubin) -> DeviceSymbols:
+    """The symbols of a cubin, in the order of its table; names that drivers provide are among them.
 
-    Attributes:
-        undefined_functions: called here, defined elsewhere.
-        needed_by_kernels: those of them that a kernel reaches.
-        undefined_variables: used here, defined elsewhere; not those in shared memory, whose size
-            the launch decides.
-        defined: strong definitions, of functions and of variables.
-        weak: definitions that give way.
-        kernels: those of both that are kernels.
-        prototypes: functions among all of them, each with the text of its parameters.
-    """
-
-    undefined_functions: tuple[str, ...]
-    needed_by_kernels: tuple[str, ...]
-    undefined_variables: tuple[str, ...]
-    defined: tuple[str, ...]
-    weak: tuple[str, ...]
-    kernels: tuple[str, ...]
-    prototypes: tuple[tuple[str, str], ...]
-
-
-def read(cubin: Cubin) -> CubinSymbols:
-    """The symbols of a cubin.
+    Variables in shared memory, whose size the launch decides, are not undefined.
 
     Raises:
         Malformed: its symbol table or its relocations do not fit into it.
@@ -93,7 +72,7 @@ def read(cubin: Cubin) -> CubinSymbols:
     functions = _names(symbol for symbol in absent if symbol.type == STT_FUNC)
     present = [symbol for symbol in linked if symbol.section != SHN_UNDEF]
     strong = [s for s in present if s.binding == STB_GLOBAL and s.section != SHN_COMMON]
-    return CubinSymbols(
+    return DeviceSymbols(
         functions,
         _names(_reached(cubin, symbols)) if functions else (),
         _names(s for s in absent if s.type in _VARIABLES and not s.other & _STO_SHARED),
