@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec.structs import astuple
+from msgspec.structs import asdict
 
 from ltocompat.facts import is_provided
 from ltocompat.files.byteview import contains
@@ -53,8 +53,9 @@ def of_cubin(cubin: Cubin) -> DeviceSymbols:
     Raises:
         Malformed: its tables do not fit into it.
     """
-    *names, prototypes = astuple(cubin_symbols.read(cubin))
-    return DeviceSymbols(*map(_sorted, names), _prototypes(prototypes))
+    found = cubin_symbols.read(cubin)
+    names = {name: _sorted(each) for name, each in asdict(found).items() if name != "prototypes"}
+    return DeviceSymbols(**names, prototypes=_prototypes(found.prototypes))
 
 
 def _prototypes(found: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
