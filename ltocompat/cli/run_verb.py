@@ -11,16 +11,17 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.cli.options import choose
 from ltocompat.commands.options import StrPath
-from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.files.output import replaced, writing
+from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, PacedProgress, Progress, UnconfinedTrial
 from ltocompat.model.place import Place
 from ltocompat.model.watchdog import Overdue
@@ -336,7 +337,7 @@ def write_all(
         ]
         kept = list(records) if files else records
         for name, path, file in files:
-            with _writing(path):
+            with writing(path):
                 write(name, report, kept, file, replace(options, width=None, color=False))
                 file.flush()
     (name,) = (request.name for request in requests if request.file is None)
@@ -355,40 +356,3 @@ def refuse_to_replace(requests: Sequence[FormatRequest], inputs: Iterable[StrPat
             raise UsageError(
                 f"--format {request.name} would replace {request.file}; name another file"
             )
-
-
-@contextmanager
-def replaced(path: str) -> Iterator[TextIO]:
-    """A file to write, which takes the place of ``path`` when the ``with`` statement ends well."""
-    final = os.path.realpath(path)
-    device = os.path.exists(final) and not os.path.isfile(final)  # such as /dev/stderr, or a pipe
-    part = final if device else f"{final}.{os.urandom(4).hex()}.part"
-    with _writing(path):
-        file = open(  # noqa: SIM115 - closed below
-            part, "w" if device else "x", encoding="utf-8", errors="backslashreplace", newline="\n"
-        )
-    try:
-        yield file
-        with _writing(path):
-            file.close()
-            if not device:
-                with suppress(OSError):
-                    shutil.copymode(final, part)
-                os.replace(part, final)
-    finally:
-        with suppress(OSError):
-            file.close()
-        if not device:
-            with suppress(FileNotFoundError):
-                os.unlink(part)
-
-
-@contextmanager
-def _writing(path: str) -> Iterator[None]:
-    """Raise an error that names ``path`` where it can't be written."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        sentence = f"{path!r} can't be written ({reason}); name a file that can be"
-        raise LtocompatError(sentence) from error

@@ -12,10 +12,11 @@ from msgspec.structs import replace
 from typer.core import TyperGroup
 
 from ltocompat.cli.options import VerbCommand
-from ltocompat.cli.run_verb import Writing, replaced, run_verb
+from ltocompat.cli.run_verb import Writing, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Option
 from ltocompat.commands.survey.options import Choice, ReportOptions, RunOptions
+from ltocompat.files.output import replaced
 from ltocompat.report import Writable, answers
 from ltocompat.report.exit_status import ExitStatus, of_survey
 from ltocompat.report.text import escape

@@ -10,7 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.options import EnvOptions
-from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.files.output import write_named
+from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Target
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Problem
@@ -100,11 +101,5 @@ def save(found: Surroundings, path: str | os.PathLike[str]) -> str:
 
     name = os.path.splitext(os.path.basename(path))[0]
     text = as_toml(replace(found.target, name=name))
-    try:
-        with open(path, "x", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise LtocompatError(
-            f"{os.fspath(path)!r} can't be written: {error.strerror}; name a new file"
-        ) from error
+    write_named(os.fspath(path), text.encode())
     return name

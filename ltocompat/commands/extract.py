@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from ltocompat.commands.options import ExtractOptions, answers, named, options_of, with_failures
 from ltocompat.files.fatbin import StoredImage
-from ltocompat.model.errors import LtocompatError, Malformed, UsageError
+from ltocompat.files.output import write_new
+from ltocompat.model.errors import Malformed, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Image, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -111,11 +112,8 @@ def _write_new(directory: str, stem: str, suffix: str, data: bytes) -> str:
     for number in range(10_000):
         path = os.path.join(directory, f"{stem}{f'-{number}' if number else ''}.{suffix}")
         try:
-            with open(path, "xb") as file:
-                file.write(data)
+            write_new(path, data)
         except FileExistsError:
             continue
-        except OSError as error:
-            raise LtocompatError(f"{path!r} can't be written: {error.strerror}") from error
         return path
     raise UsageError(f"{directory!r} holds 10,000 files named {stem}; extract into an empty folder")

@@ -27,9 +27,10 @@ from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.commands.trials import Trials
 from ltocompat.facts import drivers
 from ltocompat.facts.gpus import arm_only
+from ltocompat.files.output import write_named
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.model.errors import UnreadableInput, UsageError
 from ltocompat.model.failure import Failure
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import NEXT, Required
@@ -93,7 +94,7 @@ def run(options: InitOptions) -> Iterator[PolicyDraft | Failure]:
     config = () if path == nearest else ("--config", path)
     text = target.text(drafting.today)
     if there is None:
-        _write(path, text)
+        write_named(path, text.encode())
     yield PolicyDraft(
         path=path,
         audit=shlex.join(["ltocompat", "audit", *config, *map(str, options.paths)]),
@@ -104,14 +105,6 @@ def run(options: InitOptions) -> Iterator[PolicyDraft | Failure]:
         expires=drafting.today + dt.timedelta(days=DAYS),
         missing=drafting.missing,
     )
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        with open(path, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except OSError as error:
-        raise LtocompatError(f"{path!r} can't be written ({error.strerror})") from error
 
 
 class _Drafting:

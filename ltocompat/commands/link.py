@@ -11,8 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.options import LinkOptions, options_of
+from ltocompat.files.output import write_named
 from ltocompat.model.arch import ArchForm, SmArch
-from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
+from ltocompat.model.errors import Missing, UnreadableInput, UsageError
 from ltocompat.model.failure import Progress, reporter
 from ltocompat.model.image import ImageKind, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -160,7 +161,7 @@ def _together(
                 linked = _timed(pool, linker, inputs, target, way, keep=output is not None)
                 yield linked
                 if output is not None and linked.answer.output is not None:
-                    _write(output, linked.answer.output)
+                    write_named(os.fspath(output), linked.answer.output)
                     output = None
 
 
@@ -231,16 +232,6 @@ def _reason(
         return f"{who} {ended[answer.outcome]}"
     first = next((line for line in answer.log.splitlines() if line.strip()), "it gave no reason")
     return f"{answer.code_name or answer.code}: {first.strip()}"
-
-
-def _write(path: str | os.PathLike[str], data: bytes) -> None:
-    try:
-        with open(path, "xb") as file:
-            file.write(data)
-    except OSError as error:
-        raise LtocompatError(
-            f"{os.fspath(path)!r} can't be written: {error.strerror}; name a new file"
-        ) from error
 
 
 def _each(

@@ -17,7 +17,8 @@ from msgspec.structs import asdict
 
 from ltocompat.commands.policy.extent import ExtentPart, FindingExtent, extent_of, gpu_key, no_worse
 from ltocompat.commands.policy.fingerprint import FindingKey, key_of
-from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.files.output import replaced, writing
+from ltocompat.model.errors import UsageError
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
 from ltocompat.targets.text_file import read_text
@@ -138,11 +139,8 @@ def write_baseline(path: str, results: Iterable[Result]) -> int:
             ]
     lines = sorted({json.dumps(msgspec.to_builtins(row)) for row in rows.values()})
     body = "".join(f"\n  {line}{',' if n < len(lines) else ''}" for n, line in enumerate(lines, 1))
-    try:
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(f'{{"schema": "{SCHEMA}", "findings": [{body}\n]}}\n')
-    except OSError as error:
-        raise LtocompatError(f"{path!r} can't be written ({error.strerror})") from error
+    with replaced(path) as file, writing(path):
+        file.write(f'{{"schema": "{SCHEMA}", "findings": [{body}\n]}}\n')
     return len(lines)
 
 

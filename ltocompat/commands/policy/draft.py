@@ -18,6 +18,7 @@ from ltocompat.commands.policy.fingerprint import FindingKey
 from ltocompat.commands.policy.gate import HELD_UP, Audited
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.commands.policy.values import Policy
+from ltocompat.files.output import writing
 from ltocompat.model.arch import Release
 from ltocompat.model.target import ANY_TARGET, DriverVersion, Target
 from ltocompat.model.verdict import Finding, Verdict
@@ -159,7 +160,7 @@ class DraftTarget(Struct, frozen=True):
         """What the text means, as if it stood in the file ``path``."""
         with tempfile.TemporaryDirectory() as folder:
             written = os.path.join(folder, OWN)
-            with open(written, "w", encoding="utf-8") as file:
+            with writing(written), open(written, "w", encoding="utf-8") as file:
                 file.write(self.text(today))
             return replace(read_policy(written, today), source=path)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ltocompat.commands.options import MatrixOptions
+from ltocompat.files.output import replaced, writing
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.place import Place
@@ -159,12 +160,10 @@ def run_and_draw(options: MatrixOptions, *, svg: str) -> Iterator[Matrix | Failu
     from ltocompat.report.formats.svg import picture
 
     try:
-        with open(svg, "w", encoding="utf-8") as file:
+        with replaced(svg) as file, writing(svg):
             file.write(picture(matrices))
-    except OSError as error:
-        yield Failure.of(
-            LtocompatError(f"{svg!r} can't be written ({error.strerror}); check the path")
-        )
+    except LtocompatError as error:
+        yield Failure.of(error)
 
 
 REPORT: Report[Matrix] = Report(blocks, _document)
