@@ -18,6 +18,7 @@ from typing import NamedTuple
 from generated_page import write_or_check
 
 from ltocompat.commands.explain import Explained, explain
+from ltocompat.facts import nvjitlink_minors
 from ltocompat.model.errors import Missing
 from ltocompat.rules.catalogue import FAMILIES
 from ltocompat.rules.messages import matches
@@ -221,7 +222,8 @@ def _cases() -> dict[str, dict[str, str]]:
 
 @functools.cache
 def _examples() -> dict[str, dict[str, tuple[str, str]]]:
-    return tomllib.loads((_DATA / "rule_examples.toml").read_text("utf-8"))
+    text = (_DATA / "rule_examples.toml").read_text("utf-8")
+    return tomllib.loads(text.replace("{newest}", str(nvjitlink_minors()[-1])))
 
 
 def _command(sample: str, target: str) -> str:

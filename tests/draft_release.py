@@ -18,6 +18,9 @@ from facts_release.draft import FACTS, ROOT, SAMPLES, DraftError, draft
 from facts_release.published import Index
 from facts_release.table_text import Tables
 
+RENEWED = ("tests/readme.py", "docs/generate_rules.py")
+"""What writes the pages anew that say where the tables end."""
+
 
 def main() -> None:
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -40,6 +43,8 @@ def main() -> None:
     if not options.tables_only:
         for script, *words in recordings(options.release, options.cache):
             _run(ROOT / "tests" / script, *words)
+    for script in RENEWED:
+        _run(ROOT / script)
     print(f"CUDA {options.release} is drafted; test_facts_release.py names what is to be filled in")
     print("what needs a GPU was not measured again: measure_loads.py (tests/data/loads.json)")
 

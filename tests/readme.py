@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
@@ -116,8 +117,12 @@ def photograph(page_path: Path) -> None:
     subprocess.run([chromium, *look, shot, page_path.as_uri()], check=True)
 
 
-def rewrite() -> None:
-    """Put the present picture, its address and outputs into the pages; read what changed."""
+def rewrite(*, trials: bool = True) -> None:
+    """Put the present picture, its address and outputs into the pages; read what changed.
+
+    Args:
+        trials: also of the commands that ask nvJitLinks, which have to be installed.
+    """
     draw(PICTURE)
     with TemporaryDirectory() as folder:
         page(Path(folder) / "page.html")
@@ -125,6 +130,8 @@ def rewrite() -> None:
     for page_path in PAGES:
         text = page_path.read_text("utf-8")
         for session in _sessions_of(page_path):
+            if session.trial and not trials:
+                continue
             block = f"```console{' trial' if session.trial else ''}\n$ {session.command}\n"
             text = text.replace(f"{block}{session.shown}```", f"{block}{session.output()}```")
         for picture in (PICTURE, PAGE_PICTURE):
@@ -134,4 +141,4 @@ def rewrite() -> None:
 
 
 if __name__ == "__main__":
-    rewrite()
+    rewrite(trials="--no-trials" not in sys.argv)

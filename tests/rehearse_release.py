@@ -1,8 +1,8 @@
 """Rehearses the next CUDA release: ``python tests/rehearse_release.py [--driver] [WORDS ...]``.
 
 A copy of the checkout gets the rows that ``draft_release.py`` would write for a release that nobody
-has made yet, with all blanks filled, and its quick tests run there; WORDS go to pytest. A test
-that is red names the newest release where it should ask the tables for it.
+has made yet, with all blanks filled; its pages are renewed, and its quick tests run there, with
+WORDS for pytest. A test that is red names the newest release where it should ask the tables.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from draft_release import RENEWED
 from facts_release.dated import today
 from facts_release.draft import BLANKS, ROOT
 from facts_release.table_text import Row, Tables
@@ -146,8 +148,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="rehearsal-") as folder:
         copy_of_checkout(Path(folder))
         forge(Path(folder), driver=options.driver)
+        environment = {**os.environ, "PYTHONPATH": folder}
+        for script in RENEWED:
+            words = [script, "--no-trials"] if script == "tests/readme.py" else [script]
+            subprocess.run([sys.executable, *words], cwd=folder, env=environment, check=True)
         command = [sys.executable, "-m", "pytest", *options.words]
-        sys.exit(subprocess.run(command, cwd=folder, check=False).returncode)
+        sys.exit(subprocess.run(command, cwd=folder, env=environment, check=False).returncode)
 
 
 if __name__ == "__main__":

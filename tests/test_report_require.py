@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from newest import NEWEST
 from report_values import HOSTILE, valid_json, written
 from samples import FOLDER
 from syrupy.assertion import SnapshotAssertion
@@ -227,7 +228,7 @@ def test_hostile_names_do_nothing(form: str) -> None:
 @pytest.mark.parametrize(
     ("name", "newest"),
     [
-        ("fatbin-ltoir/nvfatbin-13.5-of-13.5-lto_80.fatbin", Release(13, 5)),  # in 13.3's container
+        (f"fatbin-ltoir/nvfatbin-{NEWEST}-of-{NEWEST}-lto_80.fatbin", NEWEST),
         ("fatbin-ltoir/nvfatbin-12.5-of-12.5-lto_80.fatbin", None),  # a newer one is known
         ("ltoir/nvrtc-13.5-lto_80.ltoir", None),  # it says who made it
     ],

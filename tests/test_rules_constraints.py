@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from newest import NEWEST
 
 from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.model.arch import Release
@@ -81,7 +82,7 @@ UNBOUNDED = [
     (FixedVerdict(Verdict.UNKNOWN), Unbounded.ANY),
     (UnknownConstraint(Component.DRIVER), Unbounded.NOT_KNOWN),
     (LinkerNotOlderThan(()), Unbounded.NOT_KNOWN),
-    (LinkerNotOlderThan((), Release(13, 5)), Unbounded.NONE_KNOWN),
+    (LinkerNotOlderThan((), NEWEST), Unbounded.NONE_KNOWN),
     (LinkerNotOlderThan((), Release(12, 9)), Unbounded.NOT_KNOWN),
     (LinkerOfKnownMaker(Release(13, 5)), Unbounded.ANY),
     (DriverOfCuda(Release(13, 0), surely=False), Unbounded.NOT_KNOWN),

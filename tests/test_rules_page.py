@@ -10,6 +10,7 @@ from pathlib import Path
 from every_case import every
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from newest import NEWEST
 from samples import FOLDER
 
 import ltocompat
@@ -82,7 +83,8 @@ def test_the_address_of_a_rule_leads_to_its_page(rule_id: str) -> None:
     assert (DOCS / "rules" / name.replace(".html", ".md")).is_file()
 
 
-EXAMPLES = tomllib.loads((DOCS.parent / "tests" / "data" / "rule_examples.toml").read_text("utf-8"))
+_EXAMPLES = (DOCS.parent / "tests" / "data" / "rule_examples.toml").read_text("utf-8")
+EXAMPLES = tomllib.loads(_EXAMPLES.replace("{newest}", str(NEWEST)))
 
 
 @every("rule_id", EXAMPLES)
