@@ -27,7 +27,7 @@ Table = dict[str, Any]
 T = TypeVar("T")
 
 
-def read_pylock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> tuple[Pin, ...]:
+def read_pylock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> Iterator[Pin]:
     """The packages of a pylock.toml whose markers hold; with no extra, or with any one of them.
 
     Raises:
@@ -35,16 +35,13 @@ def read_pylock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> 
     """
     groups = _texts(lock.get("default-groups"))
     choices: list[tuple[str, ...]] = [(), *((extra,) for extra in _texts(lock.get("extras")))]
-    found: list[Pin] = []
     for extras in choices:
         seen = replace(environment, extras=frozenset(extras), groups=frozenset(groups))
         packages = budget.timed(_tables(lock.get("packages")), every=16)
-        holding = (p for p in packages if seen.holds(_text(p.get("marker"))))
-        found += [pin for package in holding for pin in _pin(package)]
-    return tuple(dict.fromkeys(found))
+        yield from (_pin(each) for each in packages if seen.holds(_text(each.get("marker"))))
 
 
-def read_uv_lock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> tuple[Pin, ...]:
+def read_uv_lock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> Iterator[Pin]:
     """The packages of a uv.lock that the project needs; with no extra, or with any one of them.
 
     Development groups are left out, since they aren't deployed.
@@ -52,12 +49,10 @@ def read_uv_lock(lock: Table, environment: MarkerEnvironment, budget: Budget) ->
     Raises:
         UsageError: it hasn't the structure of one.
     """
-    return tuple(dict.fromkeys(_Graph(lock, budget).pins(environment)))
+    return _Graph(lock, budget).pins(environment)
 
 
-def read_poetry_lock(
-    lock: Table, environment: MarkerEnvironment, budget: Budget
-) -> tuple[Pin, ...]:
+def read_poetry_lock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> Iterator[Pin]:
     """The packages of a poetry.lock whose markers hold; those of development groups are left out.
 
     Locks before 2.1 keep no markers: each package that is wanted counts.
@@ -65,15 +60,13 @@ def read_poetry_lock(
     Raises:
         UsageError: it hasn't the structure of one.
     """
-    found: list[Pin] = []
     for package in budget.timed(_tables(lock.get("package")), every=16):
         groups = package.get("groups", [package.get("category") or "main"])
         markers = package.get("markers")
         # One text for all groups, or a table with a text for each.
         marker = markers.get("main") if isinstance(markers, dict) else markers
         if "main" in _texts(groups) and environment.holds(_text(marker)):
-            found += _pin(package)
-    return tuple(dict.fromkeys(found))
+            yield _pin(package)
 
 
 class _Visit(Struct, frozen=True):
@@ -113,7 +106,7 @@ class _Graph:
         while waiting:
             visit = waiting.popleft()
             package = self._packages[visit.index]
-            yield from _pin(package)
+            yield _pin(package)
             edges = self._edges(_dependencies(package, visit.extra), environment)
             new = [edge for edge in dict.fromkeys(edges) if edge not in seen]
             seen.update(new)
@@ -149,12 +142,15 @@ def _dependencies(package: Table, extra: str) -> list[Table]:
     return plain + _tables(optional)
 
 
-def _pin(package: Table) -> Iterator[Pin]:
+def _pin(package: Table) -> Pin:
     from packaging.utils import canonicalize_name
 
     name = canonicalize_name(_text(package.get("name")))
-    version = _text(package.get("version"))
-    yield Pin(name, f"=={version}" if version else "")
+    return _exactly(name, _text(package.get("version")))
+
+
+def _exactly(name: str, version: str) -> Pin:
+    return Pin(name.lower(), f"=={version}" if version else "")
 
 
 def _text(value: object) -> str:
@@ -197,7 +193,7 @@ _SUBDIRS = {
 }
 
 
-def read_conda_lock(path: str, system: System, budget: Budget) -> tuple[Pin, ...]:
+def read_conda_lock(path: str, system: System, budget: Budget) -> Iterator[Pin]:
     """The packages of a conda-lock.yml or a pixi.lock that a system gets.
 
     Of a pixi.lock that is the environment ``default``, or where it has none, any of its others.
@@ -213,8 +209,7 @@ def read_conda_lock(path: str, system: System, budget: Budget) -> tuple[Pin, ...
     """
     lock = _table(_load(path, budget))
     subdir = _SUBDIRS["linux" if system.name == "wsl2" else system.name, system.machine]
-    pins = _of_pixi(lock, subdir) if "environments" in lock else _of_conda_lock(lock, subdir)
-    return tuple(dict.fromkeys(pins))
+    return _of_pixi(lock, subdir) if "environments" in lock else _of_conda_lock(lock, subdir)
 
 
 def _load(path: str, budget: Budget) -> object:
@@ -294,7 +289,7 @@ class _Building:
 def _of_conda_lock(lock: Table, subdir: str) -> Iterator[Pin]:
     for package in map(_table, _list(lock.get("package"))):
         if package.get("platform") == subdir:
-            yield from _conda_pin(_scalar(package.get("name")), _scalar(package.get("version")))
+            yield _exactly(_scalar(package.get("name")), _scalar(package.get("version")))
 
 
 def _of_pixi(lock: Table, subdir: str) -> Iterator[Pin]:
@@ -315,18 +310,14 @@ def _of_address(package: Table) -> Iterator[Pin]:
     """Read the file's name: ``libnvjitlink-12.9.86-h5888daf_0.conda``, or that of a wheel."""
     if "conda" in package:
         name, _, rest = _file(package["conda"]).rpartition("-")[0].rpartition("-")
-        yield from _conda_pin(name, rest)
+        yield _exactly(name, rest)
     elif "pypi" in package:
         name, version, *_ = (*_file(package["pypi"]).split("-"), "", "")
-        yield from _conda_pin(name.replace("_", "-"), version)
+        yield _exactly(name.replace("_", "-"), version)
 
 
 def _file(address: object) -> str:
     return unquote(_scalar(address).partition("#")[0].rpartition("/")[2])
-
-
-def _conda_pin(name: str, version: str) -> Iterator[Pin]:
-    yield Pin(name.lower(), f"=={version}" if version else "")
 
 
 def _scalar(value: object) -> str:

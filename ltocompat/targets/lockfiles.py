@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from ltocompat.model.arch import Release
@@ -66,12 +67,16 @@ def _is_poetry(tables: dict[str, Any]) -> bool:
 
 
 def locked_packages(path: str, environment: MarkerEnvironment, budget: Budget) -> tuple[Pin, ...]:
-    """Read every package that a lock file pins for an environment.
+    """Read every package that a lock file pins for an environment, each pin once.
 
     Raises:
         UsageError: the file can't be read, or is no lock file.
         Missing: it is YAML, and no reader of that is installed.
     """
+    return tuple(dict.fromkeys(_pins(path, environment, budget)))
+
+
+def _pins(path: str, environment: MarkerEnvironment, budget: Budget) -> Iterable[Pin]:
     if path.endswith((".yml", ".yaml", "pixi.lock")):
         return read_conda_lock(path, environment.system, budget)
     if not path.endswith((".toml", ".lock")):
