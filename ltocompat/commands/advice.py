@@ -16,7 +16,7 @@ LOAD_OPTION = "--trial-load"
 TIME_OPTION = "--trial-seconds"
 MORE_SECONDS = 600
 ASK_LINKER = "; or let nvJitLink decide: "
-"""What stands behind other things to do."""
+"""The words behind other things to do."""
 
 
 def ended_trials(summary: ArtifactSummary) -> Iterator[Note]:

@@ -52,7 +52,7 @@ _NO_BASELINE = Baseline()
 
 
 class AuditScope(Struct, frozen=True):
-    """What an audit is held to; the first of its records.
+    """The policy and baseline of an audit; the first of its records.
 
     Attributes:
         policy: the policy, with the options of this run.
@@ -115,7 +115,7 @@ def audit(
 
 
 def run(options: AuditOptions) -> Iterable[AuditScope | Audited | Required | Failure | Note]:
-    """What the audit is held to, then what ``audit`` yields, with a ``Failure`` for an error.
+    """The scope of the audit, then the records of ``audit``, with a ``Failure`` for an error.
 
     Raises:
         UsageError: at once, where there is a mistake in the policy or the baseline, there is
@@ -197,7 +197,7 @@ def _with_machine(policy: Policy) -> Policy:
 
 
 def _files(options: AuditOptions, policy: Policy) -> tuple[str | os.PathLike[str], ...]:
-    """What to audit.
+    """The files to audit.
 
     Raises:
         UsageError: nothing was named, nothing was built, and that may not be; or a report would
@@ -299,7 +299,7 @@ def policy_summaries(
     policy: Policy,
     members: MemberCache | None = None,
 ) -> Iterator[ArtifactSummary | Failure]:
-    """What lies in the files, with the trials of the policy.
+    """Summaries of the files, with the trials of the policy.
 
     ``members`` gets what is unpacked, for a second look at it.
     """
@@ -406,7 +406,7 @@ def _loaded_on(target: Target, summary: ArtifactSummary) -> Iterator[Result]:
 
 
 class AuditTally:
-    """Whether an audit failed, or could not decide.
+    """Return the outcome of an audit: it failed, or could not decide.
 
     Args:
         scope: what the results are held to.

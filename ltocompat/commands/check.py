@@ -206,7 +206,7 @@ def _found(
     texts: Sequence[str],
     route: Route | None,
 ) -> Iterable[ArtifactSummary | Failure]:
-    """What lies in the files, or all of them as one link; with what linkers said of it."""
+    """Summaries of the files, or of all as one link, with the answers of linkers."""
     found, targets = summaries(texts, read), read.targets or ()
     if options.together:
 

@@ -22,7 +22,7 @@ class DeploymentTarget(Protocol):
 
     @property
     def target(self) -> Target:
-        """What is known of it."""
+        """The target, as far as it is known."""
 
     @property
     def installation(self) -> Installation | None:
@@ -36,7 +36,7 @@ class DeploymentTarget(Protocol):
         """The verdicts on an artifact there: by GPU, then by route (None: both)."""
 
     def own_result(self) -> Result | None:
-        """What is wrong there, whatever goes there; None where nobody looked."""
+        """Problems of that place, whatever goes there; None where nobody looked."""
 
 
 class DescribedTarget(Struct, frozen=True):

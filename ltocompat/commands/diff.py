@@ -1,4 +1,4 @@
-"""What moved between two releases of an artifact."""
+"""Changes between two releases of an artifact."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _side(path: str, settings: walk.ScanSettings) -> Side:
 
 
 def _records(view: ByteView | None, place: Place, settings: walk.ScanSettings) -> Iterator[Record]:
-    """What lies at a place; of all PTX it is told whether it has kernels: else it harms nobody."""
+    """Records of a place; of all PTX it is told whether it has kernels: else it harms nobody."""
     with_all_kernels = settings.detail.kernels
     if view is None:
         batches = walk.take_batches(place, settings)
@@ -151,7 +151,7 @@ def _from_document(document: v1.Inspect, path: str, settings: walk.ScanSettings)
 
 
 def _roots(paths: Sequence[str]) -> list[str]:
-    """What the labels of files are relative to: the folder of all, or the one file itself."""
+    """The folder that the labels of files are relative to, or the one file itself."""
     if len(paths) < 2:
         return list(paths)
     try:
@@ -169,7 +169,7 @@ def _with_ptx(stored: StoredModule, module: Module) -> Module:
 
 
 def _metadata(place: Place, limits: Limits) -> Metadata | None:
-    """What a package says of itself; None for what is no package."""
+    """The metadata of a package; None for what is no package."""
     if not place.is_file:
         return None
     found = package_of(place.path, limits)

@@ -22,7 +22,7 @@ from ltocompat.targets.machine.save import target_of
 
 
 class Surroundings(Struct, frozen=True):
-    """What was found on a machine.
+    """The state of a machine.
 
     Attributes:
         environment: the facts.
@@ -78,7 +78,7 @@ def run(options: EnvOptions) -> Iterator[Surroundings]:
 
 
 def problems_of(found: Environment) -> tuple[Problem, ...]:
-    """What all rules say of a machine, worst first."""
+    """Problems of a machine by all rules, worst first."""
     problems = found_about("of_machine", found)
     return tuple(sorted(problems, key=lambda problem: -problem.verdict))
 

@@ -175,7 +175,7 @@ _NAMED = re.compile(r"\b(?:CUDA_ERROR|NVRTC_ERROR|NVML_ERROR)_\w{3,60}|\bcudaErr
 
 
 def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained]:
-    """What causes a text: a rule for each cause, then the rules with the same messages."""
+    """Causes of a text: a rule for each, then the rules with the same messages."""
     found = list(matches(text, machine))
     if not found:
         found = [

@@ -58,7 +58,7 @@ def files_at_fault(
 
 
 def _of_result(result: Result, rules: Sequence[str]) -> Iterator[tuple[int, str, str]]:
-    """What the rules find in a file; the rule that decides before those that share its message."""
+    """Reasons by the rules; the rule that decides before those that share its message."""
     for finding in result.findings:
         if finding.rule in rules and result.verdict > result.verdict.OK:
             rank = (rules.index(finding.rule) > 0) * 10 - int(finding.verdict)
@@ -101,7 +101,7 @@ def _packages_of(python: str | None, values: Mapping[str, str]) -> Iterator[str]
 
 
 def _holds(path: str, symbol: bytes) -> bool:
-    """Whether a name is among the bytes of a file; True where that can't be told."""
+    """Return whether a name is among the bytes of a file; True where that can't be told."""
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return data.find(symbol) >= 0

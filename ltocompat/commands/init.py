@@ -131,7 +131,7 @@ class _Drafting:
         self.missing = ""
 
     def summaries(self, policy: Policy) -> list[ArtifactSummary | Failure]:
-        """What lies in the files, with the trial links of a policy."""
+        """Summaries of the files, with the trial links of a policy."""
         options = AuditOptions(
             install_linkers=self._options.install_linkers,
             limits=self._options.limits,
@@ -209,7 +209,7 @@ class _Drafting:
         return replace(target, gpus=tuple(gpu for gpu in target.gpus if len(rules[gpu]) == least))
 
     def _audits(self, target: DraftTarget, found: Iterable[_Known]) -> Iterator[Audited]:
-        """What an audit makes of them, by the very text that is written."""
+        """The results of an audit of them, by the very text that is written."""
         policy = target.policy(self.today, self._path)
         for summary, need in found:
             package = package_of(summary.path, self._options.limits)
@@ -231,7 +231,7 @@ def _whole(summary: ArtifactSummary) -> ArtifactSummary | Failure:
 
 
 def _first_target(found: Sequence[_Known]) -> DraftTarget:
-    """What all of them need at least, by what ``require`` says; GPUs that all of them serve."""
+    """The least that all of them need, as ``require`` says it; GPUs that all of them serve."""
     needs = [need for summary, need in found if summary.modules]
     system = _system(found)
     newest = drivers.first_production(drivers.driver_branches()[-1])

@@ -123,7 +123,7 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
 def _records(
     place: Place, settings: walk.ScanSettings, narrower: MakerNarrower | None
 ) -> Iterator[Record]:
-    """What lies at a place; linkers are asked in a second pass over a batch at a time."""
+    """Records of a place; linkers are asked in a second pass over a batch at a time."""
     if narrower is None:
         yield from walk.take(place, settings)
         return

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MOST_PLACES = 60  # of an artifact
 
 R = TypeVar("R")
-"""What is no result, and passes by."""
+"""A record that is no result, and passes by."""
 
 
 def with_kernel_names(
@@ -67,14 +67,14 @@ def _modules(finding: Finding) -> tuple[Place, ...]:
 
 
 def _is_of_modules(result: Result, finding: Finding) -> bool:
-    """Whether it is about single modules: what an artifact lacks as a whole has no kernels."""
+    """Return whether it is about modules: what an artifact lacks as a whole has no kernels."""
     return result.extent.modules > 0 < finding.module_count and finding.verdict >= Verdict.UNKNOWN
 
 
 def _may_be_forgiven(
     result: Result, finding: Finding, by_kernel: Sequence[PolicyException]
 ) -> bool:
-    """Whether it is forgiven if all of its kernels match."""
+    """Return whether it is forgiven if all of its kernels match."""
     return any(each.concerns(result, finding) for each in by_kernel)
 
 

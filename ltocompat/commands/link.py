@@ -130,7 +130,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
 def _gathered(
     places: list[Place], settings: ScanSettings, where: ImageFilter | None
 ) -> Iterator[LinkInput | Skipped]:
-    """What is linked together: whole files and modules, or the images that were asked for."""
+    """Inputs of one link: whole files and modules, or the images that were asked for."""
     for place in places:
         yield from gather(place, settings) if where is None else gather_each(place, settings, where)
 

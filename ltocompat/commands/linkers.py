@@ -25,7 +25,7 @@ class ListOptions(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What an installation will do.
+    """The plan of an installation.
 
     Attributes:
         wanted: one version each, those that are there already too.
@@ -70,7 +70,7 @@ def list_linkers(
 
 
 def plan_linkers(wanted: Iterable[str], *, allow_unknown: bool = False) -> Plan:
-    """What installing these (``nvjitlink=12.4``, ``nvlink=all``) takes; nothing is done yet.
+    """Plan to install these (``nvjitlink=12.4``, ``nvlink=all``); nothing is done yet.
 
     Raises:
         UsageError: one is no linker and version, or not in our tables.
@@ -124,7 +124,7 @@ def remove_linkers(wanted: str) -> Iterator[InstallChange]:
 
 
 def run_list(options: ListOptions) -> Iterator[Linker | Skipped]:
-    """What ``list_linkers`` finds."""
+    """The linkers that ``list_linkers`` finds."""
     return list_linkers(options.tools, machine=options.machine)
 
 
@@ -141,7 +141,7 @@ def run_install(options: InstallOptions) -> Iterator[Plan | InstallChange]:
 
 
 def run_remove(options: RemoveOptions) -> Iterator[InstallChange | Failure]:
-    """What was removed; a version that could not be is a ``Failure`` among it."""
+    """The versions that were removed; one that could not be is a ``Failure`` among them."""
     return with_failures(map(remove_linkers, options.wanted))
 
 

@@ -35,7 +35,7 @@ StrPath = str | os.PathLike[str]
 DEPLOY_TARGET = "--deploy-target"
 ROUTES = ("load", "link")
 CHANGES = ("lost-arch", "driver-rose", "nvjitlink-rose", "lost-ptx")
-"""What ``--forbid`` takes."""
+"""The words that ``--forbid`` takes."""
 
 
 class Option(Struct, frozen=True):
@@ -150,7 +150,7 @@ def with_failures(groups: Iterable[Iterable[R]]) -> Iterator[R | Failure]:
 
 
 def complete_target() -> list[str]:
-    """What the shell offers: names of the project, then every word that the tables know."""
+    """Completions: names of the project, then every word that the tables know."""
     from ltocompat.targets.inline import KEYS
     from ltocompat.targets.reading import names_of_project
     from ltocompat.targets.words import target_words
@@ -255,7 +255,7 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
 
 
 class CheckOptions(ReadOptions, frozen=True):
-    """What to judge for which targets.
+    """Options of ``check``: files and targets.
 
     Attributes:
         floors: also hold the metadata of packages against the least versions that they need.
@@ -302,7 +302,7 @@ class CheckOptions(ReadOptions, frozen=True):
 
 
 class AuditOptions(ReadOptions, frozen=True):
-    """What to audit, and how.
+    """Options of ``audit``.
 
     Attributes:
         policy: a value, or the file that has it.
@@ -388,7 +388,7 @@ class InitOptions(ReadOptions, frozen=True):
 
 
 class SummaryOptions(ReadOptions, frozen=True):
-    """What to read for an answer that names no deploy target."""
+    """Options of an answer that names no deploy target."""
 
     paths: Paths
     trial_link: TrialLink = False
@@ -405,11 +405,11 @@ class RequireOptions(SummaryOptions, frozen=True):
 
 
 class MatrixOptions(SummaryOptions, frozen=True):
-    """What to lay out."""
+    """Options of ``matrix``."""
 
 
 class DiffOptions(ReadOptions, frozen=True):
-    """What to compare."""
+    """Options of ``diff``."""
 
     old: Annotated[
         StrPath,
@@ -433,7 +433,7 @@ class DiffOptions(ReadOptions, frozen=True):
 
 
 class ExplainOptions(Struct, frozen=True):
-    """What to explain.
+    """Options of ``explain``.
 
     Attributes:
         text: a rule's ID, or an error text.
@@ -454,7 +454,7 @@ class ExplainOptions(Struct, frozen=True):
 
 
 class InspectOptions(ReadOptions, frozen=True):
-    """What to read."""
+    """Options of ``inspect``."""
 
     paths: Paths
     kernels: Annotated[
@@ -474,7 +474,7 @@ class InspectOptions(ReadOptions, frozen=True):
 
 
 class WeighOptions(ReadOptions, frozen=True):
-    """What to weigh; the command line has it as ``inspect --weigh``."""
+    """Options of ``weigh``; the command line has it as ``inspect --weigh``."""
 
     paths: tuple[Source, ...]
     kernels: bool = False
@@ -482,7 +482,7 @@ class WeighOptions(ReadOptions, frozen=True):
 
 
 class ExtractOptions(ReadOptions, frozen=True):
-    """What to write where."""
+    """Options of ``extract``."""
 
     places: Annotated[
         tuple[StrPath, ...],
@@ -500,7 +500,7 @@ class ExtractOptions(ReadOptions, frozen=True):
 
 
 class LinkOptions(ReadOptions, frozen=True):
-    """What to link with what."""
+    """Options of ``link``."""
 
     places: Annotated[
         tuple[StrPath, ...],
@@ -548,7 +548,7 @@ class EnvOptions(Struct, frozen=True):
 
 
 class SelfTestOptions(Struct, frozen=True):
-    """What to try."""
+    """Options of ``selftest``."""
 
     nvjitlink: Annotated[
         str | None,

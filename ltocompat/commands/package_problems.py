@@ -1,4 +1,4 @@
-"""What is wrong with a package itself, wherever it goes, as a result of its own."""
+"""Problems of a package itself, wherever it goes, as a result of its own."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Packages:
         )
 
     def results(self, summary: ArtifactSummary, *, shipped: bool = True) -> Iterator[Result]:
-        """What is wrong with the promises of the package that an artifact is, where it is one.
+        """Problems of the package that an artifact is, where it is one.
 
         Files of an installed package are kept, until all of them are known.
 
@@ -102,14 +102,14 @@ class Packages:
             yield result_of(summary.path, problems)
 
     def installed_results(self) -> Iterator[Result]:
-        """What is wrong with installed packages, of whose files ``results`` has taken all."""
+        """Problems of installed packages, of whose files ``results`` has taken all."""
         for path, (package, files) in self._installed.items():
             if problems := self.problems(of_package(path, files), package):
                 yield replace(result_of(path, problems), distribution=str(package))
 
 
 def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Result:
-    """What is wrong with an artifact wherever it goes: nothing that only a target could tell."""
+    """The verdict on an artifact wherever it goes: on nothing that only a target could tell."""
     found = [finding for result in results(summary, ANY_TARGET) for finding in result.findings]
     kept = tuple(dict.fromkeys(finding for finding in found if finding.rule != TARGET_LEAVES_OPEN))
     something = kept or problems or summary.modules

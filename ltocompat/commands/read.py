@@ -72,7 +72,7 @@ class Reading:
         return f"Reading({self.path!r}, sha256={self.sha256!r})"
 
     def records(self) -> Iterator[Record]:
-        """What ``inspect`` lists: modules with their images, hosts and skipped places; the file."""
+        """Records as ``inspect`` yields them: modules, host files, skipped places; the file."""
         for chunk in self._kept.chunks:
             yield from pickle.loads(zlib.decompress(chunk))  # noqa: S301 - our own
 
@@ -110,7 +110,7 @@ class Reading:
             yield advising_trials(result_of(self.path, problems))
 
     def require(self) -> Required:
-        """What it asks of drivers, GPUs and nvJitLinks."""
+        """The requirements on drivers, GPUs and nvJitLinks."""
         return self._kept.required
 
     def matrix(self) -> Iterator[Matrix]:
@@ -118,11 +118,11 @@ class Reading:
         return matrices(self._kept.summary, linker_targets())
 
     def weigh(self) -> Weight:
-        """What its device code weighs, and what of that could be saved."""
+        """The weight of its device code, and what of that could be saved."""
         return weight_of(self.path, self._kept.measured)
 
     def audit(self, *, beside: Sequence[str | os.PathLike[str]] = ()) -> Result:
-        """What is wrong with it on any target, promises of its metadata among it.
+        """Problems of it on any target, those of its metadata's promises among them.
 
         Args:
             beside: packages that are installed with it.
@@ -137,7 +137,7 @@ class Reading:
 
 
 class _Kept(Struct, dict=True):
-    """What is kept of a file that was read.
+    """A file that was read, as it is kept.
 
     Attributes:
         place: what was read: the file, or something in it.
@@ -163,20 +163,20 @@ class _Kept(Struct, dict=True):
 
     @functools.cached_property
     def required(self) -> Required:
-        """What it asks for, which takes long."""
+        """The requirements, which take long to find."""
         return required_beside(self.summary, self.package, self.limits)
 
     def problems(
         self, summary: ArtifactSummary, beside: Sequence[str | os.PathLike[str]]
     ) -> tuple[Problem, ...]:
-        """What is wrong with it as a package; of a place inside too little is known."""
+        """Problems of it as a package; of a place inside too little is known."""
         packages = Packages([str(self.place)], beside, self.limits)
         known = self.package is not None and summary is self.summary
         return packages.problems(summary, self.package, self.required if known else None)
 
     @property
     def holds_something(self) -> bool:
-        """Whether it is worth an answer among the files of a folder."""
+        """Return whether it is worth an answer among the files of a folder."""
         inside = self.summary.groups or self.summary.skipped
         linker = any(host.nvjitlink_imports for host in self.summary.hosts)
         package = self.package is not None and self.package.kind is not Kind.INSTALLED
@@ -286,7 +286,7 @@ class _Reader:
             yield from map(Reading, self._of_place(Place.parse(text)))
 
     def _of_place(self, place: Place) -> Iterator[_Kept]:
-        """What is kept of the files at a place; in a folder of those that hold something."""
+        """Keep the files at a place; in a folder those that hold something."""
         files = walk.files(place, self._settings)
         work = functools.partial(self._of_file, top=place)
         for found in parallel.read(work, files, walk.path_of_found, self._settings):
@@ -305,7 +305,7 @@ class _Reader:
             yield self._unread(Skipped(found, str(error)))
 
     def of_view(self, view: ByteView, place: Place, sha256: str | None = None) -> _Kept:
-        """What is kept of one file, whose bytes are at hand.
+        """Keep one file, whose bytes are at hand.
 
         Args:
             view: its bytes.
@@ -328,7 +328,7 @@ class _Reader:
         return kept
 
     def _unread(self, skipped: Skipped) -> _Kept:
-        """What is kept of a file that can't be read."""
+        """Keep a file that can't be read."""
         place = Place(skipped.place.path)
         return self._fold([Batch((skipped,))], place, size=0, sha256="", package=None)
 

@@ -69,7 +69,7 @@ class ScanOptions(Struct, frozen=True):
 
     @property
     def alone(self) -> bool:
-        """Whether a linker or driver is asked, which several processes can't do."""
+        """Return whether a linker or driver is asked, which several processes can't do."""
         return self.tries is not None or self.narrower is not None
 
 
@@ -232,7 +232,7 @@ class ArtifactReader:
                 summary.take(record, next(outcomes) if isinstance(record, Module) else None)
 
     def _wanted_of(self, signature: ModuleSignature) -> ReadPlan:
-        """What to read of a module, as the rules say."""
+        """The parts of a module to read, as the rules say."""
         wanted = self._wanted.get(signature)
         if wanted is None:
             reading = self._reading
@@ -252,11 +252,11 @@ def may_be_linked(view: ByteView) -> bool:
 
 
 def has_sources(package: Package | None) -> bool:
-    """Whether a package brings sources of CUDA, which its programs may compile when they run."""
+    """Return whether a package brings sources of CUDA, which it may compile when it runs."""
     return package is not None and any(name.endswith(CUDA_SOURCES) for name in package.files)
 
 
 def _trials(modules: walk.Modules, try_modules: TryModules | None) -> Sequence[Trials]:
-    """What linkers and drivers did with modules, in their order; nothing where none are asked."""
+    """Answers of linkers and drivers to modules, in their order; empty where none are asked."""
     nothing: Trials = {}
     return [nothing] * len(modules) if try_modules is None else try_modules(modules)

@@ -1,4 +1,4 @@
-"""What artifacts ask of wherever they go: the inverse of a check."""
+"""Requirements of artifacts on the places where they go: the inverse of a check."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
 
 
 def run(options: RequireOptions) -> Iterator[Required | Failure]:
-    """What ``require`` says; a path that can't be read is a ``Failure`` among it.
+    """The requirements; a path that can't be read is a ``Failure`` among it.
 
     Raises:
         Missing: an nvJitLink that must be asked is not at hand.

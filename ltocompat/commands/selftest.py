@@ -80,7 +80,7 @@ def driver_error(answer: LoadAnswer, cuda: Release, linker: Release) -> str:
 
 
 def compared(answer: LoadAnswer, x: array[float], y: array[float]) -> tuple[bool, str]:
-    """Whether the GPU's numbers are right, which are exact in single precision."""
+    """Return whether the GPU's numbers are right, which are exact in single precision."""
     if answer.output is None:
         return False, f"{answer.outcome}: {answer.code} ({answer.code_name})"
     got = array("f", answer.output)

@@ -69,7 +69,7 @@ class ThisMachine(DescribedTarget, frozen=True, kw_only=True):
         return cls.of(machine, chosen(python, machine.environ, machine))
 
     def own_result(self) -> Result:
-        """What is wrong with the machine itself."""
+        """Problems of the machine itself."""
         looked = f"looked at with the packages of {self.installation}"
         return machine_result(_AS_PATH, self.target, problems_of(self.environment), looked)
 

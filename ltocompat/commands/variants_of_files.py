@@ -94,7 +94,7 @@ def _variants_of(package: Package, limits: Limits) -> tuple[Variant, ...]:
 
 
 class _Versions(Struct, frozen=True):
-    """What the names of a package's files say of variants; their bytes are dear to read.
+    """Variants that the names of a package's files show; their bytes are dear to read.
 
     Attributes:
         patterns: those of paths that differ in their version of CUDA only.
@@ -164,7 +164,7 @@ def _cell(result: Result) -> tuple[object, ...]:
 def _outcome(
     found: Mapping[str, Sequence[Result]], variants: Sequence[Variant]
 ) -> tuple[VariantVerdict, ...]:
-    """What becomes of each variant on one GPU of a target, oldest first."""
+    """The outcome of each variant on one GPU of a target, oldest first."""
     judged = [
         VariantVerdict(
             variant.name,

@@ -1,4 +1,4 @@
-"""What device code weighs, and what of that could be saved."""
+"""The weight of device code, and what of it could be saved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs print when device code doesn't fit: which causes a pasted text speaks of.
+"""Messages of programs when device code doesn't fit, and the causes that a pasted text names.
 
 The rows are data, ``catalogue/messages.toml``. The work grows with the length of the text and
 no faster: a pattern is tried only where one of its fixed strings is there, every repetition in it
@@ -95,7 +95,7 @@ class Match(Struct, frozen=True):
 
     @property
     def fix(self) -> str:
-        """What to do about it."""
+        """The remedy."""
         return filled(self.message.fix, self.values)
 
     @property
@@ -116,7 +116,7 @@ def _message(row: Mapping[str, object]) -> Message:
 
 
 def matches(text: str, machine: Mapping[str, str] | None = None) -> Iterator[Match]:
-    """What a text speaks of, the cause that decides first; each cause once.
+    """Causes that a text names, the one that decides first; each once.
 
     Args:
         text: a log, or a part of one, as it was copied.
@@ -132,7 +132,7 @@ def matches(text: str, machine: Mapping[str, str] | None = None) -> Iterator[Mat
 
 
 def _matches(paste: Paste, known: Mapping[str, str], flags: int) -> Iterator[Match]:
-    """What a paste speaks of, with flags for the patterns of the rows."""
+    """Matches in a paste, with flags for the patterns of the rows."""
     machine: Mapping[str, str] | None = None
     # A byte for each letter: 1 where a message stands that a row above has explained.
     explained = bytearray(len(paste.readings[0].flat))
@@ -227,7 +227,7 @@ def filled(template: str, values: Mapping[str, str]) -> str:
 
 
 def _read_beside(message: Message, values: Mapping[str, str]) -> str:
-    """What the rest of the text says of the machine, as a sentence more."""
+    """Values of the machine in the rest of the text, as a sentence more."""
     parts = []
     for name in message.reads:
         if name in values:

@@ -115,7 +115,7 @@ class Paste:
 
 
 def _pieces(lines: Sequence[str]) -> Iterator[_Piece]:
-    """What programs wrote of each line."""
+    """The part of each line that programs wrote."""
     for number, line in enumerate(lines):
         for part in _undone(line).split("\n"):
             inside = _without_edges(part)

@@ -86,7 +86,7 @@ def rule_ids() -> tuple[str, ...]:
 
 @functools.cache
 def rule_prose(rule_id: str) -> Prose:
-    """What a rule says of itself, read from the one table that has it.
+    """The prose of a rule, read from the one table that has it.
 
     Raises:
         KeyError: no table has this ID.

@@ -308,5 +308,5 @@ class Rule(Struct, frozen=True):
 
     @property
     def prose(self) -> Prose:
-        """What it says of itself."""
+        """The prose of the rule."""
         return family_prose(self.family)[self.id]

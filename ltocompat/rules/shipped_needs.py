@@ -1,4 +1,4 @@
-"""What a package needs of nvJitLink and NVRTC: by imports, by file names to open, by its LTO-IR."""
+"""Needs of a package of nvJitLink and NVRTC: by imports, file names to open, LTO-IR."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Strength(enum.Enum):
 
 
 class Need(Struct, frozen=True):
-    """What a package needs of one library.
+    """The need of a package of one library.
 
     Attributes:
         part: ``nvjitlink`` or ``nvrtc``.
@@ -101,7 +101,7 @@ class Need(Struct, frozen=True):
 
 
 def need_of(part: str, shipped: Shipped) -> Need | None:
-    """What a package needs of a library; None for nothing, or where it brings it itself."""
+    """The need of a package of a library; None for none, or where it brings it itself."""
     library = LIBRARIES[part]
     own = set(_own_files(shipped, library))
     hosts = [host for host in shipped.hosts if host.linked]
@@ -142,7 +142,7 @@ def needs_of(shipped: Shipped) -> Iterator[Need]:
 
 
 def ways_of(need: Need, shipped: Shipped) -> dict[tuple[str, str | None], tuple[Allowed, Way]]:
-    """What the metadata admits of a library: (package, extra) -> that, and the way there."""
+    """Versions of a library that the metadata admits, and the way there, by package and extra."""
     return together(ways_to(need.part, shipped.package, shipped.others, shipped.budget))
 
 

@@ -32,11 +32,11 @@ _LOADED = frozenset({ImageKind.SASS, ImageKind.PTX})
 _MOST_ARCHS = 8
 
 _Stored = tuple[ImageKind, Compression]
-"""What packs alike."""
+"""Images that pack alike."""
 
 
 class _Found(Struct):
-    """What is found under one reason, added up."""
+    """Bytes found under one reason, added up."""
 
     saved: int = 0
     images: int = 0
@@ -46,7 +46,7 @@ class _Found(Struct):
 
 
 def savings(measured: Measured) -> tuple[tuple[Saving, ...], Mapping[Place, int]]:
-    """What could be saved, the most first; and how many bytes of each library's device code.
+    """Savings, the largest first; and the bytes of each library's device code that they save.
 
     Every byte is counted once, under the first reason that holds.
     """
@@ -80,7 +80,7 @@ def _common_machine(libraries: Iterable[MeasuredLibrary]) -> str | None:
 
 
 def _ratios(libraries: Iterable[MeasuredLibrary]) -> dict[_Stored, float]:
-    """What Zstandard leaves of a byte, by what was compressed to see."""
+    """The ratio of Zstandard, by what was compressed to see."""
     before: Counter[_Stored] = Counter()
     after: Counter[_Stored] = Counter()
     for library in libraries:
@@ -218,11 +218,11 @@ _TEXTS = {
         "strip --strip-debug",
     ),
 }
-"""What is told of each reason, and what to do."""
+"""Sentences on each reason, and its remedy."""
 
 
 def _texts(waste: Waste, found: _Found, measured: Measured) -> tuple[str, str]:
-    """What it is about, and what to do."""
+    """The sentence on a saving, and its remedy."""
     values = {
         "archs": _archs(found.archs),
         "images": count(found.images, "image"),
@@ -240,7 +240,7 @@ def _texts(waste: Waste, found: _Found, measured: Measured) -> tuple[str, str]:
 
 
 def _leave_out(archs: Iterable[SmArch]) -> str:
-    """What to do about architectures of Arm machines, and about images hidden from all others."""
+    """The remedy for architectures of Arm machines, and for images hidden from all others."""
     arm = {arch for arch in archs if gpus.arm_only(arch.number)}
     hidden = _archs(set(archs) - arm)
     whole = [f"leave {_archs(arm)} out of -gencode"] if arm else []

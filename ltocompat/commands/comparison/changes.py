@@ -1,4 +1,4 @@
-"""What differs between two sides: files, then what is in those that belong together."""
+"""Differences between two sides: of files, then of what is in those that belong together."""
 
 from __future__ import annotations
 
@@ -158,5 +158,5 @@ def _kernels(after: str, before: str, old: Side, new: Side) -> Iterator[Change]:
 
 
 def comparable(side: Side, kind: ImageKind) -> bool:
-    """Whether all kernels of a kind are known, so that one that is absent is surely absent."""
+    """Return whether all kernels of a kind are known: one that is absent is surely absent."""
     return side.knows_kernels(kind) and not side.overflowed

@@ -1,4 +1,4 @@
-"""What one release has, folded while its records pass; only distinct values are held."""
+"""One release, folded while its records pass; only distinct values are held."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Values = dict[str, Place]
 
 
 class File(Struct):
-    """What is in one file.
+    """The contents of one file.
 
     Attributes:
         values: for a kind of change and a kind of image, all distinct values.
@@ -167,7 +167,7 @@ class Side:
         return max((version for version in versions if version), default=None)
 
     def knows_kernels(self, kind: ImageKind) -> bool:
-        """Whether the kernels of images of this kind were read; true where there are none."""
+        """Return whether the kernels of images of this kind were read; true for no images."""
         return kind in self.named or not self.unnamed[kind]
 
     def summary(self, kinds: set[ImageKind]) -> ArtifactSummary:

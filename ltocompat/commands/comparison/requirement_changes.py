@@ -17,7 +17,7 @@ _NONE_KNOWN = "none that is known"
 
 
 class RequirementFloors(Struct, frozen=True):
-    """What one side asks of wherever it goes.
+    """Requirements of one side on wherever it goes.
 
     Attributes:
         code: what its device code asks.
@@ -66,7 +66,7 @@ def _bounds(code: Required) -> _Bounds:
 
 
 def _rose(old: _Bounds, new: _Bounds) -> bool:
-    """Whether either bound is higher; where nothing is asked they are the lowest of all."""
+    """Return whether either bound is higher; where nothing is asked they are the lowest of all."""
     if new is None or old is None:
         return new is not None
     return new[0] > old[0] or new[1] > old[1]
@@ -121,7 +121,7 @@ class _Floor(Struct, frozen=True):
         return () if version is None else version.numbers
 
     def above(self, other: _Floor) -> bool:
-        """Whether it is known to be higher."""
+        """Return whether it is known to be higher."""
         if self.beyond or other.beyond:
             return self.beyond and not other.beyond
         return bool(self.numbers and other.numbers) and self.numbers > other.numbers
@@ -161,7 +161,7 @@ def _text(floor: _Floor) -> tuple[str, ...] | None:
 
 
 def _driver_of(service: Service) -> _Floor:
-    """What a GPU asks of drivers; where links serve it alone, nvJitLinks may be what is missing."""
+    """The driver floor of a GPU; where links serve it alone, nvJitLinks may be what is missing."""
     missing = service.beyond and service.how != _LINK
     return _Floor(service.how != _NOTHING, service.driver, missing)
 

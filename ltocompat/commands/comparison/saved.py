@@ -87,7 +87,7 @@ def _explained(sentence: str, data: bytes) -> str:
 
 @contextmanager
 def _told(path: str) -> Iterator[None]:
-    """What is text by the schema, and no place, architecture or release, is one sentence."""
+    """Tell in one sentence of text that is no place, architecture or release."""
     try:
         yield
     except UsageError as error:
@@ -137,5 +137,5 @@ def _artifact(value: v1.Artifact) -> Iterator[Record | None]:
 
 
 def errors(value: v1.Inspect) -> bool:
-    """Whether some path could not be read when the inspection was saved."""
+    """Return whether some path could not be read when the inspection was saved."""
     return bool(value.summary.errors)

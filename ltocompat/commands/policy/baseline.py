@@ -31,7 +31,7 @@ Extents = Mapping[str, FindingExtent]
 
 
 class Baseline(Struct, frozen=True):
-    """What is known.
+    """The known findings.
 
     Attributes:
         source: the file; empty for none.
@@ -43,13 +43,13 @@ class Baseline(Struct, frozen=True):
     findings: Mapping[str, tuple[Extents, ...]] = field(default_factory=dict)
 
     def knows(self, fingerprint: str, gpu: str, extent: FindingExtent) -> bool:
-        """Whether a finding was there, on this GPU and in one artifact, with no less extent."""
+        """Return whether a finding was there, on this GPU, in one artifact, with no less extent."""
         return any(
             no_worse(extent, extents.get(gpu, ())) for extents in self.findings.get(fingerprint, ())
         )
 
     def extents(self, fingerprint: str) -> Extents:
-        """What is known of a finding, GPU by GPU, in all artifacts."""
+        """The known extents of a finding, GPU by GPU, in all artifacts."""
         known: dict[str, FindingExtent] = {}
         for extents in self.findings.get(fingerprint, ()):
             for gpu, extent in extents.items():
@@ -145,7 +145,7 @@ def write_baseline(path: str, results: Iterable[Result]) -> int:
 
 
 def _may_count(finding: Finding) -> bool:
-    """Whether some policy holds it against an artifact."""
+    """Return whether some policy holds it against an artifact."""
     return finding.verdict is not Verdict.OK or finding.rule == TARGET_LEAVES_OPEN
 
 

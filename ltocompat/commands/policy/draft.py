@@ -80,7 +80,7 @@ class IgnoredFinding(Struct, frozen=True, order=True):
 
 
 def ignored_findings(results: Iterable[Audited]) -> tuple[IgnoredFinding, ...]:
-    """What counts in results, or is not known, as a draft ignores it."""
+    """Findings that count in results, or are not known, as a draft ignores them."""
     gpus: dict[tuple[FindingKey, str, FindingExtent], dict[str, None]] = {}
     first: dict[tuple[FindingKey, str, FindingExtent], Finding] = {}
     for audited in results:
@@ -157,7 +157,7 @@ class DraftTarget(Struct, frozen=True):
         return "\n".join([*lines, "", *([] if self.ignored else _example(expires))])
 
     def policy(self, today: dt.date, path: str) -> Policy:
-        """What the text means, as if it stood in the file ``path``."""
+        """The policy that the text means, as if it stood in the file ``path``."""
         with tempfile.TemporaryDirectory() as folder:
             written = os.path.join(folder, OWN)
             with writing(written), open(written, "w", encoding="utf-8") as file:
@@ -183,7 +183,7 @@ def _example(expires: dt.date) -> Sequence[str]:
 
 
 def moved(policy: Policy, draft: DraftTarget, today: dt.date) -> Iterator[str]:
-    """What a policy that is there says otherwise than a draft, a line each."""
+    """Differences between a policy that is there and a draft, a line each."""
     there = next((t for t in policy.targets if t.name == _NAME), next(iter(policy.targets), None))
     if draft.no_code:
         yield "there is no device code"
@@ -202,7 +202,7 @@ def moved(policy: Policy, draft: DraftTarget, today: dt.date) -> Iterator[str]:
 
 
 def _version(key: str, there: Target, now: Target) -> Iterator[str]:
-    """Whether the oldest version that is meant is the same."""
+    """Return whether the oldest version that is meant is the same."""
     before, after = getattr(there, key), getattr(now, key)
     if (before and before.values[0]) != (after and after.values[0]):
         yield from _difference(key, before.text if before else "", after.text if after else "")

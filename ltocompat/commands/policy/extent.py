@@ -45,7 +45,7 @@ class ExtentPart(Struct, frozen=True, order=True):
         return f"{self.verdict}{number}{asks}"
 
     def is_covered(self, known: ExtentPart) -> bool:
-        """Whether the verdict, and the version asked, are no worse than those of another part.
+        """Return whether verdict and version asked are no worse than those of another part.
 
         A part of single modules says nothing of an artifact as a whole, nor the other way round.
         """
@@ -58,7 +58,7 @@ FindingExtent = tuple[ExtentPart, ...]
 
 
 def no_worse(now: FindingExtent, then: FindingExtent) -> bool:
-    """Whether an extent goes in nothing beyond another one.
+    """Return whether an extent goes in nothing beyond another one.
 
     Each module of today has one of its own in what was there that fared as badly, and asked for as
     much. The worst are matched first, each with what asked for least: of a partial order of two
@@ -86,7 +86,7 @@ def _generosity(part: ExtentPart) -> tuple[bool, tuple[int, ...]]:
 
 
 def _asks_no_more(now: str, then: str) -> bool:
-    """Whether what is asked is the same, or an older version of it."""
+    """Return whether what is asked is the same, or an older version of it."""
     if then in (now, ANYTHING):
         return True
     versions = _VERSIONED.fullmatch(now), _VERSIONED.fullmatch(then)
@@ -103,7 +103,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def extent_of(findings: Iterable[Finding]) -> FindingExtent:
-    """What findings of one key on one GPU come to."""
+    """The extent of findings of one key on one GPU."""
     modules: Counter[tuple[Verdict, bool, str]] = Counter()
     for finding in findings:
         for asked in _asked(finding) or ("",):
@@ -114,7 +114,7 @@ def extent_of(findings: Iterable[Finding]) -> FindingExtent:
 
 
 def _asked(finding: Finding) -> Iterable[str]:
-    """What a finding asks for; places that could not be read ask each for itself."""
+    """Demands of a finding; places that could not be read ask each for itself."""
     if finding.rule != BYTES_UNREAD:
         return finding.asked
     return dict.fromkeys(unversioned("::".join(place.members)) for place in finding.places)

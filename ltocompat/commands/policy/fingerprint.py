@@ -53,7 +53,7 @@ _COMPONENTS = ("driver", "compat", "nvjitlink", "nvrtc", "nvlink")
 
 
 class FindingKey(Struct, frozen=True):
-    """What makes two findings the same one.
+    """The identity of a finding: two with the same are one.
 
     Attributes:
         rule: ID of the rule.

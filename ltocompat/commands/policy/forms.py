@@ -1,4 +1,4 @@
-"""What the value of a key may be, as JSON Schema says it: as far as editors can know it.
+"""Values of the keys, as JSON Schema says them: as far as editors can know.
 
 That a target, a file, a GPU or a release exists is for the reader to see.
 """

@@ -22,7 +22,7 @@ _MOST_PARTS = 2
 
 
 class Standing(enum.StrEnum):
-    """What becomes of a finding."""
+    """The standing of a finding."""
 
     COUNTS = "counts"  # it fails the audit
     UNDECIDED = "undecided"  # nobody knows whether it would; the audit can't pass
@@ -37,7 +37,7 @@ FORGIVEN = (Standing.KNOWN, Standing.IGNORED, Standing.ALLOWED)
 
 
 class Assessed(Struct, frozen=True):
-    """What becomes of one finding.
+    """The assessment of one finding.
 
     Attributes:
         standing: whether it counts.
@@ -72,7 +72,7 @@ class Audited(Struct, frozen=True):
 
     @property
     def counted(self) -> Verdict:
-        """What is left of the verdict, as it counts in a fold: ``fail`` where something counts."""
+        """The verdict as it counts in a fold: ``fail`` where something counts."""
         if self.failed:
             return Verdict.FAIL
         if self.undecided:
@@ -80,7 +80,7 @@ class Audited(Struct, frozen=True):
         return Verdict.NOT_FOR_GPU if self.result.holds_nothing else Verdict.OK
 
     def not_excepted(self) -> Result:
-        """What a baseline takes up: an exception hands nothing over to it."""
+        """The findings for a baseline: an exception hands nothing over to it."""
         pairs = zip(self.checked.findings, self.assessed, strict=True)
         left = tuple(finding for finding, assessed in pairs if assessed.exception is None)
         return replace(self.checked, findings=left)
@@ -127,7 +127,7 @@ def _audited(
 
 
 def _assessed(result: Result, policy: Policy, baseline: Baseline) -> tuple[Assessed, ...]:
-    """What becomes of each finding; those of one key stand or fall together."""
+    """The assessment of each finding; those of one key stand or fall together."""
     keys = [key_of(result, finding) for finding in result.findings]
     found = [Assessed(Standing.PASSES, key.digest) for key in keys]
     held = [n for n, finding in enumerate(result.findings) if _is_held(result, finding, policy)]
@@ -163,7 +163,7 @@ def _of_exception(exception: PolicyException) -> Standing:
 
 
 def _is_held(result: Result, finding: Finding, policy: Policy) -> bool:
-    """Whether it counts where nothing forgives it."""
+    """Return whether it counts where nothing forgives it."""
     half = finding.rule == TARGET_LEAVES_OPEN and bool(result.not_judged) and policy.given
     unknown = finding.verdict is Verdict.UNKNOWN <= result.verdict
     return half or unknown or finding.counts_from(policy.fail_on)
@@ -183,7 +183,7 @@ def _narrowest(
 
 
 def _limits(policy: Policy, result: Result, finding: Finding) -> tuple[str, ...]:
-    """What keeps exceptions from forgiving a finding that they are about, a clause each."""
+    """Reasons why exceptions don't forgive a finding that they are about, a clause each."""
     narrowest = _narrowest(policy.exceptions, result, finding)
     concern = [each for each in policy.exceptions if each.concerns(result, finding)]
     kernels = ((each, each.beyond_kernels(finding)) for each in concern)
@@ -266,7 +266,7 @@ def asking(policy: Policy) -> str:
 
 
 def _with_table(finding: Finding, result: Result, policy: Policy) -> Finding:
-    """What a target lacks is added in the policy's own table of that target."""
+    """Name the policy's own table of a target that lacks something."""
     in_file = bool(policy.source) and "targets" not in policy.options
     if finding.rule != TARGET_LEAVES_OPEN or result.target not in policy.targets or not in_file:
         return finding

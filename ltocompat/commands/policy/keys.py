@@ -45,7 +45,7 @@ class PolicyTable(Struct, frozen=True):
                 )
 
     def value(self, key: str) -> object:
-        """What a key says; None where it is not there."""
+        """The value of a key; None where it is not there."""
         return self.values.get(key)
 
     def table(self, key: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class PolicyTable(Struct, frozen=True):
         return choices[value]
 
     def parsed(self, key: str, parse: Callable[[], T]) -> T:
-        """What is made of the value of a key; errors say which key it was.
+        """Parse the value of a key; errors say which key it was.
 
         Raises:
             UsageError: it has no meaning.

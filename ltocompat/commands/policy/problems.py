@@ -1,4 +1,4 @@
-"""What a policy itself finds in an artifact: architectures that are lost, a driver that rose."""
+"""Problems that a policy itself finds: architectures that are lost, a driver that rose."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _ANYWHERE = ("any", "noarch")  # platforms of packages that hold no machine code
 
 
 def should_hold_code(policy: Policy, summary: ArtifactSummary, package: Package | None) -> bool:
-    """Whether device code is to be expected: a package for any platform may have none."""
+    """Return whether device code is to be expected: a package for any platform may have none."""
     if summary.modules or package is None or policy.allow_empty:
         return bool(summary.modules)
     return any(platform not in _ANYWHERE for platform in package.platforms)
 
 
 def _is_one_image(summary: ArtifactSummary) -> bool:
-    """Whether a file is a bare cubin, PTX or LTO-IR, which no fatbin or library is around."""
+    """Return whether a file is a bare cubin, PTX or LTO-IR, outside of fatbins and libraries."""
     signatures = [group.signature for group in summary.groups]
     whole = summary.groups[0].example == Place(summary.path)
     return whole and not any(
@@ -53,7 +53,7 @@ def _is_one_image(summary: ArtifactSummary) -> bool:
 def policy_problems(
     policy: Policy, summary: ArtifactSummary, required: Required, package: Package | None
 ) -> Iterator[Problem]:
-    """What the policy finds in an artifact.
+    """Problems that the policy finds in an artifact.
 
     Args:
         policy: what it is held to.

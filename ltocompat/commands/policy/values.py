@@ -59,7 +59,7 @@ class PolicyException(Struct, frozen=True, kw_only=True):
 
     @property
     def by_kernel(self) -> bool:
-        """Whether it is limited to some kernels."""
+        """Return whether it is limited to some kernels."""
         return self.kernel != ANY
 
     @property
@@ -69,7 +69,7 @@ class PolicyException(Struct, frozen=True, kw_only=True):
 
     @property
     def narrowness(self) -> tuple[tuple[bool, int], ...]:
-        """What it is limited to, the more the greater: files first, then subjects, then where."""
+        """Limits of it, the more the greater: files first, then subjects, then where."""
         of_gpus = (self.gpus is not None, -len(self.gpus or ()))
         patterns = (self.path, self.about, self.kernel, self.target)
         return (*map(_literal, patterns), of_gpus, (self.route is not None, 0))
@@ -81,7 +81,7 @@ class PolicyException(Struct, frozen=True, kw_only=True):
         return f"{until} ({self.reason})"
 
     def concerns(self, result: Result, finding: Finding) -> bool:
-        """Whether it is about a finding of a result, whatever its kernels and its extent."""
+        """Return whether it is about a finding of a result, whatever its kernels and its extent."""
         if finding.rule != self.rule or not fnmatchcase(result.target.name, self.target):
             return False
         if self.gpus is not None and gpu_key(result.gpu) not in self.gpus:
@@ -95,7 +95,7 @@ class PolicyException(Struct, frozen=True, kw_only=True):
         return any(fnmatchcase(name, self.path) for name in (*names, key.place))
 
     def beyond_kernels(self, finding: Finding) -> str:
-        """What of a finding it is not about for its kernels, as a clause; empty for nothing."""
+        """The part of a finding beyond its kernels, as a clause; empty for none."""
         if not self.by_kernel:
             return ""
         others = [name for name in finding.kernels if not _is_kernel(name, self.kernel)]
@@ -128,7 +128,7 @@ def _is_kernel(name: str, pattern: str) -> bool:
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    """What a project holds its releases to.
+    """The policy of a project for its releases.
 
     Attributes:
         source: the file that says so; empty for no policy.

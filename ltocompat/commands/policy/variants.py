@@ -30,7 +30,7 @@ def with_named_variants(
 
 
 def _is_named(member: str, patterns: Sequence[str]) -> bool:
-    """Whether a pattern means a file of the package, by its path or by its name."""
+    """Return whether a pattern means a file of the package, by its path or by its name."""
     path = member.replace("\\", "/")
     name = path.rsplit("/", 1)[-1]
     return any(fnmatchcase(path, text) or fnmatchcase(name, text) for text in patterns)

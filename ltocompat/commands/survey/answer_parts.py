@@ -1,4 +1,4 @@
-"""What answers share: who a row is about, how numbers are said, how tables are cut."""
+"""Parts that answers share: who a row is about, how numbers are said, how tables are cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer of a survey is made of: sentences, a chart, rows."""
+"""Parts of an answer of a survey: sentences, a chart, rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RuleId(str):
 
 
 Value = str | int | float | Verdict | None
-"""What stands in a cell: a text, a number, ``Bytes``, ``Command``, ``RuleId`` or a verdict."""
+"""The value of a cell: a text, a number, ``Bytes``, ``Command``, ``RuleId`` or a verdict."""
 
 
 class Table(Struct, frozen=True):
@@ -56,7 +56,7 @@ class Bar(Struct, frozen=True):
 
 
 class Bars(Struct, frozen=True):
-    """A chart of bars that lie.
+    """A horizontal bar chart.
 
     Attributes:
         title: what is drawn.

@@ -1,4 +1,4 @@
-"""What a survey says of contents: architectures, toolkits, bytes."""
+"""Answers of a survey on contents: architectures, toolkits, bytes."""
 
 from __future__ import annotations
 

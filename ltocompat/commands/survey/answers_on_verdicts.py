@@ -1,4 +1,4 @@
-"""What a survey says of verdicts and metadata: what fails where, and what admits it."""
+"""Answers of a survey on verdicts and metadata: what fails where, and what admits it."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _LONGEST = 60.0  # seconds that rows wait for others to be written with
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """What a run was asked.
+    """The question of a run.
 
     Attributes:
         facts: version of ltocompat and of its tables and rules.
@@ -65,7 +65,7 @@ class Question(Struct, frozen=True, kw_only=True):
     started: datetime
 
     def same_as(self, other: Question) -> bool:
-        """Whether both ask the same, whenever they did."""
+        """Return whether both ask the same, whenever they did."""
         return structs.replace(self, started=other.started) == other
 
 
@@ -146,7 +146,7 @@ class Dataset:
 
 
 class Known(NamedTuple):
-    """What a distribution was when it was surveyed.
+    """A distribution as it was when it was surveyed.
 
     Attributes:
         sha256: of its file; None where it was never read whole.
@@ -404,7 +404,7 @@ def _write_manifest(folder: str, manifest: Manifest) -> None:
 
 
 def _sync(path: str) -> None:
-    """Have a file on the disk before its name is."""
+    """Flush a file to disk before renaming it into place."""
     fd = os.open(path, os.O_RDONLY)
     try:
         with contextlib.suppress(OSError):  # not on every file system

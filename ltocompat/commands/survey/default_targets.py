@@ -82,7 +82,7 @@ def _newest_driver(branch: int, system: str) -> str:
 
 
 def _runs(branch: int, gpu: str) -> bool:
-    """Whether the drivers of a branch run a GPU."""
+    """Return whether the drivers of a branch run a GPU."""
     found = sm(find_gpu(gpu).arch.number)
     if found is None:
         return False

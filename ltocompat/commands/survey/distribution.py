@@ -1,4 +1,4 @@
-"""What a source says of a distribution before its file is read, and what its task cost."""
+"""A distribution as its source tells it before its file is read, and the cost of its task."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Distribution(Struct, frozen=True, kw_only=True):
 
     @property
     def remote(self) -> bool:
-        """Whether it has to be fetched."""
+        """Return whether it has to be fetched."""
         return self.index is not None
 
 
 class Measures(Struct, frozen=True, kw_only=True):
-    """What the task of a distribution cost.
+    """The cost of a distribution's task.
 
     Attributes:
         surveyed: when it ended.

@@ -161,7 +161,7 @@ class OnDask:
 
 
 def _encoded_rows(distribution: Distribution, options: TaskOptions) -> bytes:
-    """What a worker does; its answer is checked against its types when it is read."""
+    """Do a task in a worker; its answer is checked against its types when it is read."""
     return msgspec.msgpack.encode(survey_distribution(distribution, options))
 
 
@@ -173,7 +173,7 @@ def _lost(distribution: Distribution, options: TaskOptions, reason: str) -> Surv
 
 @contextlib.contextmanager
 def engine(*, jobs: int | None, scheduler: str | None, dashboard: bool = False) -> Iterator[Engine]:
-    """What does the tasks; processes that it starts end with it.
+    """The engine that does the tasks; processes that it starts end with it.
 
     Of workers of our own those are started with the first task, and have to be ended with the last
     one: what it gives is read to its end, or closed.
@@ -332,7 +332,7 @@ def fork_server() -> Iterator[str]:
 
 @contextlib.contextmanager
 def _forking() -> Iterator[None]:
-    """What ``multiprocessing`` starts is a fork of this process, and no new interpreter."""
+    """Let ``multiprocessing`` start a fork of this process, and no new interpreter."""
     from multiprocessing import util
 
     # No type stub has it.

@@ -1,4 +1,4 @@
-"""What surveys need beyond the rest of this package: imported late, and missed in one sentence."""
+"""Libraries that surveys alone need: imported late, and missed in one sentence."""
 
 from __future__ import annotations
 

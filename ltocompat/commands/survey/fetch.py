@@ -1,4 +1,4 @@
-"""What is fetched of a wheel: the end of the file, where that tells that it has no device code."""
+"""The end of a wheel, fetched where that tells that it has no device code."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class FetchFailed(LtocompatError):
 
 
 class Traffic(Struct):
-    """What was sent for: bytes that came, and requests."""
+    """The traffic of a task: bytes that came, and requests."""
 
     fetched: int = 0
     requests: int = 0
@@ -412,7 +412,7 @@ def _is_sound(url: str) -> bool:
 
 
 def _host(url: str) -> tuple[str, str]:
-    """What credentials are for: scheme and host, with its port."""
+    """The scope of credentials: scheme and host, with its port."""
     parts = urlsplit(without_credentials(url)) if _is_sound(url) else urlsplit("")
     return parts.scheme, parts.netloc.lower()
 

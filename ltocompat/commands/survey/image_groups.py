@@ -15,7 +15,7 @@ _MOST = 20_000  # only a hostile file has so many
 
 
 class ImageTraits(Struct, frozen=True, cache_hash=True):
-    """What images have to share to be counted together.
+    """Traits that images share which are counted together.
 
     Attributes:
         file: the innermost file.

@@ -57,7 +57,7 @@ class Choice(Struct, frozen=True):
     ] = False
 
     def takes(self, platforms: Sequence[str]) -> bool:
-        """Whether a wheel for these platforms is surveyed."""
+        """Return whether a wheel for these platforms is surveyed."""
         return not self.platforms or any(
             fnmatch.fnmatchcase(platform, pattern)
             for platform in platforms
@@ -66,7 +66,7 @@ class Choice(Struct, frozen=True):
 
 
 class RunOptions(Struct, frozen=True):
-    """What to survey.
+    """The choice of distributions.
 
     Attributes:
         choice: which files of a project are surveyed.

@@ -24,7 +24,7 @@ _LARGEST_KEPT = 32 * MIB - 64 * KIB  # the block that counts has a header, and e
 
 
 class PackageAnswers(Struct, frozen=True):
-    """What one package holds and needs, and the verdicts on it.
+    """The contents and needs of one package, and the verdicts on it.
 
     Attributes:
         filename: name of its file, with which all places in it begin.

@@ -1,4 +1,4 @@
-"""What a survey found, as answers: of a dataset that is there, nothing is read or judged anew."""
+"""Answers of a survey, from a dataset that is there: nothing is read or judged anew."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(options: ReportOptions) -> Iterator[SurveyReport]:
 
 
 def coverage(survey: SurveyRows) -> Answer:
-    """What was surveyed, what it cost, and what could not be read."""
+    """The coverage of a survey, its cost, and what could not be read."""
     statuses = Counter(row["status"] for row in survey.distributions)
     size = sum(row["size"] or 0 for row in survey.distributions)
     fetched = sum(row["bytes_fetched"] for row in survey.distributions)

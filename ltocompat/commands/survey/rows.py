@@ -1,4 +1,4 @@
-"""What was found in a package -> rows of the dataset.
+"""The findings of a package -> rows of the dataset.
 
 Places begin with the name of the package's file, wherever it lay when it was read: rows are the
 same on every machine.

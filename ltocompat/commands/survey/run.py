@@ -24,7 +24,7 @@ from ltocompat.targets import parse
 
 
 class Tally(Struct):
-    """What a run did.
+    """The tally of a run.
 
     Attributes:
         folder: of the dataset.
@@ -120,7 +120,7 @@ class _Run:
         self._tally = Tally(options.folder)
 
     def records(self, workers: Engine) -> Iterator[Tally | Note]:
-        """What could not be read, as it is met; last, what was done."""
+        """Notes on what could not be read, as it is met; last, the tally."""
         with contextlib.closing(workers(self._new(), self._task)) as results:
             for found in results:
                 yield from self._take(found)

@@ -1,4 +1,4 @@
-"""What to survey: the packages of folders, those that a list names, those of a package index."""
+"""Sources of a survey: the packages of folders, of a list, of a package index."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _by_size(number: int, distribution: Distribution) -> tuple[int, int, Distrib
 
 
 def is_index(source: str) -> bool:
-    """Whether a source is named by an address."""
+    """Return whether a source is named by an address."""
     return "://" in source
 
 
@@ -190,7 +190,7 @@ def of_folder(folder: str) -> Iterator[Distribution]:
 
 
 def _of_file(path: str, size: int, sha256: str | None) -> Distribution:
-    """What the name of a file says of it."""
+    """The distribution that the name of a file tells."""
     filename = os.path.basename(path)
     name = WheelName.parse(filename)
     return project(

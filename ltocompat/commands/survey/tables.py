@@ -19,13 +19,13 @@ SCHEMA_VERSION = 1
 
 
 def _is(text: str, *words: str) -> Meta:
-    """What a column means, and the words that it holds where these are known."""
+    """The meaning of a column, and the words that it holds where these are known."""
     extra = {"enum": list(words)} if words else None
     return Meta(description=text, extra_json_schema=extra)
 
 
 def _measured(text: str) -> Meta:
-    """What a column means that two runs over the same packages may fill differently."""
+    """The meaning of a column that two runs over the same packages may fill differently."""
     return Meta(description=text, extra={"measured": True})
 
 
@@ -44,7 +44,7 @@ _PLACE = _is("Where the first of them lies: `x.whl::lib/libx.so@0x1f40.3`.")
 
 
 class Row(Struct, frozen=True, kw_only=True, gc=False):
-    """What every row of every table has."""
+    """Columns of every row of every table."""
 
     sha256: Annotated[
         str | None, _is("SHA-256 of the distribution's file; null where it was never read whole.")
@@ -169,7 +169,7 @@ class ImageRow(Row, frozen=True, kw_only=True):
 
 
 class NeedRow(Row, frozen=True, kw_only=True):
-    """What a distribution needs wherever it goes, as `ltocompat require` says it."""
+    """A need of a distribution wherever it goes, as `ltocompat require` says it."""
 
     what: Annotated[
         str,
@@ -377,7 +377,7 @@ class Surveyed(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def passing(self) -> bool:
-        """Whether it failed and may succeed next time, or is about no distribution."""
+        """Return whether it failed and may succeed next time, or is about no distribution."""
         return not self.distributions or any(error.passing for error in self.errors)
 
 

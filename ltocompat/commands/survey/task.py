@@ -36,7 +36,7 @@ from ltocompat.packages.zip_members import may_hold_device_code, zip_members
 
 
 class TaskOptions(Struct, frozen=True):
-    """What every task of a run is asked.
+    """Options of every task of a run.
 
     Attributes:
         facts: the facts version that the run has; a worker of another one refuses.

@@ -182,7 +182,7 @@ def left_out_of_a_device_link(link: Link) -> Iterator[Requirement]:
 
 
 def _without(link: Link) -> tuple[Constraint, str]:
-    """What becomes of a device link that goes on without some of its objects."""
+    """The outcome of a device link that goes on without some of its objects."""
     left_out = [image.symbols for image in link.left_out]
     taken = [image.symbols for image, _ in link.images]
     there = {name for symbols in taken if symbols for name in symbols.kernels}

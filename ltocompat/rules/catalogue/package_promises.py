@@ -179,7 +179,7 @@ def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
 
 @FAMILY.of_installed("PKG-12")
 def installed_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
-    """What is installed beside a package is not what its metadata ask for, or is not there."""
+    """Packages installed beside one are not those that its metadata ask for, or are not there."""
     package = shipped.package
     there = {other.name: other for other in shipped.others}
     for require in dependencies_always(package, shipped.budget):

@@ -301,7 +301,7 @@ _OF_FLAW = {
 
 
 def _flawed(flaw: PtxFlaw, subject: Subject) -> Constraint | None:
-    """What becomes of a text: drivers were not measured where linkers differ."""
+    """The constraint of a flaw: drivers were not measured where linkers differ."""
     linked = subject.route is Route.LINK
     if flaw is PtxFlaw.NARROW and linked:
         return FixedVerdict(Verdict.FAIL) if subject.gpu.arch.number >= _WIDE_ONLY else None

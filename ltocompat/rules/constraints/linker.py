@@ -90,7 +90,7 @@ class LinkerFinding(_OnLinker, frozen=True):
 
 
 class LinkerTolerating(_OnLinker, frozen=True):
-    """A linker that takes what none is promised to take, as those of this release or newer do.
+    """A linker of this release or newer, which accepts it although NVIDIA promises nothing.
 
     Attributes:
         since: the first release that takes it.

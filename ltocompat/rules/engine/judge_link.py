@@ -1,4 +1,4 @@
-"""What is said of a link as a whole: of what its inputs are to each other, and for its target."""
+"""Findings on a link as a whole: on its inputs beside each other, and for its target."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNSEEN = frozenset({"unresolved", "duplicate symbol", "lost kernels"})
 def findings_of_link(
     summary: ArtifactSummary, judged: Sequence[GroupVerdict], target: Target, gpu: Gpu | None
 ) -> tuple[Finding, ...]:
-    """What rules find in all that is linked, and what the linker said that was given all of it."""
+    """Findings of rules on all that is linked, and the answer of the linker that was given all."""
     linked = _linked(judged)
     linkers = _linkers(judged if summary.one_link else linked, target)
     if not linked or linkers is None:
@@ -61,7 +61,7 @@ def _is_left_out(each: GroupVerdict) -> bool:
 
 
 def _is_unread(each: GroupVerdict) -> bool:
-    """Whether it lies where no linker looks."""
+    """Return whether it lies where no linker looks."""
     return each.module_verdict.how == "unread"
 
 
@@ -75,14 +75,14 @@ def _linkers(given: Sequence[GroupVerdict], target: Target) -> tuple[Release, bo
 def _tried(
     summary: ArtifactSummary, linker: Release, gpu: Gpu | None, *, offline: bool
 ) -> TrialOutcome | None:
-    """What a linker did that was given all of it."""
+    """The answer of a linker that was given all of it."""
     if gpu is None:
         return None
     return summary.link_trials.get(link_key(linker, gpu.arch, offline=offline))
 
 
 def _settled(findings: list[Finding], tried: TrialOutcome | None) -> list[Finding]:
-    """What a linker that linked all of it leaves of what rules found.
+    """Findings of rules that are left where a linker linked all of it.
 
     What bytes don't show, it has seen; what nobody promises works, and stays unpromised.
     """
@@ -102,7 +102,7 @@ def _unpromised(finding: Finding) -> Finding:
 
 
 def _refusal(tried: TrialOutcome, by_rules: Verdict) -> Iterator[Finding]:
-    """What a linker said that was given all of it, and did not link it."""
+    """The refusal of a linker that was given all of it."""
     answered = tried.outcome in ("refused", "lost")
     if tried.worked or (answered and by_rules is Verdict.FAIL):
         return
