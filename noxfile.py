@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import nox
@@ -56,6 +57,20 @@ def audit_ourselves(session: nox.Session) -> None:
 
 
 @nox.session
+def pins(session: nox.Session) -> None:
+    """The versions that the action installs, with the hashes of their files: once a release."""
+    build = Path(session.create_tmp(), "build.in")
+    requires = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["build-system"]["requires"]
+    build.write_text("\n".join(requires), "utf-8")
+    session.install("-q", "uv")
+    session.run(
+        *("uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-annotate"),
+        *("--no-header", "--upgrade", "--python-version", "3.11", "pyproject.toml", str(build)),
+        *("--output-file", ".github/actions/ltocompat/requirements.txt"),
+    )
+
+
+@nox.session
 def wild(session: nox.Session) -> None:
     """Tests on real wheels of hundreds of MB and real nvJitLinks, which they download."""
     _install(session)
@@ -102,6 +117,11 @@ def dist(session: nox.Session) -> None:
     folder = Path(session.create_tmp())
     session.install("-q", "build")
     session.run("python", "-m", "build", "-q", "-o", str(folder), ".")
+    again = Path(session.create_tmp(), "again")
+    session.run("python", "-m", "build", "-q", "-o", str(again), ".")
+    for built in sorted(again.iterdir()):
+        if built.read_bytes() != (folder / built.name).read_bytes():
+            session.error(f"{built.name} is not the same when it is built again")
     (wheel,) = folder.glob("*.whl")
     (sdist,) = folder.glob("*.tar.gz")
     session.install("-q", str(wheel))

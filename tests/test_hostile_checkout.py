@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 ACTION = yaml.safe_load((ROOT / ".github/actions/ltocompat/action.yml").read_text("utf-8"))
@@ -139,11 +142,15 @@ def test_the_action_runs_nothing_of_the_checkout(python: str, release: str, tmp_
     checkout = Checkout(tmp_path, GITHUB)
     install, audit = ACTION["runs"]["steps"]
     place = tmp_path / "runner" / "ltocompat"
+    digest = hashlib.sha256(checkout.wheel.read_bytes()).hexdigest()
+    pins = tmp_path / "requirements.txt"
+    pins.write_text(f"ltocompat==9 --hash=sha256:{digest}\n", "utf-8")
     checkout.run_step(
         install,
         INTERPRETER=python,
         RELEASE=release,
         SOURCE=str(checkout.wheel),
+        PINS=str(pins),
         PLACE=str(place),
         PIP_PYTHON=str(checkout.folder / "python"),
         PIP_TARGET=str(checkout.folder / "stolen"),
@@ -186,3 +193,19 @@ def test_every_python_that_others_run_is_isolated() -> None:
     assert len(re.findall(r"-I -m", "\n".join(given))) > 12
     for step in ACTION["runs"]["steps"]:
         assert step["shell"].startswith("bash --noprofile --norc -p")
+
+
+def test_the_action_installs_what_is_pinned_by_hash() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    text = (ROOT / ".github/actions/ltocompat/requirements.txt").read_text("utf-8")
+    lines = text.replace("\\\n", " ").splitlines()
+    pinned = {}
+    for line in lines:
+        requirement, _, hashes = line.partition(" --hash=")
+        wanted = Requirement(requirement)
+        assert hashes.startswith("sha256:")
+        (pinned[wanted.name],) = wanted.specifier
+    for need in (*project["project"]["dependencies"], *project["build-system"]["requires"]):
+        wanted = Requirement(need)
+        assert pinned[wanted.name].operator == "=="
+        assert wanted.specifier.contains(pinned[wanted.name].version), need
