@@ -183,6 +183,27 @@ def test_inputs_agree_on_what_a_function_takes(tmp_path: Path, declared: str, de
         assert told(paths, f"{linker},gpu=a100").get("BLD-16", "ok") == expected
 
 
+def test_without_lto_a_linker_takes_what_lies_beside_ltoir(tmp_path: Path) -> None:
+    """As nvJitLink 12.4 to 13.5 and nvlink 13.0 to 13.5 do with objects of nvcc."""
+    ltoir = (FOLDER / "ltoir/nvcc-13.5-lto_80.ltoir").read_bytes()
+    entries = [
+        entry(EntrySpec(KINDS["ltoir"], ltoir, sm=80, version=(1, ltoir[5]))),
+        entry(EntrySpec(KINDS["ptx"], FIRST.encode() + b"\0", sm=80, version=(8, 0))),
+    ]
+    both = tmp_path / "both.fatbin"
+    both.write_bytes(region(entries))
+    alone = FOLDER / "objects/nvcc-13.5-lto.o"
+    for linker in ("nvjitlink", "nvlink"):
+        target = f"{linker}=13.0,gpu=a100"
+        (found,) = ltocompat.check(both, [target], route="link", together=True)
+        assert ["lto=off" in each.remedy for each in found.findings if each.rule == "LTO-01"] == [
+            True
+        ]
+        assert told([both], f"{target},lto=off")[""] == "ok"
+        assert told([alone], f"{linker}=13.5,gpu=a100,lto=off")["BLD-05"] == "fail"
+        assert told([alone], f"{linker}=13.5,gpu=a100,lto=on").get("BLD-05", "ok") == "ok"
+
+
 def test_names_in_ltoir_leave_a_whole_link_open() -> None:
     loose = FOLDER / "ltoir/nvrtc-12.4-lto_80.ltoir"
     assert told([loose], "nvjitlink=12.4,gpu=a100")["BLD-10"] == "unknown"

@@ -142,6 +142,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
         nvjitlink: nvJitLink, by its minor release (the patch level makes no difference).
         nvrtc: NVRTC, likewise.
         nvlink: the offline device linker for objects and archives.
+        lto: links there are made with ``-lto`` where LTO-IR is for the target.
         gpus: the GPUs; empty when none is known.
         sources: key -> who said so, for every key that is known.
         by_files: the driver is that of the system that files are made for: nobody gave one, or a
@@ -156,6 +157,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
     nvjitlink: VersionSet[Release] | None = None
     nvrtc: VersionSet[Release] | None = None
     nvlink: VersionSet[Release] | None = None
+    lto: bool = True
     gpus: tuple[Gpu, ...] = ()
     sources: tuple[tuple[str, str], ...] = ()
     by_files: bool = False

@@ -73,9 +73,9 @@ Trials = Mapping[TrialKey, TrialOutcome]
 """By who was asked (see ``link_key`` and ``load_key``) and for which architecture."""
 
 
-def link_key(linker: Release, arch: SmArch, *, offline: bool = False) -> TrialKey:
+def link_key(linker: Release, arch: SmArch, *, offline: bool = False, lto: bool = True) -> TrialKey:
     """The key of a link with a release of nvJitLink, or, ``offline``, of nvlink."""
-    return (f"nvlink {linker}" if offline else linker), str(arch)
+    return (f"nvlink {linker}" if offline else linker), str(arch) if lto else f"{arch} without -lto"
 
 
 def load_key(target: str, arch: SmArch) -> TrialKey:

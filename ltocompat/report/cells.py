@@ -116,6 +116,8 @@ def target_facts(target: Target) -> str:
     ):
         if known is not None:
             words.append(f"{word} {_version(known)} ({known.source})")
+    if not target.lto:
+        words.append("links without -lto")
     if target.gpus:
         sources = dict(target.sources)
         source = f" ({sources['gpu']})" if "gpu" in sources else ""

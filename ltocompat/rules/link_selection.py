@@ -26,19 +26,24 @@ _FIRST_FAMILY = 100
 _FIRST_LOOSE = 90
 
 
-def pick_for_linker(signature: ModuleSignature, target: SmArch, linker: Release | None) -> Pick:
+def pick_for_linker(
+    signature: ModuleSignature, target: SmArch, linker: Release | None, *, lto: bool = True
+) -> Pick:
     """Pick the image of a module that nvJitLink takes.
 
     Of a fatbin: the LTO-IR entry for the highest architecture that is found for the target; without
     one, the SASS or PTX for the highest, of both the SASS. Of equals see ``_chosen``. nvlink 13.0
-    to 13.5 picks alike. An image that stands alone is taken as it is.
+    to 13.5 picks alike. An image that stands alone is taken as it is. Without ``-lto`` LTO-IR comes
+    last, and is refused (measured with nvJitLink 13.0 and 13.5, nvlink 13.0).
 
     Args:
         signature: the module.
         target: of the link, with its suffix.
         linker: release of the linker; None takes the newest rules.
+        lto: it is asked with ``-lto``.
     """
-    return pick_for_linkers_alike(signature, target, None if linker is None else traits_of(linker))
+    traits = None if linker is None else traits_of(linker, lto=lto)
+    return pick_for_linkers_alike(signature, target, traits)
 
 
 def pick_for_linkers_alike(
@@ -54,8 +59,8 @@ def pick_for_linkers_alike(
     found = [image for image in signature.images if _is_found(image, target, linker)]
     if stopped or not found:
         return Pick((), _missed_by_linker(signature))
-    ltoir = [image for image in found if image.kind is ImageKind.LTOIR]
-    chosen = _chosen(ltoir or found, target, linker)
+    first = [image for image in found if (image.kind is ImageKind.LTOIR) is linker.lto]
+    chosen = _chosen(first or found, target, linker)
     return Pick((), SelectionFailure.FINAL) if _final(chosen) else Pick((chosen,))
 
 

@@ -33,6 +33,7 @@ class LinkerTraits(Struct, frozen=True, eq=False):
         joins_tegra: SASS of 8.x links for integrated and discrete GPUs alike.
         links_upward: bare SASS links for later GPUs of its family, and sm_70 for sm_75.
         links_all_for_family: it links every instruction of a family for a target with suffix ``f``.
+        lto: it is asked with ``-lto``, so that it takes LTO-IR before all else.
     """
 
     major: int
@@ -46,6 +47,7 @@ class LinkerTraits(Struct, frozen=True, eq=False):
     joins_tegra: bool
     links_upward: bool
     links_all_for_family: bool
+    lto: bool
 
     @functools.lru_cache(maxsize=4096)  # noqa: B019 - of these values there are a few
     def seen_by(self, signature: ModuleSignature) -> LinkerTraits:
@@ -64,6 +66,7 @@ class LinkerTraits(Struct, frozen=True, eq=False):
             self.joins_tegra or not has_sass,
             self.links_upward or not has_sass,
             self.links_all_for_family,
+            self.lto or all(image.kind is not ImageKind.LTOIR for image in signature.images),
         )
 
 
@@ -78,8 +81,13 @@ def _traits_of_module(signature: ModuleSignature) -> tuple[frozenset[int], bool,
 
 
 @functools.cache
-def traits_of(release: Release) -> LinkerTraits:
-    """The traits of a release of nvJitLink or nvlink; the same value for releases alike."""
+def traits_of(release: Release, *, lto: bool = True) -> LinkerTraits:
+    """The traits of a release of nvJitLink or nvlink; the same value for releases alike.
+
+    Args:
+        release: of the linker.
+        lto: whether it is asked with ``-lto``.
+    """
     came = frozenset(sm.number for sm in gpus.sms() if sm.first_toolkit <= release)
     minds_suffix = release >= floors.linker("suffix-entry-linker")
     forgotten = minds_suffix and release < floors.linker("forgotten-entries-linker")
@@ -95,6 +103,7 @@ def traits_of(release: Release) -> LinkerTraits:
         release >= floors.linker("tegra-sass-linker"),
         release != floors.linker("family-sass-gap-linker"),
         release >= floors.linker("family-tcgen05-linker"),
+        lto,
     )
 
 

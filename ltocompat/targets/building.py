@@ -59,11 +59,12 @@ def build(name: str, keys: Mapping[str, str], origin: ValueOrigin) -> Target:
     known |= _libraries(keys, system, origin)
     gpus = _gpus(keys["gpu"], system, driver) if "gpu" in keys else ()
     by_files = "stock" in keys and not keys.keys() & {"driver", "container", "os"}
-    sources = {key: origin.source for key in ("os", "gpu") if key in keys}
+    sources = {key: origin.source for key in ("os", "gpu", "lto") if key in keys}
     sources |= {key: part.source for key, part in known.items()}
     target = Target(
         name=keys.get("name", name),
         system=system,
+        lto=keys.get("lto") != "off",
         gpus=gpus,
         sources=tuple(sorted(sources.items())),
         by_files=by_files,

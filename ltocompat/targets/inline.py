@@ -18,6 +18,7 @@ KEYS = (
     "nvjitlink",
     "nvrtc",
     "nvlink",
+    "lto",
     "gpu",
     "stock",
     "lock",
@@ -159,6 +160,8 @@ def check(key: str, value: str) -> None:
         raise UsageError(f"{key} = {value[:60]!r} and so on is too long; write fewer values")
     if not value:
         raise UsageError(f"{key} has no value; write {key}=..., as in {EXAMPLE}")
+    if key == "lto" and value not in ("on", "off"):
+        raise UsageError(f"lto={value} means nothing; write lto=on or lto=off")
     if key not in COMPARED and value.startswith(_CONTINUES):
         raise UsageError(
             f"{key} can't be compared, as in {key}{value}; write {key}=..., and use <, > and the "

@@ -31,6 +31,8 @@ def as_toml(target: Target) -> str:
         if known is not None:
             text = _spelled(known, str, functools.partial(read_releases, part, source=""))
             lines.append(f"{part} = {_quoted(text)}")
+    if not target.lto:
+        lines.append('lto = "off"')
     if target.gpus:
         lines.append(f"gpu = [{', '.join(_quoted(_gpu_text(gpu)) for gpu in target.gpus)}]")
     return "\n".join(lines) + "\n"

@@ -52,10 +52,10 @@ class LinkedModule(Struct, frozen=True):
     signature: ModuleSignature
     alone: TrialInput | None = None
 
-    def picked(self, arch: SmArch, linker: Release) -> tuple[Image, ...]:
+    def picked(self, arch: SmArch, linker: Release, *, lto: bool = True) -> tuple[Image, ...]:
         """The images that a linker picks for a target, whether it reads the module or not."""
         signature = self.signature
-        picked = pick_for_linker(signature, arch, linker).images
+        picked = pick_for_linker(signature, arch, linker, lto=lto).images
         return tuple(self.module.images[signature.images.index(image)] for image in picked)
 
 
@@ -96,10 +96,10 @@ class LinkInput(Struct, frozen=True):
         read = (each.alone for each in self.modules if not each.signature.behind_first)
         return tuple(filter(None, read)) or (self.trial,)
 
-    def read(self, arch: SmArch, linker: Release) -> tuple[Image, ...]:
+    def read(self, arch: SmArch, linker: Release, *, lto: bool = True) -> tuple[Image, ...]:
         """The images that a linker takes out of it for a target."""
         read = (each for each in self.modules if not each.signature.behind_first)
-        return tuple(image for each in read for image in each.picked(arch, linker))
+        return tuple(image for each in read for image in each.picked(arch, linker, lto=lto))
 
 
 def of_one_link(inputs: Iterable[LinkInput]) -> list[LinkInput]:
@@ -125,14 +125,20 @@ def gather_all(texts: Iterable[str], settings: ScanSettings) -> list[LinkInput]:
     return of_one_link(inputs) if len(inputs) == len(found) else []
 
 
-def promised(inputs: Iterable[LinkInput], arch: SmArch, linker: Release) -> tuple[str, ...]:
+def promised(
+    inputs: Iterable[LinkInput], arch: SmArch, linker: Release, *, lto: bool
+) -> tuple[str, ...]:
     """The kernels that inputs have, as far as they show their names.
 
     Of a module with something for the target those that it has for it, of others all: a linker that
     goes on without these loses them.
     """
     modules = (each for input_ in inputs for each in input_.modules)
-    images = (i for each in modules for i in each.picked(arch, linker) or each.module.images)
+    images = (
+        image
+        for each in modules
+        for image in each.picked(arch, linker, lto=lto) or each.module.images
+    )
     names = (name for image in images if image.kind in _PLAIN for name in image.kernels or ())
     return tuple(dict.fromkeys(names))
 

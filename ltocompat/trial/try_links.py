@@ -61,11 +61,21 @@ class _LinkJob(Struct, frozen=True):
     tool: Tool
     release: Release
     arch: SmArch
+    lto: bool = True
 
     @property
     def offline(self) -> bool:
         """Whether nvlink does it."""
         return self.tool is Tool.NVLINK
+
+    @property
+    def key(self) -> TrialKey:
+        """The key of its answers."""
+        return link_key(self.release, self.arch, offline=self.offline, lto=self.lto)
+
+    def pick(self, signature: ModuleSignature) -> Pick:
+        """The images that the linker takes."""
+        return pick_for_linker(signature, self.arch, self.release, lto=self.lto)
 
 
 _Linked = tuple[tuple[str, ...], ModuleSignature, _LinkJob]
@@ -152,7 +162,7 @@ class LinkTrial(Closing):
             if not rows:
                 continue
             answers = self._linker(goal).ask([request for _, request in rows])
-            key = link_key(goal.release, goal.arch, offline=goal.offline)
+            key = goal.key
             for (number, _), answer in zip(rows, answers, strict=True):
                 if answer.outcome != LEFT_OUT:
                     found[number][key] = answer
@@ -242,10 +252,10 @@ def _linked_signature(module: Module) -> ModuleSignature | None:
 @functools.lru_cache(maxsize=8192)  # a library has thousands of modules and dozens of signatures
 def _plan(signature: ModuleSignature, goal: _LinkJob) -> _Plan | None:
     """How such modules are tried; None where nothing of them is linked."""
-    pick = pick_for_linker(signature, goal.arch, goal.release)
+    pick = goal.pick(signature)
     if not pick.images or (goal.offline and not signature.needs_device_link):
         return None
-    options = _options(goal.arch, pick)
+    options = _options(goal, pick)
     subject = Subject(
         signature, Route.LINK, Gpu("", goal.arch), pick.images, None, traits_of(goal.release)
     )
@@ -260,12 +270,12 @@ def _goals(targets: Sequence[Target]) -> Iterator[_LinkJob]:
         for tool, known in ((Tool.NVJITLINK, target.nvjitlink), (Tool.NVLINK, target.nvlink)):
             for release in known.values if known else ():
                 for gpu in gpus_to_judge(target):
-                    yield _LinkJob(tool, release, gpu.arch)
+                    yield _LinkJob(tool, release, gpu.arch, target.lto)
 
 
-def _options(arch: SmArch, *picks: Pick) -> tuple[str, ...]:
-    lto = any(image.kind is ImageKind.LTOIR for pick in picks for image in pick.images)
-    return (f"-arch={arch}", *(("-lto",) if lto else ()))
+def _options(goal: _LinkJob, pick: Pick) -> tuple[str, ...]:
+    lto = goal.lto and any(image.kind is ImageKind.LTOIR for image in pick.images)
+    return (f"-arch={goal.arch}", *(("-lto",) if lto else ()))
 
 
 def _only_a_link_decides(requirement: Requirement, linker: Release) -> bool:
@@ -317,11 +327,11 @@ class OneLinkTrial(Struct):
             if self.at_hand and not _can_be_had(job, install=self.install_missing):
                 continue
             modules = [each.signature for input_ in inputs for each in input_.modules]
-            picks = [pick_for_linker(module, job.arch, job.release) for module in modules]
+            picks = map(job.pick, modules)
             if all(pick.missed is not SelectionFailure.FINAL for pick in picks):
                 outcome = self._ask(job, inputs)
                 if outcome is not None:
-                    found[link_key(job.release, job.arch, offline=job.offline)] = outcome
+                    found[job.key] = outcome
         return found
 
     def _goals(self, inputs: Sequence[LinkInput]) -> Iterator[_LinkJob]:
@@ -332,16 +342,17 @@ class OneLinkTrial(Struct):
             for release in known.values if known else ():
                 for gpu in gpus_to_judge(target, one_link=True):
                     if target.gpus or any(each.read(gpu.arch, release) for each in inputs):
-                        yield _LinkJob(tool, release, gpu.arch)
+                        yield _LinkJob(tool, release, gpu.arch, target.lto)
 
     def _ask(self, job: _LinkJob, inputs: Sequence[LinkInput]) -> TrialOutcome | None:
         """What one linker does; None where its answer says nothing."""
         linker = obtain(str(job.release), install_missing=self.install_missing, tool=job.tool)
-        kinds = {image.kind for each in inputs for image in each.read(job.arch, job.release)}
+        read = functools.partial(LinkInput.read, arch=job.arch, linker=job.release, lto=job.lto)
+        kinds = {image.kind for each in inputs for image in read(each)}
         size = sum(len(each.trial.data) for each in inputs)
         watch = self.trial_run.watch(f"{inputs[0].place} ..: {linker}", size)
         with Pool(linker.path, workers=1, tool=job.tool, trial_run=self.trial_run) as pool:
-            lto = ImageKind.LTOIR in kinds
+            lto = job.lto and ImageKind.LTOIR in kinds
             answer = link_all(pool, inputs, job.arch, job.release, lto=lto, watch=watch)
             runtime = not pool.lacks_device_runtime
         if not runtime and _misses_device_runtime(answer, kinds):
@@ -387,7 +398,7 @@ def link_all(
     options = (f"-arch={real}", *(("-lto",) if lto else ()))
     # Without its device runtime nvlink takes LTO-IR of fatbins, but not of objects.
     apart = lto and pool.lacks_device_runtime
-    kernels = promised(inputs, arch, linker)
+    kernels = promised(inputs, arch, linker, lto=lto)
     request = Request(
         tuple(each for input_ in inputs for each in (input_.regions if apart else (input_.trial,))),
         options,

@@ -33,6 +33,7 @@ GOOD: dict[str, tuple[object, ...]] = {
     "nvjitlink": (*VERSIONS, 13),
     "nvrtc": VERSIONS,
     "nvlink": VERSIONS,
+    "lto": ("on", "off"),
     "compat": ("13-0", "13.0", "580.95.05"),
     "gpu": ("h100", "h100+l4", ["a100", "sm_90a"], 90, "rtx 4090", "9.0", "NVIDIA A100-SXM4-80GB"),
     "cuda": ("12.4",),

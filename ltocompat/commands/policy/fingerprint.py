@@ -117,7 +117,7 @@ def target_key(target: Target) -> str:
         return target.name
     known = ((key, getattr(target, key)) for key in _COMPONENTS)
     keys = [f"{key}={_spelled(versions.text)}" for key, versions in known if versions is not None]
-    return ",".join([f"os={target.system}", *keys])
+    return ",".join([f"os={target.system}", *keys, *([] if target.lto else ["lto=off"])])
 
 
 def _spelled(versions: str) -> str:

@@ -54,6 +54,9 @@ _TARGET_KEYS = (
     PolicyKey("nvrtc", forms.VERSIONS, '"13.3"', "The NVRTC that compiles there."),
     PolicyKey("nvlink", forms.VERSIONS, '"13.3"', "The nvlink of a toolkit that links there."),
     PolicyKey(
+        "lto", forms.one_of("on", "off"), '"off"', "Whether links there are made with -lto.", "on"
+    ),
+    PolicyKey(
         "compat", forms.COMPAT_VERSIONS, '"13.3"', "The cuda-compat package in front of the driver."
     ),
     PolicyKey(

@@ -213,9 +213,19 @@ FAMILY.declare("BLD-04", Level.ERROR)
 _DLTO_TWICE = "give -dlto to every compilation and to the device link"
 
 
-@FAMILY.rule("BLD-05", Level.NOTE)
+@FAMILY.rule("BLD-05", Level.ERROR)
 def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
     """Link-time optimisation takes -dlto at the compilation and at the device link."""
+    if subject.linker is not None and not subject.linker.lto:
+        for _ in image_helpers.linked(subject, ImageKind.LTOIR):
+            yield Requirement(
+                FixedVerdict(Verdict.FAIL),
+                "LTO-IR in a link without -lto",
+                "nothing beside it is for the target, and linkers refuse it then",
+                "leave lto=off out of the target, or ship SASS or PTX for it beside the LTO-IR",
+                "kinds of the images",
+            )
+        return
     if subject.signature.needs_device_link:
         for _ in image_helpers.linked(subject, ImageKind.LTOIR):
             yield _dlto_remark("LTO-IR in an object", _without_dlto(subject))

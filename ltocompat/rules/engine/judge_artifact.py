@@ -18,6 +18,7 @@ from ltocompat.model.artifact_summary import (
     own_linker,
     variant_parts,
 )
+from ltocompat.model.image import ImageKind
 from ltocompat.model.late_lines import LateLines
 from ltocompat.model.target import Gpu, Target, VersionSet, exactly
 from ltocompat.model.verdict import (
@@ -179,6 +180,12 @@ class _Part(Struct, frozen=True):
     by_driver: bool
     kernels: Kernels | None
 
+    @property
+    def mixed(self) -> bool:
+        """Return whether LTO-IR of it has SASS or PTX beside it."""
+        kinds = ({i.kind for i in group.signature.images} for group in self.summary.groups)
+        return any(ImageKind.LTOIR in each and len(each) > 1 for each in kinds)
+
     @classmethod
     def of(cls, summary: ArtifactSummary) -> _Part:
         """With what no target changes."""
@@ -192,7 +199,27 @@ class _Part(Struct, frozen=True):
         return replace(target, nvjitlink=self.linker) if own else target
 
 
+_WITHOUT_LTO = "link without -lto, which takes the SASS and PTX beside it (lto=off in the target)"
+
+
 def _on_gpu(
+    part: _Part, target: Target, gpu: Gpu | None, route: Route | None, *, route_given: bool
+) -> Result:
+    """Judge it for one GPU; of a failure that a link without -lto doesn't have, say so."""
+    judge = functools.partial(_with_lto, part, gpu=gpu, route=route, route_given=route_given)
+    found = judge(target)
+    if found.verdict is not Verdict.FAIL or not target.lto or not part.mixed:
+        return found
+    if judge(replace(target, lto=False)).verdict > Verdict.UNDOCUMENTED:
+        return found
+    findings = (
+        replace(each, remedy=_WITHOUT_LTO) if each.verdict is Verdict.FAIL else each
+        for each in found.findings
+    )
+    return replace(found, findings=tuple(findings))
+
+
+def _with_lto(
     part: _Part, target: Target, gpu: Gpu | None, route: Route | None, *, route_given: bool
 ) -> Result:
     summary, known = part.summary, part.on(target)

@@ -37,7 +37,10 @@ def findings_of_link(
         return ()
     linker, offline = linkers
     left_out = [each for each in judged if _is_left_out(each)]
-    tried = _tried(summary, linker, gpu, offline=offline)
+    tried = None
+    if gpu is not None:
+        key = link_key(linker, gpu.arch, offline=offline, lto=target.lto)
+        tried = summary.link_trials.get(key)
     link = _link(summary, judged, gpu, linker, offline=offline)
     found = _settled(_judged(link, target, linker), tried)
     examples = {ABSENT_FROM_DEVICE_LINK: left_out[0].group.example} if left_out else {}
@@ -70,15 +73,6 @@ def _linkers(given: Sequence[GroupVerdict], target: Target) -> tuple[Release, bo
     waiting = any(each.group.signature.needs_device_link for each in given)
     known, offline = target.linker_of(objects=waiting)
     return None if known is None else (known.value, offline)
-
-
-def _tried(
-    summary: ArtifactSummary, linker: Release, gpu: Gpu | None, *, offline: bool
-) -> TrialOutcome | None:
-    """The answer of a linker that was given all of it."""
-    if gpu is None:
-        return None
-    return summary.link_trials.get(link_key(linker, gpu.arch, offline=offline))
 
 
 def _settled(findings: list[Finding], tried: TrialOutcome | None) -> list[Finding]:

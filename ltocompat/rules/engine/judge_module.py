@@ -88,14 +88,15 @@ def _linked(
         why = "it names no architecture"
         return ModuleVerdict(Verdict.NOT_FOR_GPU, "none", not_judged=unjudged, why=why)
     if signature.behind_first:
-        pick = pick_for_linker(signature, aim.arch, None if known is None else known.value)
+        linker = None if known is None else known.value
+        pick = pick_for_linker(signature, aim.arch, linker, lto=target.lto)
         return replace(_UNREAD, picked=pick.images)
     if known is None:
         return _linked_by_any(signature, aim)
-    linker = known.value
-    tried = trials.get(link_key(linker, aim.arch, offline=offline)) if trials else None
+    key = link_key(known.value, aim.arch, offline=offline, lto=target.lto)
+    linker, tried = known.value, trials.get(key)
     left = signature if tried is None else narrowed(signature, linker, tried)
-    code = linked_code(left, aim, traits_of(linker), offline=offline)
+    code = linked_code(left, aim, traits_of(linker, lto=target.lto), offline=offline)
     if code.subject is None:
         return ModuleVerdict(Verdict.NOT_FOR_GPU, code.how, why=str(code.missed))
     judged = _ruled(code.subject, target, gpu, linker, code.how)

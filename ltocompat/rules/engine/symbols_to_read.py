@@ -109,7 +109,7 @@ def _linked_sass(signature: ModuleSignature, target: Target) -> Iterator[ImageSi
     }
     for gpu in gpus_to_judge(target) or filter(None, (own_target(signature),)):
         for linker in linkers:
-            picked = pick_for_linker(signature, gpu.arch, linker).images
+            picked = pick_for_linker(signature, gpu.arch, linker, lto=target.lto).images
             yield from (image for image in picked if image.kind is ImageKind.SASS)
 
 
