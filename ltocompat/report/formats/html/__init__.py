@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Verdict
@@ -17,7 +17,7 @@ from ltocompat.report.findings import (
     grouped_findings,
 )
 from ltocompat.report.formats.html.coverage import coverage_section
-from ltocompat.report.formats.html.elements import badge, escaped, section
+from ltocompat.report.formats.html.elements import Section, badge, escaped
 from ltocompat.report.formats.html.findings import findings_section
 from ltocompat.report.formats.html.page import Page
 from ltocompat.report.formats.html.verdicts import targets_section, verdict_sections
@@ -33,38 +33,33 @@ def write(answer: SortedRecords, stream: Writable) -> None:
         title=_title(answer),
         tab=_document_title(answer),
         lede=_lede(answer, found),
-        sections=_sections(answer, found),
+        sections=tuple(_sections(answer, found)),
         styles=("page.css",),
         scripts=("page.js",),
     )
     stream.write(page.text())
 
 
-def _sections(answer: SortedRecords, found: list[GroupedFinding]) -> list[tuple[str, str, str]]:
-    """ID, title and HTML of each section that has something to say."""
+def _sections(answer: SortedRecords, found: list[GroupedFinding]) -> Iterator[Section]:
+    """The sections that have something to say."""
     every = list(dict.fromkeys(cell_of(result) for result in answer.results))
     cells = CellNames(every, answer.names)
     ids = {finding_key(group.finding): f"finding-{number}" for number, group in enumerate(found)}
-    parts = []
     if answer.failures:
-        parts.append(("errors", "Errors", _errors(answer.failures)))
+        yield _errors(answer.failures)
     if answer.targets:
-        parts.append(("targets", "Deploy targets", targets_section(answer)))
+        yield targets_section(answer)
     if answer.results:
         matrix, why = verdict_sections(answer, ids)
-        parts.append(("verdicts", "Verdicts", matrix))
-        parts.append(("coverage", "Coverage", coverage_section(answer)))
-        parts.append(("findings", "Findings", findings_section(found, cells)))
-        parts.append(("why", "Why", why))
-    return [part for part in parts if part[2]]
+        yield from (matrix, *coverage_section(answer), findings_section(found, cells), why)
 
 
-def _errors(failures: Iterable[Failure]) -> str:
+def _errors(failures: Iterable[Failure]) -> Section:
     lines = "".join(
         f"<li><b>{escaped(failure.kind)}</b>: {escaped(failure.message)}</li>"
         for failure in failures
     )
-    return section("errors", "Errors", [f'<ul class="errors">{lines}</ul>'])
+    return Section("errors", "Errors", [f'<ul class="errors">{lines}</ul>'])
 
 
 def _title(answer: SortedRecords) -> str:

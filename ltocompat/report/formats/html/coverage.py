@@ -12,7 +12,7 @@ from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.verdict import Result
 from ltocompat.model.words import count
 from ltocompat.report.findings import SortedRecords
-from ltocompat.report.formats.html.elements import escaped, scrolling, section, table
+from ltocompat.report.formats.html.elements import Section, escaped, scrolling, table
 from ltocompat.report.text import span
 
 _OPEN = 4  # artifacts whose pictures are unfolded at first
@@ -42,8 +42,8 @@ class _Column(Struct, frozen=True):
 _ROWS = (("SASS", "sass"), ("PTX", "ptx"), ("LTO-IR and other links", "link"))
 
 
-def coverage_section(answer: SortedRecords) -> str:
-    """The section with a picture an artifact; empty where nothing is known."""
+def coverage_section(answer: SortedRecords) -> Iterator[Section]:
+    """The section with a picture an artifact; none where nothing is known."""
     artifacts = answer.artifacts
     drawn: list[str] = []
     for path in dict.fromkeys((*artifacts, *answer.required)):
@@ -53,13 +53,12 @@ def coverage_section(answer: SortedRecords) -> str:
         modules = required.modules if required else max(result.coverage.modules for result in own)
         if columns and modules:
             drawn.append(_picture(path, columns, modules, unfolded=len(drawn) < _OPEN))
-    if not drawn:
-        return ""
     intro = (
         '<p class="intro">How many modules of an artifact serve an architecture, and by what: '
         "SASS runs as it is, PTX is compiled by the driver, LTO-IR is linked first.</p>"
     )
-    return section("coverage", "Coverage", [intro, *drawn])
+    if drawn:
+        yield Section("coverage", "Coverage", [intro, *drawn])
 
 
 def _required_columns(required: Required) -> Iterator[_Column]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Sequence
+
+from msgspec import Struct
 
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Level, Verdict
@@ -50,13 +52,32 @@ def shorten(text: str, path: str) -> str:
     return text.replace(f"{Place(path)}::", "")
 
 
-def section(name: str, title: str, parts: Iterable[str]) -> str:
-    """A landmark with a heading."""
-    inner = "\n".join(parts)
-    return (
-        f'<section id="{name}" aria-labelledby="{name}-title">\n'
-        f'<h2 id="{name}-title">{title}</h2>\n{inner}\n</section>'
-    )
+class Section(Struct, frozen=True):
+    """A landmark with a heading.
+
+    Attributes:
+        id: of its element.
+        title: its heading, HTML.
+        parts: what stands in it, HTML.
+        word: for it in the list of sections, HTML; empty for the title.
+    """
+
+    id: str
+    title: str
+    parts: Sequence[str]
+    word: str = ""
+
+    @property
+    def link(self) -> str:
+        """Its line in the list of sections."""
+        return f'<li><a href="#{self.id}">{self.word or self.title}</a></li>'
+
+    def __str__(self) -> str:
+        inner = "\n".join(self.parts)
+        return (
+            f'<section id="{self.id}" aria-labelledby="{self.id}-title">\n'
+            f'<h2 id="{self.id}-title">{self.title}</h2>\n{inner}\n</section>\n'
+        )
 
 
 def table(kind: str, head: str, body: str, caption: str = "") -> str:

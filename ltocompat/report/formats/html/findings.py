@@ -11,13 +11,13 @@ from ltocompat.model.version import rule_url
 from ltocompat.model.words import count
 from ltocompat.report.cells import CellNames
 from ltocompat.report.findings import LEVELS, GroupedFinding, prose_of
-from ltocompat.report.formats.html.elements import badge, code, escaped, forgiven, section, shorten
+from ltocompat.report.formats.html.elements import Section, badge, code, escaped, forgiven, shorten
 
 _OPEN = 25  # findings of a rule up to which they are shown at once
 _MOST_PLACES = 20  # places of a finding that are listed
 
 
-def findings_section(found: Sequence[GroupedFinding], cells: CellNames) -> str:
+def findings_section(found: Sequence[GroupedFinding], cells: CellNames) -> Section:
     """The section; the ID of a finding is its number in ``found``.
 
     Args:
@@ -25,10 +25,10 @@ def findings_section(found: Sequence[GroupedFinding], cells: CellNames) -> str:
         cells: what to call the cells that were judged.
     """
     if not found:
-        return section("findings", "Findings", ['<p class="intro">There is none.</p>'])
+        return Section("findings", "Findings", ['<p class="intro">There is none.</p>'])
     by_rule = grouped((group.finding.rule, (number, group)) for number, group in enumerate(found))
     groups = [_group(rule, held, cells) for rule, held in by_rule.items()]
-    return section("findings", "Findings", [_filter(found), *groups])
+    return Section("findings", "Findings", [_filter(found), *groups])
 
 
 def _filter(found: Sequence[GroupedFinding]) -> str:

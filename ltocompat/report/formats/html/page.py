@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from ltocompat.model.version import VERSION
-from ltocompat.report.formats.html.elements import sprite
+from ltocompat.report.formats.html.elements import Section, sprite
 
 
 class Page(Struct, frozen=True):
@@ -26,7 +26,7 @@ class Page(Struct, frozen=True):
         title: its heading, HTML.
         tab: what a tab or a bookmark shows, HTML.
         lede: the answer in one line, HTML.
-        sections: ID, word for the list of sections, and HTML of each.
+        sections: what it is made of.
         styles: the files beside this one that style it.
         scripts: those that make it easier to use; without them nothing is missing.
     """
@@ -34,7 +34,7 @@ class Page(Struct, frozen=True):
     title: str
     tab: str
     lede: str
-    sections: Sequence[tuple[str, str, str]]
+    sections: Sequence[Section]
     styles: tuple[str, ...]
     scripts: tuple[str, ...]
 
@@ -42,7 +42,6 @@ class Page(Struct, frozen=True):
         """The whole page: ``page.html`` with all of this in its places."""
         style = "".join(map(_asset, self.styles))
         script = "".join(map(_asset, self.scripts))
-        links = (f'<li><a href="#{name}">{word}</a></li>' for name, word, _ in self.sections)
         return Template(_asset("page.html")).substitute(
             asdict(self),
             version=VERSION,
@@ -50,8 +49,8 @@ class Page(Struct, frozen=True):
             style=style,
             script=script,
             sprite=sprite(),
-            links="".join(links),
-            sections="".join(f"{text}\n" for _, _, text in self.sections),
+            links="".join(section.link for section in self.sections),
+            sections="".join(map(str, self.sections)),
         )
 
 

@@ -19,7 +19,7 @@ from ltocompat.model.version import rule_url
 from ltocompat.model.words import count
 from ltocompat.report import Writable
 from ltocompat.report.formats.html.charts import bars, grid
-from ltocompat.report.formats.html.elements import badge, code, escaped, scrolling, section, table
+from ltocompat.report.formats.html.elements import Section, badge, code, escaped, scrolling, table
 from ltocompat.report.formats.html.page import Page
 from ltocompat.report.text import binary_size
 
@@ -31,10 +31,7 @@ def write(report: SurveyReport, stream: Writable) -> None:
         title=f"{count(report.packages, 'package')} surveyed",
         tab=f"CUDA packages, {day}: ltocompat",
         lede=_lede(report),
-        sections=[
-            (answer.name, escaped(answer.name.capitalize()), _answer(answer))
-            for answer in report.answers
-        ],
+        sections=[*map(_answer, report.answers)],
         styles=("page.css", "survey.css"),
         scripts=("survey.js",),
     )
@@ -52,7 +49,7 @@ def _lede(report: SurveyReport) -> str:
     )
 
 
-def _answer(answer: Answer) -> str:
+def _answer(answer: Answer) -> Section:
     claims = "".join(f"<li>{_claim(answer, claim)}</li>" for claim in answer.claims)
     parts = [f'<ul class="claims">{claims}</ul>']
     if isinstance(answer.chart, Grid) and answer.chart.rows:
@@ -63,7 +60,8 @@ def _answer(answer: Answer) -> str:
         parts.append(_rows(answer))
     if answer.query:
         parts.append(f'<p class="query">Ask the dataset: {code(answer.query)}</p>')
-    return section(answer.name, escaped(answer.question), parts)
+    word = escaped(answer.name.capitalize())
+    return Section(answer.name, escaped(answer.question), parts, word)
 
 
 def _claim(answer: Answer, claim: Claim) -> str:

@@ -13,12 +13,12 @@ from ltocompat.report.cells import Cell, CellNames, cell_of, target_facts
 from ltocompat.report.document import MEANINGS
 from ltocompat.report.findings import SortedRecords, finding_key
 from ltocompat.report.formats.html.elements import (
+    Section,
     badge,
     code,
     escaped,
     forgiven,
     scrolling,
-    section,
     shorten,
     table,
 )
@@ -43,7 +43,7 @@ class _Alike(Struct):
     cells: list[Cell] = field(default_factory=list)
 
 
-def verdict_sections(answer: SortedRecords, ids: FindingIds) -> tuple[str, str]:
+def verdict_sections(answer: SortedRecords, ids: FindingIds) -> tuple[Section, Section]:
     """Two sections: the matrix, and the reasons that its cells lead to."""
     names = answer.names
     alike = _alike(answer.results)
@@ -62,7 +62,7 @@ def verdict_sections(answer: SortedRecords, ids: FindingIds) -> tuple[str, str]:
         f'<details class="card"{unfolded}>{_reasons(path, groups, names, ids)}</details>'
         for path, groups in alike.items()
     ]
-    return section("verdicts", "Verdicts", parts), section("why", "Why", reasons)
+    return Section("verdicts", "Verdicts", parts), Section("why", "Why", reasons)
 
 
 def _alike(results: Sequence[Result]) -> dict[str, list[_Alike]]:
@@ -183,7 +183,7 @@ def _link(finding: Finding, element_id: str) -> str:
     return f"<li>{badge(finding.level, forgiven(finding.forgiven))} {text}</li>"
 
 
-def targets_section(answer: SortedRecords) -> str:
+def targets_section(answer: SortedRecords) -> Section:
     """The section that says what each target is."""
     names = answer.names
     rows = []
@@ -191,4 +191,4 @@ def targets_section(answer: SortedRecords) -> str:
         label = names[target.name]
         letter = f"<b>{escaped(label)}</b> " if label != target.name else ""
         rows.append(f"<dt>{letter}{code(target.name)}</dt><dd>{escaped(target_facts(target))}</dd>")
-    return section("targets", "Deploy targets", [f'<dl class="targets">{"".join(rows)}</dl>'])
+    return Section("targets", "Deploy targets", [f'<dl class="targets">{"".join(rows)}</dl>'])
