@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from fatbin_writer import KINDS, EntrySpec, entry, region
@@ -264,3 +265,25 @@ def test_link_tells_what_nvlink_loses_without_a_word(tmp_path: Path) -> None:
         )
         assert (str(linked.answer.outcome), linked.answer.lost) == ("lost", (lost,))
         assert lost in str(linked.reason)
+
+
+@pytest.mark.skipif(not shutil.which("nvlink"), reason="needs nvlink")
+@pytest.mark.slow
+def test_auto_asks_the_linkers_at_hand_about_what_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """nvlink 13.0 is at hand, and 13.2 is not, of which a trial that is asked for needs one."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    loose = FOLDER / "ltoir/nvrtc-12.4-lto_80.ltoir"
+
+    def verdict(linker: str, trial: bool | Literal["auto"]) -> str:
+        (result,) = ltocompat.check(
+            loose, [f"{linker},gpu=a100"], route="link", together=True, trial_link=trial
+        )
+        return str(result.verdict)
+
+    assert verdict("nvlink=13.0", False) == "unknown"
+    assert verdict("nvlink=13.0", "auto") == "undocumented"
+    assert verdict("nvlink=13.2", "auto") == "unknown"
+    with pytest.raises(ltocompat.Missing, match=r"nvlink 13\.2 is not at hand"):
+        verdict("nvlink=13.2", True)

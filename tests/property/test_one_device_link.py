@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rules import image
 
@@ -129,6 +129,14 @@ def loses_a_kernel(given_objects: list[Object]) -> bool:
     return not {each.kernel for each in given_objects if each.kernel} <= there
 
 
+# What is left out may be in LTO-IR, too.
+@example(
+    [
+        Object(ImageKind.LTOIR, "80", "k", frozenset(), frozenset()),
+        Object(ImageKind.SASS, "90", "k", frozenset(), frozenset()),
+        Object(ImageKind.SASS, "80", "l", frozenset(), frozenset()),
+    ]
+)
 @settings(max_examples=300, deadline=None)
 @given(LINKS)
 def test_a_device_link_is_judged_as_it_ends_or_what_is_hidden_is_told(
