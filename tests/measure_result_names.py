@@ -1,9 +1,10 @@
-"""Write ltocompat/facts/library_results.toml: result codes of NVRTC and NVML, by name and text.
+"""Write ltocompat/facts/library_results.toml: result codes of NVIDIA's libraries, by name and text.
 
-usage: python measure_result_names.py NVRTC_FOLDER PYNVML_FILE DATE
+usage: python measure_result_names.py NVRTC_FOLDER PYNVML_FILE NVPTXCOMPILER_HEADER DATE
 
 NVRTC is asked itself (nvrtcGetErrorString); NVML's names and texts are those of NVIDIA's own
-binding, the package nvidia-ml-py.
+binding, the package nvidia-ml-py; nvPTXCompiler's names are those of its header, in the package
+nvidia-cuda-nvcc-cu12.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from pathlib import Path
 
 _ROW = '  {{ number = {}, name = "{}", text = "{}", source = "{}", date = {} }},'
 _HEADER = """\
-# Result codes of NVRTC (enum nvrtcResult) and NVML (enum nvmlReturn_t), with their words;
+# Result codes of NVRTC (enum nvrtcResult), NVML (enum nvmlReturn_t) and nvPTXCompiler
+# (enum nvPTXCompileResult), with their words;
 # tests/measure_result_names.py writes this file. Those of nvJitLink are in nvjitlink_results.toml.
 """
 
@@ -40,13 +42,21 @@ def nvml(source: str) -> Iterator[tuple[int, str, str]]:
         yield int(number), name, _words(words)
 
 
+def ptx_compiler(header: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the results of nvPTXCompiler as its header has them."""
+    named = r"\b(NVPTXCOMPILE_(?:SUCCESS|ERROR_\w+))\s*=\s*(\d+)"
+    for name, number in re.findall(named, header):
+        yield int(number), name, _words(name.removeprefix("NVPTXCOMPILE_").replace("_", " "))
+
+
 def _words(text: str) -> str:
     return text.lower().removeprefix("error ").rstrip(".")
 
 
 def main() -> None:
     """Print the table."""
-    folder, binding, date = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+    folder, binding, ptx = map(Path, sys.argv[1:4])
+    date = sys.argv[4]
     header = next(folder.rglob("nvrtc.h")).read_text()
     print(_HEADER)
     print("error = [")
@@ -54,6 +64,8 @@ def main() -> None:
         print(_ROW.format(number, name, text, "nvrtc.h and nvrtcGetErrorString of 13.5.37", date))
     for number, name, text in nvml(binding.read_text()):
         print(_ROW.format(number, name, text, "nvidia-ml-py 13.615.71", date))
+    for number, name, text in ptx_compiler(ptx.read_text()):
+        print(_ROW.format(number, name, text, "nvPTXCompiler.h of 12.0.140 and 12.9.86", date))
     print("]")
 
 

@@ -389,6 +389,17 @@ def test_a_name_without_a_rule_is_told_what_it_means(row: dict[str, Any]) -> Non
         assert found[0].cause
 
 
+def test_every_result_of_nvjitlink_and_nvptxcompiler_has_a_cause_or_leads_to_the_log() -> None:
+    of_linker = [f"NVJITLINK_ERROR_{row['name']}" for row in table("nvjitlink_results")["result"]]
+    of_libraries = [row["name"] for row in table("library_results")["error"]]
+    for name in {*of_linker, *(name for name in of_libraries if name.startswith("NVPTX"))}:
+        if not name.endswith("SUCCESS"):
+            try:
+                assert explain(name)[0].cause
+            except Missing as error:
+                assert "GetErrorLog returns" in str(error), name  # noqa: PT017
+
+
 @pytest.mark.parametrize("text", ["exit status 200", "HTTP status code 200", "make: *** Error 35"])
 def test_the_number_of_something_else_is_not_cudas(text: str) -> None:
     with pytest.raises(Missing):

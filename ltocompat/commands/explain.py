@@ -171,7 +171,9 @@ _BARE = re.compile(r"\[?(?P<word>\d{1,5}|[A-Za-z]\w{4,80})\]?")
 _NUMBERED = re.compile(
     r"\b(?:CUDA|cuda|Cuda)\w{0,30}(?: [Ee]rror| [Ff]ailure| code)?\W{1,3}(\d{1,4})\b"
 )
-_NAMED = re.compile(r"\b(?:CUDA_ERROR|NVRTC_ERROR|NVML_ERROR)_\w{3,60}|\bcudaError[A-Z]\w{3,60}")
+_NAMED = re.compile(
+    r"\b(?:CUDA|NVRTC|NVML|NVJITLINK|NVPTXCOMPILE)_ERROR_\w{3,60}|\bcudaError[A-Z]\w{3,60}"
+)
 
 
 def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained]:
@@ -221,6 +223,14 @@ def _of_match(match: Match) -> Explained:
     )
 
 
+# The functions that return a library's log.
+_LOGS = {
+    "NVJITLINK": "nvJitLinkGetErrorLog",
+    "NVPTXCOMPILE": "nvPTXCompilerGetErrorLog",
+    "NVRTC": "nvrtcGetProgramLog",
+}
+
+
 def _unknown(text: str) -> str:
     """The sentence for a text that no rule knows: its error's meaning, or the nearest rules."""
     line = _error_line(text)
@@ -229,6 +239,12 @@ def _unknown(text: str) -> str:
     errors = _called(text.strip()) or [error for word in words for error in errors_called(word)]
     if errors:
         error = errors[0]
+        library, _, _ = error.name.partition("_ERROR_")
+        if library in _LOGS:
+            return (
+                f"no rule knows {short!r}: {error.name} ({error.number}) alone doesn't say why; "
+                f"paste what {_LOGS[library]} returns, which does"
+            )
         return (
             f"no rule knows {short!r}: {error.name} ({error.number}) means {error.text!r}, and no "
             "rule of device code's compatibility is about it; look at what the program did before"

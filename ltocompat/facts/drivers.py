@@ -250,12 +250,20 @@ def _spelled(name: str) -> str:
 @functools.cache
 def _errors_by_name() -> dict[str, list[CudaError]]:
     tables = ("errors", "runtime_errors", "library_results")
-    known = (error for name in tables for error in rows(CudaError, name, "error"))
-    return grouped((_spelled(error.name), error) for error in known)
+    known = [error for name in tables for error in rows(CudaError, name, "error")]
+    of_linker = [
+        CudaError(row["code"], f"NVJITLINK_ERROR_{row['name']}", _words(row["name"]), row["source"])
+        for row in table("nvjitlink_results")["result"]
+    ]
+    return grouped((_spelled(error.name), error) for error in (*known, *of_linker[::-1]))
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ").lower()
 
 
 def errors_called(word: str) -> tuple[CudaError, ...]:
-    """The errors of CUDA with a number; or those of a name, of NVRTC and NVML, too.
+    """The errors of CUDA with a number; or those of a name, of its libraries, too.
 
     Args:
         word: ``209``; a name in any case and spelling: ``CUDA_ERROR_NO_BINARY_FOR_GPU``,
