@@ -55,7 +55,7 @@ def _can_be_linked(subject: Subject) -> bool:
 FAMILY.declare("IMG-02", Level.WARNING)
 
 
-# Nothing served is never a silent ok (without_kernels).
+# Nothing served is never a silent ok (idle_modules).
 FAMILY.declare("IMG-03", Level.NOTE)
 
 

@@ -40,13 +40,13 @@ from ltocompat.rules.engine.coverage import (
     findings_of_coverage,
 )
 from ltocompat.rules.engine.findings import finding_by_engine, note
-from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
-from ltocompat.rules.engine.routes import own_target
-from ltocompat.rules.engine.without_kernels import (
+from ltocompat.rules.engine.idle_modules import (
     has_empty_kernels,
     misses_all,
     notes_of_empty,
 )
+from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
+from ltocompat.rules.engine.routes import own_target
 from ltocompat.rules.rule import Problem
 
 

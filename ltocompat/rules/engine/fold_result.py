@@ -29,11 +29,10 @@ from ltocompat.rules.engine.artifact_findings import artifact_findings, impossib
 from ltocompat.rules.engine.coverage import KernelCoverage, Kernels
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
 from ltocompat.rules.engine.findings import finding_of
+from ltocompat.rules.engine.idle_modules import with_choices, with_neutral
 from ltocompat.rules.engine.judge_link import findings_of_link
-from ltocompat.rules.engine.loaded_by_choice import with_choices
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict, ModuleVerdict
 from ltocompat.rules.engine.routes import possible_routes
-from ltocompat.rules.engine.without_kernels import with_neutral
 from ltocompat.rules.rule import Component, Requirement
 
 HALVES = ("load", "link")
