@@ -170,8 +170,9 @@ def allow(path: str, verdict: str, *more: str, rule: str = "PTX-01", reason: str
     return "\n".join(["[[audit.allow]]", *lines, *more])
 
 
-def test_what_is_allowed_for_good_says_why(capsys: Captured) -> None:
-    policy(allow("a.ptx", "fail", reason="nobody has it"))
+@pytest.mark.parametrize("beside", [[], [allow("a.ptx", "unknown", reason="too little")]])
+def test_what_is_allowed_for_good_says_why(beside: list[str], capsys: Captured) -> None:
+    policy(*beside, allow("a.ptx", "fail", reason="nobody has it"))
     path = build("1.0", {"k/a.ptx": PTX_13})
     assert run(["audit", path]) == 0
     out = capsys.readouterr().out

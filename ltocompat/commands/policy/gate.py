@@ -139,11 +139,13 @@ def _assessed(result: Result, policy: Policy, baseline: Baseline) -> tuple[Asses
     for (key, exceptions), numbers in excepted.items():
         extent = extent_of(result.findings[n] for n in numbers)
         forgiven = no_worse(extent, tuple(p for each in exceptions for p in each.extent))
+        alone = (each for each in exceptions if no_worse(extent, each.extent))
+        exception = next(alone, exceptions[0]) if forgiven else None
         for n in numbers:
             found[n] = replace(
                 found[n],
-                standing=_of_exception(exceptions[0]) if forgiven else found[n].standing,
-                exception=exceptions[0] if forgiven else None,
+                standing=found[n].standing if exception is None else _of_exception(exception),
+                exception=exception,
                 limits=() if forgiven else _limits(policy, result, result.findings[n]),
             )
         if not forgiven:
