@@ -11,7 +11,7 @@ from summaries import summaries
 
 from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.images.cubin import Cubin, first_kernel
+from ltocompat.files.images.cubin import Cubin, first_kernel, kernel_names
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.symbols import DeviceSymbols, defined_nowhere, defined_twice
@@ -59,6 +59,7 @@ def test_the_first_kernel_of_a_cubin_is_the_first_of_all(path: Path) -> None:
     view = ByteView.of(path.read_bytes())
     kernels = Cubin.parse(view, Budget()).kernels()
     assert first_kernel(view, Budget()) == (kernels[0] if kernels else None)
+    assert kernel_names(view, Budget()) == kernels
 
 
 def test_a_finished_cubin_is_not_read_for_its_symbols() -> None:

@@ -9,10 +9,11 @@ from typing import Generic, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload, Prefix
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images import ltoir, ptx
-from ltocompat.files.images.cubin import Cubin, early_api_versions, first_kernel
+from ltocompat.files.images.cubin import Cubin, early_api_versions, first_kernel, kernel_names
 from ltocompat.files.images.cubin_header import (
     HEAD_SIZE,
     NAMES_OF_ASSEMBLER,
@@ -237,12 +238,27 @@ def any_kernel(stored: StoredImage) -> tuple[str, ...] | None:
         return None
 
 
+def sass_kernels(stored: StoredImage) -> tuple[str, ...] | None:
+    """Read the names of a cubin's kernels and nothing else of it; None where they can't be read."""
+    try:
+        return _repeated_kernels.of(stored, ("all",), lambda: _all_kernels(stored))
+    except Malformed:
+        return None
+
+
+def _all_kernels(stored: StoredImage) -> tuple[str, ...]:
+    return kernel_names(_bytes_of(stored), stored.payload.budget, _cubin_size(stored))
+
+
 def _any_kernel(stored: StoredImage) -> tuple[str, ...]:
+    first = first_kernel(_bytes_of(stored), stored.payload.budget, _cubin_size(stored))
+    return () if first is None else (first,)
+
+
+def _bytes_of(stored: StoredImage) -> ByteView:
     payload = stored.payload
     packed = payload.compression is not Compression.NONE
-    view = payload.stored.of(payload.decode()) if packed else payload.stored
-    first = first_kernel(view, payload.budget, _cubin_size(stored))
-    return () if first is None else (first,)
+    return payload.stored.of(payload.decode()) if packed else payload.stored
 
 
 def _parse_cubin(stored: StoredImage, data: bytes | None) -> Cubin:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import chain
 
@@ -19,12 +19,11 @@ from ltocompat.model.image_table import gathered
 from ltocompat.model.limits import Limits
 from ltocompat.model.place import Place
 from ltocompat.model.symbols import DeviceSymbols, SymbolsToRead
-from ltocompat.scan.describe import ReadOptions, describe, image_bytes, whole_cubin
+from ltocompat.scan.describe import ReadOptions, describe, image_bytes, sass_kernels, whole_cubin
 from ltocompat.scan.walk import ScanSettings, opened, stored_in_file
 
 # The wanted symbols of an image.
 _NONE, _UNDEFINED, _ALL = range(3)
-_CODE = (ImageKind.SASS, ImageKind.PTX)
 
 
 def read_kernels(
@@ -133,14 +132,20 @@ def _of_module(stored: StoredModule, *, every_image: bool) -> ModuleKernels:
     names: dict[str, None] = {}
     all_read = every_image
     for image in stored.images:
-        kernels = (
-            describe(image, ReadOptions(kernels=True))[0].kernels if image.kind in _CODE else None
-        )
+        kernels = _kernels_of(image)
         names |= dict.fromkeys(kernels or ())
         if names and not every_image:
             break
         all_read = all_read and kernels is not None
     return ModuleKernels(tuple(names), all_read)
+
+
+def _kernels_of(image: StoredImage) -> Sequence[str] | None:
+    if image.kind is ImageKind.SASS:
+        return sass_kernels(image)
+    if image.kind is ImageKind.PTX:
+        return describe(image, ReadOptions(kernels=True))[0].kernels
+    return None
 
 
 def with_symbols(

@@ -198,13 +198,25 @@ def first_kernel(view: ByteView, budget: Budget, size: int | None = None) -> str
     Raises:
         Malformed: the header, the section table or a table of symbols does not fit into the bytes.
     """
-    _, sections, _ = _section_table(view, budget, size)
     found: str | None = None
-    tables = [(row[1], row[4], row[5], row[6]) for row in budget.timed(sections)]
-    for names, rows in _symbol_tables(view, tables, budget):
+    for names, rows in _tables_of(view, budget, size):
         if found is None:
             found, _ = next(_kernels(names, rows, budget), (None, 0))
     return found
+
+
+def kernel_names(view: ByteView, budget: Budget, size: int | None = None) -> tuple[str, ...]:
+    """Read ``Cubin.kernels`` as ``first_kernel`` reads the first; the arguments are the same."""
+    tables = _tables_of(view, budget, size)
+    return tuple(name for names, rows in tables for name, _ in _kernels(names, rows, budget))
+
+
+def _tables_of(
+    view: ByteView, budget: Budget, size: int | None
+) -> Iterator[tuple[NameTable, bytes]]:
+    _, sections, _ = _section_table(view, budget, size)
+    tables = [(row[1], row[4], row[5], row[6]) for row in budget.timed(sections)]
+    return _symbol_tables(view, tables, budget)
 
 
 def _kernels(names: NameTable, rows: bytes, budget: Budget) -> Iterator[tuple[str, int]]:
