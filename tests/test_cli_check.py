@@ -113,6 +113,16 @@ def test_paths_can_be_judged_together_as_one_link(capsys: Captured) -> None:
     assert f"{old} + {LTOIR}: 2 modules\n" in capsys.readouterr().out
 
 
+def test_a_saved_inspection_is_told_by_what_it_is(tmp_path: Path, capsys: Captured) -> None:
+    """It was "no device code"."""
+    assert run(["inspect", str(FOLDER / "cubin/nvrtc-12.4-sm_80.cubin"), "--format", "json"]) == 0
+    saved = tmp_path / "saved.json"
+    saved.write_text(capsys.readouterr().out, "utf-8")
+    for words in (["check", "--deploy-target", "cuda=12.4,gpu=a100"], ["require"], ["matrix"]):
+        assert run([*words, str(saved)]) == 3
+        assert "an inspection that was saved as JSON" in capsys.readouterr().err
+
+
 def test_reasons_are_shown_when_asked(capsys: Captured) -> None:
     run(["check", SASS, "--deploy-target", H100])
     assert "why:" not in capsys.readouterr().out

@@ -171,6 +171,8 @@ class ArtifactReader:
         typed = item.named and reading.named
         try:
             with settings.opened(file.path, typed=typed) as view:
+                if typed:
+                    _refuse_saved(view, file.path)
                 self.take(view, file, builder)
                 if reading.one_link and typed and builder.is_empty and not may_be_linked(view):
                     builder.skip(Skipped(file, _NO_INPUT, view.size))
@@ -241,6 +243,20 @@ class ArtifactReader:
                 symbols_to_read(signature, reading.targets, one_link=reading.one_link),
             )
         return wanted
+
+
+def _refuse_saved(view: ByteView, path: str) -> None:
+    """Tell an answer of ours that was saved as JSON, which holds no device code, by what it is."""
+    if not view.peek(0, 64).lstrip().startswith(b"{"):
+        return
+    # Imported here: most files are read themselves.
+    from ltocompat.commands.comparison import saved
+
+    if saved.document(view, path) is not None:
+        raise UnreadableInput(
+            f"{path!r} is an inspection that was saved as JSON, and no device code; name the files "
+            "that it is of, or compare it with them: ltocompat diff"
+        )
 
 
 _NO_INPUT = "a linker refuses it: it is no device code, no object and no archive"
