@@ -171,8 +171,7 @@ class ArtifactReader:
         typed = item.named and reading.named
         try:
             with settings.opened(file.path, typed=typed) as view:
-                if typed:
-                    _refuse_saved(view, file.path)
+                _refuse_saved(view, file.path, typed=typed)
                 self.take(view, file, builder)
                 if reading.one_link and typed and builder.is_empty and not may_be_linked(view):
                     builder.skip(Skipped(file, _NO_INPUT, view.size))
@@ -245,9 +244,9 @@ class ArtifactReader:
         return wanted
 
 
-def _refuse_saved(view: ByteView, path: str) -> None:
+def _refuse_saved(view: ByteView, path: str, *, typed: bool) -> None:
     """Tell an answer of ours that was saved as JSON, which holds no device code, by what it is."""
-    if not view.peek(0, 64).lstrip().startswith(b"{"):
+    if not typed or not view.peek(0, 64).lstrip().startswith(b"{"):
         return
     # Imported here: most files are read themselves.
     from ltocompat.commands.comparison import saved
