@@ -15,6 +15,7 @@ from report_values import written
 from verdict_values import required
 
 from ltocompat import read, require
+from ltocompat.cli import run
 from ltocompat.model.requirement import PasteLine
 from ltocompat.packages.values import Dependency, Kind, Package
 from ltocompat.report import Options
@@ -99,3 +100,18 @@ def test_a_line_admits_what_both_the_code_and_the_metadata_admit(bounds: list[st
     answer = required(lines=(PasteLine("pip", NEEDED),))
     (line,) = beside_metadata(answer, package).lines
     assert {v for v in VERSIONS if v in Requirement(line.text).specifier} == both
+
+
+def test_a_gate_of_architectures_alone_says_how_to_see_what_the_metadata_lack(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No target is named, so that no ``check`` could show it."""
+    monkeypatch.chdir(tmp_path)
+    name = wheel(tmp_path, CODE, ["nvidia-nvjitlink>=13.0,<14"]).name
+    command = ["audit", name, "--require-archs", "sm_80,lto_80"]
+    assert run([*command, "--fail-on", "unknown"]) == 1
+    out = capsys.readouterr().out
+    assert "NJL-06" in out
+    assert f"see it alone: ltocompat audit {name}\n" in out
+    run(["audit", name, "--fail-on", "unknown"])
+    assert "NJL-06" in capsys.readouterr().out

@@ -231,6 +231,8 @@ def _again(group: GroupedFinding, policy: Policy) -> str:
     if policy.here is not None and {cell.target for cell in group.cells} == {policy.here.name}:
         return f"ltocompat check {shlex.quote(path)} {LOAD_OPTION}"
     known = [target.name for target in policy.targets]
+    if not known:  # what is wrong wherever it goes, which an audit finds without a policy, too
+        return f"ltocompat audit {shlex.quote(path)}"
     (name, *_) = [cell.target for cell in group.cells if cell.target in known] or known
     trial = f" {TRIAL_OPTION}" if policy.trial_links else ""
     inline = not policy.source or "targets" in policy.options
