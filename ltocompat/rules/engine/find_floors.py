@@ -123,7 +123,7 @@ class Checked:
     """
 
     def __init__(self, summary: ArtifactSummary) -> None:
-        self._artifact = Artifact(summary)
+        self._artifact = Artifact(summary, advises=False)
         used = [parts.used for parts in variant_parts(summary)] or [summary]
         self._classes = tuple(map(TargetClasses, used))
         self._kept: dict[Hashable, dict[Route | None, Line]] = {}

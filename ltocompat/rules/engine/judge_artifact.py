@@ -80,9 +80,11 @@ class Artifact:
 
     Args:
         summary: the artifact, which is not changed any more.
+        advises: of a failure it is said whether a link without -lto goes, which is judged for it.
     """
 
-    def __init__(self, summary: ArtifactSummary) -> None:
+    def __init__(self, summary: ArtifactSummary, *, advises: bool = True) -> None:
+        self._judge = _on_gpu if advises else _with_lto
         # One link takes all that is given to it.
         variants = () if summary.one_link else variant_parts(summary)
         self._for_windows = _is_for_windows(summary)
@@ -148,7 +150,7 @@ class Artifact:
         lines = [route for route in routes if line is None or route in (line, None)]
         for gpu, route in itertools.product(gpus, lines):
             on = functools.partial(
-                _on_gpu, target=target, gpu=gpu, route=route, route_given=wanted is not None
+                self._judge, target=target, gpu=gpu, route=route, route_given=wanted is not None
             )
             variants = [
                 JudgedVariant(variant, on(used), on(alone))
@@ -208,7 +210,9 @@ def _on_gpu(
     """Judge it for one GPU; of a failure that a link without -lto doesn't have, say so."""
     judge = functools.partial(_with_lto, part, gpu=gpu, route=route, route_given=route_given)
     found = judge(target)
-    if found.verdict is not Verdict.FAIL or not target.lto or not part.mixed:
+    known = part.on(target)
+    links = route is not Route.LOAD and (known.nvjitlink or known.nvlink)
+    if found.verdict is not Verdict.FAIL or not target.lto or not part.mixed or not links:
         return found
     if judge(replace(target, lto=False)).verdict > Verdict.UNDOCUMENTED:
         return found
