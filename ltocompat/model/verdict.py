@@ -175,10 +175,10 @@ class Finding(Tabular, frozen=True, gc=False):
     def counts_from(self, threshold: Verdict) -> bool:
         """Return whether it counts where verdicts from a threshold on do.
 
-        A condition of an ``ok`` counts as ``undocumented`` does, and so does a warning beside one.
+        A warning beside an ``ok``, as its condition is, counts as ``undocumented`` does; notes don't.
         """
         beside_ok = self.verdict is Verdict.OK and self.level is Level.WARNING
-        counted = Verdict.UNDOCUMENTED if self.is_condition or beside_ok else self.verdict
+        counted = Verdict.UNDOCUMENTED if beside_ok else self.verdict
         return counted >= threshold
 
     def __str__(self) -> str:
