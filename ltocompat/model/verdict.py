@@ -175,7 +175,7 @@ class Finding(Tabular, frozen=True, gc=False):
     def counts_from(self, threshold: Verdict) -> bool:
         """Return whether it counts where verdicts from a threshold on do.
 
-        A warning beside an ``ok``, as its condition is, counts as ``undocumented`` does; a note not.
+        A warning beside an ``ok``, as its condition is, counts as ``undocumented``; notes do not.
         """
         beside_ok = self.verdict is Verdict.OK and self.level is Level.WARNING
         counted = Verdict.UNDOCUMENTED if beside_ok else self.verdict
