@@ -149,7 +149,7 @@ def unknown_on(
     """The targets, and of each the GPUs, where a linker would settle what is unknown."""
     from ltocompat.rules.engine.judge_artifact import Artifact
 
-    artifact, found = Artifact(summary), []
+    artifact, found = Artifact(summary, advises=False), []
     for target in targets:
         gpus = [
             result.gpu
