@@ -37,6 +37,8 @@ LITTLE = {
     "files.fatbin.region.entry_at": "one entry",
     "files.fatbin.region.single_entry_region": "writes",
     "files.regular.read_regular": "as many bytes as it is asked for",
+    "files.output.write_named": "writes",
+    "files.output.write_new": "writes",
     "files.images.cubin.early_api_versions": "a prefix, which is asked for",
     "files.images.cubin_header.parse_header": "64 bytes",
     "files.images.ltoir.parse": "28 bytes",
