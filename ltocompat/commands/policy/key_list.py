@@ -54,7 +54,11 @@ _TARGET_KEYS = (
     PolicyKey("nvrtc", forms.VERSIONS, '"13.3"', "The NVRTC that compiles there."),
     PolicyKey("nvlink", forms.VERSIONS, '"13.3"', "The nvlink of a toolkit that links there."),
     PolicyKey(
-        "lto", forms.one_of("on", "off"), '"off"', "Whether links there are made with -lto.", "on"
+        "lto",
+        forms.one_of("on", "off"),
+        '"off"',
+        "Links there are made with -lto, unless off.",
+        "on",
     ),
     PolicyKey(
         "compat", forms.COMPAT_VERSIONS, '"13.3"', "The cuda-compat package in front of the driver."

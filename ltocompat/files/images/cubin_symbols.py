@@ -101,7 +101,7 @@ def _table(cubin: Cubin) -> tuple[bytes, NameTable]:
 def _prototypes(
     cubin: Cubin, symbols: list[_Symbol], names: NameTable
 ) -> Iterator[tuple[str, str]]:
-    """What the functions that others see return and take, as assemblers and linkers note it."""
+    """The types that functions others see return and take, as assemblers and linkers note them."""
     for section in cubin.sections:
         rows = _whole(cubin, section, 8) if section.name == ".nv.prototype" else b""
         for number, text in cubin.budget.timed(_SYMBOL_AND_TEXT.iter_unpack(rows)):
