@@ -229,6 +229,18 @@ def test_the_sentence_above_the_table_holds_together(summary: ArtifactSummary, s
             assert not failing(found, service), (sentence, words)
 
 
+def test_the_line_of_drivers_is_for_the_linkers_of_the_line_beside_it() -> None:
+    # sm_101 is known to 12.8 and 12.9 alone, whose code an older driver runs than that of 13.x,
+    # which needs R580 (CUDA Compatibility guide).
+    name = "nvfatbin-12.4-of-12.0-lto_80"
+    ltoir = next(group for group in GROUPS if name in group.example.path)
+    opened = CudaLibrary("libnvJitLink", "opened", "libnvJitLink.so.13", None, "name")
+    host = replace(WINDOWS, format="ELF", libraries=(opened,))
+    lines = {line.where: line.text for line in required(artifact([ltoir], [host])).lines}
+    assert lines["pip"] == "nvidia-nvjitlink>=13.0,<14"
+    assert lines["container"] == "NVIDIA_REQUIRE_CUDA=cuda>=13.0"
+
+
 BOTH_ROUTES = [
     # What nvJitLink 12 makes is CUDA 12 code: R525 or newer (CUDA Compatibility guide).
     ("ptx/nvrtc-11.8-compute_80.ptx", 80, "525.60.13", "R615", "12.0"),

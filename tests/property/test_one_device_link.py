@@ -137,6 +137,12 @@ def loses_a_kernel(given_objects: list[Object]) -> bool:
         Object(ImageKind.SASS, "80", "l", frozenset(), frozenset()),
     ]
 )
+@example(
+    [
+        Object(ImageKind.SASS, "80", "k", frozenset(), frozenset()),
+        Object(ImageKind.LTOIR, "90", "l", frozenset(), frozenset()),
+    ]
+)
 @settings(max_examples=300, deadline=None)
 @given(LINKS)
 def test_a_device_link_is_judged_as_it_ends_or_what_is_hidden_is_told(
