@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from report_values import ptx
 
-from ltocompat.model.image import Image
 from ltocompat.model.link_options import disagreements, parsed
 from ltocompat.model.place import Place
 
 
-def image(name: str, options: str | None) -> Image:
-    return ptx(Place(name), options=options)
+def image(name: str, options: str | None) -> tuple[str | None, Place]:
+    return options, Place(name)
 
 
 @pytest.mark.parametrize(

@@ -45,9 +45,13 @@ def archive(output: Path, *inputs: Path) -> Path:
 
 def wrapped(output: Path, text: str, section: str = "__nv_relfatbin", sm: int = 80) -> Path:
     """PTX in a fatbin in an object, as a build wraps what nvFatbin made."""
-    fatbin = output.with_suffix(".fatbin")
     payload = text.encode("ascii") + b"\0"
-    fatbin.write_bytes(region([entry(EntrySpec(KINDS["ptx"], payload, sm=sm, version=(8, 0)))]))
+    return _wrapped(output, EntrySpec(KINDS["ptx"], payload, sm=sm, version=(8, 0)), section)
+
+
+def _wrapped(output: Path, inside: EntrySpec, section: str = "__nv_relfatbin") -> Path:
+    fatbin = output.with_suffix(".fatbin")
+    fatbin.write_bytes(region([entry(inside)]))
     source = _WRAPPER.format(section=section, fatbin=fatbin, name=output.stem)
     output.with_suffix(".s").write_text(source, "ascii")
     subprocess.run(["as", output.with_suffix(".s"), "-o", output], check=True)  # noqa: S607 - that of the path
@@ -102,6 +106,18 @@ def test_joined_objects_of_a_compiler_lose_kernels_too(tmp_path: Path) -> None:
     target = "nvjitlink=13.5,gpu=a100"
     assert told([AXPY, SCALE], target)[""] == "ok"
     assert told([joined(tmp_path / "joined.o", AXPY, SCALE)], target)[""] == "fail"
+
+
+def test_options_are_compared_of_what_a_linker_reads(tmp_path: Path) -> None:
+    """nvlink 13.5 refuses the two objects, and links what ``ld -r`` makes of them."""
+    code = (FOLDER / "ltoir/nvcc-13.5-lto_80.ltoir").read_bytes()
+    exact, fast = (
+        _wrapped(tmp_path / f"ftz{ftz}.o", EntrySpec(KINDS["ltoir"], code, options=f"-ftz={ftz}"))
+        for ftz in (0, 1)
+    )
+    target = "nvlink=13.5,gpu=a100"
+    assert told([exact, fast], target)["LTO-12"] == "fail"
+    assert "LTO-12" not in told([joined(tmp_path / "joined.o", exact, fast)], target)
 
 
 def test_what_an_object_registers_for_the_runtime_is_no_part_of_a_link(tmp_path: Path) -> None:

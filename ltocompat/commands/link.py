@@ -154,7 +154,9 @@ def _together(
     *,
     output: str | os.PathLike[str] | None,
 ) -> Iterator[Linked | Disagreement]:
-    yield from disagreements([image for input_ in inputs for image in input_.ltoir])
+    yield from disagreements(
+        (image.options, image.place) for input_ in inputs for image in input_.ltoir
+    )
     for linker in linkers:
         with Pool(linker.path, workers=1, tool=linker.tool) as pool:
             for way in _ways(inputs, target, linker):

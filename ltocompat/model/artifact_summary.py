@@ -8,7 +8,7 @@ from itertools import compress
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ltocompat.model.image import CudaLibrary, HostBinary, Image, ImageKind, Skipped
+from ltocompat.model.image import CudaLibrary, HostBinary, ImageKind, Skipped
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.trial_answer import Trials
@@ -103,7 +103,6 @@ class ArtifactSummary(Struct):
         groups: its modules.
         skipped: places that were not read, the first of them.
         skipped_count: how many there are.
-        options: an LTO-IR image for each set of compile options.
         hosts: host files around them, of which a linker or loader asks something.
         apart: a group has modules of one innermost file only, and so do findings.
         one_link: all that can be linked is given to one link.
@@ -119,7 +118,6 @@ class ArtifactSummary(Struct):
     groups: list[ModuleGroup] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     skipped_count: int = 0
-    options: list[Image] = field(default_factory=list)
     hosts: list[HostBinary] = field(default_factory=list)
     apart: bool = False
     one_link: bool = False
@@ -171,7 +169,6 @@ def only_variant(
         groups=[group for group in summary.groups if used(group.example)],
         skipped=skipped,
         skipped_count=count,
-        options=[image for image in summary.options if used(image.place)],
         hosts=[host for host in summary.hosts if used(host.place)],
         variants=(),
     )
@@ -231,6 +228,5 @@ def together_as_one(
         ]
         whole.skipped += summary.skipped
         whole.skipped_count += summary.skipped_count
-        whole.options += summary.options
         whole.hosts += summary.hosts
     return whole

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
 from ltocompat.model.grouping import grouped
-from ltocompat.model.image import Image
 from ltocompat.model.place import Place
 
 
@@ -25,11 +24,15 @@ class Disagreement(Struct, frozen=True):
     values: tuple[tuple[str | None, tuple[Place, ...]], ...]
 
 
-def disagreements(images: Sequence[Image]) -> Iterator[Disagreement]:
-    """The options in which images differ, as far as options are stored with them."""
-    rows = [(image, parsed(image.options)) for image in images if image.options is not None]
-    for name in dict.fromkeys(name for _, options in rows for name in options):
-        places = grouped((options.get(name), image.place) for image, options in rows)
+def disagreements(images: Iterable[tuple[str | None, Place]]) -> Iterator[Disagreement]:
+    """The options in which images differ, as far as options are stored with them.
+
+    Args:
+        images: the options of each, None where none are stored with it, and where it lies.
+    """
+    rows = [(parsed(options), place) for options, place in images if options is not None]
+    for name in dict.fromkeys(name for options, _ in rows for name in options):
+        places = grouped((options.get(name), place) for options, place in rows)
         if len(places) > 1:
             yield Disagreement(name, tuple((v, tuple(found)) for v, found in places.items()))
 

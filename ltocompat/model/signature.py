@@ -46,6 +46,7 @@ class ImageSignature(Struct, frozen=True):
         empty_kernels: it has kernels, each of which only returns.
         symbols: what it leaves undefined, and, where it is part of a link of several files, what
             it defines; None when not looked for or not to be known.
+        options: compiler options stored with LTO-IR; None where none are.
         lacks_options: PTX or LTO-IR whose entry has no place for options.
         lists_family: SASS whose entry lists architectures of its family; None where it has no place
             for them.
@@ -70,6 +71,7 @@ class ImageSignature(Struct, frozen=True):
     has_kernels: bool | None = None
     empty_kernels: bool = False
     symbols: DeviceSymbols | None = None
+    options: str | None = None
     lacks_options: bool = False
     lists_family: bool | None = None
     entry_arch: SmArch | None = None
@@ -134,6 +136,7 @@ def image_signature(image: Image) -> ImageSignature:
         kernels,
         image.empty_kernels,
         image.symbols,
+        image.options if image.kind is ImageKind.LTOIR else None,
         image.lacks_options,
         image.lists_family,
         image.entry_arch,

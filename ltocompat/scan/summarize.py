@@ -6,7 +6,6 @@ A file is read in two passes, module by module: by headers, then what decides
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
@@ -14,7 +13,7 @@ from msgspec.structs import replace
 from ltocompat.facts import among_tests, is_device_runtime
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, Variant, variant_of
 from ltocompat.model.cuda_tag import tagged_path
-from ltocompat.model.image import HostBinary, Image, ImageKind, Module, Record, Skipped
+from ltocompat.model.image import HostBinary, Module, Record, Skipped
 from ltocompat.model.signature import module_signature
 from ltocompat.model.trial_answer import Trials
 from ltocompat.scan.variants import find_variants
@@ -41,7 +40,6 @@ class SummaryBuilder:
         self._device_runtime: dict[tuple[object, ...], ModuleGroup] = {}
         self._inner: dict[tuple[object, ...], ModuleGroup] = {}
         self._inside: tuple[str, ...] = ()
-        self._options: dict[tuple[str, ...], Image] = {}
         self._hosts: list[HostBinary] = []
         self.skipped: list[Skipped] = []
         self._skipped_count = 0
@@ -87,7 +85,6 @@ class SummaryBuilder:
             [part for group in groups for part in _parted(group, variants)],
             self.skipped,
             self._skipped_count,
-            list(self._options.values()),
             self._hosts,
             apart,
             test_groups=of_tests,
@@ -107,11 +104,6 @@ class SummaryBuilder:
         place = module.place
         group = ModuleGroup(module_signature(module), trials, 1, place, inner, [place])
         _count(self._inner, group)
-        for image in module.images:
-            if image.kind is ImageKind.LTOIR and image.options is not None:
-                # Files of one folder are in one variant, but for those whose names tell it.
-                home = _of_variant(place.members) or _folder(place.members)
-                self._options.setdefault((image.options, *home), image)
 
     def add_host(self, host: HostBinary) -> None:
         """Add a host file, which follows its modules and shows whether they need a device link."""
@@ -206,10 +198,6 @@ def _parted(group: ModuleGroup, variants: Sequence[Variant]) -> list[ModuleGroup
 def _of_variant(members: tuple[str, ...]) -> tuple[str, ...]:
     """The file, where it may turn out to be a variant, which is judged by itself."""
     return members if any(map(tagged_path, members)) else ()
-
-
-def _folder(members: tuple[str, ...]) -> tuple[str, ...]:
-    return (*members[:-1], posixpath.dirname(members[-1])) if members else ()
 
 
 def _count(

@@ -25,7 +25,7 @@ from ltocompat.facts import toolkits
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
-from ltocompat.model.image import Image, ImageKind
+from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.symbols import DeviceSymbols
@@ -261,18 +261,10 @@ def waiting_object(release: str, flags: str) -> ArtifactSummary:
     for flag in flags.split():
         stored |= STORED_OPTIONS[flag]
     options = " ".join(f"{name} {value}" for name, value in stored.items())
-    ltoir = image(ImageKind.LTOIR, "80", release)
+    ltoir = replace(image(ImageKind.LTOIR, "80", release), options=options)
     signature = ModuleSignature((ltoir,), registered=False, needs_device_link=True)
     place = Place(f"{flags}.o")
-    whole = Image(
-        place=place,
-        kind=ImageKind.LTOIR,
-        arch=ltoir.arch,
-        options=options,
-        stored_size=1,
-        size=1,
-    )
-    return ArtifactSummary(str(place), [ModuleGroup(signature, {}, 1, place)], options=[whole])
+    return ArtifactSummary(str(place), [ModuleGroup(signature, {}, 1, place)])
 
 
 def device_linked(release: str, *all_flags: str) -> Result:

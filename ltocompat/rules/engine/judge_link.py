@@ -123,15 +123,14 @@ def _link(
 ) -> Link:
     linked = _linked(judged)
     counts: Counter[ImageSignature] = Counter()
-    passed_over = []
+    options, passed_over = [], []
     for each in linked:
         for image in each.module_verdict.picked:
             if offline and gpu is not None and passed_over_by_nvlink(image, gpu.arch):
                 passed_over.append(image)
             else:
                 counts[image] += each.group.count
-    archs = {image.arch for image in counts if image.kind is ImageKind.LTOIR}
-    options = [image for image in summary.options if image.arch in archs]
+                options.append((image.options, each.group.example))
     return Link(
         tuple(counts.items()),
         tuple(disagreements(options)),

@@ -67,7 +67,6 @@ class TargetClasses:
         # Whether code behind the first region of an object is lost is asked of the whole.
         hidden = any(each.behind_first for each in signatures)
         self._one_link = summary.one_link or hidden
-        self._compares_options = bool(summary.options)
         self._tried = {*summary.link_trials}.union(*(group.trials for group in summary.groups))
         own = own_linker(summary)
         self._own = Release.parse(own.version) if own is not None and own.version else None
@@ -133,7 +132,7 @@ class TargetClasses:
                 code.how,
                 code.missed,
                 code.without_kernels,
-                self._seen_in_link(code),
+                _seen_in_link(code),
                 tuple(_answers(code.requirements, driver, linker)),
             )
             for code in picked.codes
@@ -144,14 +143,12 @@ class TargetClasses:
         of_hosts = tuple(_answers(self._of_hosts, driver, linker))
         return (answers, picked.order, of_hosts, name, release, driver is None)
 
-    def _seen_in_link(self, code: PickedCode) -> Hashable:
-        """A key of what rules on links look at; of loaded code, whether its kernels are empty."""
-        if code.how != "link":
-            return any(image.empty_kernels for image in code.images)
-        return tuple(
-            (image.kind, image.symbols, image.arch if self._compares_options else None)
-            for image in code.images
-        )
+
+def _seen_in_link(code: PickedCode) -> Hashable:
+    """A key of what rules on links look at; of loaded code, whether its kernels are empty."""
+    if code.how != "link":
+        return any(image.empty_kernels for image in code.images)
+    return tuple((image.kind, image.symbols, image.options) for image in code.images)
 
 
 def _constraints(
