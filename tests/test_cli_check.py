@@ -11,6 +11,7 @@ import pytest
 from report_values import valid_json
 from samples import FOLDER
 
+import ltocompat
 from ltocompat.cli import run
 from ltocompat.cli.options import with_values
 from ltocompat.commands.this_machine import ThisMachine
@@ -121,6 +122,8 @@ def test_a_saved_inspection_is_told_by_what_it_is(tmp_path: Path, capsys: Captur
     for words in (["check", "--deploy-target", "cuda=12.4,gpu=a100"], ["require"], ["matrix"]):
         assert run([*words, str(saved)]) == 3
         assert "an inspection that was saved as JSON" in capsys.readouterr().err
+    with pytest.raises(ltocompat.UnreadableInput, match="an inspection that was saved as JSON"):
+        list(ltocompat.read(saved))
 
 
 def test_reasons_are_shown_when_asked(capsys: Captured) -> None:

@@ -19,7 +19,7 @@ from ltocompat.commands.check import Targets, as_sequence, resolve_targets
 from ltocompat.commands.matrix import linker_targets, matrices
 from ltocompat.commands.options import OnError
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
-from ltocompat.commands.read_artifacts import ArtifactReader, ScanOptions, has_sources
+from ltocompat.commands.read_artifacts import ArtifactReader, ScanOptions, has_sources, refuse_saved
 from ltocompat.commands.weigh import weight_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -298,6 +298,7 @@ class _Reader:
             return
         try:
             with walk.opened(found.path, self._settings.limits, typed=found == top) as view:
+                refuse_saved(view, found.path, typed=found == top)
                 yield self.of_view(view, found)
         except UnreadableInput as error:
             if found == top:

@@ -171,7 +171,7 @@ class ArtifactReader:
         typed = item.named and reading.named
         try:
             with settings.opened(file.path, typed=typed) as view:
-                _refuse_saved(view, file.path, typed=typed)
+                refuse_saved(view, file.path, typed=typed)
                 self.take(view, file, builder)
                 if reading.one_link and typed and builder.is_empty and not may_be_linked(view):
                     builder.skip(Skipped(file, _NO_INPUT, view.size))
@@ -244,8 +244,15 @@ class ArtifactReader:
         return wanted
 
 
-def _refuse_saved(view: ByteView, path: str, *, typed: bool) -> None:
-    """Tell an answer of ours that was saved as JSON, which holds no device code, by what it is."""
+def refuse_saved(view: ByteView, path: str, *, typed: bool) -> None:
+    """Tell an answer of ours that was saved as JSON, which holds no device code, by what it is.
+
+    Verdicts rest on more than it holds: definitions in SASS, metadata of packages, libraries in
+    them, images that a filter left out.
+
+    Raises:
+        UnreadableInput: the user named it, and it is one.
+    """
     if not typed or not view.peek(0, 64).lstrip().startswith(b"{"):
         return
     # Imported here: most files are read themselves.
