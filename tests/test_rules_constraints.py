@@ -1,133 +1,110 @@
-"""A constraint answers both questions: what `check` makes of a version, what `require` prints."""
+"""What `require` prints of a constraint follows from what `check` makes of known versions."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
+import itertools
 
 import pytest
 from newest import NEWEST
 
-from ltocompat.facts import drivers, nvjitlink_minors
+from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules import constraints
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
+    CompatOnLinux,
     DriverOfCuda,
-    DriverSureFrom,
+    DriverOfWriter,
     FixedVerdict,
     Informational,
-    KernelKnows,
+    KernelStillServes,
     LinkerExporting,
     LinkerFinding,
     LinkerNamed,
-    LinkerNotOlderThan,
     LinkerOfCubin,
     LinkerOfKnownMaker,
     LinkerOfMajor,
     LinkerTargets,
-    LinkerTolerating,
-    Threshold,
-    UnknownConstraint,
+    NvrtcOfMinor,
+    at_least,
+    driver_releases,
+    driver_sure_from,
+    kernel_knows,
+    least_version,
+    linker_not_older_than,
+    tolerated_from,
+    toolkit_releases,
+    unknown_version,
 )
-from ltocompat.rules.engine.driver_floors import least_version
-from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
+from ltocompat.rules.rule import Component, Constraint, Unbounded
 
-WITHOUT_FLOOR = """
-from typing import ClassVar
-
-from ltocompat.model.arch import Release
-from ltocompat.model.verdict import Verdict
-from ltocompat.rules.rule import Component, Constraint
-
-
-class EvenMinor(Constraint):
-    component: ClassVar = Component.LINKER
-
-    def __str__(self) -> str:
-        return "of an even minor"
-
-    def judge(self, value: Release, /) -> Verdict:
-        return Verdict.FAIL if value.minor % 2 else Verdict.OK
-
-
-EvenMinor()
-"""
-
-BOUNDED = [
-    Threshold(DriverVersion((460, 27, 3)), open_below=True),
-    Threshold(DriverVersion((525, 60, 13))),
-    DriverOfCuda(Release(12, 4)),
-    DriverSureFrom(Release(13, 4), Release(13, 0)),
-    KernelKnows(100),
-    LinkerExporting(Release(12, 4)),
-    Threshold(Release(12, 4)),
-    LinkerNamed((12, 13), certain=True),
-    LinkerNamed((13,), certain=False),
-    LinkerNotOlderThan((Release(13, 1), Release(13, 2), Release(13, 3))),
-    LinkerOfCubin(Release(13, 0), tolerated=True),
-    LinkerOfCubin(Release(13, 0)),
-    Threshold(Release(12, 1), open_below=True, nondeterministic=True),
-    Threshold(Release(12, 3), open_below=True),
-    LinkerTargets(100),
-    LinkerTargets(100, family=True),
-    LinkerFinding(tuple(r for r in nvjitlink_minors() if r >= Release(13, 2)), FIRST_NVJITLINK),
-]
-
-UNBOUNDED = [
-    (Informational(), Unbounded.ANY),
-    (FixedVerdict(Verdict.UNKNOWN), Unbounded.ANY),
-    (UnknownConstraint(Component.DRIVER), Unbounded.NOT_KNOWN),
-    (LinkerNotOlderThan(()), Unbounded.NOT_KNOWN),
-    (LinkerNotOlderThan((), NEWEST), Unbounded.NONE_KNOWN),
-    (LinkerNotOlderThan((), Release(12, 9)), Unbounded.NOT_KNOWN),
-    (LinkerOfKnownMaker(Release(13, 5)), Unbounded.ANY),
+# The floors by the documents and measurements that the tables name.
+FLOORS: list[tuple[Constraint, DriverVersion | Release | Unbounded]] = [
+    (at_least(DriverVersion((460, 27, 3)), open_below=True), DriverVersion((460, 27, 3))),
+    (at_least(DriverVersion((525, 60, 13))), DriverVersion((525, 60, 13))),
+    (DriverOfCuda(Release(12, 4)), DriverVersion((550, 54, 14))),
+    (DriverOfCuda(Release(7, 0)), DriverVersion((450, 51, 5))),
+    (driver_sure_from(Release(13, 4), Release(13, 0)), DriverVersion((615,))),
+    (kernel_knows(100), DriverVersion((570, 26))),
+    (kernel_knows(990), Unbounded.NONE_KNOWN),
+    (KernelStillServes(70), Unbounded.ANY),
+    (DriverOfWriter(Release(12, 4)), Unbounded.ANY),
     (DriverOfCuda(Release(13, 0), surely=False), Unbounded.NOT_KNOWN),
-    (LinkerOfMajor((Release(11, 8),)), Unbounded.NONE_KNOWN),
-    (LinkerOfMajor((Release(12, 4),)), Unbounded.ANY),
     (DriverOfCuda(Release(99, 0)), Unbounded.NONE_KNOWN),
-    (KernelKnows(990), Unbounded.NONE_KNOWN),
+    (unknown_version(Component.DRIVER), Unbounded.NOT_KNOWN),
+    (LinkerExporting(Release(12, 4)), Release(12, 4)),
+    (LinkerExporting(Release(13, 3), by_name=True), Release(13, 3)),
+    (at_least(Release(12, 4)), Release(12, 4)),
+    (at_least(Release(12, 3), open_below=True), Release(12, 3)),
+    (LinkerNamed((12, 13), certain=True), FIRST_NVJITLINK),
+    (LinkerNamed((13,), certain=False), Release(13, 0)),
+    (
+        linker_not_older_than((Release(13, 1), Release(13, 2), Release(13, 3))),
+        Release(13, 3),
+    ),
+    (linker_not_older_than(()), Unbounded.NOT_KNOWN),
+    (linker_not_older_than((), NEWEST), Unbounded.NONE_KNOWN),
+    (linker_not_older_than((), Release(12, 9)), Unbounded.NOT_KNOWN),
+    (LinkerOfCubin(Release(13, 0), tolerated=True), Release(13, 0)),
+    (LinkerTargets(100), Release(12, 8)),
+    (LinkerTargets(100, family=True), Release(12, 9)),
     (LinkerTargets(990), Unbounded.NONE_KNOWN),
-    (LinkerTolerating(Release(12, 6)), Unbounded.ANY),
+    (LinkerFinding((Release(13, 2), NEWEST), FIRST_NVJITLINK), NEWEST),
+    (LinkerOfMajor((Release(12, 4),)), Unbounded.ANY),
+    (LinkerOfKnownMaker(Release(13, 5)), Unbounded.ANY),
+    (tolerated_from(Release(12, 6), Verdict.UNDOCUMENTED), Unbounded.ANY),
+    (NvrtcOfMinor(Release(12, 4)), Release(12, 4)),
+    (Informational(), Unbounded.ANY),
+    (FixedVerdict(Verdict.FAIL), Unbounded.ANY),
+    (CompatOnLinux(), Unbounded.ANY),
 ]
 
 
-def known_versions(constraint: Constraint) -> list[Release] | list[DriverVersion]:
-    if constraint.component is Component.LINKER:
-        return list(nvjitlink_minors())
-    return [drivers.first_production(branch) for branch in drivers.driver_branches()]
+@pytest.mark.parametrize(("constraint", "floor"), FLOORS, ids=repr)
+def test_the_floor_of_a_constraint_is_what_the_documents_say(
+    constraint: Constraint, floor: object
+) -> None:
+    assert least_version([constraint]) == floor
 
 
-def test_a_constraint_without_a_floor_can_not_be_made() -> None:
-    with pytest.raises(TypeError, match=r"abstract method '?floor"):
-        exec(WITHOUT_FLOOR, {"__name__": "made_up"})  # noqa: S102 - mypy reads the same text
-
-
-@pytest.mark.slow
-def test_a_constraint_without_a_floor_fails_type_checking(tmp_path: Path) -> None:
-    snippet = tmp_path / "made_up.py"
-    snippet.write_text(WITHOUT_FLOOR, encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", "--strict", str(snippet)]
-    found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
-    assert found.returncode == 1
-    assert 'Cannot instantiate abstract class "EvenMinor"' in found.stdout
-    assert '"floor"' in found.stdout
-
-
-@pytest.mark.parametrize("constraint", BOUNDED, ids=repr)
-def test_what_require_prints_is_what_check_takes(constraint: Constraint) -> None:
-    floor = constraint.floor()
-    assert isinstance(floor, Floor)
-    assert constraint.judge(floor.sure) is Verdict.OK
-    assert constraint.judge(floor.possible) in (Verdict.OK, Verdict.UNKNOWN)
-    for version in known_versions(constraint):
-        if version < floor.possible:
-            assert constraint.judge(version) >= Verdict.UNDOCUMENTED
-        elif version < floor.sure:
-            assert constraint.judge(version) is Verdict.UNKNOWN
+def test_what_require_prints_is_what_check_takes() -> None:
+    """Hold the floor of any two constraints: it passes both, the version below does not."""
+    for pair in itertools.combinations([constraint for constraint, _ in FLOORS], 2):
+        first, second = pair
+        if first.component is not second.component:
+            continue
+        floor = least_version(pair)
+        drivers_asked = first.component in (Component.DRIVER, Component.KERNEL)
+        known = [*(driver_releases() if drivers_asked else toolkit_releases())]
+        if isinstance(floor, Unbounded):
+            passing = [v for v in known if all(each.judge(v) is Verdict.OK for each in pair)]
+            assert not passing or floor is Unbounded.ANY
+            continue
+        assert all(each.judge(floor) is Verdict.OK for each in pair)
+        below = [version for version in known if version < floor]
+        if below:
+            assert any(each.judge(below[-1]) is not Verdict.OK for each in pair)
 
 
 @pytest.mark.parametrize("major", range(7, 15))
@@ -136,50 +113,18 @@ def test_code_of_any_cuda_release_needs_the_first_known_driver_that_check_takes(
     for minor in range(10):
         constraint = DriverOfCuda(Release(major, minor))
         enough = [v for v in known if constraint.judge(v) is Verdict.OK]
-        floor = constraint.floor()
-        if enough:
-            assert isinstance(floor, Floor)
-            assert floor.sure == enough[0]
-            assert str(constraint).startswith(">=")
-        else:
-            assert floor is Unbounded.NONE_KNOWN
+        assert least_version([constraint]) == (enough[0] if enough else Unbounded.NONE_KNOWN)
+        assert not enough or str(constraint).startswith(">=")
 
 
-@pytest.mark.parametrize(("constraint", "reason"), UNBOUNDED, ids=repr)
-def test_where_there_is_no_floor_the_reason_is_what_check_finds(
-    constraint: Constraint, reason: Unbounded
-) -> None:
-    assert constraint.floor() is reason
-    verdicts = {constraint.judge(version) for version in known_versions(constraint)}
-    if reason is Unbounded.NONE_KNOWN:
-        assert verdicts == {Verdict.FAIL}
-    elif reason is Unbounded.NOT_KNOWN:
-        # Older ones than something that can't be used may fail; none is sure to work.
-        assert verdicts in ({Verdict.UNKNOWN}, {Verdict.UNKNOWN, Verdict.FAIL})
-
-
-def test_every_constraint_is_among_those_that_are_tried() -> None:
-    tried = {type(each) for each in (*BOUNDED, *(constraint for constraint, _ in UNBOUNDED))}
-    # These bound nothing by a least version: a newest driver, a package, one minor of NVRTC.
-    others = {
-        constraints.CompatNewerThanKernel,
-        constraints.CompatOnLinux,
-        constraints.CompatOnSupportedGpu,
-        constraints.CompatPairProvided,
-        constraints.DriverOfWriter,
-        constraints.KernelStillServes,
-        constraints.NvrtcOfMinor,
-    }
-    every = {each for each in vars(constraints).values() if isinstance(each, type)}
-    assert every == tried | others
-
-
-def test_the_floors_of_several_constraints_fold_into_one_that_all_take() -> None:
-    several = [Threshold(Release(12, 4)), LinkerNotOlderThan((Release(12, 6), Release(12, 8)))]
-    least = least_version(several)
-    assert (least.possible, least.sure) == (Release(12, 6), Release(12, 8))
+def test_a_threshold_fails_then_is_open_then_is_met() -> None:
+    constraint = linker_not_older_than((Release(13, 1), Release(13, 3)))
+    verdicts = [constraint.judge(Release(13, minor)) for minor in range(5)]
+    fail, unknown, ok = Verdict.FAIL, Verdict.UNKNOWN, Verdict.OK
+    assert verdicts == [fail, unknown, unknown, ok, ok]
+    assert str(constraint) == ">= 13.1 (>= 13.3 to be sure)"
 
 
 def test_constraints_that_exclude_each_other_have_no_least_version() -> None:
-    several = [LinkerExporting(Release(12, 4)), Threshold(Release(13, 2))]
-    assert least_version(several).unbounded is Unbounded.NONE_KNOWN
+    several = [LinkerExporting(Release(12, 4)), at_least(Release(13, 2))]
+    assert least_version(several) is Unbounded.NONE_KNOWN

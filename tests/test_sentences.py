@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from report_values import written
 from samples import FOLDER
-from test_rules_constraints import BOUNDED, UNBOUNDED
+from test_rules_constraints import FLOORS
 from verdict_values import H100, ONE, finding, result
 
 import ltocompat
@@ -26,9 +26,14 @@ from ltocompat.model.verdict import Finding, Result, Route, Verdict
 from ltocompat.report import FINDING_FORMATS, Options
 from ltocompat.report.findings import headline_of
 from ltocompat.report.verbs.check import REPORT
-from ltocompat.rules import constraints
 from ltocompat.rules.catalogue import RULES, requirements_of
-from ltocompat.rules.constraints import FixedVerdict, UnknownConstraint
+from ltocompat.rules.constraints import (
+    CompatNewerThanKernel,
+    CompatOnSupportedGpu,
+    CompatPairProvided,
+    FixedVerdict,
+    unknown_version,
+)
 from ltocompat.rules.engine.evaluate import evaluate
 from ltocompat.rules.engine.findings import finding_of
 from ltocompat.rules.engine.fold_versions import combinations
@@ -138,22 +143,13 @@ def assert_is_sentence(found: Finding, subject: str) -> None:
     assert len(headline.split()) > 2
 
 
-OTHERS = [
-    constraints.CompatNewerThanKernel(),
-    constraints.CompatOnLinux(),
-    constraints.CompatOnSupportedGpu(),
-    constraints.CompatPairProvided(),
-    constraints.DriverOfWriter(Release(13, 5)),
-    constraints.KernelStillServes(75),
-    constraints.NvrtcOfMinor(Release(12, 4)),
-]
-OF_ANY = [FixedVerdict(Verdict.UNKNOWN, component) for component in Component]
 EVERY: list[Constraint] = [
-    *OTHERS,
-    *OF_ANY,
-    *map(UnknownConstraint, Component),
-    *BOUNDED,
-    *(each for each, _ in UNBOUNDED),
+    *(constraint for constraint, _ in FLOORS),
+    CompatNewerThanKernel(),
+    CompatOnSupportedGpu(),
+    CompatPairProvided(),
+    *(FixedVerdict(Verdict.UNKNOWN, component) for component in Component),
+    *map(unknown_version, Component),
 ]
 linkers = st.sampled_from(nvjitlink_minors())
 

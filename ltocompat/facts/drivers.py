@@ -119,6 +119,16 @@ def driver_branches() -> tuple[int, ...]:
     return tuple(sorted(_branches()))
 
 
+def before_tables() -> DriverVersion:
+    """A driver older than all that tables have: what rules say of any such one, they say of it."""
+    return DriverVersion((driver_branches()[0] - 1,))
+
+
+def beyond_tables() -> DriverVersion:
+    """The first driver newer than all that tables have."""
+    return DriverVersion((driver_branches()[-1] + _BRANCH_STEP,))
+
+
 _BRANCH_STEP = 5
 """Branches are numbered in fives; the numbers between are later drivers of one for Windows."""
 

@@ -7,7 +7,7 @@ import functools
 from abc import ABCMeta, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct, StructMeta, field
 from msgspec.structs import replace
@@ -41,7 +41,7 @@ ABOUT_LOADING = frozenset({Component.DRIVER, Component.KERNEL, Component.COMPAT}
 
 
 class Unbounded(enum.StrEnum):
-    """A reason why a constraint names no least version."""
+    """A reason why constraints have no least version."""
 
     ANY = "any version does, or no version changes it"
     NOT_KNOWN = "the tables don't tell which version does"
@@ -51,18 +51,6 @@ class Unbounded(enum.StrEnum):
 VersionT = TypeVar("VersionT", Release, DriverVersion)
 
 
-class Floor(Struct, Generic[VersionT], frozen=True):
-    """The least versions that meet a constraint: the answer that ``require`` folds.
-
-    Attributes:
-        possible: every older version fails.
-        sure: the least that surely meets it.
-    """
-
-    possible: VersionT
-    sure: VersionT
-
-
 class _AbstractStruct(ABCMeta, StructMeta):
     """Of values that can't be made while they lack a method."""
 
@@ -70,8 +58,7 @@ class _AbstractStruct(ABCMeta, StructMeta):
 class Constraint(Struct, metaclass=_AbstractStruct, frozen=True, kw_only=True):
     """A condition on the value of a component; ``str`` gives it as ``>= 550.54.14``.
 
-    ``check`` asks ``judge``, ``require`` asks ``floor``; both are abstract, so that no constraint
-    can answer one question and not the other.
+    ``check`` asks ``judge``; what ``require`` prints follows from its answers on known versions.
 
     Attributes:
         of_gpu: it is about the GPU, so that it holds in that GPU's row of ``require`` only.
@@ -86,11 +73,11 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True, kw_only=True):
         warns: a note of it is worth a warning.
     """
 
-    of_gpu: ClassVar[bool] = False
-    ignores_concatenated: ClassVar[bool] = False
-    names_compiler: ClassVar[bool] = False
     weighs_values: ClassVar[bool] = True
     driver_may_link: ClassVar[bool] = False
+    of_gpu: bool = False
+    ignores_concatenated: bool = False
+    names_compiler: bool = False
     trial_decides: bool = False
     promised: bool = False
     nondeterministic: bool = False
@@ -108,10 +95,6 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True, kw_only=True):
     @abstractmethod
     def judge(self, value: Any, /) -> Verdict:  # noqa: ANN401 - each component has its own type
         """Judge a known value on the component."""
-
-    @abstractmethod
-    def floor(self) -> Floor[Any] | Unbounded:
-        """The least value that ``judge`` doesn't fail, or why there is none."""
 
     def noted(self, value: Any, /) -> bool:  # noqa: ANN401 - as above
         """Return whether a value that is ``ok`` is worth a note all the same."""

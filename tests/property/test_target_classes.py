@@ -18,7 +18,8 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.trial_answer import TOO_NEW, TrialOutcome, Trials, link_key
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.engine.find_floors import driver_releases, linkers
+from ltocompat.rules.constraints import driver_releases
+from ltocompat.rules.engine.find_floors import linkers
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.target_classes import TargetClasses
 

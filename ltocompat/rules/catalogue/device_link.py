@@ -21,8 +21,8 @@ from ltocompat.rules.constraints import (
     FixedVerdict,
     Informational,
     LinkerOfCubin,
-    LinkerTolerating,
-    Threshold,
+    at_least,
+    tolerated_from,
 )
 from ltocompat.rules.link_selection import refused_across_family
 from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject
@@ -306,7 +306,9 @@ def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
     if not names:
         return
     needed = sorted({*names} & _called_by_hopper(link))
-    tolerated = LinkerTolerating(floors.linker("duplicate-linker"), always=not needed)
+    tolerated = tolerated_from(
+        floors.linker("duplicate-linker"), Verdict.UNKNOWN if needed else Verdict.UNDOCUMENTED
+    )
     newer = (
         f"newer ones fail at times where SASS of sm_90 calls it ({needed[0]})"
         if needed
@@ -411,7 +413,7 @@ def archive_for_the_first_linker(link: Link) -> Iterator[Requirement]:
     """The first nvJitLink takes no archives."""
     if link.archived and link.certain and not link.offline:
         yield Requirement(
-            Threshold(floors.linker("archive-linker")),
+            at_least(floors.linker("archive-linker")),
             "an archive of objects",
             "nvJitLink 12.0 ends its process on it, or refuses it",
             "give that linker the objects themselves, or link with a newer nvJitLink",
@@ -425,7 +427,7 @@ def declared_otherwise_in_a_link(link: Link) -> Iterator[Requirement]:
     known = [image.symbols for image, _ in link.images if image.symbols is not None]
     names = declared_otherwise(known) if link.certain else ()
     if names:
-        tolerated = LinkerTolerating(floors.linker("prototype-linker"))
+        tolerated = tolerated_from(floors.linker("prototype-linker"), Verdict.UNDOCUMENTED)
         yield Requirement(
             FixedVerdict(Verdict.FAIL) if link.offline else tolerated,
             f"{image_helpers.listed(names)}, of which inputs declare other parameters,",

@@ -12,10 +12,10 @@ from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     DriverOfWriter,
-    KernelKnows,
     KernelStillServes,
-    Threshold,
-    UnknownConstraint,
+    at_least,
+    kernel_knows,
+    unknown_version,
 )
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
 
@@ -59,11 +59,9 @@ def _from_floor(major: int) -> Constraint:
     """The constraint on drivers for code of a CUDA major."""
     floor, enough = floors.major(major), floors.enough_for_major(major)
     if floor is not None:
-        return Threshold(floor)
+        return at_least(floor)
     return (
-        UnknownConstraint(Component.DRIVER)
-        if enough is None
-        else Threshold(enough, open_below=True)
+        unknown_version(Component.DRIVER) if enough is None else at_least(enough, open_below=True)
     )
 
 
@@ -91,7 +89,7 @@ def gpu_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
     if subject.picked:
         gpu = image_helpers.real(subject.gpu)
         yield Requirement(
-            KernelKnows(subject.gpu.arch.number),
+            kernel_knows(subject.gpu.arch.number),
             gpu,
             "the driver doesn't know the GPU (this floor is derived from the first toolkit that "
             "targets it)",
@@ -106,7 +104,7 @@ def gpu_dropped_by_driver(subject: Subject) -> Iterator[Requirement]:
     """Newer drivers ignore GPUs that NVIDIA has dropped."""
     if subject.picked:
         yield Requirement(
-            KernelStillServes(subject.gpu.arch.number),
+            KernelStillServes(subject.gpu.arch.number, of_gpu=True),
             image_helpers.real(subject.gpu),
             "newer drivers ignore the GPU, as if it were not there",
             "stay on the last branch that supports it",

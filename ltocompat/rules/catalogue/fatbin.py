@@ -13,10 +13,10 @@ from ltocompat.rules import floors, image_helpers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
-    DriverSureFrom,
     FixedVerdict,
     LinkerFinding,
-    Threshold,
+    at_least,
+    driver_sure_from,
 )
 from ltocompat.rules.rule import Requirement, Subject
 from ltocompat.rules.selection import runs
@@ -31,7 +31,7 @@ def zstd_needs_driver(subject: Subject) -> Iterator[Requirement]:
         # A frame that lies bare in data or a member is unpacked by the library's own code.
         if image.in_fatbin and image.compression is Compression.ZSTD:
             yield Requirement(
-                Threshold(floors.driver("zstd-driver")),
+                at_least(floors.driver("zstd-driver")),
                 f"{str(image.kind).upper()} compressed with Zstandard",
                 "the driver can't unpack it (error 200, device kernel image is invalid)",
                 "compile with --compress-mode=speed (LZ4) or none, or update the driver",
@@ -47,7 +47,7 @@ def compressed_needs_linker(subject: Subject) -> Iterator[Requirement]:
         if floor is None:
             continue
         yield Requirement(
-            Threshold(floors.linker(floor)),
+            at_least(floors.linker(floor)),
             "LTO-IR compressed as newer tools do" if image.scrambled else "a Zstandard entry",
             "the linker can't unpack it, and 12.0 crashes",
             "raise the linker, or compile with --compress-mode=none",
@@ -69,7 +69,7 @@ def concatenated_needs_driver(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.loaded(subject):
         if image.concatenated:
             yield Requirement(
-                DriverSureFrom(floors.linker("concat-nvcc"), floors.linker("concat-unseen")),
+                driver_sure_from(floors.linker("concat-nvcc"), floors.linker("concat-unseen")),
                 "a concatenated fatbin entry",
                 "the driver doesn't see the images in it (error 209, unless another one serves)",
                 "compile without --concat",
@@ -101,7 +101,7 @@ def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
         if subject.offline or not (unpacked or from_object):
             continue
         yield Requirement(
-            Threshold(floors.linker("copied-sass-linker"), open_below=True, nondeterministic=True),
+            at_least(floors.linker("copied-sass-linker"), open_below=True, nondeterministic=True),
             "SASS compressed with LZ4" if unpacked else "SASS in an object",
             "12.0 frees its copy of it too early, and crashes at times",
             "link with a newer nvJitLink, or give it the bare cubin",
@@ -121,7 +121,7 @@ def passed_over_by_linker(subject: Subject) -> Iterator[Requirement]:
         virtual = image.kind is not ImageKind.SASS
         since = row.first_toolkit if row is not None and virtual else FIRST_NVJITLINK
         yield Requirement(
-            LinkerFinding(subject.found_by, since),
+            LinkerFinding(subject.found_by, since, of_gpu=True),
             f"{image} for {subject.link_target}",
             "the linker passes over it for this target (bad input)",
             f"compile for {image_helpers.real(subject.gpu)} itself, or use another release of the "

@@ -25,12 +25,12 @@ from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     FixedVerdict,
     Informational,
-    LinkerNotOlderThan,
     LinkerOfKnownMaker,
     LinkerOfMajor,
     LinkerTargets,
-    Threshold,
-    UnknownConstraint,
+    at_least,
+    linker_not_older_than,
+    unknown_version,
 )
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject
@@ -51,7 +51,7 @@ def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         releases = makers.ltoir_releases(image)
         yield Requirement(
-            LinkerNotOlderThan(releases, makers.above(image), trial_decides=True),
+            linker_not_older_than(releases, makers.above(image), trial_decides=True),
             makers.describe(image),
             "the linker refuses LTO-IR that is newer than itself",
             f"{_newer_linker(subject, releases)}, or compile the LTO-IR with the target's toolkit"
@@ -84,7 +84,7 @@ def _read_by_linker(image: ImageSignature) -> Iterator[Requirement]:
         newest = max(facts.ltoir_releases().values()) if reader is None else None
         read_by = (reader,) if written and reader is not None else ()
         yield Requirement(
-            LinkerNotOlderThan(read_by, newest, trial_decides=True),
+            linker_not_older_than(read_by, newest, trial_decides=True),
             f"{makers.describe(image)} with {name} {version} in its header",
             "the linker refuses LTO-IR that is newer than itself",
             "compile the LTO-IR again: its header is damaged",
@@ -299,13 +299,13 @@ def _taken_beside_ltoir(link: Link) -> Constraint | None:
     known = [image.symbols for image, _ in link.images if image.kind is not ImageKind.LTOIR]
     readable = [symbols for symbols in known if symbols is not None]
     if len(readable) < len(known):
-        return Threshold(first, open_below=True)
+        return at_least(first, open_below=True)
     missing = defined_nowhere(readable)
     if missing.undefined or not any(symbols.kernels for symbols in readable):
         return None
     # What LTO-IR calls, no byte of it shows.
     may_be_called = any(symbols.callable for symbols in readable)
-    return Threshold(first, open_below=True) if may_be_called else Threshold(first)
+    return at_least(first, open_below=True) if may_be_called else at_least(first)
 
 
 @FAMILY.rule("LTO-09", Level.NOTE)
@@ -365,9 +365,7 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
     major = subject.linker.major
     name = image_helpers.linker_name(subject)
     floor = floors.major(major)
-    constraint: Constraint = (
-        UnknownConstraint(Component.DRIVER) if floor is None else Threshold(floor)
-    )
+    constraint: Constraint = unknown_version(Component.DRIVER) if floor is None else at_least(floor)
     consequence = (
         f"the tables name no least driver for CUDA {major}"
         if floor is None
@@ -459,7 +457,7 @@ def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
         target = f"{image_helpers.real(subject.gpu)}{subject.link_target.suffix}"
         yield Requirement(
             # A linker that is newer than the tables says itself what it makes code for.
-            LinkerTargets(number, family, trial_decides=True, promised=True),
+            LinkerTargets(number, family, of_gpu=True, trial_decides=True, promised=True),
             f"the target {target}",
             "the linker makes no code for it",
             "use a linker of a release that has the target",

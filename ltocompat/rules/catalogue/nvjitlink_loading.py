@@ -18,7 +18,7 @@ from ltocompat.rules.constraints import (
     LinkerExporting,
     LinkerNamed,
     NvrtcOfMinor,
-    Threshold,
+    at_least,
 )
 from ltocompat.rules.rule import Problem, Requirement
 
@@ -219,7 +219,7 @@ def _since(floor: Release, host: HostBinary, names: Iterable[str]) -> Iterator[R
     """The requirement of the first of some functions, which nvJitLinks have from a floor on."""
     for name in islice(names, 1):
         yield Requirement(
-            Threshold(floor),
+            at_least(floor),
             f"the imported {name}",
             linker_imports.missing_symbol_text(host, name),
             f"use an nvJitLink from {floor} on",

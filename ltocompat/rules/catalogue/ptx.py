@@ -21,9 +21,9 @@ from ltocompat.rules.constraints import (
     DriverOfCuda,
     FixedVerdict,
     LinkerFinding,
-    LinkerNotOlderThan,
-    Threshold,
-    UnknownConstraint,
+    at_least,
+    linker_not_older_than,
+    unknown_version,
 )
 from ltocompat.rules.link_selection import compiles_to
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
@@ -77,7 +77,7 @@ def _around(isa: str | None) -> Position[tuple[int, ...]] | None:
 def _driver_for(isa: str | None) -> Constraint:
     around, releases = _around(isa), toolkits.ptx_releases()
     if around is None:
-        return UnknownConstraint(Component.DRIVER)
+        return unknown_version(Component.DRIVER)
     if around.above is None:
         newest = max(releases.values())
         return DriverOfCuda(Release(newest.major, newest.minor + 1))
@@ -87,11 +87,11 @@ def _driver_for(isa: str | None) -> Constraint:
 def _linker_for(isa: str | None) -> Constraint:
     around, releases = _around(isa), toolkits.ptx_releases()
     if around is None or around.below is None:
-        return UnknownConstraint(Component.LINKER)
+        return unknown_version(Component.LINKER)
     newest = releases[around.below]
     if around.known:
-        return Threshold(newest)
-    return LinkerNotOlderThan((), newest, trial_decides=True)
+        return at_least(newest)
+    return linker_not_older_than((), newest, trial_decides=True)
 
 
 def _described(image: ImageSignature) -> str:
@@ -308,9 +308,9 @@ def _flawed(flaw: PtxFlaw, subject: Subject) -> Constraint | None:
     if flaw is PtxFlaw.NOT_ASCII_COMMENT and linked:
         first, last = floors.linker("ascii-linker"), floors.linker("last-ascii-linker")
         others = (release for release in nvjitlink_minors() if not first <= release <= last)
-        return LinkerFinding(tuple(others), FIRST_NVJITLINK)
+        return LinkerFinding(tuple(others), FIRST_NVJITLINK, of_gpu=True)
     if flaw is PtxFlaw.LAST_COMMENT:
-        return Threshold(floors.linker("last-comment-linker")) if linked else None
+        return at_least(floors.linker("last-comment-linker")) if linked else None
     open_ = flaw in (PtxFlaw.NARROW, PtxFlaw.NOT_ASCII_COMMENT)
     return (
         FixedVerdict(Verdict.UNKNOWN, trial_decides=True) if open_ else FixedVerdict(Verdict.FAIL)

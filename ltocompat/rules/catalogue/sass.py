@@ -12,7 +12,7 @@ from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Level, Route, Verdict
 from ltocompat.rules import artifact_code, floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.constraints import FixedVerdict, Threshold
+from ltocompat.rules.constraints import FixedVerdict, at_least
 from ltocompat.rules.linker_traits import newest_traits
 from ltocompat.rules.rule import Problem, Requirement, Subject
 from ltocompat.rules.selection import runs, same_arch
@@ -149,7 +149,7 @@ def sass_of_13_below_580(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.loaded(subject, ImageKind.SASS):
         if makers.only_cuda_13_writes(image):
             yield Requirement(
-                Threshold(floors.driver("generation-2-driver")),
+                at_least(floors.driver("generation-2-driver")),
                 "SASS in the form of CUDA 13",
                 "NVIDIA documents older drivers as unsupported (which was not measured)",
                 "update the driver, or build with CUDA 12",

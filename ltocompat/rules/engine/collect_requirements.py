@@ -37,7 +37,7 @@ from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.artifact_code import linked_by_driver
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.catalogue import requirements_of, requirements_of_host
-from ltocompat.rules.constraints.linker import LinkerOfKnownMaker
+from ltocompat.rules.constraints import LinkerOfKnownMaker, least_version
 from ltocompat.rules.engine.driver_floors import (
     DriverFloors,
     floors_of_least,
@@ -58,14 +58,7 @@ from ltocompat.rules.engine.paste_lines import paste_lines
 from ltocompat.rules.engine.picked_code import linked_code
 from ltocompat.rules.engine.routes import routes
 from ltocompat.rules.linker_traits import traits_of
-from ltocompat.rules.rule import (
-    Component,
-    Constraint,
-    Floor,
-    Requirement,
-    Subject,
-    Unbounded,
-)
+from ltocompat.rules.rule import Component, Constraint, Requirement, Subject, Unbounded
 from ltocompat.rules.services import HOW
 from ltocompat.targets.versions.drivers import later
 
@@ -328,8 +321,8 @@ def _linker_floor(
     floors = next(filter(None, tiers), None)
     if floors is None:
         return None, NO_NVJITLINK
-    bounds = [constraint.floor() for constraint in tally.linkers]
-    if Unbounded.NOT_KNOWN in bounds and not any(isinstance(bound, Floor) for bound in bounds):
+    bounds = [least_version([constraint]) for constraint in dict.fromkeys(tally.linkers)]
+    if Unbounded.NOT_KNOWN in bounds and all(isinstance(bound, Unbounded) for bound in bounds):
         return None, _OPEN_LINKER
     least = min(floors, key=lambda floor: (floor.verdict, floor.first))
     alike = [f for f in floors if (f.verdict, f.first) == (least.verdict, least.first)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic
 
 from msgspec import Struct
 
@@ -14,61 +13,10 @@ from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import requirements_of
+from ltocompat.rules.constraints import driver_releases, least_version
 from ltocompat.rules.engine.picked_code import loaded_code
 from ltocompat.rules.engine.routes import routes
-from ltocompat.rules.rule import (
-    Component,
-    Constraint,
-    Floor,
-    Requirement,
-    Subject,
-    Unbounded,
-    VersionT,
-)
-
-
-class LeastVersion(Struct, Generic[VersionT], frozen=True):
-    """The least version that meets all of some constraints.
-
-    Attributes:
-        possible: an older one fails; None where nothing is asked, or nothing is known to do.
-        sure: it and newer ones surely do; None where that is not known.
-        unbounded: why there is no possible one; None where there is.
-    """
-
-    possible: VersionT | None = None
-    sure: VersionT | None = None
-    unbounded: Unbounded | None = None
-
-
-def least_version(constraints: Iterable[Constraint]) -> LeastVersion[Any]:
-    """The least driver, or the least linker, that meets constraints on it."""
-    known = tuple(dict.fromkeys(constraints))
-    floors = [constraint.floor() for constraint in known]
-    if Unbounded.NONE_KNOWN in floors:
-        return LeastVersion(unbounded=Unbounded.NONE_KNOWN)
-    bounded = [floor for floor in floors if isinstance(floor, Floor)]
-    if not bounded:
-        open_ = Unbounded.NOT_KNOWN in floors
-        return LeastVersion(unbounded=Unbounded.NOT_KNOWN if open_ else Unbounded.ANY)
-    versions = sorted({version for floor in bounded for version in (floor.possible, floor.sure)})
-    least = max(floor.possible for floor in bounded)
-    possible = _first(versions, least, known, Verdict.UNKNOWN)
-    if possible is None:  # one asks for more than another allows
-        return LeastVersion(unbounded=Unbounded.NONE_KNOWN)
-    least = max(floor.sure for floor in bounded)
-    return LeastVersion(possible, _first(versions, least, known, Verdict.UNDOCUMENTED))
-
-
-def _first(
-    versions: list[VersionT], least: VersionT, constraints: tuple[Constraint, ...], most: Verdict
-) -> VersionT | None:
-    """The first version from ``least`` on that no constraint judges worse than ``most``."""
-    for version in versions:
-        judged = max(constraint.judge(version) for constraint in constraints)
-        if version >= least and judged <= most:
-            return version
-    return None
+from ltocompat.rules.rule import Component, Constraint, Requirement, Subject, Unbounded
 
 
 class DriverFloors(Struct, frozen=True):
@@ -139,16 +87,11 @@ def how(subject: Subject) -> str:
 def least_drivers(asked: Mapping[str, Sequence[Constraint]]) -> DriverFloors:
     """The least drivers, of what each use of code asks of them."""
     found = {use: least_version(asked.get(use, ())) for use in ("sass", "ptx")}
-    sass, ptx = found["sass"], found["ptx"]
     or_older = tuple(
         use
         for use, floor in found.items()
-        if floor.sure == drivers.first_production(drivers.driver_branches()[0])
-        and all(each.judge(before_tables()) is not Verdict.FAIL for each in asked[use])
+        if floor == driver_releases()[0]
+        and all(each.judge(drivers.before_tables()) is not Verdict.FAIL for each in asked[use])
     )
-    return DriverFloors(sass.sure, ptx.sure, ptx.unbounded is Unbounded.NONE_KNOWN, or_older)
-
-
-def before_tables() -> DriverVersion:
-    """A driver older than all that tables have: what rules say of any such one, they say of it."""
-    return DriverVersion((drivers.driver_branches()[0] - 1,))
+    sass, ptx = (None if isinstance(floor, Unbounded) else floor for floor in found.values())
+    return DriverFloors(sass, ptx, found["ptx"] is Unbounded.NONE_KNOWN, or_older)

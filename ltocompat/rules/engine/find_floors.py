@@ -18,7 +18,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, variant_parts
 from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet, exactly
 from ltocompat.model.verdict import Result, Route, Verdict
-from ltocompat.rules.engine.driver_floors import before_tables
+from ltocompat.rules.constraints import driver_releases
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.target_classes import TargetClasses
 from ltocompat.rules.rule import VersionT
@@ -221,7 +221,7 @@ def _driver_floor(
     found = newest_passing_range(driver_releases(), judged, lambda each: not each.about_loading)
     if found is None or found.first != driver_releases()[0]:
         return found
-    return replace(found, or_older=judged(before_tables()).result.verdict < Verdict.FAIL)
+    return replace(found, or_older=judged(drivers.before_tables()).result.verdict < Verdict.FAIL)
 
 
 def asked_linkers(gpus: Iterable[Sequence[LineFloors]]) -> Iterator[Floor[Release]]:
@@ -290,12 +290,6 @@ def _coverage(checked: Checked, gpu: Gpu, route: Route | None) -> tuple[int, int
     """
     found = [checked.lines(gpu, None, release)[route].result.coverage for release in linkers()]
     return max(each.served for each in found), max(each.link for each in found)
-
-
-@functools.cache
-def driver_releases() -> tuple[DriverVersion, ...]:
-    """The first driver of every branch: what rules ask for begins there."""
-    return tuple(map(drivers.first_production, drivers.driver_branches()))
 
 
 @functools.cache

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from ltocompat.model.place import Place
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Verdict, worst
+from ltocompat.rules.constraints import least_version
 from ltocompat.rules.engine.evaluate import Evaluation
 from ltocompat.rules.prose import rule_prose
-from ltocompat.rules.rule import ABOUT_LOADING, Floor, Problem, Requirement
+from ltocompat.rules.rule import ABOUT_LOADING, Constraint, Problem, Requirement, Unbounded
 
 _VARYING = [
     (re.compile(pattern), left)
@@ -48,13 +49,18 @@ def _asked_by(requirement: Requirement) -> tuple[str, ...]:
 
     Empty where no version changes the verdict.
     """
-    floor = requirement.constraint.floor()
-    if isinstance(floor, Floor):
-        return (f"{requirement.component} {floor.sure}",)
+    least = _least_version(requirement.constraint)
+    if not isinstance(least, Unbounded):
+        return (f"{requirement.component} {least}",)
     versions = _VERSION.findall(requirement.subject)
     if not requirement.constraint.weighs_values or not versions:
         return ()
     return (f"version {versions[-1]}",)
+
+
+@functools.lru_cache(maxsize=1024)  # findings on many GPUs have one constraint
+def _least_version(constraint: Constraint) -> object:
+    return least_version([constraint])
 
 
 def finding_of(ruling: Evaluation) -> Finding:
