@@ -31,7 +31,7 @@ from ltocompat.model.artifact_summary import (
 from ltocompat.model.image import CudaLibrary, HostBinary, ImageKind
 from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key, load_key
-from ltocompat.model.verdict import Result, Route, Verdict
+from ltocompat.model.verdict import Finding, Level, Result, Route, Verdict
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.scan.walk import ScanSettings
 
@@ -216,8 +216,14 @@ def _exact(made: Made, where: Target, wanted: Route | None) -> Mapping[Key, Resu
     if where.gpus:
         return rows
     served = {key: row for key, row in rows.items() if _has_code(made.summary, row, where)}
-    if served:
-        return served
+    partly = [row for row in served.values() if _lacks_only_a_library(row)]
+    if len(served) > len(partly):
+        told = tuple(_told(row.findings[0]) for row in partly)
+        return {
+            key: replace(row, findings=(*row.findings, *told))
+            for key, row in served.items()
+            if row not in partly
+        }
     (row, *more) = made.results(where, wanted)
     assert row.gpu is None
     if rows and all(row.verdict is Verdict.FAIL for row in rows.values()):
@@ -253,6 +259,22 @@ def _has_code(summary: ArtifactSummary, row: Result, where: Target) -> bool:
         or (row.coverage.link and can_be_linked)
         or (summary.one_link and named)  # linked or refused
     )
+
+
+def _lacks_only_a_library(row: Result) -> bool:
+    """Whether it fails on a GPU that other libraries of the package have code for, and only so."""
+    wrong = [found for found in row.findings if found.verdict > Verdict.JIT]
+    return bool(wrong) and all(
+        found.rule == "SASS-06"
+        and found.example is not None
+        and found.message.startswith(f"nothing in {found.example.innermost} is for")
+        for found in wrong
+    )
+
+
+def _told(finding: Finding) -> Finding:
+    """What is said of a GPU that has no row, beside those that have one."""
+    return replace(finding, verdict=Verdict.OK, level=Level.WARNING)
 
 
 def folded(where: Target, rows_on: Callable[[Target], Rows]) -> Rows:
@@ -293,11 +315,13 @@ class Line(Struct, frozen=True):
         verdict: its verdict.
         empty: there is no device code, and nothing is asked in vain.
         half: something of it was not judged.
+        warned: a warning stands beside it.
     """
 
     verdict: Verdict
     empty: bool
     half: bool
+    warned: bool
 
 
 def expected(made: Made, where: Target, wanted: Route | None = None) -> tuple[Rows, list[Line]]:
@@ -311,12 +335,16 @@ def expected(made: Made, where: Target, wanted: Route | None = None) -> tuple[Ro
 
     rows = folded(where, rows_on)
     half = any(row.not_judged for row in seen)
-    return rows, [_line(made.summary, verdict, half=half) for verdict in rows.values()]
-
-
-def _line(summary: ArtifactSummary, verdict: Verdict, *, half: bool) -> Line:
-    none = not summary.groups and not summary.skipped_count
-    return Line(verdict, none and (not summary.hosts or verdict is Verdict.OK), half)
+    warned = any(
+        found.verdict is Verdict.OK and found.level is Level.WARNING
+        for row in seen
+        for found in row.findings
+    )
+    none = not made.summary.groups and not made.summary.skipped_count
+    return rows, [
+        Line(verdict, none and (not made.summary.hosts or verdict is Verdict.OK), half, warned)
+        for verdict in rows.values()
+    ]
 
 
 def exit_code(
@@ -324,7 +352,8 @@ def exit_code(
 ) -> int:
     """The exit code of a check or an audit, as the contracts have it."""
     counted = {line.verdict for line in lines if not line.empty}
-    if counted and max(counted) >= fail_on:
+    warned = any(line.warned for line in lines) and fail_on <= Verdict.UNDOCUMENTED
+    if warned or (counted and max(counted) >= fail_on):
         return 1
     if Verdict.UNKNOWN in counted or (halves_count and any(line.half for line in lines)):
         return 3

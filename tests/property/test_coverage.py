@@ -30,6 +30,7 @@ from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.targets import parse
 
 ARCHS = (90, 100, 103, 120, 121)
+ARCHS_OF_580 = (75, 80, 86, 89, 90, 100, 103, 120, 121)
 COUNTS = st.dictionaries(
     st.sampled_from(ARCHS), st.one_of(st.integers(1, 12), st.integers(30, 400)), min_size=1
 )
@@ -214,6 +215,29 @@ def test_a_library_of_a_package_that_has_nothing_for_a_gpu_fails_as_alone(
     plain = {name for _, names in mine for name in names} - set(TIED)
     assert ("a.so" in told) is (alone.verdict is Verdict.FAIL and bool(plain))
     assert "b.so" not in told
+
+
+@given(MODULES, MODULES)
+def test_without_a_named_gpu_a_row_is_that_of_the_gpu_named(
+    mine: list[tuple[set[int], set[str]]], other: list[tuple[set[int], set[str]]]
+) -> None:
+    """A GPU for which a library has nothing has no row beside others; that is told on each."""
+    other = [(archs, {mangled(name[3:6] + "_x") for name in names}) for archs, names in other]
+    parts = with_kernels(mine, "a.so"), with_kernels(other, "b.so")
+    both = ArtifactSummary("x.whl", [group for part in parts for group in part.groups])
+    named = {arch: on(both, arch)[0] for arch in ARCHS_OF_580}
+    served = {arch: found for arch, found in named.items() if found.coverage.served}
+    good = {arch: found for arch, found in served.items() if found.verdict <= Verdict.JIT}
+    found = list(results(both, parse(["driver=580.95.05"])[0]))
+    if not good:
+        assert [(each.gpu, each.verdict) for each in found] == [(None, Verdict.FAIL)]
+        return
+    assert {each.gpu.arch.number for each in found if each.gpu} == set(good)
+    for each in found:
+        assert each.gpu is not None
+        told = each.findings[len(good[each.gpu.arch.number].findings) :]
+        assert [one.level for one in told] == [Level.WARNING] * (len(good) < len(served))
+        assert each.verdict is good[each.gpu.arch.number].verdict
 
 
 @given(st.sets(st.sampled_from(PLAIN), min_size=1), st.booleans())

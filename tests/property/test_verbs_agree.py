@@ -135,7 +135,9 @@ class Law:
         assert [found.verdict for found in on_any if isinstance(found, Result)] == [
             each.checked.verdict for each in audited if each.checked.target == ANY_TARGET
         ]
-        about = [Line(each.verdict, True, False) for each in on_any if isinstance(each, Result)]
+        about = [
+            Line(each.verdict, True, False, False) for each in on_any if isinstance(each, Result)
+        ]
         assert all(each.verdict <= Verdict.JIT for each in about)
         for goal in self.targets:
             rows, lines = expected(self.made, goal)

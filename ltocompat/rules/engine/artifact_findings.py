@@ -32,6 +32,7 @@ from ltocompat.rules.builtin_rules import (
     NOT_IN_TABLES,
     NOTHING_SERVES,
     ROUTE_IMPOSSIBLE,
+    SPARSE_COVERAGE,
     TARGET_LEAVES_OPEN,
 )
 from ltocompat.rules.catalogue import found_about, rules_about
@@ -62,7 +63,7 @@ def artifact_findings(
         yield _unreadable(summary)
     elif misses_all(judged):
         yield _nothing_serves(summary, judged, gpu or _newest(judged))
-    elif gpu is not None and target.gpus and kernels is not None:
+    elif gpu is not None and kernels is not None:
         yield from _unserved_libraries(kernels, gpu)
     yield from _lacking(judged, target, gpu, one_link=summary.one_link)
     yield from notes_of_empty(judged, gpu)
@@ -174,6 +175,50 @@ def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]
         yield replace(found, kernels=tuple(sorted(kernels))[:MOST_KERNELS])
 
 
+def lacks_only_libraries(result: Result) -> bool:
+    """Return whether a GPU fails for no other reason than libraries that have nothing for it."""
+    failing = [finding for finding in result.findings if finding.verdict > Verdict.JIT]
+    return bool(failing) and all(map(_is_of_library, failing))
+
+
+def _is_of_library(finding: Finding) -> bool:
+    return finding.rule == NOTHING_SERVES and finding.subject == _library(finding.example)
+
+
+def _library(place: Place | None) -> str:
+    return "" if place is None else place.innermost
+
+
+def without_libraries(left_out: Sequence[Result]) -> Finding:
+    """The warning about GPUs that an artifact is not judged for, where the target names none.
+
+    Args:
+        left_out: the verdicts for these GPUs, which only some of its libraries have code for.
+    """
+    gpus, files = _gpus_and_libraries(left_out)
+    headline = f"no verdict on {gpus}: nothing in {files} is for it"
+    warning = note(
+        SPARSE_COVERAGE,
+        f"{headline}, though other libraries have code there "
+        f"(gpu={left_out[0].gpu} in the target asks for a verdict)",
+        0,
+        left_out[0].findings[0].example,
+        "names of kernels, architectures in entry headers",
+    )
+    return replace(warning, level=Level.WARNING, headline=headline)
+
+
+def _gpus_and_libraries(left_out: Sequence[Result]) -> tuple[str, str]:
+    """The GPUs, and the libraries that have nothing for them, as a sentence lists them."""
+    gpus = (str(result.gpu) for result in left_out)
+    files = (found.subject for each in left_out for found in each.findings[:1])
+    return first_of(_unique(gpus), 4), first_of(_unique(files), 4)
+
+
+def _unique(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words))
+
+
 def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Result:
     """The verdict where an artifact has code for none of the GPUs that a target can have.
 
@@ -186,11 +231,16 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
     if not last.coverage.modules:  # what the host files ask for is the same for every GPU
         return alone
     images = (image for group in summary.groups for image in group.signature.images)
+    partly = list(filter(lacks_only_libraries, possible))
     finding = finding_by_engine(
         NOTHING_SERVES,
         Verdict.FAIL,
-        f"nothing in it is for a GPU that the target can have ({first.gpu} to {last.gpu}): it has "
-        f"{first_of(tuple(dict.fromkeys(map(str, images))), 4)}",
+        "each GPU that the target can have lacks a library: nothing in {1} is for {0}".format(
+            *_gpus_and_libraries(partly)
+        )
+        if partly
+        else f"nothing in it is for a GPU that the target can have ({first.gpu} to {last.gpu}): it "
+        f"has {first_of(_unique(map(str, images)), 4)}",
         "architectures in entry headers",
         count=last.coverage.modules,
         example=summary.groups[0].example,

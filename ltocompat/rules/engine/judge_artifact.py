@@ -37,8 +37,10 @@ from ltocompat.rules.builtin_rules import (
 )
 from ltocompat.rules.engine.artifact_findings import (
     exclusion,
+    lacks_only_libraries,
     serves_no_gpu,
     target_independent_findings,
+    without_libraries,
 )
 from ltocompat.rules.engine.coverage import Kernels
 from ltocompat.rules.engine.findings import finding_by_engine, finding_of_problem
@@ -113,8 +115,8 @@ class Artifact:
     ) -> Iterator[Result]:
         """The verdicts on a target of which each part has one version at most.
 
-        Where it names no GPU, a row for each that it can have and the artifact has code for; where
-        the artifact has code for none of them, that is the verdict.
+        Where it names no GPU, a row for each that it can have and the artifact has code for, each
+        library of a package; where there are none, that is the verdict.
         """
         if target.gpus:
             yield from self._on(target.gpus, target, wanted, line)
@@ -122,8 +124,11 @@ class Artifact:
         gpus = gpus_to_judge(target, one_link=self._whole.summary.one_link)
         possible = list(self._on(gpus, target, wanted, line))
         served = [result for result in possible if serves(result) or self._is_named(result.gpu)]
-        if served:
-            yield from served
+        partly = [result for result in served if lacks_only_libraries(result)]
+        whole = [result for result in served if not lacks_only_libraries(result)]
+        if whole:
+            told = (without_libraries(partly),) if partly else ()
+            yield from (replace(each, findings=(*each.findings, *told)) for each in whole)
         elif possible and all(result.verdict is Verdict.FAIL for result in possible):
             yield serves_no_gpu(possible, self._whole.summary)
         else:
