@@ -7,6 +7,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,14 @@ from ltocompat.commands.check import check
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Image, ImageKind, Producer, Role
 from ltocompat.model.place import Place
+from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Cache, Linker, Tool
 from ltocompat.targets.linkers.cache import InstallOrigin
 from ltocompat.trial.diagnosis import sharpened
+from ltocompat.trial.link_inputs import gather_all
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import Reason, explain
+from ltocompat.trial.try_links import link_all
 from ltocompat.trial.values import (
     DEFAULT_TRIAL_LIMITS,
     LANDLOCK,
@@ -121,6 +125,25 @@ int main(int count, char **words) {
   return 1;
 }
 """
+
+
+@pytest.mark.parametrize(
+    ("beside", "endings"),
+    [((), "['fatbin']"), (("cubin/nvrtc-12.4-sm_80-rdc.cubin",), "['o', 'cubin']")],
+)
+def test_objects_stay_objects_where_nvlink_takes_them(
+    nvlink: str, beside: Sequence[str], endings: str
+) -> None:
+    """nvlink 13.0 to 13.5 refuses LTO-IR of objects, and nothing else, without libcudadevrt.
+
+    Beside SASS or PTX it takes the objects, and loses LTO-IR that it gets in loose fatbins.
+    """
+    paths = [str(FOLDER / name) for name in ("objects/nvcc-13.5-lto.o", *beside)]
+    inputs = gather_all(paths, ScanSettings())
+    limits = replace(DEFAULT_TRIAL_LIMITS, sandbox=(SECCOMP,))
+    with Pool(nvlink, workers=1, limits=limits, tool=Tool.NVLINK) as pool:
+        answer = link_all(pool, inputs, SmArch(80), Release(13, 5), lto=True)
+    assert endings in answer.log
 
 
 def test_nvlink_writes_its_output_and_no_other_file(tmp_path: Path) -> None:

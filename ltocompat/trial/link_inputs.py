@@ -102,6 +102,13 @@ class LinkInput(Struct, frozen=True):
         return tuple(image for each in read for image in each.picked(arch, linker, lto=lto))
 
 
+def kinds_read(
+    inputs: Iterable[LinkInput], arch: SmArch, linker: Release, *, lto: bool
+) -> set[ImageKind]:
+    """The kinds of images that a linker takes out of all inputs for a target."""
+    return {image.kind for each in inputs for image in each.read(arch, linker, lto=lto)}
+
+
 def of_one_link(inputs: Iterable[LinkInput]) -> list[LinkInput]:
     """The inputs that a link is about: what the runtime loads is not, where anything else is."""
     given = list(inputs)

@@ -40,6 +40,7 @@ from ltocompat.trial.cached_linker import LEFT_OUT, CachedLinker, TrialCache, ou
 from ltocompat.trial.link_inputs import (
     LinkInput,
     gather_all,
+    kinds_read,
     ltoir_apart,
     promised,
     trial_input,
@@ -347,8 +348,7 @@ class OneLinkTrial(Struct):
     def _ask(self, job: _LinkJob, inputs: Sequence[LinkInput]) -> TrialOutcome | None:
         """What one linker does; None where its answer says nothing."""
         linker = obtain(str(job.release), install_missing=self.install_missing, tool=job.tool)
-        read = functools.partial(LinkInput.read, arch=job.arch, linker=job.release, lto=job.lto)
-        kinds = {image.kind for each in inputs for image in read(each)}
+        kinds = kinds_read(inputs, job.arch, job.release, lto=job.lto)
         size = sum(len(each.trial.data) for each in inputs)
         watch = self.trial_run.watch(f"{inputs[0].place} ..: {linker}", size)
         with Pool(linker.path, workers=1, tool=job.tool, trial_run=self.trial_run) as pool:
@@ -396,8 +396,10 @@ def link_all(
     """
     real = replace(arch, form=ArchForm.REAL)
     options = (f"-arch={real}", *(("-lto",) if lto else ()))
-    # Without its device runtime nvlink takes LTO-IR of fatbins, but not of objects.
-    apart = lto and pool.lacks_device_runtime
+    # Without its device runtime nvlink refuses LTO-IR of objects, where nothing else is linked, and
+    # takes it out of fatbins. With PTX or SASS it takes the objects, and loses LTO-IR of fatbins.
+    alone = kinds_read(inputs, arch, linker, lto=lto) == {ImageKind.LTOIR}
+    apart = lto and alone and pool.lacks_device_runtime
     kernels = promised(inputs, arch, linker, lto=lto)
     request = Request(
         tuple(each for input_ in inputs for each in (input_.regions if apart else (input_.trial,))),
