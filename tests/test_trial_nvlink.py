@@ -129,14 +129,19 @@ int main(int count, char **words) {
 
 @pytest.mark.parametrize(
     ("beside", "endings"),
-    [((), "['fatbin']"), (("cubin/nvrtc-12.4-sm_80-rdc.cubin",), "['o', 'cubin']")],
+    [
+        ((), "['fatbin']"),
+        (("cubin/nvrtc-12.4-sm_80-rdc.cubin",), "['o', 'cubin']"),
+        (("objects/constants.o",), "['fatbin', 'o']"),
+    ],
 )
 def test_objects_stay_objects_where_nvlink_takes_them(
     nvlink: str, beside: Sequence[str], endings: str
 ) -> None:
     """nvlink 13.0 to 13.5 refuses LTO-IR of objects, and nothing else, without libcudadevrt.
 
-    Beside SASS or PTX it takes the objects, and loses LTO-IR that it gets in loose fatbins.
+    Beside SASS or PTX it takes the objects, and loses LTO-IR that it gets in loose fatbins. Objects
+    without device code are given to linkers, too, as builds do.
     """
     paths = [str(FOLDER / name) for name in ("objects/nvcc-13.5-lto.o", *beside)]
     inputs = gather_all(paths, ScanSettings())

@@ -25,7 +25,7 @@ from ltocompat.targets.linkers import Linker, Machine, Tool, find, installed, ob
 from ltocompat.targets.linkers.version_request import split
 from ltocompat.trial.cached_linker import compiles_relocatable, lost_kernels
 from ltocompat.trial.diagnosis import sharpened
-from ltocompat.trial.link_inputs import LinkInput, gather, gather_each, of_one_link
+from ltocompat.trial.link_inputs import LinkInput, gather, gather_each, no_code_at, of_one_link
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import explain
 from ltocompat.trial.try_links import link_all
@@ -170,7 +170,10 @@ def _together(
 def _ways(inputs: list[LinkInput], target: SmArch, linker: Linker) -> list[str]:
     """How these inputs can be linked at all: with LTO-IR, where there is some for the target."""
     read = [image.kind for input_ in inputs for image in input_.read(target, linker.release)]
-    plain = [PLAIN] if inputs and all(input_.plain for input_ in inputs) else []
+    with_code = [input_ for input_ in inputs if input_.images]
+    if inputs and not with_code:
+        raise no_code_at(inputs[0].place)
+    plain = [PLAIN] if with_code and all(input_.plain for input_ in with_code) else []
     if ImageKind.LTOIR in read or (not plain and any(input_.ltoir for input_ in inputs)):
         return [LTO, *plain]
     if not plain:

@@ -65,7 +65,7 @@ class LinkInput(Struct, frozen=True):
     Attributes:
         place: where it lies.
         trial: its bytes, as the linker gets them; a thin archive has those of its members inside.
-        images: all that is in it.
+        images: all that is in it; none in an object of host code alone.
         modules: what a link is about; of an object its relocatable code alone.
     """
 
@@ -193,7 +193,12 @@ def gather(place: Place, settings: ScanSettings) -> Iterator[LinkInput | Skipped
         found = True
         yield piece
     if not found:
-        raise UsageError(f"no device code lies at {place}; list what does with: ltocompat inspect")
+        raise no_code_at(place)
+
+
+def no_code_at(place: Place) -> UsageError:
+    """The error about a place where there is nothing to link."""
+    return UsageError(f"no device code lies at {place}; list what does with: ltocompat inspect")
 
 
 def gather_each(
@@ -262,7 +267,7 @@ def _pieces(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Li
                 hidden = module.place.members in seen  # linkers read the first region of an object
                 seen.add(module.place.members)
                 modules.append(_linked(stored, module, hidden=hidden))
-    if whole is not None and images:
+    if whole is not None:  # linkers take an object without device code, and pass over it
         yield LinkInput(place, whole, tuple(images), tuple(modules))
 
 
