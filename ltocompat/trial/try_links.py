@@ -311,7 +311,7 @@ class OneLinkTrial(Struct):
     def answers(self, texts: Sequence[str], settings: ScanSettings) -> Trials:
         """What each linker does with all inputs: nvlink with objects, where a target names one.
 
-        None of final SASS, which newer linkers leave out without a word.
+        None is asked where a part of the inputs can't be read, and none of final SASS, which newer linkers leave out without a word.
 
         Args:
             texts: the inputs, as ``link`` takes them.
@@ -324,7 +324,7 @@ class OneLinkTrial(Struct):
         """
         inputs = gather_all(texts, settings)
         found: dict[TrialKey, TrialOutcome] = {}
-        for job in dict.fromkeys(self._goals(inputs)):
+        for job in dict.fromkeys(self._goals(inputs)) if inputs else ():
             if self.at_hand and not _can_be_had(job, install=self.install_missing):
                 continue
             modules = [each.signature for input_ in inputs for each in input_.modules]
