@@ -240,6 +240,7 @@ _TEXTS = {
     "last": (f".target sm_80{_WIDE}\n{_BODY}// end", {"12.0"}, {"12.0"}),
     "open": (f".target sm_80{_WIDE}\n{_BODY}/* end", _EVERY, _EVERY),
     "code": (f".target sm_80{_WIDE}\n.global .u32 gr\u00fcn;", _EVERY, _EVERY),
+    "file": (f'.target sm_80{_WIDE}\n.file 1 "caf\u00e9.cu"', *(_EVERY - {"12.0"},) * 2),
     "two": (f".target sm_75\n.target sm_80{_WIDE}", _NONE, _NONE),
     "late": (f".target sm_80{_WIDE}\n.target sm_75", _EVERY, _EVERY),
 }
@@ -259,11 +260,13 @@ def test_compilers_refuse_ptx_for_its_form(tmp_path: Path, name: str) -> None:
 
 
 def test_of_several_targets_the_last_counts(tmp_path: Path) -> None:
+    """nvJitLink 13.5 links the second text; one of .version 6.4 it refuses for its sm_80."""
     path = tmp_path / "text.ptx"
     path.write_text(f".version 7.5\n.target sm_75\n.target sm_80\n{_BODY}", "ascii")
     assert told([path], "nvjitlink=13.5,gpu=sm_75")[""] == "fail"
-    path.write_text(f".version 7.5\n.target sm_80\n.target sm_75\n{_BODY}", "ascii")
-    assert told([path], "nvjitlink=13.5,gpu=sm_75")[""] == "ok"
+    for isa in ("7.5", "6.4"):
+        path.write_text(f".version {isa}\n.target sm_80\n.target sm_75\n{_BODY}", "ascii")
+        assert told([path], "nvjitlink=13.5,gpu=sm_75")["PTX-12"] == "unknown"
 
 
 @pytest.mark.skipif(not shutil.which("nvlink"), reason="needs nvlink")

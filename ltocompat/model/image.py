@@ -35,8 +35,10 @@ class PtxFlaw(_OpenWords):
     NARROW = "32-bit addresses"
     NO_DEBUG_SECTIONS = ".target debug without debug sections"
     NOT_ASCII = "characters outside of ASCII"
+    NOT_ASCII_FILE = "names of source files outside of ASCII"
     NOT_ASCII_COMMENT = "comments with characters outside of ASCII"
     LATE_TARGET = "a .target behind other directives"
+    LOWER_TARGET = "a .target behind that of a newer architecture"
     LAST_COMMENT = "a comment in its last line that no line break ends"
     OPEN_COMMENT = "a comment that nothing ends"
 

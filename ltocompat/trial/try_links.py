@@ -311,7 +311,8 @@ class OneLinkTrial(Struct):
     def answers(self, texts: Sequence[str], settings: ScanSettings) -> Trials:
         """What each linker does with all inputs: nvlink with objects, where a target names one.
 
-        None is asked where a part of the inputs can't be read, and none of final SASS, which newer linkers leave out without a word.
+        None is asked where a part of the inputs can't be read, and none about final SASS, which
+        newer linkers leave out without a word.
 
         Args:
             texts: the inputs, as ``link`` takes them.

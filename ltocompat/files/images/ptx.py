@@ -34,6 +34,7 @@ _SNIFF = re.compile(_BLANK + rb"\.version\s+\d{1,9}\.\d{1,9}\s", re.DOTALL)
 _TARGET = re.compile(rb"^[^\S\n]*+\.target\s+([^\n;/]+)", re.MULTILINE)
 _NEXT_TARGET = re.compile(_BLANK + rb"\.target\s+([^\n;/]+)", re.DOTALL)
 _LATE_TARGET = re.compile(rb"^[^\S\n]*+\.target\s", re.MULTILINE)
+_FILE = re.compile(rb'\.file\s+\d+\s+"[^"\n]*+"')
 _DEBUG_SECTION = re.compile(rb"\.section\s+\.debug_")
 _ADDRESS_SIZE = re.compile(rb"^[^\S\n]*+\.address_size\s+(\S+)", re.MULTILINE)
 _ENTRY = re.compile(rb"\.entry\s+([A-Za-z_$%][\w$]*)")
@@ -55,6 +56,7 @@ class Ptx(Struct, frozen=True):
         arch: the ``.target`` directive.
         address_size: the ``.address_size`` directive, bits; 64 where there is none.
         debug: ``.target`` asks for debug.
+        lower: an earlier ``.target`` is for a newer architecture.
         toolkit: full version in the compiler's comment, e.g. ``12.4.131``, None when stripped.
         generator: a compiler other than NVIDIA's that named itself, else None.
     """
@@ -63,6 +65,7 @@ class Ptx(Struct, frozen=True):
     arch: SmArch
     address_size: str
     debug: bool
+    lower: bool
     toolkit: str | None
     generator: str | None
 
@@ -108,16 +111,17 @@ def _parse(head: bytes) -> Ptx:
         words += _words(more)
     if _arch(words[0]) is None:
         raise Malformed(f"a PTX text is for {words[0]!r}, which is no architecture")
-    arch = next(filter(None, map(_arch, reversed(words))))  # of several compilers take the last
+    archs = [*filter(None, map(_arch, words))]
     address_size = _ADDRESS_SIZE.search(head, version.end())
     comment = head[: version.start()]
     toolkit = _TOOLKIT.search(comment)
     generator = _LLVM.search(comment)
     return Ptx(
         isa=f"{int(version[1])}.{int(version[2])}",
-        arch=arch,
+        arch=archs[-1],  # of several compilers take the last
         address_size=address_size[1].decode("ascii", "replace") if address_size else "64",
         debug="debug" in words,
+        lower=archs[-1].number < max(arch.number for arch in archs),
         toolkit=toolkit[2].decode() if toolkit else None,
         generator=generator[1].decode() if generator else None,
     )
@@ -158,14 +162,17 @@ def flaws(text: bytes, facts: Ptx, budget: Budget) -> tuple[PtxFlaw, ...]:
     budget.check_call(len(text), SPEED)
     text = text.rstrip(b"\0")
     code = without_comments(text + b"\n;", budget)
+    bare = code if code.isascii() else _FILE.sub(b"", code)
     last = text[text.rfind(b"\n") + 1 :] + b";"
     size = _ADDRESS_SIZE.search(code)
     found = {
         PtxFlaw.NARROW: facts.address_size != "64",
         PtxFlaw.NO_DEBUG_SECTIONS: facts.debug and not _DEBUG_SECTION.search(code),
-        PtxFlaw.NOT_ASCII: not code.isascii(),
+        PtxFlaw.NOT_ASCII: not bare.isascii(),
+        PtxFlaw.NOT_ASCII_FILE: bare.isascii() and not code.isascii(),
         PtxFlaw.NOT_ASCII_COMMENT: code.isascii() and not text.isascii(),
         PtxFlaw.LATE_TARGET: size is not None and bool(_LATE_TARGET.search(code, size.end())),
+        PtxFlaw.LOWER_TARGET: facts.lower,
         PtxFlaw.OPEN_COMMENT: not code.endswith(b";"),
         PtxFlaw.LAST_COMMENT: b"//" in last and not without_comments(last, budget).endswith(b";"),
     }

@@ -295,9 +295,19 @@ def ptx_that_compilers_refuse(subject: Subject) -> Iterator[Requirement]:
 
 _OF_FLAW = {
     PtxFlaw.NARROW: "compilers refuse it for sm_90 and newer, where addresses have 64 bits",
+    PtxFlaw.NOT_ASCII_FILE: "nvJitLink 12.3 and newer refuses it, or ends its process on it",
     PtxFlaw.NOT_ASCII_COMMENT: "nvJitLink 12.8 to 13.3 refuses it (Unexpected non-ASCII character)",
+    PtxFlaw.LOWER_TARGET: "linkers refuse it where they, or its .version, don't know that one",
     PtxFlaw.LAST_COMMENT: "nvJitLink 12.0 ends its process on it",
 }
+
+
+_OPEN = (
+    PtxFlaw.NARROW,
+    PtxFlaw.NOT_ASCII_FILE,
+    PtxFlaw.NOT_ASCII_COMMENT,
+    PtxFlaw.LOWER_TARGET,
+)
 
 
 def _flawed(flaw: PtxFlaw, subject: Subject) -> Constraint | None:
@@ -309,12 +319,15 @@ def _flawed(flaw: PtxFlaw, subject: Subject) -> Constraint | None:
         first, last = floors.linker("ascii-linker"), floors.linker("last-ascii-linker")
         others = (release for release in nvjitlink_minors() if not first <= release <= last)
         return LinkerFinding(tuple(others), FIRST_NVJITLINK, of_gpu=True)
+    if flaw is PtxFlaw.NOT_ASCII_FILE and linked:
+        end = floors.linker("ascii-file-linker")
+        before = tuple(release for release in nvjitlink_minors() if release < end)
+        return LinkerFinding(before, FIRST_NVJITLINK, of_gpu=True)
     if flaw is PtxFlaw.LAST_COMMENT:
         return at_least(floors.linker("last-comment-linker")) if linked else None
-    open_ = flaw in (PtxFlaw.NARROW, PtxFlaw.NOT_ASCII_COMMENT)
-    return (
-        FixedVerdict(Verdict.UNKNOWN, trial_decides=True) if open_ else FixedVerdict(Verdict.FAIL)
-    )
+    if flaw in _OPEN:
+        return FixedVerdict(Verdict.UNKNOWN, trial_decides=True)
+    return FixedVerdict(Verdict.FAIL)
 
 
 _WIDE_ONLY = 90
