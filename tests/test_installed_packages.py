@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from libraries_made import needs_gcc
 from packages_made import LTOIR_12_4, library, wheel
+from samples import FOLDER
 
 from ltocompat.cli import run
 from ltocompat.commands.check import run as check
@@ -92,6 +93,49 @@ def test_an_environment_has_one_answer_from_everywhere(case: str, tmp_path: Path
     (virtual / "pyvenv.cfg").write_text("home = /usr/bin\n")
     answers = [findings(virtual), findings(site), findings(folder), findings(python=virtual)]
     assert answers == [expected] * 4
+
+
+def test_conflicts_are_named_of_packages_without_device_code_too(tmp_path: Path) -> None:
+    """`pip check` names them: what one asks for is there in another version, or not at all."""
+    wheels = [
+        wheel(tmp_path, {}, ["nvidia-nvjitlink-cu12>=12.9", "beta<2"], name="alpha"),
+        wheel(tmp_path, {}, ["gamma", "delta; python_version < '3'"], name="beta", version="2.1"),
+        nvjitlink(tmp_path, "12.4.127"),
+    ]
+    installed(tmp_path / "site", *wheels)
+    options = CheckOptions((str(tmp_path / "site"),), targets=(TARGET,))
+    told = [
+        finding.message
+        for record in check(options)
+        if isinstance(record, Result)
+        for finding in record.findings
+    ]
+    assert [text.partition(",")[0] for text in told] == [
+        "alpha 1.0 asks for nvidia-nvjitlink-cu12 >=12.9",
+        "alpha 1.0 asks for beta <2",
+        "beta 2.1 asks for gamma",
+    ]
+
+
+def test_the_first_line_says_what_an_environment_runs_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same report from its prefix, its folder of packages and --python."""
+    folder = tmp_path / "lib" / "python3.11" / "site-packages"
+    for name, sample in (("alpha", "nvrtc-12.4-sm_80"), ("beta", "nvcc-13.0-sm_80")):
+        code = {f"{name}/k.cubin": (FOLDER / "cubin" / f"{sample}.cubin").read_bytes()}
+        installed(folder, wheel(tmp_path, code, name=name))
+    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    goals = ["driver=580.65.06,gpu=a100", "driver=550.54.14,gpu=a100", "driver=580.65.06,gpu=h100"]
+    targets = [word for goal in goals for word in ("--deploy-target", goal)]
+    reports = set()
+    for where in ([str(tmp_path)], [str(folder)], ["--python", str(tmp_path)]):
+        assert run(["check", *where, *targets]) == 1
+        reports.add(capsys.readouterr().out)
+    (report,) = reports
+    assert report.splitlines()[0] == (
+        "runs on A; B loses beta: it needs driver 580.65.06; C loses alpha, beta"
+    )
 
 
 @needs_gcc

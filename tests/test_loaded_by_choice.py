@@ -197,3 +197,22 @@ def test_a_bare_image_that_is_named_itself_fails() -> None:
     assert judged(named).verdict is Verdict.FAIL
     assert judged(loose(NEW_PTX)).verdict is Verdict.FAIL
     assert judged(loose(NEW_PTX), group(SASS_90, registered=True)).verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("registered", "kernels", "verdict"),
+    [(False, False, Verdict.OK), (None, False, Verdict.FAIL), (False, True, Verdict.FAIL)],
+)
+def test_what_nothing_registers_and_nobody_launches_harms_no_library(
+    *, registered: bool | None, kernels: bool, verdict: Verdict
+) -> None:
+    """A device link's empty output for sm_80, alone in libcufftw.so.11; on the H100 it runs.
+
+    A bare cubin is refused by the driver, and so is one with kernels.
+    """
+    code = replace(SASS_80, has_kernels=kernels)
+    place = Place("libcufftw.so.11")
+    alone = ModuleGroup(ModuleSignature((code,), registered, False), {}, 1, place, inner=False)
+    (result,) = results(ArtifactSummary("libcufftw.so.11", [alone]), ON_550)
+    assert result.verdict is verdict
+    assert kernels or "IMG-03" in result.rules

@@ -42,8 +42,11 @@ def check(
         raise UsageError("--changes compares targets; give --deploy-target for each of them")
 
     status = CheckStatus(least or Verdict.FAIL, allow_empty=options.allow_empty)
-    view = replace(shown.view(), together=options.together, packages=not options.paths)
+    named = map(str, options.paths)
+    options = command.of_environment(options)
+    packages = not options.paths
+    view = replace(shown.view(), together=options.together, packages=packages, environment=packages)
     report = CHANGES if changes else REPORT
-    writing = in_format(form, report, view, map(str, options.paths))
+    writing = in_format(form, report, view, named)
     options = replace(options, limits=Limits(trial_cpu_seconds=trial_seconds))
     return run_verb(command.run, options, writing, status)

@@ -116,21 +116,25 @@ def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note]:
         UsageError: at once, where a target or the route has no meaning.
         Missing: at once, where no target is named and this machine has no driver.
     """
-    python = options.python or _environment_in(options.paths)
-    of_environment = not options.paths or python is not None
-    targets = resolve_targets(options.targets, python, of_environment=of_environment)
+    options = of_environment(options)
+    packages = not options.paths or options.python is not None
+    targets = resolve_targets(options.targets, options.python, of_environment=packages)
     if options.paths and not options.targets:
         _need_a_driver(targets[0].target)
     route = None if options.route is None else Route(options.route)
     return _results(options, targets, route)
 
 
-def _environment_in(paths: Sequence[Source]) -> str | None:
-    """The one path, where it is a folder of packages; None for any others."""
+def of_environment(options: CheckOptions) -> CheckOptions:
+    """The options, where the one path is a folder of packages, as ``--python`` says the same."""
     from ltocompat.files.archives.folder import sites_of
 
-    folders = [os.fspath(path) for path in paths if isinstance(path, str | os.PathLike)]
-    return folders[0] if len(paths) == 1 and folders and sites_of(folders[0]) else None
+    if len(options.paths) == 1 and options.python is None and not options.together:
+        (path,) = options.paths
+        folder = os.fspath(path) if isinstance(path, str | os.PathLike) else ""
+        if folder and sites_of(folder):
+            return replace(options, paths=(), python=folder)
+    return options
 
 
 def _results(
@@ -183,7 +187,8 @@ def _results(
                 yield from _told(file, options, kept)
         for file in variants.files():
             yield from _told(file, options, kept)
-        yield from packages.installed_results()
+        if judges_packages:
+            yield from packages.installed_results(installation.folders if installation else ())
 
 
 def _told(

@@ -15,7 +15,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Result, Verdict, worst
-from ltocompat.packages.reading import package_of, packages_beside
+from ltocompat.packages.reading import package_of, packages_at, packages_beside
 from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.findings import machine_result, with_problems
@@ -101,8 +101,14 @@ class Packages:
         elif shipped and (problems := self.problems(summary, package)):
             yield result_of(summary.path, problems)
 
-    def installed_results(self) -> Iterator[Result]:
-        """Problems of installed packages, of whose files ``results`` has taken all."""
+    def installed_results(self, folders: Sequence[str] = ()) -> Iterator[Result]:
+        """Problems of installed packages, of whose files ``results`` has taken all.
+
+        Args:
+            folders: those of an environment, whose packages without device code are judged, too.
+        """
+        for package in (each for path in folders for each in packages_at(path, self._limits)):
+            self._installed.setdefault(package.path, (package, []))
         for path, (package, files) in self._installed.items():
             if problems := self.problems(of_package(path, files), package):
                 yield replace(result_of(path, problems), distribution=str(package))

@@ -26,7 +26,7 @@ from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library_on_machine import look_at
 from ltocompat.targets.machine.loaded import Library
 from ltocompat.targets.machine.probe import probe
-from ltocompat.targets.machine.python_environment import Installation, chosen
+from ltocompat.targets.machine.python_environment import NAMED, Installation, chosen
 from ltocompat.targets.machine.save import target_of
 
 _AS_PATH = "this-machine"
@@ -52,7 +52,7 @@ class ThisMachine(DescribedTarget, frozen=True, kw_only=True):
             search = installation.folders
             machine = machine.running(installation.python)
             machine = replace(machine, python=installation.python, search_path=search)
-        elif installation.because == "--python":
+        elif installation.because == NAMED:
             machine = replace(machine, search_path=installation.folders)
         found = probe(machine)
         target = target_of(found, THIS_MACHINE)

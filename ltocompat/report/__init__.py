@@ -71,6 +71,7 @@ class Options(Struct, frozen=True):
         quiet: only what is wrong is shown.
         paste_for: only the lines to paste there are shown; one of ``DESTINATIONS``.
         packages: artifacts are shown by the package that they belong to, worst first.
+        environment: they are an environment, whose first line says what it runs on.
     """
 
     width: int | None = None
@@ -84,6 +85,7 @@ class Options(Struct, frozen=True):
     notes: bool = False
     quiet: bool = False
     packages: bool = False
+    environment: bool = False
     paste_for: str = ""
 
 

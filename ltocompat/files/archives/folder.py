@@ -85,7 +85,7 @@ def sites_of(folder: str) -> tuple[str, ...]:
     except OSError:
         return ()
     patterns = ("lib*/python*/site-packages", "Lib/site-packages")
-    found = (path for text in patterns for path in glob.glob(text, root_dir=folder))
+    found = sorted(path for text in patterns for path in glob.glob(text, root_dir=folder))[::-1]
     of_environment = any(
         os.path.exists(os.path.join(folder, name)) for name in ("pyvenv.cfg", "conda-meta")
     )

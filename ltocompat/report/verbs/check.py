@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from msgspec import Struct, field
@@ -13,7 +14,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Result, Verdict, worst
-from ltocompat.model.words import count
+from ltocompat.model.words import count, first_of
 from ltocompat.report import Failure, Options
 from ltocompat.report.cells import (
     GAP,
@@ -25,6 +26,7 @@ from ltocompat.report.cells import (
     by_package,
     cell_of,
     columns_of,
+    counts,
     deciding_variant,
     labels,
     rows_as_they_come,
@@ -67,10 +69,9 @@ def blocks(records: Iterable[FindingRecord], options: Options) -> Iterator[Block
         options: what the reader asked for.
     """
     answer = _Answer(records, options)
-    first = list(islice(answer.artifacts, 2))
+    first = list(islice(answer.artifacts, None if options.packages else 2))
     if first:
-        if not options.quiet:
-            yield from _targets(answer.targets, answer.names)
+        yield from () if options.quiet else _head(answer, first)
         yield from _artifacts(answer, first)
     if answer.notes_of_empty:
         yield from answer.tally.blocks(
@@ -132,6 +133,12 @@ class _Answer:
             yield current
 
 
+def _head(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Block]:
+    if answer.options.environment and answer.has_modules:
+        yield _environment(answer, first)
+    yield from _targets(answer.targets, answer.names)
+
+
 def _targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:
     if not targets:
         yield Paragraph(("judged is what holds on any target",))
@@ -160,7 +167,7 @@ def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Bloc
     which is known when the last file was read: they are asked for to see what of them fails.
     """
     if answer.options.packages:
-        yield from _packages(answer, [*first, *answer.artifacts])
+        yield from _packages(answer, first)
         return
     columns = _columns(answer, first)
     if not columns:
@@ -175,6 +182,54 @@ def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Bloc
     if not answer.options.quiet:
         yield Paragraph((_summary(seen),))
     yield from _findings(seen, answer)
+
+
+_MOST_LOST = 4  # packages that one target loses, in the first line
+
+
+def _environment(answer: _Answer, artifacts: list[EvaluatedArtifact]) -> Block:
+    """``runs on C; A, B: lose cupy-cuda12x: it needs driver 580.65.06``: the packages as one."""
+    names = {target.name: answer.names[target.name] for target in answer.targets}
+    names[ANY_TARGET.name] = ANY_TARGET.name
+    lost: dict[tuple[str, Verdict], dict[str, list[Result]]] = {}
+    for artifact in artifacts:
+        package = artifact.distribution.partition(" ")[0] or truncate(artifact.path)
+        for result in filter(counts, artifact.results):
+            if result.counted >= Verdict.UNKNOWN:
+                of_target = lost.setdefault((names[result.target.name], result.counted), {})
+                of_target.setdefault(package, []).append(result)
+    unsound = {name for name, _ in lost}
+    sound = [name for name in names.values() if name not in unsound | {ANY_TARGET.name}]
+    parts = [f"runs on {', '.join(sound) or 'none of the targets'}"] if answer.targets else []
+    alike = grouped(
+        ((verdict, first_of(tuple(packages), _MOST_LOST), _asked_of(packages)), name)
+        for (name, verdict), packages in lost.items()
+    )
+    for (verdict, which, asked), targets in sorted(
+        alike.items(), key=lambda each: (-each[0][0], [*names.values()].index(each[1][0]))
+    ):
+        verb = "loses" if len(targets) == 1 else "lose"
+        words = f"{verb} {which}{asked}" if verdict is Verdict.FAIL else f"may lose {which}"
+        parts.append(f"{', '.join(targets)} {words}")
+    return Paragraph(("; ".join(parts),))
+
+
+def _asked_of(packages: Mapping[str, list[Result]]) -> str:
+    """``: they need driver 570.86.10``; nothing where a version does not cure it."""
+    findings = [f for results in packages.values() for r in results for f in r.findings]
+    failing = [finding for finding in findings if finding.verdict is Verdict.FAIL]
+    if not failing or not all(finding.asked for finding in failing):
+        return ""
+    newest: dict[str, str] = {}
+    for text in (text for finding in failing for text in finding.asked):
+        what, _, version = text.rpartition(" ")
+        newest[what] = max(newest.get(what, version), version, key=_by_number)
+    they = "it needs" if len(packages) == 1 else "they need"
+    return f": {they} {', '.join(f'{what} {version}' for what, version in newest.items())}"
+
+
+def _by_number(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)]
 
 
 def _packages(answer: _Answer, artifacts: list[EvaluatedArtifact]) -> Iterator[Block]:

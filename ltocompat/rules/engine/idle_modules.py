@@ -198,7 +198,8 @@ def with_neutral(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
 
 def _is_neutral(group_verdict: GroupVerdict, *, served: bool) -> bool:
     group = group_verdict.group
-    return bool(group.signature.registered) or (served and not group.named)
+    idle = group.signature.registered is not None and not group.signature.needs_device_link
+    return idle or (served and not group.named)
 
 
 def _serves(judged: Sequence[GroupVerdict]) -> bool:

@@ -18,12 +18,16 @@ from ltocompat.model.errors import UsageError
 if TYPE_CHECKING:
     from ltocompat.targets.linkers import Machine
 
-# Files that hold device code: libraries, extension modules, and bare images.
-_SUFFIXES = (".so", ".pyd", ".dll", ".fatbin", ".cubin", ".ptx", ".ltoir", ".a", ".lib")
+# Files of an environment that hold no device code, by far the most.
+_TEXTS = (".py", ".pyc", ".pyi", ".pxd", ".pyx", ".h", ".hpp", ".cuh", ".txt", ".md", ".rst")
+_CONDA = "conda-meta"
 _OURS = __name__.partition(".")[0]
 _ASK = (
     "import sysconfig; print(sysconfig.get_path('purelib')); print(sysconfig.get_path('platlib'))"
 )
+
+
+NAMED = "named"
 
 
 class Installation(Struct, frozen=True):
@@ -31,8 +35,8 @@ class Installation(Struct, frozen=True):
 
     Attributes:
         name: what to call it: its folder, or the interpreter.
-        because: why it was chosen: ``--python``, ``VIRTUAL_ENV``, ``CONDA_PREFIX`` or
-            ``this Python``.
+        because: why it was chosen: ``named`` (its folder), ``--python``, ``VIRTUAL_ENV``,
+            ``CONDA_PREFIX`` or ``this Python``.
         folders: where its files are.
         python: its interpreter; None where it is the one that runs this program, or unknown.
     """
@@ -56,7 +60,9 @@ def chosen(python: str | None, environ: Mapping[str, str], machine: Machine) -> 
         UsageError: ``python`` does not run, and is no folder of packages.
     """
     if python is not None and (sites := sites_of(os.path.join(machine.folder, python))):
-        return Installation(python, "--python", tuple(map(os.path.normpath, sites)))
+        conda = os.path.isdir(os.path.join(machine.folder, python, _CONDA))
+        folders = (os.path.join(machine.folder, python, "lib"),) if conda else sites
+        return Installation(python, NAMED, tuple(map(os.path.normpath, folders)))
     if python is not None:
         program = _typed(python, environ, machine)
         folders = _folders_of(program, machine)
@@ -93,7 +99,7 @@ def _folders_of(python: str, machine: Machine) -> tuple[str, ...]:
 
 
 def binary_files(installation: Installation) -> Iterator[str]:
-    """The files there that can hold device code, each once however many links lead to it.
+    """The files there that may hold device code, each once however many links lead to it.
 
     Those of this tool, which may be installed beside what is judged, are none of them.
     """
@@ -104,8 +110,9 @@ def binary_files(installation: Installation) -> Iterator[str]:
             folders[:] = sorted(name for name in folders if not (site and name == _OURS))
             for name in sorted(files):
                 path = os.path.join(where, name)
-                binary = name.endswith(_SUFFIXES) or ".so." in name
-                if binary and (real := os.path.realpath(path)) not in seen:
+                if name.endswith(_TEXTS) or not os.path.isfile(path):
+                    continue
+                if (real := os.path.realpath(path)) not in seen:
                     seen.add(real)
                     yield path
 
