@@ -38,6 +38,10 @@ _SUFFIXED = [
     "nvidia-nvshmem",
     "nvidia-nvtiff",
     "cudensitymat",
+    "cupauliprop",
+    "cuquantum",
+    "cuquantum-python",
+    "custabilizer",
     "custatevec",
     "cutensor",
     "cutensornet",
@@ -85,6 +89,8 @@ _NEVER_FOR_11 = (
     "cusparselt",
     "libmathdx",
     "libnvcomp",
+    "cupauliprop",
+    "custabilizer",
 )
 """What has no package with -cu11 on the index."""
 

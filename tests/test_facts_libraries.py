@@ -21,7 +21,11 @@ from ltocompat.model.library_name import library_name
 ROWS = [row for rows in library_packages().values() for row in rows]
 # What NVIDIA's packages ask for that is not NVIDIA's, or a metapackage, or (by nvidia-cudss-cu13
 # 0.7.0.20) a name that NVIDIA only keeps from others.
-OTHERS = {"cuda-toolkit", "setuptools", "wheel", "libucx-cu12", "nvidia-cublas-cu13"}
+OTHERS = {"cuda-toolkit", "setuptools", "wheel", "libucx-cu12", "nvidia-cublas-cu13", "numpy"} | {
+    # Of cuquantum-python, whose own libraries are extension modules.
+    *("cuda-bindings", "cuda-pathfinder", "nvmath-python"),
+    *("cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x"),
+}
 
 
 def test_every_row_is_of_one_major_version_and_every_file_a_library() -> None:

@@ -201,11 +201,21 @@ def test_files_outside_of_site_packages_get_no_runpath_to_paste(tmp_path: Path, 
 
 def test_the_major_is_that_of_what_else_is_needed(tmp_path: Path) -> None:
     members = {PLACE: needing("libcudnn.so.9", "libcudart.so.12")}
-    remedies = {problem.remedy for problem in judged(wheel(tmp_path, members, ["numpy"]))}
-    assert {remedy.partition(",")[0] for remedy in remedies} == {
-        "write Requires-Dist: nvidia-cudnn-cu12>=9",
-        "write Requires-Dist: nvidia-cuda-runtime-cu12>=12",
-    }
+    (problem,) = judged(wheel(tmp_path, members, ["numpy"]))
+    assert problem.remedy == (
+        "write Requires-Dist: nvidia-cudnn-cu12>=9,<10, Requires-Dist: "
+        "nvidia-cuda-runtime-cu12>=12,<13, or tell users to install a CUDA toolkit"
+    )
+    assert problem.message.startswith("its libraries need libcudnn 9, libcudart 12 of CUDA, and")
+
+
+def test_a_metapackage_brings_what_it_asks_for(tmp_path: Path) -> None:
+    """As in the METADATA of cuquantum-cu12 25.11.1 and cuquantum-python-cu13 26.9.0."""
+    members = {PLACE: needing("libcustatevec.so.1", "libcutensor.so.2", "libcutensornet.so.2")}
+    for requires in ("cuquantum-cu12", "cuquantum-python-cu13==26.*", "cuquantum-cu12==25.9.0"):
+        assert {problem.rule for problem in judged(wheel(tmp_path, members, [requires]))} <= {
+            "PKG-07"
+        }, requires
 
 
 def test_what_is_only_opened_by_name_is_a_note(tmp_path: Path) -> None:

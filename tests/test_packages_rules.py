@@ -220,6 +220,19 @@ def test_the_package_of_another_major_fails(tmp_path: Path, loading: bytes) -> N
     assert problems[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.3,<14"
 
 
+def test_nvrtc_of_the_major_of_nvjitlink_is_advised(tmp_path: Path) -> None:
+    """Beside an nvJitLink 12 in the package, or the one of two that the metadata should name."""
+    names = ["libnvrtc.so.12", "libnvrtc.so.13"]
+    own = {"libx/libnvJitLink.so.12": library(tmp_path / "own")}
+    both = [*names, "libnvJitLink.so.12", "libnvJitLink.so.13"]
+    for opens, more in ((names, own), (both, {})):
+        path = wheel(tmp_path, files(library(tmp_path / "x", opens=opens)) | more)
+        remedies = [problem.remedy for problem in judged(path) if "nvrtc" in problem.remedy]
+        assert remedies == [
+            "where it is used, write Requires-Dist: nvidia-cuda-nvrtc-cu12>=12.0,<13"
+        ], opens
+
+
 def test_nvrtc_is_held_to_its_major(tmp_path: Path) -> None:
     host = library(
         tmp_path, needs=["libnvrtc.so.12"], runpath="$ORIGIN/../../nvidia/cuda_nvrtc/lib"

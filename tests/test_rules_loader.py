@@ -454,6 +454,29 @@ def test_a_static_copy_is_noted(tmp_path: Path) -> None:
     assert found.constraint.noted(None)
 
 
+@pytest.mark.parametrize(
+    ("compilers", "linkers", "verdict"),
+    [
+        (["12"], ["12"], None),
+        (["11.2"], ["12"], None),
+        (["12"], ["13"], None),
+        (["13"], ["12"], Verdict.UNKNOWN),
+        (["12", "13"], ["12"], Verdict.UNKNOWN),
+        (["12", "13"], ["12", "13"], Verdict.OK),
+        (["13"], [], None),
+    ],
+)
+def test_a_file_that_takes_nvrtc_of_a_newer_major_than_nvjitlink(
+    compilers: list[str], linkers: list[str], verdict: Verdict | None, tmp_path: Path
+) -> None:
+    """As in gs-madrona: libnvrtc.so.13 of the machine, libnvJitLink.so.12 of the package."""
+    names = [f"libnvrtc.so.{n}" for n in compilers] + [f"libnvJitLink.so.{n}" for n in linkers]
+    source = "".join(f'const char *n{i} = "{name}";\n' for i, name in enumerate(names))
+    host = looked(build(tmp_path / "libuser.so", source=source)).host
+    found = [each.constraint.judge(None) for each in required(host) if each.rule == "NJL-07"]
+    assert found == ([] if verdict is None else [verdict])
+
+
 @pytest.mark.parametrize("count", [30, pytest.param(150, marks=pytest.mark.slow)])
 def test_a_broken_library_ends_in_a_value_or_a_sentence(tmp_path: Path, count: int) -> None:
     linked = nvjitlink(tmp_path / "new", "12.4")
@@ -481,5 +504,5 @@ def test_every_rule_of_this_file_has_a_loader_behind_it() -> None:
     assert {
         each_rule.id for each_rule in rules_about("of_host") if each_rule.id.startswith("NJL")
     } == {
-        *(f"NJL-0{number}" for number in (1, 3, 4, 5, 8, 9)),
+        *(f"NJL-0{number}" for number in (1, 3, 4, 5, 7, 8, 9)),
     }

@@ -21,7 +21,7 @@ _CALLED = (
 )
 _ON_LINUX_ALONE = (
     r"nccl|nvToolsExt|nvtx3interop|nvshmem_host|cufile(?:_rdma)?|cublasmp|cusolverMp|cufftMp|cudla|"
-    r"cutensornet|custatevec|cudensitymat|nvcomp_cpu|cal"
+    r"cutensornet|custatevec|custabilizer|cudensitymat|cupauliprop|nvcomp_cpu|cal"
 )
 _LINUX_CALLED = (
     rf"(lib(?:{_CALLED}|{_ON_LINUX_ALONE}))(?:-[0-9a-f]{{8}})?\.so(?:\.[0-9]{{1,9}}){{1,3}}"

@@ -40,7 +40,9 @@ _CONDA_METAPACKAGES = ("cuda-libraries", "cuda-toolkit", "cuda-runtime", "cuda")
 # A library of 12.4 depends on cuda-version 12.4 (conda-forge, recipe of libnvjitlink: max_pin x.x).
 _CONDA_VERSION = "cuda-version"
 _TOOLKIT = "cuda-toolkit"
-_MAY_BRING = re.compile(r"cuda|nvidia|cupy|torch|jax|tensorflow|numba|(?:-|_)cu1[0-9]")
+_MAY_BRING = re.compile(
+    r"cuda|nvidia|cupy|torch|jax|tensorflow|numba|cuquantum|nvmath|rapids|(?:-|_)cu1[0-9]"
+)
 _BRINGS_NOTHING = ("cuda-pathfinder", "cuda-version")
 _DEEPEST = 8
 _EXTRA = re.compile(r"\bextra\b")

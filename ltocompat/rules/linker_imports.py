@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import HostBinary
+from ltocompat.model.library_name import library_major
 from ltocompat.rules import floors
 
 if TYPE_CHECKING:
@@ -67,6 +68,17 @@ def files_of(host: HostBinary, name: str, *how: str) -> tuple[str, ...]:
         for library in host.libraries
         if library.name == name and library.file and library.how in how
     )
+
+
+def majors(host: HostBinary, name: str) -> tuple[int, ...]:
+    """The majors of a library that a host file holds (static), or else asks for, oldest first."""
+    static = [each for each in host.libraries if each.name == name and each.how == "static"]
+    if static:
+        found = {Release.parse(each.version).major for each in static if each.version}
+    else:
+        files = files_of(host, name, "needed", "opened")
+        found = {major for file in files if (major := library_major(file)) is not None}
+    return tuple(sorted(found))
 
 
 def sonames(host: HostBinary, *how: str) -> tuple[str, ...]:

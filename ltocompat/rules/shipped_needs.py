@@ -127,13 +127,26 @@ def need_of(part: str, shipped: Shipped) -> Need | None:
         return None
     conda = shipped.package.kind is Kind.CONDA
     if part == "nvrtc":
-        majors = _majors(file for _, file in named)
-        return (
-            Need(part, strength, majors, None, None, _says(named, strength), conda)
-            if majors
-            else None
-        )
+        return _nvrtc(shipped, strength, named, conda=conda)
     return _nvjitlink(shipped, strength, named, linked=linked, conda=conda)
+
+
+def _nvrtc(
+    shipped: Shipped, strength: Strength, named: list[tuple[HostBinary, str]], *, conda: bool
+) -> Need | None:
+    """The need of NVRTC, of no newer a major than the package's nvJitLink (NJL-07)."""
+    majors = _majors(file for _, file in named)
+    own = _majors(_own_files(shipped, linker_imports.NVJITLINK))
+    for host in shipped.hosts:
+        if any(each.how == "static" for each in host.libraries):
+            own += linker_imports.majors(host, linker_imports.NVJITLINK)
+    majors = tuple(major for major in majors if not own or major <= max(own)) or majors
+    if not majors:
+        return None
+    linker = need_of("nvjitlink", shipped)
+    most = linker.possible.major if linker and linker.possible else majors[-1]
+    floor = Release(max((major for major in majors if major <= most), default=majors[-1]), 0)
+    return Need("nvrtc", strength, majors, floor, floor, _says(named, strength), conda)
 
 
 def needs_of(shipped: Shipped) -> Iterator[Need]:

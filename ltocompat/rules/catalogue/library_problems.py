@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major
 from ltocompat.model.verdict import Verdict
@@ -27,6 +29,7 @@ from ltocompat.rules.rule import Problem
 _OF_TORCH = re.compile(r"(?:lib)?(?:torch|c10)(?:_\w+)?\.(?:so|dll)")
 _TORCH = "torch"
 _SHOWN = 3
+_OR_TOOLKIT = ", or tell users to install a CUDA toolkit"
 
 
 def missing(shipped: Shipped) -> Iterator[Problem]:
@@ -44,6 +47,24 @@ def missing(shipped: Shipped) -> Iterator[Problem]:
             yield _only_with_extra(library, shipped)
         else:
             yield _never_brought(library, shipped, variant=library.stem in brought)
+
+
+def of_one_cause(found: Sequence[Problem]) -> Iterator[Problem]:
+    """PKG-01: the libraries of which the metadata bring none at all as one, and all others."""
+    none = [problem for problem in found if problem.verdict is Verdict.UNKNOWN]
+    yield from (problem for problem in found if len(none) < 2 or problem not in none)
+    if len(none) < 2:
+        return
+    asked = tuple(text for problem in none for text in problem.asked)
+    lines = [problem.remedy.removesuffix(_OR_TOOLKIT).removeprefix("write ") for problem in none]
+    yield replace(
+        none[0],
+        message=f"its libraries need {first_of(asked, _SHOWN)} of CUDA, and nothing in the "
+        "metadata brings any: where no CUDA toolkit is installed, they fail to load",
+        remedy=f"write {', '.join(dict.fromkeys(lines))}{_OR_TOOLKIT}",
+        subject="libraries of CUDA",
+        asked=asked,
+    )
 
 
 def opened(shipped: Shipped) -> Iterator[Problem]:
@@ -156,7 +177,7 @@ def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
         end = "which no extra brings, as they do other libraries of CUDA"
         return Verdict.OK, end, " into one of them"
     end = f"and {nothing} {{}}, nor any other library of CUDA"
-    return Verdict.UNKNOWN, end, ", or tell users to install a CUDA toolkit"
+    return Verdict.UNKNOWN, end, _OR_TOOLKIT
 
 
 def are_beside_torch(hosts: Sequence[HostBinary]) -> bool:

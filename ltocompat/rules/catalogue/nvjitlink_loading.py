@@ -14,6 +14,7 @@ from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import floors, linker_imports, picked
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
+    FixedVerdict,
     Informational,
     LinkerExporting,
     LinkerNamed,
@@ -273,6 +274,28 @@ def nvjitlink_majors_mixed(environment: Environment) -> Iterator[Problem]:
         "keep one major in the environment, or open NVRTC and nvJitLink by sonames of one major",
         "what each way of loading finds",
     )
+
+
+@FAMILY.of_host("NJL-07")
+def nvrtc_newer_than_nvjitlink(host: HostBinary) -> Iterator[Requirement]:
+    """A file takes an NVRTC of a newer major than every nvJitLink that it takes or holds."""
+    compilers = linker_imports.majors(host, "libnvrtc")
+    linkers = linker_imports.majors(host, linker_imports.NVJITLINK)
+    if not compilers or not linkers or compilers[-1] < linkers[-1]:
+        return
+    newer = compilers[-1] > linkers[-1]
+    if newer or (len(compilers) > 1 and len(linkers) > 1):
+        nvrtc, nvjitlink = (" or ".join(map(str, majors)) for majors in (compilers, linkers))
+        yield Requirement(
+            FixedVerdict(Verdict.UNKNOWN) if newer else Informational(),
+            f"NVRTC {nvrtc} beside nvJitLink {nvjitlink}",
+            f"{linker_imports.short(host.place.innermost)} takes both, and LTO-IR that NVRTC "
+            f"{compilers[-1]} makes is too new for an nvJitLink of an older major",
+            f"open NVRTC {linkers[-1]} alone"
+            if newer
+            else "take the one whose major is that of the other",
+            "names of files, version of a static copy",
+        )
 
 
 def _majors_mixed(environment: Environment, way: str) -> str | None:

@@ -84,9 +84,9 @@ def _asked(need: Need) -> tuple[str, ...]:
 @FAMILY.of_package("PKG-01", Level.ERROR)
 def dependency_missing(shipped: Shipped) -> Iterator[Problem]:
     """A package needs a library of CUDA, and its metadata leads to none."""
-    for need in needs_of(shipped):
-        yield from _missing_library(need, shipped)
-    yield from library_problems.missing(shipped)
+    found = [lack for need in needs_of(shipped) for lack in _missing_library(need, shipped)]
+    found += library_problems.missing(shipped)
+    yield from library_problems.of_one_cause(found)
     yield from library_problems.opened(shipped)
 
 
