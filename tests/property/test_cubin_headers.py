@@ -52,6 +52,8 @@ def may_be_written(cubin: bytes, at: int, value: int) -> bool:
             return (value < 100) is (number < 100)
         by_12 = b".note.nv.cuver\0" in cubin
         return at == 48 and number >= 100 and by_12 and value in (0x2, 0xA)
+    if at == 50 and value == 0:  # nvJitLink 12.5 and 12.6 link code of 13.x to such
+        return cubin[16] == 2 and cubin[20] in (125, 126)
     return {
         20: 50 <= value <= 129,  # the toolkit
         48: value >= cubin[50] and (cubin[49] == 0x5 or value == 90),
@@ -144,6 +146,16 @@ def test_the_assembler_alone_names_compute_60_in_code_for_sm_50(flags: int) -> N
     by_assembler = by_compiler[:62] + (2).to_bytes(2, "little") + cubin[64:]
     assert problems_of_flags(by_compiler)
     assert not problems_of_flags(by_assembler)
+
+
+def test_code_of_13_that_nvjitlink_12_5_or_12_6_linked_names_no_virtual_architecture() -> None:
+    """As they link cubins of 13.0 to 13.5; driver 580.159.04 loads the result on an H200."""
+    cubin = CUBINS["nvrtc-12.4-sm_80.cubin"]
+    for toolkit in (124, 125, 126, 128):
+        linked = cubin[:20] + bytes([toolkit]) + cubin[21:50] + bytes(1) + cubin[51:]
+        assert bool(problems_of_flags(linked)) is (toolkit not in (125, 126))
+        relocatable = linked[:16] + bytes([1]) + linked[17:]
+        assert problems_of_flags(relocatable)
 
 
 @given(st.sampled_from(sorted(CUBINS)), st.integers(1, 4096))

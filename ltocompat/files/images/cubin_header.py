@@ -190,6 +190,11 @@ def _flags(fields: _Fields) -> str | None:
     )
 
 
+# What nvJitLink 12.5.82 and 12.6.85 link of cubins by 13.0 to 13.5 names no virtual architecture;
+# driver 580.159.04 loads it on an H200 (measured). 12.8 and 12.9 write one.
+_LINKED_WITHOUT_VIRTUAL = (125, 126)
+
+
 def _regular_flags_1(fields: _Fields) -> bool:
     by_assembler = fields.shstrndx == NAMES_OF_ASSEMBLER
     real = fields.real
@@ -199,6 +204,8 @@ def _regular_flags_1(fields: _Fields) -> bool:
     highest = real
     if by_assembler:
         highest = _HIGHEST_VIRTUAL_OF_ASSEMBLER.get(real, real)
+    if not fields.virtual and fields.type == ET_EXEC and fields.version in _LINKED_WITHOUT_VIRTUAL:
+        return fields.flags in options
     return fields.flags in options and 0 < fields.virtual <= highest
 
 
