@@ -17,6 +17,9 @@ from fatbin_writer import KINDS, EntrySpec, entry, region
 from samples import FOLDER
 
 import ltocompat
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.scan.walk import ScanSettings
+from ltocompat.trial.link_inputs import gather_all, unread_ltoir
 
 AXPY, SCALE = (FOLDER / f"objects/nvcc-13.0-rdc-{name}.o" for name in ("axpy", "scale"))
 _WRAPPER = """
@@ -117,7 +120,16 @@ def test_options_are_compared_of_what_a_linker_reads(tmp_path: Path) -> None:
     )
     target = "nvlink=13.5,gpu=a100"
     assert told([exact, fast], target)["LTO-12"] == "fail"
-    assert "LTO-12" not in told([joined(tmp_path / "joined.o", exact, fast)], target)
+    both = joined(tmp_path / "joined.o", exact, fast)
+    assert "LTO-12" not in told([both], target)
+    # A trial links what is behind by itself, to see what the link loses.
+    (given,) = gather_all([str(both)], ScanSettings())
+    aim = SmArch(80), Release(13, 5)
+    assert (len(given.read(*aim)), len(given.regions), len(unread_ltoir([given], *aim))) == (
+        1,
+        1,
+        1,
+    )
 
 
 def test_what_an_object_registers_for_the_runtime_is_no_part_of_a_link(tmp_path: Path) -> None:
