@@ -114,6 +114,7 @@ def compile_pieces(folder: Path) -> None:
     """Compile what is missing."""
     from toolchains import NVRTC, PackageCache
 
+    folder.mkdir(parents=True, exist_ok=True)
     source = folder / "kernel.cu"
     source.write_text('extern "C" __global__ void NAME(int *p) { *p = threadIdx.x; }\n')
     wanted = [(release, arch, "CUBIN", f"{arch}.cubin") for arch, release in _COMPILERS.items()]
