@@ -28,8 +28,6 @@ from types import SimpleNamespace
 
 import click._termui_impl
 import mypy
-import typer
-import typer.rich_utils
 
 STUBS = Path(mypy.__file__).parent / "typeshed" / "stdlib"
 PARTLY_THERE = ("os", "select", "signal", "mmap", "time")
@@ -37,7 +35,7 @@ PARTLY_THERE = ("os", "select", "signal", "mmap", "time")
 WHOLLY_POSIX = ("fcntl", "grp", "pwd", "resource", "termios")
 KEPT = {"SIGKILL", "WNOHANG", "WIFSTOPPED", "WSTOPSIG", "waitpid", "kill", "killpg"}
 """What Python's own subprocess needs on Linux."""
-LOADED = (click._termui_impl, shutil, subprocess, typer, typer.rich_utils, zipfile)  # noqa: SLF001
+LOADED = (click._termui_impl, shutil, subprocess, zipfile)  # noqa: SLF001
 
 
 def defined(module: str, platform: str) -> set[str]:

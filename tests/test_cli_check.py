@@ -13,7 +13,7 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.cli import run
-from ltocompat.cli.options import with_values
+from ltocompat.cli.verb import with_values
 from ltocompat.commands.this_machine import ThisMachine
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.targets.linkers import Machine

@@ -331,8 +331,8 @@ def test_help_has_an_example_that_can_be_typed(words: tuple[str, ...], capsys: C
 
 
 def test_completion_is_kept() -> None:
-    done = python("-c", "from ltocompat.cli import main; main()", "--help")
-    assert "--install-completion" in done.stdout
+    done = python("-c", "from ltocompat.cli import main; main()", "--show-completion", "zsh")
+    assert "#compdef ltocompat" in done.stdout
 
 
 def test_a_pipe_that_closes_early_ends_quietly(tmp_path: Path) -> None:

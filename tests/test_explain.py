@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from every_case import every
 from hypothesis import given
 from hypothesis import strategies as st
@@ -599,7 +598,6 @@ NOT_OURS = {"nvcc", "clang", "ptxas", "nvidia-smi", "cat"}
 def test_every_command_that_is_told_can_be_pasted(tmp_path: Path) -> None:
     file = tmp_path / "FILE"
     file.touch()
-    group = typer.main.get_command(app)
     checks = {match.check for text in TEXTS for match in found_in(text)}
     for command in checks:
         program, *arguments = shlex.split(command)
@@ -610,8 +608,7 @@ def test_every_command_that_is_told_can_be_pasted(tmp_path: Path) -> None:
         if verb == "linkers":
             assert rest == ["list"]
             continue
-        found = group.commands[verb]  # type: ignore[attr-defined] # it is a group of verbs
-        found.make_context(verb, list(rest))
+        app.commands[verb].make_context(verb, list(rest))
         for option, value in pairwise(rest):
             if option == "--deploy-target":
                 from ltocompat.targets import parse

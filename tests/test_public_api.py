@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from msgspec import NODEFAULT
 from msgspec.structs import FieldInfo, fields
@@ -73,7 +74,7 @@ def public_names() -> Iterator[str]:
             yield f"{name}{signature(value)}" if inspect.isfunction(value) else name
 
 
-def flags(command: Any, path: str) -> Iterator[str]:  # noqa: ANN401 - each typer has its own
+def flags(command: click.Command, path: str) -> Iterator[str]:
     for parameter in command.params:
         yield f"{path} {' '.join(sorted(parameter.opts))}"
     for name, inner in getattr(command, "commands", {}).items():

@@ -235,10 +235,10 @@ def test_the_hook_for_files_takes_what_holds_device_code(name: str, taken: bool)
 def test_a_shell_completes_the_verb_its_options_and_formats(
     typed: str, wanted: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("_LTOCOMPAT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("_LTOCOMPAT_COMPLETE", "bash_complete")
     monkeypatch.setenv("COMP_WORDS", f"ltocompat {typed}")
     monkeypatch.setenv("COMP_CWORD", str(len(typed.split())))
     monkeypatch.setattr(sys, "argv", ["ltocompat"])
     with pytest.raises(SystemExit):
         main()
-    assert wanted in capsys.readouterr().out.split()
+    assert f"plain,{wanted}" in capsys.readouterr().out.split()

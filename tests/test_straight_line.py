@@ -31,6 +31,7 @@ from ltocompat.cli.matrix import matrix
 from ltocompat.cli.require import require
 from ltocompat.cli.selftest import selftest
 from ltocompat.cli.targets import targets
+from ltocompat.cli.verb import Verb
 from ltocompat.commands import audit as audit_command
 from ltocompat.commands import check as check_command
 from ltocompat.commands import diff as diff_command
@@ -55,7 +56,7 @@ MOST_FRAMES = 4
 
 Function = Callable[..., object]
 
-RUNS: list[tuple[str, Function, Function]] = [
+RUNS: list[tuple[str, Verb, Function]] = [
     (f"inspect {SASS} {GONE}", inspect, inspect_command.run),
     (f"inspect --weigh {SASS} {GONE}", inspect, weigh_command.run),
     (f"check {SASS} {GONE} --deploy-target {H100}", check, check_command.run),
@@ -79,8 +80,9 @@ RUNS: list[tuple[str, Function, Function]] = [
 class Profile:
     """Follows calls of functions, and generators that go on."""
 
-    def __init__(self, verb: Function, command: Function) -> None:
-        self.verb = unwrap(verb).__code__
+    def __init__(self, verb: Verb, command: Function) -> None:
+        assert verb.callback
+        self.verb = unwrap(verb.callback).__code__
         self.command = command.__code__
         self.lines: list[list[CodeType]] = []
         self.upward: set[tuple[str, str]] = set()
@@ -123,7 +125,7 @@ def name(code: CodeType) -> str:
 def test_a_call_is_a_straight_line(
     *,
     line: str,
-    verb: Function,
+    verb: Verb,
     command: Function,
     form: str,
     tmp_path: Path,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import os
 import sys
-from functools import cache
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import Any
 
-import typer
-from typer.core import TyperCommand, TyperGroup
+import click
 
+from ltocompat.cli.group import Group
 from ltocompat.model.version import VERSION
 
 VERBS = {
@@ -38,77 +38,69 @@ VERBS = {
 A new verb is one file of this name, with the function or group that is called so, and one entry."""
 
 
-def verb_command(name: str) -> Any:  # noqa: ANN401 - each version of typer has its own type of it
+_COMPLETE = "_LTOCOMPAT_COMPLETE"
+"""The variable by which a shell asks what a line can go on with."""
+
+
+def verb_command(name: str) -> click.Command:
     """The parser of a verb, or of a group of them; its module is imported now."""
-    verb = getattr(importlib.import_module(f"{__name__}.{name}"), name)
-    if isinstance(verb, typer.Typer):
-        return typer.main.get_group(verb)
-    from ltocompat.cli.options import VerbCommand
-
-    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    alone.command(name, cls=VerbCommand)(verb)
-    return typer.main.get_command(alone)
+    command: click.Command = getattr(importlib.import_module(f"{__name__}.{name}"), name)
+    return command
 
 
-class _LazyVerb(TyperCommand):
+class _LazyVerb(click.Command):
     """A verb in the list of verbs, whose own parser is made when it is typed or completed."""
 
-    def make_context(self, *args: Any, **facts: Any) -> Any:  # noqa: ANN401 - what typer gives
+    def make_context(self, *args: Any, **facts: Any) -> click.Context:  # noqa: ANN401 - click's
         """Parse the words behind the verb by its own parser."""
         return verb_command(str(self.name)).make_context(*args, **facts)
 
 
-class _Verbs(TyperGroup):
-    """The list of verbs."""
-
-    def __init__(self, **facts: Any) -> None:  # noqa: ANN401 - what typer gives
-        super().__init__(**facts)
-        for name, line in VERBS.items():
-            self.add_command(_LazyVerb(name, help=line))
-
-
-@runtime_checkable
-class _WrongUsage(Protocol):
-    """typer's error for words that it can't parse; each version keeps it somewhere else."""
-
-    def show(self) -> None: ...
-
-    def format_message(self) -> str: ...
-
-
-app = typer.Typer(
-    name="ltocompat",
-    cls=_Verbs,
-    help="Tell, before you ship, whether CUDA device code will link and load where it is going.",
-    epilog="Exit codes: 0 done, 1 findings, 2 wrong usage, 3 something could not be read, 4 "
-    "something asked for is missing, 70 internal error, 130 interrupted, 141 output closed early.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click calls it so
     if wanted:
         # Imported here: no other option needs a table.
         from ltocompat.facts.horizon import tables_end
 
-        typer.echo(f"ltocompat {VERSION} (facts up to {tables_end()})")
-        raise typer.Exit
+        click.echo(f"ltocompat {VERSION} (facts up to {tables_end()})")
+        ctx.exit()
 
 
-@app.callback()
-def _options(
-    *,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None) -> None:
+    if shell:
+        from click.shell_completion import get_completion_class
+
+        if made_by := get_completion_class(shell):
+            click.echo(made_by(ctx.command, {}, "ltocompat", _COMPLETE).source())
+            ctx.exit()
+
+
+app = Group(
+    "ltocompat",
+    help="Tell, before you ship, whether CUDA device code will link and load where it is going.",
+    epilog="Exit codes: 0 done, 1 findings, 2 wrong usage, 3 something could not be read, 4 "
+    "something asked for is missing, 70 internal error, 130 interrupted, 141 output closed early.",
+    commands=[_LazyVerb(name, short_help=line) for name, line in VERBS.items()],
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_version,
+            help="Show the version and exit.",
         ),
-    ] = False,
-) -> None:
-    pass
+        click.Option(
+            ["--show-completion"],
+            type=click.Choice(["bash", "fish", "zsh"]),
+            is_eager=True,
+            expose_value=False,
+            callback=_print_completion,
+            help="Show the completion of a shell and exit; in its start-up file: "
+            'eval "$(ltocompat --show-completion bash)".',
+        ),
+    ],
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def main() -> None:
@@ -123,7 +115,7 @@ def main() -> None:
     gc.set_threshold(10_000)
     atexit.register(gc.freeze)
     try:
-        code = run(sys.argv[1:])
+        code = _complete() if _COMPLETE in os.environ else run(sys.argv[1:])
         flush_answer()
     except BrokenPipeError:
         from ltocompat.report.exit_status import CLOSED_PIPE
@@ -134,6 +126,13 @@ def main() -> None:
     except OSError as error:  # of what the parser writes itself, such as help
         code = _exit_code_of(lost(error))
     sys.exit(code)
+
+
+def _complete() -> int:
+    """Answer a shell that completes a line; the exit code."""
+    from click.shell_completion import shell_complete
+
+    return shell_complete(app, {}, "ltocompat", _COMPLETE, os.environ[_COMPLETE])
 
 
 def _exit_code_of(error: Exception) -> int:
@@ -154,16 +153,14 @@ def run(arguments: list[str]) -> int:
     _escape_what_a_terminal_lacks()
     try:
         words = [_FLAGS_OF_WORDS.get(argument, argument) for argument in arguments]
-        code = _command()(words, prog_name="ltocompat", standalone_mode=False)
-    except typer.Abort:
+        with app.make_context("ltocompat", words) as context:
+            code = app.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except KeyboardInterrupt:
         from ltocompat.report.exit_status import INTERRUPTED
 
         return INTERRUPTED
-    except SystemExit as error:
-        # The parser's own end where nobody reads what it prints, such as help.
-        if isinstance(error.__context__, BrokenPipeError):
-            raise error.__context__ from None
-        raise
     except Exception as error:
         code = _exit_code_of_words(error, arguments)
         if code is None:
@@ -178,7 +175,7 @@ def _exit_code_of_words(error: Exception, arguments: list[str]) -> int | None:
     from ltocompat.model.failure import Failure
     from ltocompat.report.exit_status import USAGE
 
-    if isinstance(error, _WrongUsage):
+    if isinstance(error, click.ClickException):
         error.show()
         failure, code = Failure("usage", error.format_message()), USAGE
     elif isinstance(error, LtocompatError):  # an option has no meaning
@@ -188,12 +185,6 @@ def _exit_code_of_words(error: Exception, arguments: list[str]) -> int | None:
     if wants_json(arguments):
         write_error(failure)
     return code
-
-
-@cache
-def _command() -> Any:  # noqa: ANN401 - each version of typer has its own type of it
-    """The parser of all verbs: made once, which tests are glad of."""
-    return typer.main.get_command(app)
 
 
 def _escape_what_a_terminal_lacks() -> None:

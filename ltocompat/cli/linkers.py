@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import typer
-
-from ltocompat.cli.options import Format, VerbCommand
+from ltocompat.cli.group import Group
+from ltocompat.cli.options import Format
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import InstallOptions, RemoveOptions
 from ltocompat.report.exit_status import ExitStatus
 
-linkers = typer.Typer(
-    name="linkers",
-    help="List, install and remove nvJitLinks and nvlinks.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
 
-
-@linkers.command("list", cls=VerbCommand)
 @verb
 def list_(*, form: Format = ()) -> int:
     """List the nvJitLinks and nvlinks that this machine reaches.
@@ -35,7 +26,6 @@ def list_(*, form: Format = ()) -> int:
     return run_verb(command.run_list, options, in_format(form, LISTING), ExitStatus())
 
 
-@linkers.command(cls=VerbCommand)
 @verb
 def install(*, options: InstallOptions, form: Format = ()) -> int:
     """Install linkers for trials, in a cache apart.
@@ -52,7 +42,6 @@ def install(*, options: InstallOptions, form: Format = ()) -> int:
     return run_verb(command.run_install, options, in_format(form, CHANGES), ExitStatus())
 
 
-@linkers.command(cls=VerbCommand)
 @verb
 def remove(*, options: RemoveOptions, form: Format = ()) -> int:
     """Remove linkers that were installed for trials, and no others.
@@ -63,3 +52,10 @@ def remove(*, options: RemoveOptions, form: Format = ()) -> int:
     from ltocompat.report.verbs.linkers import CHANGES
 
     return run_verb(command.run_remove, options, in_format(form, CHANGES), ExitStatus())
+
+
+linkers = Group(
+    "linkers",
+    help="List, install and remove nvJitLinks and nvlinks.",
+    commands=[list_, install, remove],
+)

@@ -1,20 +1,17 @@
-"""Options that the command line alone has, in several verbs; and how words are parsed."""
+"""Options that the command line alone has, in several verbs."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Struct
-from typer.core import TyperCommand
 
-from ltocompat.commands.options import DEPLOY_TARGET, Option
+from ltocompat.commands.options import Option
 from ltocompat.model.errors import UsageError
 from ltocompat.model.image import ImageKind, Role
 from ltocompat.model.limits import REQUIRE_SANDBOX
-from ltocompat.model.place import refuse_address
-from ltocompat.model.target import THIS_MACHINE
 from ltocompat.model.verdict import Verdict
 from ltocompat.report import FINDING_FORMATS, FORMATS, Options
 from ltocompat.scan.filters import ImageFilter
@@ -185,63 +182,3 @@ def choose(option: str, value: str, valid: Iterable[str]) -> str:
     if value not in choices:
         raise UsageError(f"{option} {value!r} is not known; give one of: {', '.join(choices)}")
     return value
-
-
-class VerbCommand(TyperCommand):
-    """A verb's parser, which reads a bare ``--deploy-target`` as this machine.
-
-    Its help shows arguments as they are written, without types of Python.
-    """
-
-    def __init__(self, *args: Any, **facts: Any) -> None:  # noqa: ANN401 - what typer gives
-        super().__init__(*args, **facts)
-        for argument in self._arguments:
-            argument.display_type_rich = lambda *_, **__: None
-
-    @property
-    def _arguments(self) -> list[Any]:
-        # Each version of typer has their type somewhere else.
-        return [param for param in self.params if param.param_type_name == "argument"]
-
-    def format_usage(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - see below
-        """Write ``Usage: ltocompat check [OPTIONS] [PATH...]``."""
-        words = ["[OPTIONS]", *(argument.metavar for argument in self._arguments)]
-        formatter.write_usage(ctx.command_path, " ".join(words))
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - see below
-        """Parse the words behind the verb."""
-        # Each version of typer has the type of ``ctx`` somewhere else.
-        left = list(super().parse_args(ctx, with_values(args)))
-        for param in self.params:
-            if param.name not in _TAKE_ADDRESSES:
-                _refuse_addresses(param, ctx.params.get(param.name))
-        return left
-
-
-_TAKE_ADDRESSES = {"sources", "scheduler", "words"}
-"""Arguments that are no paths, or not only: indexes, a cluster, and what error messages say."""
-
-
-def _refuse_addresses(param: Any, value: object) -> None:  # noqa: ANN401 - see above
-    is_argument = param.param_type_name == "argument"
-    option = param.metavar.strip("[].") if is_argument else max(param.opts, key=len)
-    for text in value if isinstance(value, list | tuple) else [value]:
-        if isinstance(text, str):
-            refuse_address(text, option)
-
-
-def with_values(arguments: Sequence[str]) -> list[str]:
-    """Give each bare ``--deploy-target`` (the last word, or before an option) its value.
-
-    typer knows no option whose value may be missing, so that the target's own spelling is
-    put there.
-    """
-    done: list[str] = []
-    for number, word in enumerate(arguments):
-        if word == "--":
-            return [*done, *arguments[number:]]
-        done.append(word)
-        following = arguments[number + 1] if number + 1 < len(arguments) else "-"
-        if word == DEPLOY_TARGET and following.startswith("-"):
-            done.append(THIS_MACHINE)
-    return done

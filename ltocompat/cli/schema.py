@@ -6,19 +6,20 @@ import json
 import sys
 from typing import Annotated
 
-import typer
-
 from ltocompat.cli.options import choose
+from ltocompat.cli.verb import verb
+from ltocompat.commands.options import Argument
 
 _POLICY = "policy"
 
 
+@verb
 def schema(
+    *,
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="VERB",
-            help="A verb; error, which any of them can write; or policy, for editors.",
+        Argument(
+            "A verb; error, which any of them can write; or policy, for editors.", metavar="VERB"
         ),
     ],
 ) -> int:

@@ -7,11 +7,10 @@ import os
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-import typer
+import click
 from msgspec.structs import replace
-from typer.core import TyperGroup
 
-from ltocompat.cli.options import VerbCommand
+from ltocompat.cli.group import Group
 from ltocompat.cli.run_verb import Writing, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Option
@@ -24,34 +23,21 @@ from ltocompat.report.text import escape
 _RUN = "run"
 
 
-class _Survey(TyperGroup):
+class _Survey(Group):
     """``survey SOURCE`` is ``survey run SOURCE``, of a folder ``report``: ``survey ./report``."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words behind ``survey``."""
         known = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
-        words = args if known or not args else [_RUN, *args]
-        return list(super().parse_args(ctx, words))
+        return super().parse_args(ctx, args if known or not args else [_RUN, *args])
 
 
-survey = typer.Typer(
-    name="survey",
-    cls=_Survey,
-    help="Survey many packages: a dataset of what they hold and need.",
-    no_args_is_help=True,
-    subcommand_metavar="[run] SOURCE... -o FOLDER",
-    rich_markup_mode=None,
-)
-
-
-@survey.callback()
 def _group() -> None:
     # Dask and pyarrow import numpy, and it a library that starts a thread for each core. They turn
     # round for a tenth of a second, and nothing here multiplies matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-@survey.command(_RUN, cls=VerbCommand)
 @verb
 def run(*, options: RunOptions, choice: Choice) -> int:
     """Survey packages into a dataset; what is there is not read again.
@@ -68,7 +54,6 @@ def run(*, options: RunOptions, choice: Choice) -> int:
     return run_verb(command.run, options, Writing(write, json=False), ExitStatus(of_survey))
 
 
-@survey.command("report", cls=VerbCommand)
 @verb
 def report(
     *,
@@ -101,3 +86,12 @@ def _write_page(path: str, records: Iterable[Any], stream: Writable) -> None:
         for record in answers(records):
             write(record, file)
     stream.write(f"page: {escape(path)}\n")
+
+
+survey = _Survey(
+    "survey",
+    help="Survey many packages: a dataset of what they hold and need.",
+    commands=[run, report],
+    callback=_group,
+    subcommand_metavar="[run] SOURCE... -o FOLDER",
+)

@@ -5,15 +5,20 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator
-from typing import Annotated, Any, get_args, get_origin
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-import typer
+import click
 from msgspec import NODEFAULT, Struct
 
 from ltocompat.cli.options import choose
-from ltocompat.commands.options import Argument, Option, field_types
+from ltocompat.commands.options import DEPLOY_TARGET, Argument, Option, field_types
+from ltocompat.model.place import refuse_address
+from ltocompat.model.target import THIS_MACHINE
 from ltocompat.report.exit_status import log
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _LEFT_OUT = inspect.Parameter.empty
 
@@ -42,52 +47,37 @@ class _Shown(Struct, frozen=True):
         """Return whether the flag takes something away, as ``--no-cache`` does."""
         return self.default is True and self.flags[0].startswith("--no-")
 
-    def word_parameters(self) -> Iterator[inspect.Parameter]:
-        """Flags for the words behind the option's own, which no help shows."""
-        for word in self.option.words:
-            flag = typer.Option(f"{self.flags[0]}-{word}", hidden=True)
-            yield inspect.Parameter(
-                f"{self.name}_{word}",
-                inspect.Parameter.KEYWORD_ONLY,
-                default=False,
-                annotation=Annotated[bool, flag],
-            )
-
-    def old_parameters(self) -> Iterator[tuple[str, inspect.Parameter]]:
-        """Its spellings before, which mean the same and which no help shows."""
-        for flag in self.option.old:
-            hidden = self.parameter(typer.Option(flag, hidden=True))
-            yield flag, hidden.replace(name=flag.lstrip("-").replace("-", "_"))
-
-    def parameter(self, shown: Any = None) -> inspect.Parameter:  # noqa: ANN401 - of typer
-        """The annotation of which typer makes a parser."""
-        typed: Any = bool if isinstance(self.default, bool) else str
-        default = False if self.turns_off else self.default
-        if self.several:
-            typed = list[str]
-        if not (isinstance(default, bool) or default is _LEFT_OUT):
-            typed, default = typed | None, None  # such as a number: its help says it
-        return inspect.Parameter(
-            self.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=default,
-            annotation=Annotated[typed, shown or self._typer_option()],
-        )
-
-    def _typer_option(self) -> Any:  # noqa: ANN401 - typer says no type of its options
+    def parameters(self) -> Iterator[click.Parameter]:
+        """The parser of the option; then those of its old spellings, which no help shows."""
         option = self.option
         shown: dict[str, Any] = {
-            "help": option.help,
             "metavar": option.metavar or "|".join(option.choices) or None,
-            "envvar": option.env,
-            "show_envvar": False,
-            "autocompletion": option.complete,
+            "required": self.default is _LEFT_OUT,
+            "shell_complete": self._completions,
         }
-        if option.choices:
-            shown["autocompletion"] = lambda: list(option.choices)
         if isinstance(option, Argument):
-            return typer.Argument(**shown)
-        return typer.Option(*self.flags, **shown)
+            yield _Argument(self.name, option.help, nargs=-1 if self.several else 1, **shown)
+            return
+        typed: dict[str, Any] = {"multiple": self.several}
+        if isinstance(self.default, bool):
+            on = self.default and not self.turns_off
+            typed = {"is_flag": True, "default": on, "show_default": on}
+        shown |= {"help": option.help, "envvar": option.env, **typed}
+        yield click.Option([self.name, *self.flags], **shown)
+        for flag in option.old:
+            yield click.Option([_old_name(flag), flag], hidden=True, **typed)
+        for word in option.words:
+            decls = [f"{self.name}_{word}", f"{self.flags[0]}-{word}"]
+            yield click.Option(decls, hidden=True, is_flag=True)
+
+    def _completions(self, _: object, __: object, incomplete: str) -> list[CompletionItem]:
+        """The words that the shell offers; without any, files."""
+        from click.shell_completion import CompletionItem
+
+        words = self.option.complete() if self.option.complete else self.option.choices
+        if not words:
+            return [CompletionItem(incomplete, type="file")]
+        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
     def value(self, typed: Any) -> Any:  # noqa: ANN401 - of any option
         """The value of what was typed.
@@ -95,7 +85,7 @@ class _Shown(Struct, frozen=True):
         Raises:
             UsageError: it is none of the option's words, or has no meaning.
         """
-        if typed is None:
+        if typed is None or typed == ():
             return self.default
         value = not typed if self.turns_off else typed
         if self.several:
@@ -112,8 +102,72 @@ class _Shown(Struct, frozen=True):
         return tuple(dict.fromkeys(choose(flag, word, choices) for word in words))
 
 
-def verb(handler: Callable[..., int]) -> Callable[..., int]:
-    """Make the function that typer reads: with all options of a handler as parameters.
+class _Argument(click.Argument):
+    """An argument with a line in the help, which click knows since 8.5 alone."""
+
+    def __init__(self, name: str, line: str, **facts: Any) -> None:  # noqa: ANN401 - click's
+        super().__init__([name], **facts)
+        self.line = f"{line}  [required]" if self.required else line
+
+
+class Verb(click.Command):
+    """A verb's parser, which reads a bare ``--deploy-target`` as this machine."""
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write ``Usage: ltocompat check [OPTIONS] [PATH...]``."""
+        words = ["[OPTIONS]", *(str(argument.metavar) for argument in self._arguments)]
+        formatter.write_usage(ctx.command_path, " ".join(words))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write arguments, then options."""
+        if self._arguments:
+            with formatter.section("Arguments"):
+                formatter.write_dl([(str(each.metavar), each.line) for each in self._arguments])
+        super().format_options(ctx, formatter)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words behind the verb."""
+        left = super().parse_args(ctx, with_values(args))
+        for param in self.params:
+            if param.name not in _TAKE_ADDRESSES:
+                _refuse_addresses(param, ctx.params.get(str(param.name)))
+        return left
+
+    @property
+    def _arguments(self) -> list[_Argument]:
+        return [param for param in self.params if isinstance(param, _Argument)]
+
+
+_TAKE_ADDRESSES = {"sources", "scheduler", "words"}
+"""Arguments that are no paths, or not only: indexes, a cluster, and what error messages say."""
+
+
+def _refuse_addresses(param: click.Parameter, value: object) -> None:
+    is_argument = isinstance(param, click.Argument)
+    option = str(param.metavar).strip("[].") if is_argument else max(param.opts, key=len)
+    for text in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(text, str):
+            refuse_address(text, option)
+
+
+def with_values(arguments: Sequence[str]) -> list[str]:
+    """Give each bare ``--deploy-target`` (the last word, or before an option) its value.
+
+    click would give it the path that follows.
+    """
+    done: list[str] = []
+    for number, word in enumerate(arguments):
+        if word == "--":
+            return [*done, *arguments[number:]]
+        done.append(word)
+        following = arguments[number + 1] if number + 1 < len(arguments) else "-"
+        if word == DEPLOY_TARGET and following.startswith("-"):
+            done.append(THIS_MACHINE)
+    return done
+
+
+def verb(handler: Callable[..., int]) -> Verb:
+    """Make a verb's parser, with all options of a handler, whose docstring is the help.
 
     Args:
         handler: takes, by keyword, structs of options and options of its own.
@@ -121,16 +175,16 @@ def verb(handler: Callable[..., int]) -> Callable[..., int]:
     parameters = inspect.signature(handler, eval_str=True).parameters.values()
     groups = {each.name: list(_options_of(each)) for each in parameters}
     shown = _in_order([option for options in groups.values() for option in options])
-    old = {flag: (option, hidden) for option in shown for flag, hidden in option.old_parameters()}
 
     @functools.wraps(handler)
-    def run(**typed: Any) -> int:  # noqa: ANN401 - typer gives values of any type
-        for flag, (now, hidden) in old.items():
-            if given := typed[hidden.name]:
-                log(f"{flag} is {now.flags[0]} now; a later release drops it", sys.stderr)
-                typed[now.name] = given
-        values = {option.name: option.value(typed[option.name]) for option in shown}
+    def run(**typed: Any) -> int:  # noqa: ANN401 - click gives values of any type
+        values = {}
         for option in shown:
+            for flag in option.option.old:
+                if given := typed[_old_name(flag)]:
+                    log(f"{flag} is {option.flags[0]} now; a later release drops it", sys.stderr)
+                    typed[option.name] = given
+            values[option.name] = option.value(typed[option.name])
             for word in option.option.words:
                 if typed[f"{option.name}_{word}"]:
                     values[option.name] = word
@@ -140,11 +194,13 @@ def verb(handler: Callable[..., int]) -> Callable[..., int]:
             handed[each.name] = each.annotation(**fields) if _is_struct(each) else fields[each.name]
         return handler(**handed)
 
-    hidden_too = [word for option in shown for word in option.word_parameters()]
-    hidden_too += [hidden for _, hidden in old.values()]
-    signature = inspect.Signature([*(option.parameter() for option in shown), *hidden_too])
-    run.__signature__ = signature  # type: ignore[attr-defined] # typer looks here
-    return run
+    made = [parameter for option in shown for parameter in option.parameters()]
+    name = handler.__name__.strip("_")
+    return Verb(name, callback=run, params=made, help=inspect.getdoc(handler))
+
+
+def _old_name(flag: str) -> str:
+    return flag.lstrip("-").replace("-", "_")
 
 
 def _is_struct(parameter: inspect.Parameter) -> bool:

@@ -1,0 +1,22 @@
+"""A list of verbs."""
+
+from __future__ import annotations
+
+import click
+
+from ltocompat.report.exit_status import USAGE
+
+
+class Group(click.Group):
+    """Verbs in the order in which they are named; without words behind it, the help and exit 2."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """Return the names of the verbs."""
+        return list(self.commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words behind the group's name."""
+        if not (args or ctx.resilient_parsing):
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(USAGE)
+        return super().parse_args(ctx, args)
