@@ -29,7 +29,8 @@ from ltocompat.rules.prose import rule_ids
 STUB = Path(inspect.getfile(ltocompat)).with_suffix(".pyi").read_text("utf-8")
 OLD = re.findall(r"@deprecated.*\n(?:def|class) (\w+)", STUB)
 SIMPLE = (str, int, bool, type(None))
-CHANGELOG = Path(__file__).parents[1] / "docs" / "CHANGELOG.md"
+ROOT = Path(__file__).parents[1]
+CHANGELOG = ROOT / "docs" / "CHANGELOG.md"
 
 
 def signature(function: Any) -> str:  # noqa: ANN401 - anything that is called
@@ -88,6 +89,46 @@ def test_the_public_interface_is_as_it_was_committed(snapshot: SnapshotAssertion
     every = (line for verb in VERBS for line in flags(verb_command(verb), verb))
     assert "\n".join(sorted(every)) == snapshot(name="flags")
     assert "\n".join(sorted(rule_ids())) == snapshot(name="rules")
+
+
+def broken(before: str, now: str) -> list[str]:
+    """Lines of a release's snapshot that went, or changed other than by a new default."""
+
+    def parted(snapshot: str) -> dict[str, list[str]]:
+        lines = (line.strip().partition("(") for line in snapshot.splitlines())
+        return {name: rest.removesuffix(")").split(", ") for name, _, rest in lines}
+
+    there = parted(now)
+    return [
+        name
+        for name, parameters in parted(before).items()
+        if name not in there
+        or not set(parameters) <= set(there[name])
+        or any("=" not in each for each in there[name] if each not in parameters)
+    ]
+
+
+def test_a_break_is_a_name_that_goes_or_takes_something_else() -> None:
+    before = "check(paths, *, route=None)\nMaker\nneeds(data)\nserves(path, archs)\ncheck --route"
+    now = "check(paths, *, route=None, floors=...)\nneeds(data, arch)\nserves(path)\nlink --route"
+    assert broken(before, now) == ["Maker", "needs", "serves", "check --route"]
+
+
+def git(*words: str) -> str:
+    command = ["git", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+
+
+def test_what_the_last_release_had_is_there_or_the_changelog_names_it() -> None:
+    """Before the first tag, and where there is no git, nothing was released."""
+    place = "tests/__snapshots__/test_public_api.ambr"
+    for tag in git("tag", "--list", "v[0-9]*", "--sort=-v:refname", "--merged").split()[:1]:
+        lost = broken(git("show", f"{tag}:{place}"), (ROOT / place).read_text("utf-8"))
+        major = int(ltocompat.__version__.partition(".")[0])
+        told = CHANGELOG.read_text("utf-8")
+        if not 0 < major == int(tag[1:].partition(".")[0]):  # a new major, or before 1.0
+            lost = [name for name in lost if f"`{name.split()[-1]}" not in told]
+        assert not lost, tag
 
 
 @pytest.mark.parametrize("name", OLD)

@@ -180,7 +180,9 @@ def _result_names(release: str, before: str, package: str, index: Index, tables:
     if f' .. {before}"' in text:  # it is the newest
         tables.substitute("nvjitlink_results", rf'(?<= \.\. ){before}(?=")', release)
     if not re.search(rf" {re.escape(version)}(?!\.?\d)", text):
-        tables.substitute("nvjitlink_results", r"(?<=\d)\.(?=\n\n\[\[)", f", {version}.")
+        # The list of the packages of CUDA 12 goes on to that of the others.
+        end = r" and nvidia-nvjitlink " if package.endswith("-cu12") else r"\.\n\n\[\["
+        tables.substitute("nvjitlink_results", rf"(?<=\d)(?={end})", f", {version}")
     for code in sorted(names.keys() - known.keys()):
         row = {"code": code, "name": names[code], "first": release}
         row |= {"source": f"nvJitLink.h {release} .. {release}", "date": today()}

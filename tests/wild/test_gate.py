@@ -19,7 +19,8 @@ pytestmark = [pytest.mark.wild, pytest.mark.usefixtures("folder")]
 Captured = pytest.CaptureFixture[str]
 WINDOWS = ("--platform=win_amd64", "--python-version=3.11")
 LINUX = ("--platform=manylinux_2_28_x86_64", "--platform=manylinux2014_x86_64")
-ANY_LINUX = (*LINUX, "--platform=manylinux_2_24_x86_64", "--python-version=3.11")
+OTHERS = tuple(f"--platform=manylinux_2_{minor}_x86_64" for minor in (24, 27))
+ANY_LINUX = (*LINUX, *OTHERS, "--python-version=3.11")
 ARM = ("--platform=manylinux2014_aarch64",)
 CUSPARSE = ("nvidia-cusparse==12.9.4.2", ANY_LINUX)
 BITSANDBYTES = ("bitsandbytes==0.50.2", ANY_LINUX)
