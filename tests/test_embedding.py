@@ -162,6 +162,12 @@ def test_what_is_no_driver_is_refused(text: str) -> None:
         ltocompat.driver_cuda(text)
 
 
+@pytest.mark.parametrize("version", ["x", "", "8", ">=8.0", 8.7])
+def test_what_is_no_version_of_ptx_is_refused(version: str) -> None:
+    with pytest.raises(UsageError, match=r"write it like '8\.7'"):
+        ltocompat.ptx_toolkit(version)
+
+
 def test_an_evaluator_checks_one_source_after_the_other() -> None:
     evaluator = ltocompat.Evaluator(["driver=535,gpu=a100", "cuda=12.8,gpu=h100"], route="load")
     for source in (FATBIN, PTX.read_bytes(), io.BytesIO(OLD)):

@@ -24,7 +24,12 @@ def ptx_toolkit(isa: str) -> Release | None:
 
     Args:
         isa: as ``.version`` of the text has it.
+
+    Raises:
+        UsageError: it is no such text.
     """
+    if not isinstance(isa, str) or not re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}", isa):
+        raise UsageError(f"{isa!r} is no version of PTX; write it like '8.7'")
     return toolkits.ptx_cuda(isa)
 
 

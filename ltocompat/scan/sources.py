@@ -110,7 +110,10 @@ def opened_file(file: _Bytes | BinaryIO, limits: Limits) -> Iterator[ByteView]:
 
     Raises:
         UnreadableInput: it can't be read.
+        UsageError: it is open as text.
     """
+    if isinstance(file, io.TextIOBase):
+        raise UsageError(f"{name_of(file)!r} is open as text; open it with mode 'rb'")
     if isinstance(file, _Bytes | io.BytesIO):
         yield ByteView.of(file.getvalue() if isinstance(file, io.BytesIO) else file)
         return
