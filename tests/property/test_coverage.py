@@ -17,6 +17,9 @@ from report_values import written
 from rules import gpu, image
 
 from ltocompat.commands.matrix import linker_targets, matrices
+from ltocompat.commands.policy.baseline import Baseline
+from ltocompat.commands.policy.gate import audited
+from ltocompat.commands.policy.values import Policy
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
@@ -270,3 +273,16 @@ def test_modules_are_read_for_their_kernels_only_where_gpus_are_served_unevenly(
     assert not unevenly_served(uneven, [gpu("sm_80")])
     assert len(unevenly_served(uneven, [gpu("sm_75")])) == 2
     assert not unevenly_served(suffixed, None)
+
+
+@given(MODULES, st.sampled_from((75, 80, 90, 100, 120)), st.integers(1, 100))
+def test_a_policy_says_how_many_kernels_a_gpu_may_lose(
+    modules: list[tuple[set[int], set[str]]], arch: int, percent: int
+) -> None:
+    (found,) = on(with_kernels(modules), arch)
+    goal = Policy(source="p", targets=(found.target,), coverage=percent)
+    (held,), (without,) = (
+        audited([found], policy, Baseline()) for policy in (goal, replace(goal, coverage=None))
+    )
+    too_few = found.coverage.kernels * 100 < found.coverage.best_kernels * percent
+    assert held.failed is (without.failed or too_few)

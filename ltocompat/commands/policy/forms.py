@@ -75,6 +75,7 @@ DAY: Form = {
 
 
 ARCHS: Form = {"type": ["string", "array"], "pattern": r"[0-9A-Za-z]", "items": WORD}
+PERCENT = {"type": "integer", "minimum": 1, "maximum": 100}
 SIZE = _or_number(_text(r"[0-9]{1,12}(\.[0-9]{1,3})?\s*([kKmMgGtT][iI]?)?[bB]?"), 1, 10**12)
 
 

@@ -16,7 +16,7 @@ from ltocompat.commands.policy.fingerprint import FindingKey, key_of
 from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
 from ltocompat.model.words import first_of
-from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
+from ltocompat.rules.builtin_rules import SPARSE_COVERAGE, TARGET_LEAVES_OPEN
 
 _MOST_PARTS = 2
 
@@ -154,7 +154,7 @@ def _assessed(result: Result, policy: Policy, baseline: Baseline) -> tuple[Asses
         findings = [result.findings[n] for n in numbers]
         known = baseline.knows(key.digest, gpu_key(result.gpu), extent_of(findings))
         for n in numbers:
-            bad = result.findings[n].counts_from(policy.fail_on)
+            bad = _counts(result, result.findings[n], policy)
             counts = Standing.COUNTS if bad else Standing.UNDECIDED
             found[n] = replace(found[n], standing=Standing.KNOWN if known else counts)
     return tuple(found)
@@ -168,7 +168,14 @@ def _is_held(result: Result, finding: Finding, policy: Policy) -> bool:
     """Return whether it counts where nothing forgives it."""
     half = finding.rule == TARGET_LEAVES_OPEN and bool(result.not_judged) and policy.given
     unknown = finding.verdict is Verdict.UNKNOWN <= result.verdict
-    return half or unknown or finding.counts_from(policy.fail_on)
+    return half or unknown or _counts(result, finding, policy)
+
+
+def _counts(result: Result, finding: Finding, policy: Policy) -> bool:
+    """Return whether it is as bad as the policy fails on, or tells of more lost kernels."""
+    lost = finding.rule == SPARSE_COVERAGE and policy.coverage is not None
+    share = 100 * result.coverage.kernels < (policy.coverage or 0) * result.coverage.best_kernels
+    return finding.counts_from(policy.fail_on) or (lost and share)
 
 
 def _narrowest(

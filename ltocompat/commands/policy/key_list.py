@@ -139,6 +139,13 @@ _AUDIT_KEYS = (
         "The largest file that may be released: a number of bytes, or with kB, MB, GB, MiB or GiB.",
     ),
     PolicyKey(
+        "coverage",
+        forms.PERCENT,
+        "90",
+        "The kernels that a GPU must have code for, in percent of those of the GPU that is served "
+        "best (IMG-04). Without it, a lost kernel is told and fails nothing, but with --strict.",
+    ),
+    PolicyKey(
         "fail-on",
         forms.one_of("fail", "unknown", "undocumented", "jit"),
         '"fail"',

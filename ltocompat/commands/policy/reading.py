@@ -121,7 +121,11 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         variants=_patterns(audit, "variants") if "variants" in audit.values else None,
         provided_by=_provided_by(audit),
         max_bytes=_max_bytes(audit),
+        coverage=_coverage(audit),
     )
+
+
+_PERCENT = range(1, 101)
 
 
 def _today() -> dt.date:
@@ -193,6 +197,15 @@ def _max_bytes(audit: PolicyTable) -> int | None:
     # A number with a point is none, and neither is a truth value.
     text = str(value) if isinstance(value, int | str) and value is not True else ""
     return audit.parsed("max-bytes", lambda: bytes_of(text))
+
+
+def _coverage(audit: PolicyTable) -> int | None:
+    value = audit.value("coverage")
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and value in _PERCENT:
+        return value
+    raise audit.wrong("coverage", f"is {value!r:.40}", "write a whole percentage, 1 to 100")
 
 
 def _driver(audit: PolicyTable) -> DriverVersion | None:
