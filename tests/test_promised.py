@@ -37,6 +37,7 @@ DEB = AR + member("debian-binary/", b"2.0\n")
 BYTES: dict[str, bytes] = {
     "a page": HTML,
     "nothing": b"",
+    "a pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
     "random bytes": random.Random(7).randbytes(5_000),  # noqa: S311 - of no secret
     "zeros": bytes(10_240),
     "a zip": ZIP,
@@ -95,6 +96,10 @@ def is_library(data: bytes) -> bool:
     return data == DEB or data in [BYTES[name] for name in objects]
 
 
+def is_code(data: bytes) -> bool:
+    return data not in (HTML, b"", BYTES["a pointer"])
+
+
 def is_packed(data: bytes) -> bool:
     return any(data == BYTES[name] for name in BYTES if name.endswith(tuple(COMPRESSORS)[1:]))
 
@@ -109,6 +114,7 @@ KEEPS: dict[Callable[[bytes], bool], Sequence[str]] = {
     ),
     is_deb: (".deb",),
     is_library: (".a", ".lib"),
+    is_code: (".cubin", ".fatbin", ".ptx", ".ltoir", ".so", ".o", ".dll"),
     is_packed: (".so.gz", ".so.bz2", ".so.xz", ".so.zst"),
 }
 

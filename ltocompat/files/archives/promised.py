@@ -14,7 +14,7 @@ from msgspec import Struct
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.elf_layout import MAGIC as ELF
-from ltocompat.files.first_bytes import BLOCK, is_ar, is_tar, may_be_coff, packing_of
+from ltocompat.files.first_bytes import BLOCK, holds_no_code, is_ar, is_tar, may_be_coff, packing_of
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import Budget
 
@@ -76,6 +76,14 @@ def _is_library(view: ByteView, _: Budget) -> bool:
     return known or is_ar(view) or may_be_coff(view)
 
 
+def _is_code(view: ByteView, _: Budget) -> bool:
+    if not view.size:
+        return False
+    if holds_no_code(view) and not _LINKER_SCRIPT.match(view.peek(0, BLOCK)):
+        raise Malformed("it is text")
+    return True
+
+
 def _is_packed(view: ByteView, _: Budget) -> bool:
     return packing_of(view) is not None
 
@@ -83,8 +91,8 @@ def _is_packed(view: ByteView, _: Budget) -> bool:
 # The first row counts of which a suffix fits. Sources: PEP 427 (.whl); setuptools, "The Internal
 # Structure of Python Eggs" (.egg); OPC, ECMA-376-2 (.nupkg); "JAR File Specification" (.jar, which
 # .aar and .apk extend); conda-package-streaming, "Package format" (.conda); deb(5); GNU tar's
-# manual, "Creating and Reading Compressed Archives" (suffixes of tar); ar(5), ld(1). Libraries and
-# device code are no packages: whatever they are called, what they hold is what they are.
+# manual, "Creating and Reading Compressed Archives" (suffixes of tar); ar(5), ld(1); nvcc's guide,
+# "Supported Input File Suffixes". Git LFS leaves a text in place of a file that nobody fetched.
 _PROMISES = (
     _Promise(
         (".whl", ".egg", ".zip", ".nupkg", ".jar", ".aar", ".apk"),
@@ -98,6 +106,13 @@ _PROMISES = (
         _is_tar,
     ),
     _Promise((".deb",), "Debian package", lambda view, _: view.peek(0, len(_DEB)) == _DEB),
+    _Promise(
+        (".cubin", ".fatbin", ".ltoir", ".ptx", ".so", ".dll", ".pyd", ".o"),
+        "library or device code",
+        _is_code,
+        package=False,
+        remedy="build or fetch it again (git lfs pull, where it is a pointer)",
+    ),
     _Promise((".a", ".lib"), "static library", _is_library, package=False),
     _Promise(tuple(f".{end}" for end in _PACKED), "compressed file", _is_packed, package=False),
     _Promise(
