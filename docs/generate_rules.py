@@ -20,10 +20,9 @@ from generated_page import write_or_check
 from ltocompat.commands.explain import Explained, explain
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.model.errors import Missing
-from ltocompat.rules.catalogue import FAMILIES
+from ltocompat.rules.catalogue import rules_about
 from ltocompat.rules.messages import matches
-from ltocompat.rules.prose import LeftOut, rules_left_out
-from ltocompat.rules.rule import Rule
+from ltocompat.rules.prose import FAMILIES, LeftOut, Prose, family_prose, rules, rules_left_out
 
 FOLDER = Path(__file__).with_name("rules")
 _DATA = Path(__file__).parents[1] / "tests" / "data"
@@ -74,8 +73,7 @@ class Seen(NamedTuple):
 
 def pages() -> dict[Path, str]:
     """The text of each page."""
-    rules = [rule for family in FAMILIES for rule in family.rules]
-    texts = {page_of(rule.id): "\n\n".join(_rule_page(rule)) + "\n" for rule in rules}
+    texts = {page_of(rule.id): "\n\n".join(_rule_page(rule)) + "\n" for rule in rules()}
     texts |= {page_of(left_out.id): _left_out_page(left_out) for left_out in rules_left_out()}
     return {FOLDER / "index.md": "\n".join(_index()), **texts}
 
@@ -88,17 +86,16 @@ def page_of(rule_id: str) -> Path:
 def _index() -> Iterator[str]:
     yield _INTRODUCTION
     for family in FAMILIES:
-        yield f"## {_heading(family.name)}\n"
+        yield f"## {_heading(family)}\n"
         yield "| rule | what is wrong | verdict |\n|---|---|---|"
-        for rule in family.rules:
-            prose = rule.prose
-            yield f"| {_link(rule.id)} | {_plain(prose.title)} | {_plain(prose.verdict)} |"
+        for prose in family_prose(family).values():
+            yield f"| {_link(prose.id)} | {_plain(prose.title)} | {_plain(prose.verdict)} |"
         yield ""
     yield "## Not built\n\nRules that would say nothing new, or that no file shows.\n"
     yield "| rule | what is wrong |\n|---|---|"
     for left_out in rules_left_out():
         yield f"| {_link(left_out.id)} | {_plain(left_out.title)} |"
-    names = [rule.id for family in FAMILIES for rule in family.rules]
+    names = [rule.id for rule in rules()]
     names += [left_out.id for left_out in rules_left_out()]
     entries = "\n".join(name.lower() for name in names)
     yield f"\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
@@ -119,23 +116,23 @@ def _left_out_page(left_out: LeftOut) -> str:
     return f"# {left_out.id}: {_plain(left_out.title)}\n\nNot built. {_plain(left_out.why)}\n"
 
 
-def _rule_page(rule: Rule) -> Iterator[str]:
-    yield f"# {rule.id}: {_plain(rule.prose.title)}"
-    yield _plain(rule.prose.statement)
-    yield f"* Verdict: {_plain(rule.prose.verdict)}\n* Level: {rule.level}"
-    if rule.prose.messages:
+def _rule_page(rule: Prose) -> Iterator[str]:
+    yield f"# {rule.id}: {_plain(rule.title)}"
+    yield _plain(rule.statement)
+    yield f"* Verdict: {_plain(rule.verdict)}\n* Level: {rule.level}"
+    if rule.messages:
         yield "## What programs print"
-        yield _block("\n".join(rule.prose.messages))
+        yield _block("\n".join(rule.messages))
     seen = _seen().get(rule.id, [])[:_MOST_SEEN]
     if seen:
         yield "## In real logs"
         for example in seen:
             yield from _example(example)
-    yield f"## When it speaks\n\n{_plain(rule.prose.condition)}"
-    yield f"## What to do\n\n{_plain(rule.prose.remedy)}"
+    yield f"## When it speaks\n\n{_plain(rule.condition)}"
+    yield f"## What to do\n\n{_plain(rule.remedy)}"
     yield (
         "## How it is known\n\n"
-        f"* Read from: {_plain(rule.prose.evidence)}\n* Source: {_plain(rule.prose.source)}\n"
+        f"* Read from: {_plain(rule.evidence)}\n* Source: {_plain(rule.source)}\n"
         f"* Tests: {_tests(rule.id)}"
     )
     example = _examples().get(rule.id)
@@ -146,10 +143,16 @@ def _rule_page(rule: Rule) -> Iterator[str]:
     yield "## How to ignore it\n\n" + text.format(rule=rule.id, expires=_EXPIRES).rstrip()
 
 
-def _is_of_machines(rule: Rule) -> bool:
+def _is_of_machines(rule: Prose) -> bool:
     """Whether it judges nothing but machines and the libraries on them."""
-    machine = rule.functions.keys() & {"of_machine", "of_library"}
-    return bool(machine) and rule.functions.keys() <= {"of_machine", "of_library", "of_installed"}
+    return rule.id in _about("Environment", "Library") - _about(*_IN_FILES)
+
+
+_IN_FILES = ("Subject", "ImageSignature", "Link", "HostBinary", "ArtifactSummary", "Shipped")
+
+
+def _about(*types: str) -> set[str]:
+    return {found.id for looked_at in types for found in rules_about(looked_at)}
 
 
 def _example(seen: Seen) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 from msgspec.structs import replace
 from samples import FOLDER
@@ -13,10 +14,10 @@ from ltocompat.model.image import ImageKind, Producer, Role
 from ltocompat.model.signature import ImageSignature, ModuleSignature, module_signature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.linker_traits import traits_of
-from ltocompat.rules.rule import CompatUse, Requirement, Rule, Subject
+from ltocompat.rules.rule import CompatUse, Requirement, Subject
 from ltocompat.rules.selection import pick_for_driver
 
 FORMS = {
@@ -69,12 +70,14 @@ def sample(name: str) -> tuple[ImageSignature, ...]:
     raise AssertionError(name)
 
 
-def rule(rule_id: str) -> Rule:
-    return next(rule for rule in RULES if rule.id == rule_id)
+def ask(rule_id: str, looked_at: object) -> list[Any]:
+    """What the functions of a rule find about a thing."""
+    found = found_about(type(looked_at).__name__, looked_at)
+    return [each for each in found if each.rule == rule_id]
 
 
 def asked(rule_id: str, subject: Subject) -> list[Requirement]:
-    return list(rule(rule_id).ask("requirements", subject))
+    return ask(rule_id, subject)
 
 
 def judged(rule_id: str, subject: Subject, value: object = None) -> Verdict | None:

@@ -33,11 +33,8 @@ from ltocompat.model.target import DriverVersion, System
 from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
-from ltocompat.rules.catalogue import FAMILIES, RULES
 from ltocompat.rules.messages import Match, Message, matches, messages, pattern_of
-from ltocompat.rules.prose import FAMILIES as PROSE_FAMILIES
-from ltocompat.rules.prose import LeftOut, rule_ids, rules_left_out
-from ltocompat.rules.rule import Rule
+from ltocompat.rules.prose import LeftOut, Prose, rule_ids, rules, rules_left_out
 from ltocompat.targets.machine.environment import Environment, KernelDriver, LocalGpu
 from ltocompat.trial.logs import explain as reason_of
 
@@ -59,7 +56,7 @@ HELD_OUT = rows("explain_messages", "held_out")
 COLLECTED = [*MESSAGES, *HELD_OUT, *rows("explain_messages", "seen")]
 UNRELATED = [*rows("explain_messages", "unrelated"), *rows("explain_pastes", "foreign")]
 PASTES = rows("explain_pastes", "paste")
-IDS = [rule.id for rule in RULES]
+IDS = [rule.id for rule in rules()]
 NOISE = """\
 Collecting environment information...
   File "/opt/venv/lib/python3.12/site-packages/torch/cuda/__init__.py", line 372, in _lazy_init
@@ -112,7 +109,7 @@ LOGS = sorted(set(stored_logs()))
 TEXTS = [
     *(row["text"] for row in COLLECTED),
     *(row["text"] for row in PASTES),
-    *(message for rule in RULES for message in rule.prose.messages),
+    *(message for rule in rules() for message in rule.messages),
     *(incident["text"] for incident in BUILT),
     *EXAMPLES.values(),
     *LOGS,
@@ -466,16 +463,15 @@ def test_ids_in_a_pasted_report_come_first() -> None:
     assert ids("error: LTO-01: PTX 9.2 was fine, see cmp-02; error 804")[:2] == ["LTO-01", "CMP-02"]
 
 
-@every("rule", RULES)
-def test_every_message_finds_its_rule(rule: Rule) -> None:
-    for message in rule.prose.messages:
+@every("rule", rules())
+def test_every_message_finds_its_rule(rule: Prose) -> None:
+    for message in rule.messages:
         assert rule.id in ids(message)
 
 
 def test_all_rules_are_listed_in_order() -> None:
     left_out = [rule.id for rule in rules_left_out()]
     assert [entry.id for entry in explain_all()] == IDS + left_out
-    assert [family.name for family in FAMILIES] == list(PROSE_FAMILIES)
 
 
 # ---- The table of messages

@@ -22,7 +22,7 @@ from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.report import Failure, Options, write
 from ltocompat.report.findings import FindingRecord
 from ltocompat.report.verbs.check import REPORT
-from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.prose import rules
 
 
 def page_of(records: Iterable[FindingRecord]) -> Page:
@@ -63,7 +63,7 @@ def page(request: pytest.FixtureRequest) -> Page:
 
 
 def test_every_link_leads_somewhere_in_the_page_or_to_that_of_a_rule(page: Page) -> None:
-    pages = {rule_url(rule.id) for rule in RULES}
+    pages = {rule_url(rule.id) for rule in rules()}
     for element in page.root.all():
         if "href" in element.attributes:
             link = element.attributes["href"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from libraries_made import build
 from msgspec.structs import replace
-from rules import image, rule
+from rules import ask, image
 from samples import FOLDER
 
 import ltocompat
@@ -49,7 +49,7 @@ def hosts(path: Path) -> list[HostBinary]:
 
 
 def required(host: HostBinary) -> list[Requirement]:
-    found = list(found_about("of_host", host))
+    found = list(found_about("HostBinary", host))
     return [each_requirement for each_requirement in found if each_requirement.rule == "BLD-01"]
 
 
@@ -181,7 +181,7 @@ def subject(path: Path, arch: str) -> Subject:
 
 
 def test_a_program_that_was_linked_from_ltoir_is_fine() -> None:
-    kind = partial(rule("BLD-05").ask, "requirements")
+    kind = partial(ask, "BLD-05")
     assert not list(kind(subject(OBJECTS / "nvcc-13.5-lto-program", "sm_80")))
     assert not list(kind(subject(OBJECTS / "nvcc-13.0-rdc-sass", "sm_80")))
 
@@ -243,7 +243,7 @@ def test_sass_beside_ltoir_is_linked_in_silence_and_shows_later(built: Built) ->
     runtime = cudart(built.folder, [built.folder / object_ for object_ in (*objects, "d.o")])
     (built.folder / "main.cpp").write_text("int main() { return 0; }\n")
     built.run(GPLUSPLUS, "-no-pie", "main.cpp", *objects, "d.o", str(runtime), "-o", "program")
-    (found,) = rule("BLD-05").ask("requirements", subject(built.folder / "program", "sm_80"))
+    (found,) = ask("BLD-05", subject(built.folder / "program", "sm_80"))
     assert found.constraint.noted(None)
     assert found.subject == "SASS that nvlink linked"
 
@@ -317,6 +317,6 @@ def test_two_definitions_that_sass_of_hopper_calls_are_linked_at_times(
     kinds = ((first, helper), (user, caller), (second, helper))
     images = Counter(image(kind, "sm_90", "12.0", symbols=symbols) for kind, symbols in kinds)
     link = Link(tuple(images.items()), (), None, Release(13, 0), offline=False, certain=True)
-    (found,) = rule("BLD-09").ask("of_link", link)
+    (found,) = ask("BLD-09", link)
     assert found.constraint.judge(Release(13, 0)) is expected
     assert found.constraint.judge(Release(12, 5)) is Verdict.FAIL

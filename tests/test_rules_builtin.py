@@ -7,11 +7,11 @@ from pathlib import Path
 
 import ltocompat
 from ltocompat.rules import builtin_rules
-from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.prose import rules
 
 PACKAGE = Path(ltocompat.__file__).parent
 AT_HOME = (PACKAGE / "rules" / "catalogue", PACKAGE / "rules" / "builtin_rules.py")
-IDS = {rule.id for rule in RULES}
+IDS = {rule.id for rule in rules()}
 
 
 def rule_ids(path: Path) -> set[str]:

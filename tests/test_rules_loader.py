@@ -113,7 +113,7 @@ def looked(
 
 
 def problems(library: Library) -> list[Problem]:
-    found = list(found_about("of_library", library))
+    found = list(found_about("Library", library))
     assert all(
         each_problem.message and each_problem.remedy and each_problem.evidence
         for each_problem in found
@@ -126,7 +126,7 @@ def told(library: Library) -> dict[str, str]:
 
 
 def required(host: HostBinary) -> list[Requirement]:
-    return list(found_about("of_host", host))
+    return list(found_about("HostBinary", host))
 
 
 def a_host(*imports: str, needed: str = "libnvJitLink.so.12") -> HostBinary:
@@ -499,10 +499,10 @@ def test_a_broken_library_ends_in_a_value_or_a_sentence(tmp_path: Path, count: i
 
 
 def test_every_rule_of_this_file_has_a_loader_behind_it() -> None:
-    ids = {rule.id for rule in rules_about("of_library")}
+    ids = {rule.id for rule in rules_about("Library")}
     assert ids == {"NJL-01", "NJL-02", "NJL-03", "NJL-04", "NJL-05", "NJL-08", "NJL-10"}
     assert {
-        each_rule.id for each_rule in rules_about("of_host") if each_rule.id.startswith("NJL")
+        each_rule.id for each_rule in rules_about("HostBinary") if each_rule.id.startswith("NJL")
     } == {
         *(f"NJL-0{number}" for number in (1, 3, 4, 5, 7, 8, 9)),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from rules import asked, driver, image, judged, linking, loading, noted, rule, sample
+from rules import ask, asked, driver, image, judged, linking, loading, noted, sample
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
@@ -206,9 +206,5 @@ def test_lto_08_the_first_nvjitlink_drops_kernels_beside_lto_ir_that_calls_none_
     for release, expected in (("12.0", verdict), ("12.1", OK)):
         linker = Release.parse(release)
         link = Link(tuple(images.items()), (), None, linker, offline=False, certain=True)
-        asked_of_it = [
-            each
-            for each in rule("LTO-08").ask("of_link", link)
-            if each.component is Component.LINKER
-        ]
+        asked_of_it = [each for each in ask("LTO-08", link) if each.component is Component.LINKER]
         assert worst((OK, *(each.constraint.judge(linker) for each in asked_of_it))) is expected

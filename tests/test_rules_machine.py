@@ -21,7 +21,7 @@ OK, UNKNOWN, FAIL = Verdict.OK, Verdict.UNKNOWN, Verdict.FAIL
 
 
 def problems(environment: Environment) -> list[Problem]:
-    found = list(found_about("of_machine", environment))
+    found = list(found_about("Environment", environment))
     for problem in found:
         assert problem.message
         assert problem.remedy

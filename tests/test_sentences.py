@@ -26,7 +26,7 @@ from ltocompat.model.verdict import Finding, Result, Route, Verdict
 from ltocompat.report import FINDING_FORMATS, Options
 from ltocompat.report.findings import headline_of
 from ltocompat.report.verbs.check import REPORT
-from ltocompat.rules.catalogue import RULES, requirements_of
+from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.constraints import (
     CompatNewerThanKernel,
     CompatOnSupportedGpu,
@@ -37,6 +37,7 @@ from ltocompat.rules.constraints import (
 from ltocompat.rules.engine.evaluate import evaluate
 from ltocompat.rules.engine.findings import finding_of
 from ltocompat.rules.engine.fold_versions import combinations
+from ltocompat.rules.prose import rules
 from ltocompat.rules.rule import CompatUse, Component, Constraint, Requirement, Subject
 from ltocompat.targets import parse
 
@@ -101,14 +102,14 @@ def test_most_targets_can_be_asked() -> None:
 def test_no_format_doubles_the_stop_of_what_a_rule_says(form: str) -> None:
     """Prose ends with a stop, a sentence of a finding with none, and users write either."""
     findings: list[Finding] = []
-    for rule in RULES:
+    for rule in rules():
         made = finding(
             Verdict.FAIL,
-            f"{rule.prose.title} of CUDA 12.",
+            f"{rule.title} of CUDA 12.",
             rule=rule.id,
-            remedy=rule.prose.remedy.removesuffix("."),
+            remedy=rule.remedy.removesuffix("."),
         )
-        findings += [made, replace(made, message=rule.prose.title, remedy=rule.prose.remedy)]
+        findings += [made, replace(made, message=rule.title, remedy=rule.remedy)]
     record = result(Verdict.FAIL, ONE, H100, findings=tuple(findings))
     lines = sentences_in(form, written(form, REPORT, [ONE, record], Options(why=True, notes=True)))
     assert not [(line[:300], wrong(line)) for line in lines if wrong(line)]

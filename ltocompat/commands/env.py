@@ -79,7 +79,7 @@ def run(options: EnvOptions) -> Iterator[Surroundings]:
 
 def problems_of(found: Environment) -> tuple[Problem, ...]:
     """Problems of a machine by all rules, worst first."""
-    problems = found_about("of_machine", found)
+    problems = found_about("Environment", found)
     return tuple(sorted(problems, key=lambda problem: -problem.verdict))
 
 

@@ -88,7 +88,7 @@ class ThisMachine(DescribedTarget, frozen=True, kw_only=True):
         target = self.target
         problems: tuple[Problem, ...] = ()
         if library is not None:
-            problems = tuple(found_about("of_library", library))
+            problems = tuple(found_about("Library", library))
             linker = library.nvjitlink
             if linker is not None:
                 target = replace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
@@ -157,3 +157,7 @@ _DATA = re.compile(r"[^/]+\.data/(?:purelib|platlib)/")
 def installed_path(member: str) -> str:
     """Return the path of a wheel's member in site-packages (binary distribution format)."""
     return _DATA.sub("", member, count=1) if _DATA.match(member) else member
+
+
+Installed: TypeAlias = Shipped
+"""The same in an environment, whose packages are not on their way elsewhere."""

@@ -10,6 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from ltocompat.model.verdict import LEVELS, Level, Verdict
+
 FAMILIES = (
     "driver",
     "ptx",
@@ -54,6 +56,12 @@ class Prose(Struct, frozen=True):
     remedy: str
     source: str
 
+    @property
+    def level(self) -> Level:
+        """The level of its usual findings: that of the verdict that it names first."""
+        first = re.split(r"[\s:;,(]", self.verdict)[0]
+        return {str(verdict): LEVELS[verdict] for verdict in Verdict}.get(first, Level.NOTE)
+
 
 class LeftOut(Struct, frozen=True):
     """A rule that is not built.
@@ -76,12 +84,17 @@ def family_prose(family: str) -> dict[str, Prose]:
 
 
 @functools.cache
-def rule_ids() -> tuple[str, ...]:
+def rules() -> tuple[Prose, ...]:
+    """Every rule that is built, in the order of the catalogue."""
+    return tuple(prose for family in FAMILIES for prose in family_prose(family).values())
+
+
+@functools.cache
+def rule_ids(*, built: bool = False) -> tuple[str, ...]:
     """The IDs of all rules, then of those that are not built, without reading what they say."""
     heads = re.compile(r"^\[([^\]]+)\]$", re.MULTILINE)
-    return tuple(
-        rule_id for name in (*FAMILIES, "left_out") for rule_id in heads.findall(_text(name))
-    )
+    names = FAMILIES if built else (*FAMILIES, "left_out")
+    return tuple(rule_id for name in names for rule_id in heads.findall(_text(name)))
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
 
-from msgspec import Struct, StructMeta, field
+from msgspec import Struct, StructMeta
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
@@ -20,7 +20,6 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.rules.linker_traits import LinkerTraits
-from ltocompat.rules.prose import Prose, family_prose
 from ltocompat.rules.selection import SelectionFailure
 
 
@@ -270,26 +269,29 @@ class Problem(Struct, frozen=True):
 
 
 class Rule(Struct, frozen=True):
-    """A rule of the catalogue; what it says of itself is read from its table when asked for.
+    """A function of the catalogue, and the rule that it speaks for.
 
     Attributes:
-        id: its ID, ``PTX-01``.
-        level: how loud its findings usually are; a finding's own level goes by its verdict.
-        family: the module that it is in, and the table of its prose.
-        functions: its functions, by what they look at: the decorator of ``Family`` by which each
-            was added.
+        id: the ID of the rule, ``PTX-01``; its prose has the same.
+        looks_at: the types that the function looks at: ``Subject``, or ``Shipped | Installed``.
+        function: yields the requirements or problems that it finds; of an image, why it is not for
+            a GPU.
     """
 
     id: str
-    level: Level
-    family: str
-    functions: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    looks_at: tuple[str, ...]
+    function: Callable[..., Any]
 
-    def ask(self, what: str, looked_at: object) -> Iterator[Any]:
-        """Ask one of its functions; yields its requirements or problems, with the rule's ID."""
-        return (replace(found, rule=self.id) for found in self.functions[what](looked_at))
+    def ask(self, looked_at: object) -> Iterator[Any]:
+        """Ask the function; yields its requirements or problems, with the rule's ID."""
+        return (replace(found, rule=self.id) for found in self.function(looked_at))
 
-    @property
-    def prose(self) -> Prose:
-        """The prose of the rule."""
-        return family_prose(self.family)[self.id]
+
+def rule(rule_id: str) -> Callable[[Callable[..., Any]], Rule]:
+    """Make a function speak for a rule, about what its first parameter is."""
+
+    def speaking(function: Callable[..., Any]) -> Rule:
+        looks_at, *_ = function.__annotations__.values()
+        return Rule(rule_id, tuple(looks_at.split(" | ")), function)
+
+    return speaking

@@ -21,7 +21,7 @@ from ltocompat.commands.audit import audit
 from ltocompat.commands.policy.gate import Audited, Standing
 from ltocompat.commands.policy.mangled_names import source_name
 from ltocompat.commands.policy.values import Policy, PolicyException
-from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.prose import rules
 from ltocompat.targets import parse
 
 TARGETS = tuple(parse(["driver=525.60.13,nvjitlink=12.2,gpu=sm_90"]))
@@ -79,7 +79,7 @@ def policy(pattern: str) -> Policy:
     """Whatever is found is ignored in these kernels."""
     day = dt.date(2099, 12, 31)
     exceptions = tuple(
-        PolicyException(rule=each.id, reason="x", expires=day, kernel=pattern) for each in RULES
+        PolicyException(rule=each.id, reason="x", expires=day, kernel=pattern) for each in rules()
     )
     return Policy(source="made-up", targets=TARGETS, exceptions=exceptions)
 

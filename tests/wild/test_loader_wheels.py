@@ -63,7 +63,7 @@ def opened(path: Path, environ: dict[str, str]) -> str:
 def told(path: Path, environ: dict[str, str]) -> dict[str, str]:
     machine, file = Machine(environ=environ), str(path)
     found = look_at(machine, Environment(python=sys.executable), file, host_at(machine, file))
-    problems = list(found_about("of_library", found))
+    problems = list(found_about("Library", found))
     return {each_problem.rule: each_problem.message for each_problem in problems}
 
 

@@ -11,7 +11,7 @@ from ltocompat.commands.policy.keys import PolicyTable
 from ltocompat.commands.policy.values import ANY, PolicyException
 from ltocompat.model.errors import UsageError, did_you_mean
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.prose import rule_ids
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _EXAMPLES = {
@@ -73,7 +73,7 @@ def _exception(kind: str, table: PolicyTable, today: dt.date) -> PolicyException
 
 def _rule(table: PolicyTable) -> str:
     rule = table.text("rule", '"PTX-06"')
-    known = {each_rule.id.upper(): each_rule.id for each_rule in RULES}
+    known = {rule_id.upper(): rule_id for rule_id in rule_ids(built=True)}
     if rule.upper() not in known:
         near = did_you_mean(rule.upper(), known)
         raise table.wrong("rule", f"is {rule!r}{near}", "list all with: ltocompat explain --all")

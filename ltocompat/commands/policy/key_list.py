@@ -299,12 +299,12 @@ def names(table: str) -> tuple[str, ...]:
 def schema() -> dict[str, Any]:
     """The JSON Schema of a policy: of an ltocompat.toml, and of ``tool.ltocompat`` elsewhere."""
     # Imported here: who reads a policy needs no list of rules for it.
-    from ltocompat.rules.catalogue import RULES
+    from ltocompat.rules.prose import rule_ids
 
     audit = _table("audit")
     for kind in EXCEPTIONS:
         table = _table(f"audit.{kind}")
-        table["properties"]["rule"] |= forms.rule_ids(rule.id for rule in RULES)
+        table["properties"]["rule"] |= forms.rule_ids(rule_ids(built=True))
         audit["properties"][kind] |= {"type": "array", "items": table}
     target = _table("targets.NAME")
     places = [key.name for key in TABLES["targets.NAME"] if key.name not in ("name", "python")]

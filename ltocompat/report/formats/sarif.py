@@ -28,8 +28,7 @@ from ltocompat.report.findings import (
 )
 from ltocompat.report.formats.jsonstream import Array, encode
 from ltocompat.report.text import escape, safe_text, sentence
-from ltocompat.rules.catalogue import RULES
-from ltocompat.rules.rule import Rule
+from ltocompat.rules.prose import Prose, rules
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -196,10 +195,10 @@ def _rules(found: Iterable[FindingRow]) -> list[Value]:
     Args:
         found: findings, which may name rules outside of the catalogue.
     """
-    known = {rule.id for rule in RULES}
+    known = {prose.id for prose in rules()}
     findings = (row.group.finding for row in found)
     others = {finding.rule: finding for finding in findings if finding.rule not in known}
-    return [*map(_descriptor, RULES), *map(_foreign, others.values())]
+    return [*map(_descriptor, rules()), *map(_foreign, others.values())]
 
 
 def _tool(rules: list[Value]) -> Value:
@@ -207,8 +206,7 @@ def _tool(rules: list[Value]) -> Value:
     return {"name": "ltocompat", "version": VERSION, "semanticVersion": VERSION, "rules": rules}
 
 
-def _descriptor(rule: Rule) -> Value:
-    prose = rule.prose
+def _descriptor(prose: Prose) -> Value:
     sections = {
         "When": prose.condition,
         "Evidence": prose.evidence,
@@ -222,14 +220,14 @@ def _descriptor(rule: Rule) -> Value:
         marked.append("**Messages:**\n" + "\n".join(f"- `{text}`" for text in prose.messages))
     words = re.findall(r"[A-Za-z0-9]+", prose.title)
     return {
-        "id": rule.id,
+        "id": prose.id,
         "name": "".join(word[0].upper() + word[1:] for word in words),
-        "helpUri": rule_url(rule.id),
+        "helpUri": rule_url(prose.id),
         "shortDescription": {"text": prose.title},
         "fullDescription": {"text": prose.statement[:_LONGEST]},
         "help": {"text": "\n".join(plain), "markdown": "\n\n".join(marked)},
-        "defaultConfiguration": {"level": str(rule.level)},
-        "properties": {"tags": [rule.id.split("-")[0]], "verdict": prose.verdict},
+        "defaultConfiguration": {"level": str(prose.level)},
+        "properties": {"tags": [prose.id.split("-")[0]], "verdict": prose.verdict},
     }
 
 

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.facts import drivers
-from ltocompat.model.verdict import Level, Verdict
-from ltocompat.rules.catalogue.family import Family, OfModule
+from ltocompat.model.verdict import Verdict
 from ltocompat.rules.constraints import (
     CompatNewerThanKernel,
     CompatOnLinux,
     CompatOnSupportedGpu,
     CompatPairProvided,
 )
-from ltocompat.rules.rule import Constraint, Problem, Requirement, Subject
+from ltocompat.rules.rule import Constraint, Problem, Requirement, Rule, Subject, rule
 
 if TYPE_CHECKING:
     from ltocompat.targets.machine.environment import Environment, UserDriver
 
-FAMILY = Family("cuda_compat")
-
 
 def _wherever_code_runs(
-    constraint: Constraint, consequence: str, remedy: str, evidence: str
-) -> OfModule:
+    rule_id: str, constraint: Constraint, consequence: str, remedy: str, evidence: str
+) -> Rule:
     """A rule on the pair of cuda-compat and driver, for whatever is picked for the GPU."""
     requirement = Requirement(constraint, "cuda-compat", consequence, remedy, evidence)
-    return lambda subject: (requirement,) if subject.picked else ()
+
+    def required(subject: Subject) -> Iterable[Requirement]:
+        return (requirement,) if subject.picked else ()
+
+    return rule(rule_id)(required)
 
 
-@FAMILY.rule("CMP-01", Level.ERROR)
+@rule("CMP-01")
 def compat_pair_not_provided(subject: Subject) -> Iterator[Requirement]:
     """cuda-compat goes with the kernel drivers that NVIDIA lists for it."""
     if subject.picked:
@@ -53,30 +54,26 @@ def _listed_pairs() -> str:
     return f"packages {packages[0]} to {packages[-1]} over kernel drivers {bases}"
 
 
-# cuda-compat works on data centre GPUs, some workstation GPUs and Jetson only.
-FAMILY.rule("CMP-02", Level.ERROR)(
-    _wherever_code_runs(
-        CompatOnSupportedGpu(),
-        "it is for data centre GPUs, NGC-ready RTX and Jetson, and keeps CUDA from starting on "
-        "others (error 804)",
-        "take cuda-compat out of the library path and update the driver instead",
-        "name of the GPU",
-    )
+compat_on_supported_gpu = _wherever_code_runs(
+    "CMP-02",
+    CompatOnSupportedGpu(),
+    "it is for data centre GPUs, NGC-ready RTX and Jetson, and keeps CUDA from starting on "
+    "others (error 804)",
+    "take cuda-compat out of the library path and update the driver instead",
+    "name of the GPU",
 )
 
 
-# cuda-compat has to be of a newer branch than the kernel driver.
-FAMILY.rule("CMP-03", Level.ERROR)(
-    _wherever_code_runs(
-        CompatNewerThanKernel(),
-        "a package that is no newer than the kernel driver keeps CUDA from starting (error 803)",
-        "leave cuda-compat away: the driver itself is new enough",
-        "package and kernel driver of the target",
-    )
+compat_newer_than_kernel = _wherever_code_runs(
+    "CMP-03",
+    CompatNewerThanKernel(),
+    "a package that is no newer than the kernel driver keeps CUDA from starting (error 803)",
+    "leave cuda-compat away: the driver itself is new enough",
+    "package and kernel driver of the target",
 )
 
 
-@FAMILY.of_machine("CMP-04", Level.WARNING)
+@rule("CMP-04")
 def compat_listed_always(environment: Environment) -> Iterator[Problem]:
     """cuda-compat on the loader's way for every driver beneath."""
     kernel = environment.kernel_driver
@@ -97,7 +94,7 @@ def compat_listed_always(environment: Environment) -> Iterator[Problem]:
         )
 
 
-@FAMILY.of_machine("CMP-05", Level.WARNING)
+@rule("CMP-05")
 def compat_incomplete(environment: Environment) -> Iterator[Problem]:
     """cuda-compat is libcuda together with what it opens to compile."""
     copies = [(folder.driver, folder.in_front) for folder in environment.compat_folders]
@@ -127,7 +124,7 @@ def _siblings_of_another_version(copy: UserDriver) -> Iterator[str]:
             yield f"has {sibling.name} {sibling.version} beside it, and is {copy.version} itself"
 
 
-@FAMILY.of_machine("CMP-06", Level.NOTE)
+@rule("CMP-06")
 def compat_without_graphics(environment: Environment) -> Iterator[Problem]:
     """cuda-compat shares nothing with OpenGL and Vulkan."""
     driver = environment.user_driver
@@ -140,13 +137,11 @@ def compat_without_graphics(environment: Environment) -> Iterator[Problem]:
         )
 
 
-# cuda-compat is for Linux.
-FAMILY.rule("CMP-07", Level.ERROR)(
-    _wherever_code_runs(
-        CompatOnLinux(),
-        "forward compatibility exists on Linux only; in WSL 2, libcuda belongs to the driver "
-        "of Windows",
-        "leave cuda-compat out of the target and update the driver of Windows instead",
-        "operating system of the target",
-    )
+compat_on_linux = _wherever_code_runs(
+    "CMP-07",
+    CompatOnLinux(),
+    "forward compatibility exists on Linux only; in WSL 2, libcuda belongs to the driver "
+    "of Windows",
+    "leave cuda-compat out of the target and update the driver of Windows instead",
+    "operating system of the target",
 )

@@ -12,10 +12,9 @@ from ltocompat.model.image import HostBinary, ImageKind, Role
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.symbols import declared_otherwise, defined_nowhere, defined_twice
 from ltocompat.model.target import Gpu
-from ltocompat.model.verdict import Level, Route, Verdict
+from ltocompat.model.verdict import Route, Verdict
 from ltocompat.model.words import first_of
 from ltocompat.rules import floors, image_helpers, makers
-from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     FixedVerdict,
@@ -25,13 +24,10 @@ from ltocompat.rules.constraints import (
     tolerated_from,
 )
 from ltocompat.rules.link_selection import refused_across_family
-from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject
+from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject, rule
 
 if TYPE_CHECKING:
     from ltocompat.targets.machine.environment import Environment
-
-FAMILY = Family("device_link")
-
 
 _REGISTRATION = "__cudaRegisterLinkedBinary_"
 _WRAPPER = "__fatbinwrap_"
@@ -40,7 +36,7 @@ _LOADED = ("executable", "shared library")
 _HOPPER = 90
 
 
-@FAMILY.of_host("BLD-01", Level.ERROR)
+@rule("BLD-01")
 def device_link_missing(host: HostBinary) -> Iterator[Requirement]:
     """Relocatable device code needs a device link before the host's linker."""
     names = host.undefined_registrations
@@ -86,7 +82,7 @@ _GENERATION_2_FOR_ALL = 13
 _GB300, _TAKEN_OF_GB300 = 103, Release(13, 3)
 
 
-@FAMILY.rule("BLD-02", Level.ERROR)
+@rule("BLD-02")
 def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker takes SASS that is no newer than itself."""
     for image in image_helpers.linked(subject, ImageKind.SASS):
@@ -161,7 +157,7 @@ def _too_old(image: ImageSignature, cuda: Release) -> Requirement:
 _LEFT_OUT = "nvlink leaves them out, with a warning at most"
 
 
-@FAMILY.of_link("BLD-03", Level.ERROR)
+@rule("BLD-03")
 def left_out_of_a_device_link(link: Link) -> Iterator[Requirement]:
     """Objects with nothing for the target: nvlink goes on without them, nvJitLink takes none."""
     if not link.left_out or not link.certain:
@@ -206,14 +202,10 @@ def _without(link: Link) -> tuple[Constraint, str]:
     return Informational(warns=True), f"{_LEFT_OUT}; nothing else needs them"
 
 
-# The target of a device link is a real architecture: only the log of a build shows it.
-FAMILY.declare("BLD-04", Level.ERROR)
-
-
 _DLTO_TWICE = "give -dlto to every compilation and to the device link"
 
 
-@FAMILY.rule("BLD-05", Level.ERROR)
+@rule("BLD-05")
 def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
     """Link-time optimisation takes -dlto at the compilation and at the device link."""
     if subject.linker is not None and not subject.linker.lto:
@@ -266,7 +258,7 @@ def _dlto_remark(subject: str, consequence: str) -> Requirement:
 _LIBNVVM = "nvvm/lib64"
 
 
-@FAMILY.of_machine("BLD-06", Level.NOTE)
+@rule("BLD-06")
 def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
     """With -dlto, nvlink opens the libnvvm of its own toolkit."""
     known = [compiler.path for compiler in environment.compilers if compiler.library == "nvvm"]
@@ -284,11 +276,7 @@ def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
         )
 
 
-# An option that a newer nvcc brought stops an older one: only the log of a build shows it.
-FAMILY.declare("BLD-07", Level.ERROR)
-
-
-@FAMILY.excludes("BLD-08", Level.ERROR)
+@rule("BLD-08")
 def final_sass_linked(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """A linker takes relocatable SASS only."""
     del gpu
@@ -298,7 +286,7 @@ def final_sass_linked(image: ImageSignature, gpu: Gpu, route: Route) -> str | No
     return "is final: nvJitLink refuses it before 12.6, and from then on leaves it out in silence"
 
 
-@FAMILY.of_link("BLD-09", Level.ERROR)
+@rule("BLD-09")
 def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
     """A link takes one definition of each function and variable."""
     known = [(image.symbols, count) for image, count in link.images if image.symbols is not None]
@@ -337,7 +325,7 @@ def _called_by_hopper(link: Link) -> frozenset[str]:
     )
 
 
-@FAMILY.of_link("BLD-10", Level.ERROR)
+@rule("BLD-10")
 def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
     """What an input calls, another one defines."""
     known = [image.symbols for image, _ in link.images]
@@ -379,7 +367,7 @@ def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.of_link("BLD-14", Level.ERROR)
+@rule("BLD-14")
 def region_behind_the_first(link: Link) -> Iterator[Requirement]:
     """A linker reads the first region of an object's relocatable code, and no other."""
     if not link.unread:
@@ -408,7 +396,7 @@ def region_behind_the_first(link: Link) -> Iterator[Requirement]:
     )
 
 
-@FAMILY.of_link("BLD-15", Level.ERROR)
+@rule("BLD-15")
 def archive_for_the_first_linker(link: Link) -> Iterator[Requirement]:
     """The first nvJitLink takes no archives."""
     if link.archived and link.certain and not link.offline:
@@ -421,7 +409,7 @@ def archive_for_the_first_linker(link: Link) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.of_link("BLD-16", Level.ERROR)
+@rule("BLD-16")
 def declared_otherwise_in_a_link(link: Link) -> Iterator[Requirement]:
     """The inputs of a link agree on what a function returns and takes."""
     known = [image.symbols for image, _ in link.images if image.symbols is not None]

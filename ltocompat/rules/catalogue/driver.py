@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from ltocompat.facts import floor as named_floor
 from ltocompat.model.image import ImageKind
-from ltocompat.model.verdict import Level, Verdict
+from ltocompat.model.verdict import Verdict
 from ltocompat.rules import floors, image_helpers, makers
-from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     DriverOfWriter,
     KernelStillServes,
@@ -17,18 +16,15 @@ from ltocompat.rules.constraints import (
     kernel_knows,
     unknown_version,
 )
-from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
+from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject, rule
 
 if TYPE_CHECKING:
     from ltocompat.targets.machine.environment import Environment
 
-FAMILY = Family("driver")
-
-
 _FORM_OF_13 = 13
 
 
-@FAMILY.rule("DRV-01", Level.ERROR)
+@rule("DRV-01")
 def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
     """SASS runs on drivers from the floor of its toolkit's major release on.
 
@@ -65,7 +61,7 @@ def _from_floor(major: int) -> Constraint:
     )
 
 
-@FAMILY.rule("DRV-02", Level.NOTE)
+@rule("DRV-02")
 def sass_newer_than_driver_minor(subject: Subject) -> Iterator[Requirement]:
     """SASS of a newer minor than the driver's runs under minor-version compatibility."""
     for image in image_helpers.loaded(subject, ImageKind.SASS):
@@ -83,7 +79,7 @@ def sass_newer_than_driver_minor(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.rule("DRV-03", Level.ERROR)
+@rule("DRV-03")
 def gpu_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
     """A GPU needs a kernel driver that knows it."""
     if subject.picked:
@@ -99,7 +95,7 @@ def gpu_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.rule("DRV-04", Level.ERROR)
+@rule("DRV-04")
 def gpu_dropped_by_driver(subject: Subject) -> Iterator[Requirement]:
     """Newer drivers ignore GPUs that NVIDIA has dropped."""
     if subject.picked:
@@ -112,7 +108,7 @@ def gpu_dropped_by_driver(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.of_machine("DRV-05", Level.ERROR)
+@rule("DRV-05")
 def gpu_too_old_for_open_driver(environment: Environment) -> Iterator[Problem]:
     """The open kernel module runs Turing and newer GPUs."""
     driver = environment.kernel_driver

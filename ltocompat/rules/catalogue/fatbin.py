@@ -8,9 +8,8 @@ from ltocompat.facts import gpus
 from ltocompat.model.image import Compression, ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
-from ltocompat.model.verdict import Level, Route, Verdict
+from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules import floors, image_helpers
-from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     FixedVerdict,
@@ -18,13 +17,11 @@ from ltocompat.rules.constraints import (
     at_least,
     driver_sure_from,
 )
-from ltocompat.rules.rule import Requirement, Subject
+from ltocompat.rules.rule import Requirement, Subject, rule
 from ltocompat.rules.selection import runs
 
-FAMILY = Family("fatbin")
 
-
-@FAMILY.rule("FB-01", Level.ERROR)
+@rule("FB-01")
 def zstd_needs_driver(subject: Subject) -> Iterator[Requirement]:
     """Drivers before CUDA 12.4 can't unpack fatbin entries with Zstandard."""
     for image in image_helpers.loaded(subject):
@@ -39,7 +36,7 @@ def zstd_needs_driver(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-@FAMILY.rule("FB-02", Level.ERROR)
+@rule("FB-02")
 def compressed_needs_linker(subject: Subject) -> Iterator[Requirement]:
     """Linkers before 12.4 can't read what newer tools compress."""
     for image in image_helpers.linked(subject):
@@ -63,7 +60,7 @@ def _unpacking_floor(image: ImageSignature) -> str | None:
     return "new-lto-entry-linker" if image.scrambled else None
 
 
-@FAMILY.rule("FB-03", Level.ERROR)
+@rule("FB-03")
 def concatenated_needs_driver(subject: Subject) -> Iterator[Requirement]:
     """Which drivers read concatenated fatbin entries is not known below CUDA 13.4."""
     for image in image_helpers.loaded(subject):
@@ -78,7 +75,7 @@ def concatenated_needs_driver(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-@FAMILY.rule("FB-04", Level.ERROR)
+@rule("FB-04")
 def entry_without_options(subject: Subject) -> Iterator[Requirement]:
     """Linkers read the options of PTX and LTO-IR, and crash where their entry has no place."""
     for image in image_helpers.linked(subject):
@@ -92,7 +89,7 @@ def entry_without_options(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-@FAMILY.rule("FB-05", Level.WARNING)
+@rule("FB-05")
 def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
     """The first nvJitLink reads SASS that it copied or unpacked after it freed the copy."""
     from_object = subject.signature.needs_device_link
@@ -110,7 +107,7 @@ def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.rule("FB-06", Level.ERROR)
+@rule("FB-06")
 def passed_over_by_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker takes nothing of a module for a target that others take some of it for."""
     if not subject.found_by:
@@ -130,7 +127,7 @@ def passed_over_by_linker(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.excludes("FB-06")
+@rule("FB-06")
 def passed_over_by_every_linker(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """Linkers take SASS for fewer targets than the GPUs that run it, and fewer from a fatbin."""
     arch = image.arch

@@ -9,19 +9,16 @@ from ltocompat.facts import gpus
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import BITCODE, ImageKind
 from ltocompat.model.signature import ImageSignature
-from ltocompat.model.verdict import Level, Route, Verdict
+from ltocompat.model.verdict import Route, Verdict
 from ltocompat.model.words import count, first_of
-from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import FixedVerdict
-from ltocompat.rules.rule import Problem, Requirement, Subject
+from ltocompat.rules.rule import Problem, Requirement, Subject, rule
 
 if TYPE_CHECKING:
     from ltocompat.packages.values import Shipped
 
-FAMILY = Family("image")
 
-
-@FAMILY.rule("IMG-01", Level.WARNING)
+@rule("IMG-01")
 def image_contradicts_itself(subject: Subject) -> Iterator[Requirement]:
     """Of an image that contradicts itself or can't be read, nothing is certain."""
     # Where nothing is picked, a header that lies may be the reason.
@@ -50,20 +47,7 @@ def _can_be_linked(subject: Subject) -> bool:
     return subject.route is Route.LINK and bool(subject.picked)
 
 
-# A place that can't be read may hold device code; an answer never shrinks silently
-# (artifact_findings).
-FAMILY.declare("IMG-02", Level.WARNING)
-
-
-# Nothing served is never a silent ok (idle_modules).
-FAMILY.declare("IMG-03", Level.NOTE)
-
-
-# Kernels that a GPU loses are told (engine/coverage).
-FAMILY.declare("IMG-04", Level.NOTE)
-
-
-@FAMILY.of_artifact("IMG-05", Level.NOTE)
+@rule("IMG-05")
 def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
     """No verdict on a package rests on the images of its own tests."""
     groups = summary.test_groups
@@ -83,13 +67,13 @@ def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
         )
 
 
-@FAMILY.of_package("IMG-06", Level.NOTE)
+@rule("IMG-06")
 def bitcode_not_judged(shipped: Shipped) -> Iterator[Problem]:
     """LLVM bitcode is compiled into code elsewhere, by compilers that nothing here names."""
     yield from _of_bitcode(shipped.package.files)
 
 
-@FAMILY.of_artifact("IMG-06")
+@rule("IMG-06")
 def bare_bitcode_not_judged(summary: ArtifactSummary) -> Iterator[Problem]:
     """A file of its own says as much of itself as one in a package."""
     if not summary.groups and not summary.skipped_count:
@@ -109,7 +93,7 @@ def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
         )
 
 
-@FAMILY.of_artifact("IMG-07", Level.NOTE)
+@rule("IMG-07")
 def device_runtime_inside(summary: ArtifactSummary) -> Iterator[Problem]:
     """No verdict on a package rests on NVIDIA's device runtime, which it hands out."""
     groups = summary.device_runtime
@@ -125,27 +109,3 @@ def device_runtime_inside(summary: ArtifactSummary) -> Iterator[Problem]:
             example=groups[0].example,
             subject="device runtime",
         )
-
-
-# A target that says too little leaves a half of the way unjudged (artifact_findings).
-FAMILY.declare("TGT-01", Level.WARNING)
-
-
-# No module goes the route that was asked for (artifact_findings).
-FAMILY.declare("TGT-02", Level.WARNING)
-
-
-# A version of the target that is no row of the tables (artifact_findings).
-FAMILY.declare("TGT-03", Level.NOTE)
-
-
-# Of files of which a loader opens one, the one that fits best decides (judge_artifact).
-FAMILY.declare("VAR-01", Level.NOTE)
-
-
-# What a trial link said where the rules alone could not decide (judge_module).
-FAMILY.declare("TRIAL", Level.ERROR)
-
-
-# Rules and a real link differ, and both answers are given (judge_module).
-FAMILY.declare("TRIAL-DISAGREES", Level.NOTE)

@@ -20,7 +20,6 @@ from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.model.words import count
 from ltocompat.rules import driver_release, floors, image_helpers, makers, picked
-from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     FixedVerdict,
@@ -33,19 +32,17 @@ from ltocompat.rules.constraints import (
     unknown_version,
 )
 from ltocompat.rules.linker_traits import LinkerTraits
-from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject
+from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject, rule
 from ltocompat.rules.selection import SelectionFailure, same_arch
 
 if TYPE_CHECKING:
     from ltocompat.targets.machine.environment import Environment
 
-FAMILY = Family("ltoir")
-
 _FIRST_WITH_FAMILY = 100
 _ACROSS_MAJORS = "or ship PTX or relocatable SASS beside it, which link across majors"
 
 
-@FAMILY.rule("LTO-01", Level.ERROR)
+@rule("LTO-01")
 def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     """LTO-IR needs a linker whose minor release is no older than its compiler's."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
@@ -110,7 +107,7 @@ def _newer_linker(subject: Subject, releases: tuple[Release, ...]) -> str:
     return f"require {makers.nvjitlink_for(releases[-1])}{perhaps}"
 
 
-@FAMILY.rule("LTO-02", Level.WARNING)
+@rule("LTO-02")
 def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
     """LTO-IR and its linker are promised to go together within one major release only."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
@@ -138,7 +135,7 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.excludes("LTO-03", Level.ERROR)
+@rule("LTO-03")
 def ltoir_above_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """LTO-IR links for its own architecture and higher ones."""
     arch = image.arch
@@ -149,7 +146,7 @@ def ltoir_above_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | N
     return f"links for sm_{arch.number} and newer, not for {image_helpers.real(gpu)}"
 
 
-@FAMILY.rule("LTO-03")
+@rule("LTO-03")
 def ltoir_above_target_unchecked(subject: Subject) -> Iterator[Requirement]:
     """The first nvJitLinks take bare LTO-IR for any target, which nobody promises."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
@@ -166,7 +163,7 @@ def ltoir_above_target_unchecked(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-@FAMILY.rule("LTO-04", Level.WARNING)
+@rule("LTO-04")
 def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
     """LTO-IR with a suffix links for other targets only without suffix-only instructions."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
@@ -218,7 +215,7 @@ def _targets_of_suffix(code: SmArch) -> str:
     return f"sm_{code.number}f (nvJitLink {floors.linker('family-tcgen05-linker')} and newer)"
 
 
-@FAMILY.rule("LTO-05", Level.ERROR)
+@rule("LTO-05")
 def ltoir_loaded_directly(subject: Subject) -> Iterator[Requirement]:
     """The driver links no LTO-IR by itself: a module of LTO-IR alone does not load."""
     if subject.route is Route.LOAD and subject.missed is SelectionFailure.LTO_ONLY:
@@ -237,7 +234,7 @@ def _load_error(subject: Subject) -> str:
     return "error 209, no kernel image" if in_fatbin else "error 200, invalid image"
 
 
-@FAMILY.rule("LTO-06", Level.NOTE)
+@rule("LTO-06")
 def lto_option_missing(subject: Subject) -> Iterator[Requirement]:
     """A link takes LTO-IR only with the option -lto."""
     for _ in image_helpers.linked(subject, ImageKind.LTOIR):
@@ -250,7 +247,7 @@ def lto_option_missing(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.rule("LTO-07", Level.NOTE)
+@rule("LTO-07")
 def lto_option_without_ltoir(subject: Subject) -> Iterator[Requirement]:
     """A link refuses the option -lto when there is no LTO-IR."""
     if subject.route is not Route.LINK or not subject.picked:
@@ -265,7 +262,7 @@ def lto_option_without_ltoir(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.of_link("LTO-08", Level.NOTE)
+@rule("LTO-08")
 def partial_lto(link: Link) -> Iterator[Requirement]:
     """Code without LTO-IR is linked beside LTO-IR, and not optimised with it."""
     kinds = {image.kind for image, _ in link.images}
@@ -305,7 +302,7 @@ def _taken_beside_ltoir(link: Link) -> Constraint | None:
     return at_least(first, open_below=True)
 
 
-@FAMILY.rule("LTO-09", Level.NOTE)
+@rule("LTO-09")
 def ltoir_before_nvjitlink(subject: Subject) -> Iterator[Requirement]:
     """LTO-IR of CUDA 11 is for the driver's own linker, LTO-IR from 12.0 on for nvJitLink."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
@@ -320,7 +317,7 @@ def ltoir_before_nvjitlink(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-@FAMILY.of_machine("LTO-10", Level.WARNING)
+@rule("LTO-10")
 def linker_of_clients(environment: Environment) -> Iterator[Problem]:
     """cuda.core and numba-cuda take the nvJitLink that they find, of whatever major."""
     found = ((wheel, client(wheel.name, wheel.version)) for wheel in environment.wheels)
@@ -354,7 +351,7 @@ def linker_of_clients(environment: Environment) -> Iterator[Problem]:
         )
 
 
-@FAMILY.rule("LTO-10b", Level.ERROR)
+@rule("LTO-10b")
 def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
     """What a linker makes is code of the linker's CUDA major."""
     if subject.route is not Route.LINK or subject.linker is None or not subject.picked:
@@ -378,7 +375,7 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
     )
 
 
-@FAMILY.rule("LTO-11", Level.NOTE)
+@rule("LTO-11")
 def ltoir_with_debug(subject: Subject) -> Iterator[Requirement]:
     """Device debugging and link-time optimisation don't go together."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
@@ -402,7 +399,7 @@ _SAME_FOR_NVLINK = {
 }
 
 
-@FAMILY.of_link("LTO-12", Level.ERROR)
+@rule("LTO-12")
 def options_differ(link: Link) -> Iterator[Requirement]:
     """LTO-IR of one link was compiled with other options."""
     for differing in link.options:
@@ -431,7 +428,7 @@ def _consequence_of_options(link: Link, option: str, *, fatal: bool) -> str:
     return refusal if link.certain else f"in one link: {refusal}"
 
 
-@FAMILY.excludes("LTO-14", Level.ERROR)
+@rule("LTO-14")
 def suffix_entry_for_another_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """An LTO-IR entry with a suffix is for the targets of the suffix only, from nvJitLink 13 on.
 
@@ -446,7 +443,7 @@ def suffix_entry_for_another_target(image: ImageSignature, gpu: Gpu, route: Rout
     return wrong_arch or image_helpers.not_this_family(image, gpu, route)
 
 
-@FAMILY.rule("LTO-15", Level.ERROR)
+@rule("LTO-15")
 def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker makes code for the architectures in its list."""
     if subject.route is Route.LINK and subject.picked:
@@ -463,7 +460,7 @@ def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.of_artifact("LTO-17", Level.NOTE)
+@rule("LTO-17")
 def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
     """What a program registers is loaded, and no driver links LTO-IR."""
     groups = [group for group in summary.groups if _left_over(group.signature)]
@@ -493,7 +490,7 @@ def _left_over(signature: ModuleSignature) -> bool:
 _LOADED = (ImageKind.SASS, ImageKind.PTX)
 
 
-@FAMILY.rule("LTO-18", Level.NOTE)
+@rule("LTO-18")
 def ltoir_of_a_release_to_come(subject: Subject) -> Iterator[Requirement]:
     """Scrambled LTO-IR in the newest container may be of a release after those that are known."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):

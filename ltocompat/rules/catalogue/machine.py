@@ -13,18 +13,14 @@ from ltocompat.facts.toolkits import cuda_ptx, ptx_cuda
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.library_name import PATHFINDER
-from ltocompat.model.verdict import Level, Verdict
+from ltocompat.model.verdict import Verdict
 from ltocompat.rules import driver_release, makers, picked
-from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.picked import Found
-from ltocompat.rules.rule import Problem
+from ltocompat.rules.rule import Problem, rule
 
 if TYPE_CHECKING:
     from ltocompat.targets.machine.environment import Environment, InstalledPackage
     from ltocompat.targets.versions.container import ContainerHost
-
-FAMILY = Family("machine")
-
 
 _REQUIRE_VARIABLE = re.compile(r"NVIDIA_REQUIRE_\w+")
 _DISABLE = "NVIDIA_DISABLE_REQUIRE"
@@ -34,7 +30,7 @@ _BRAND = re.compile(r"(?:NVIDIA )?(Tesla|Quadro|GeForce|TITAN|GRID|NVS)\b", re.I
 _OTHER_DRIVER_OR_IMAGE = "update the driver of the host, or take an image of an older CUDA"
 
 
-@FAMILY.of_machine("ENV-01", Level.ERROR)
+@rule("ENV-01")
 def container_requires(environment: Environment) -> Iterator[Problem]:
     """An image says by NVIDIA_REQUIRE_CUDA which drivers it takes."""
     from ltocompat.targets.versions.container import satisfied
@@ -98,7 +94,7 @@ def _container_host(environment: Environment) -> ContainerHost:
     )
 
 
-@FAMILY.of_machine("ENV-02", Level.NOTE)
+@rule("ENV-02")
 def driver_of_two_releases(environment: Environment) -> Iterator[Problem]:
     """nvidia-smi names the CUDA release of libcuda, not that of the kernel driver."""
     kernel, user = environment.kernel_driver, environment.user_driver
@@ -124,7 +120,7 @@ _TOOLKIT_PACKAGE = re.compile(
 )
 
 
-@FAMILY.of_machine("ENV-03", Level.NOTE)
+@rule("ENV-03")
 def toolkits_in_conflict(environment: Environment) -> Iterator[Problem]:
     """CUDA_HOME, PATH, conda and wheels each lead to a toolkit."""
     chosen = {
@@ -165,7 +161,7 @@ def _toolkit_packages(kind: str, packages: tuple[InstalledPackage, ...]) -> dict
     return found
 
 
-@FAMILY.of_machine("ENV-04", Level.ERROR)
+@rule("ENV-04")
 def libcuda_is_a_stub(environment: Environment) -> Iterator[Problem]:
     """The libcuda of a toolkit is there to be linked with, not to be run."""
     driver = environment.user_driver
@@ -183,7 +179,7 @@ def libcuda_is_a_stub(environment: Environment) -> Iterator[Problem]:
 _COMPILERS = {"nvrtc": "NVRTC", "nvvm": "libNVVM"}
 
 
-@FAMILY.of_machine("ENV-05", Level.WARNING)
+@rule("ENV-05")
 def compiler_newer_than_linker(environment: Environment) -> Iterator[Problem]:
     """LTO-IR of this machine's own compiler is too new for its own linker."""
     seen = set()
@@ -223,7 +219,7 @@ def _newer_than_linker(name: str, compiler: Found, linker: Found) -> Problem:
 _PTX_ALONE = {"nvvm": Verdict.UNKNOWN, "nvrtc": Verdict.OK}
 
 
-@FAMILY.of_machine("ENV-06", Level.WARNING)
+@rule("ENV-06")
 def compiler_newer_than_driver(environment: Environment) -> Iterator[Problem]:
     """PTX of this machine's own compiler is too new for its own driver."""
     driver = driver_release.of_user(environment)
@@ -255,7 +251,7 @@ def compiler_newer_than_driver(environment: Environment) -> Iterator[Problem]:
 _VERSION_BY_BUILTINS = "builtins beside it"
 
 
-@FAMILY.of_machine("ENV-07", Level.ERROR)
+@rule("ENV-07")
 def nvrtc_builtins_of_another_minor(environment: Environment) -> Iterator[Problem]:
     """NVRTC opens the builtins of exactly its own minor."""
     found = {pick.real for pick in environment.picks if pick.library == "nvrtc" and pick.real}
@@ -276,7 +272,7 @@ def nvrtc_builtins_of_another_minor(environment: Environment) -> Iterator[Proble
         )
 
 
-@FAMILY.of_machine("ENV-08", Level.ERROR)
+@rule("ENV-08")
 def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
     """The driver's own libcuda has to be of the kernel driver's version."""
     kernel, user = environment.kernel_driver, environment.user_driver
@@ -307,7 +303,7 @@ _ROOTS = ("CUDA_PATH", "CUDA_HOME", "/usr/local/cuda")
 _LAST_SUFFIXED = 12  # packages of CUDA 13 have no -cu13
 
 
-@FAMILY.of_machine("ENV-09", Level.WARNING)
+@rule("ENV-09")
 def headers_of_another_toolkit(environment: Environment) -> Iterator[Problem]:
     """NVRTC of a package compiles with the headers of another toolkit."""
     headers = next(_headers(environment), None)
@@ -330,7 +326,7 @@ def headers_of_another_toolkit(environment: Environment) -> Iterator[Problem]:
     )
 
 
-@FAMILY.of_machine("ENV-10", Level.NOTE)
+@rule("ENV-10")
 def driver_branch_has_ended(environment: Environment) -> Iterator[Problem]:
     """NVIDIA gives no updates to a driver branch behind its end; the tables' day decides."""
     driver = environment.kernel_driver

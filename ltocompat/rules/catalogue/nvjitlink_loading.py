@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import HostBinary
-from ltocompat.model.verdict import Level, Verdict
+from ltocompat.model.verdict import Verdict
 from ltocompat.rules import floors, linker_imports, picked
-from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     FixedVerdict,
     Informational,
@@ -21,19 +20,16 @@ from ltocompat.rules.constraints import (
     NvrtcOfMinor,
     at_least,
 )
-from ltocompat.rules.rule import Problem, Requirement
+from ltocompat.rules.rule import Problem, Requirement, rule
 
 if TYPE_CHECKING:
     from ltocompat.targets.machine.environment import Environment
     from ltocompat.targets.machine.loaded import Library, Resolved
 
-FAMILY = Family("nvjitlink_loading")
-
-
 _GIVE_NVJITLINK = "give it an nvJitLink >= {},<{}"
 
 
-@FAMILY.of_host("NJL-01", Level.ERROR)
+@rule("NJL-01")
 def nvjitlink_symbol_missing(host: HostBinary) -> Iterator[Requirement]:
     """A library that imports ``_12_4`` needs an nvJitLink 12.x from 12.4 on."""
     named = bool(linker_imports.sonames(host, "needed"))
@@ -50,7 +46,7 @@ def nvjitlink_symbol_missing(host: HostBinary) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.of_library("NJL-01")
+@rule("NJL-01")
 def nvjitlink_symbol_missing_on_machine(library: Library) -> Iterator[Problem]:
     """The first symbol that fails to bind, where it is a versioned one."""
     name = linker_imports.lacking(library)
@@ -82,7 +78,7 @@ _UNHIDE = (
 )
 
 
-@FAMILY.of_library("NJL-02", Level.WARNING)
+@rule("NJL-02")
 def nvjitlink_hidden_from_library(library: Library) -> Iterator[Problem]:
     """LD_LIBRARY_PATH or a cache hides the nvJitLink that was installed for a library."""
     got, meant = library.nvjitlink, library.declared
@@ -98,7 +94,7 @@ def nvjitlink_hidden_from_library(library: Library) -> Iterator[Problem]:
     )
 
 
-@FAMILY.of_machine("NJL-02")
+@rule("NJL-02")
 def nvjitlink_hidden_on_machine(environment: Environment) -> Iterator[Problem]:
     """The sonames under which ways of loading get different releases."""
     picks = [pick for pick in environment.picks if pick.library == "nvJitLink" and pick.version]
@@ -117,7 +113,7 @@ _OF_DRIVER = ("libcuda.so", "libnvidia-")
 _OF_CUDA = ("libcu", "libnv", "libnccl")
 
 
-@FAMILY.of_library("NJL-10", Level.ERROR)
+@rule("NJL-10")
 def library_not_found(library: Library) -> Iterator[Problem]:
     """A needed library that the loader doesn't find ends the load."""
     found = linker_imports.missing(library.resolved)
@@ -160,7 +156,7 @@ def _another_rule_speaks(resolved: Resolved, library: Library) -> bool:
     return name in needed and bool(majors) and linker_imports.major_of(name) not in majors
 
 
-@FAMILY.of_host("NJL-03", Level.ERROR)
+@rule("NJL-03")
 def nvjitlink_of_another_major(host: HostBinary) -> Iterator[Requirement]:
     """A file that asks for libnvJitLink.so.12 isn't served by libnvJitLink.so.13."""
     for how in ("needed", "opened"):
@@ -185,7 +181,7 @@ def nvjitlink_of_another_major(host: HostBinary) -> Iterator[Requirement]:
         return
 
 
-@FAMILY.of_library("NJL-03")
+@rule("NJL-03")
 def nvjitlink_of_another_major_on_machine(library: Library) -> Iterator[Problem]:
     """No nvJitLink of the right name is found, and one of another major is there."""
     others = sorted({nvjitlink.release.major for nvjitlink in library.environment.nvjitlinks})
@@ -208,7 +204,7 @@ def nvjitlink_of_another_major_on_machine(library: Library) -> Iterator[Problem]
         )
 
 
-@FAMILY.of_host("NJL-04", Level.ERROR)
+@rule("NJL-04")
 def nvjitlink_without_plain_names(host: HostBinary) -> Iterator[Requirement]:
     """Names without a version exist from nvJitLink 12.3 on."""
     plain = filter(linker_imports.is_plain, host.nvjitlink_imports)
@@ -228,7 +224,7 @@ def _since(floor: Release, host: HostBinary, names: Iterable[str]) -> Iterator[R
         )
 
 
-@FAMILY.of_library("NJL-04")
+@rule("NJL-04")
 def nvjitlink_without_plain_names_on_machine(library: Library) -> Iterator[Problem]:
     """The first symbol that fails to bind, where it has no version."""
     name = linker_imports.lacking(library)
@@ -238,14 +234,14 @@ def nvjitlink_without_plain_names_on_machine(library: Library) -> Iterator[Probl
         yield _lacks_symbol(library, name, remedy)
 
 
-@FAMILY.of_host("NJL-05", Level.ERROR)
+@rule("NJL-05")
 def nvjitlink_without_linked_ltoir(host: HostBinary) -> Iterator[Requirement]:
     """Linked LTO-IR comes from nvJitLink 13.2 on."""
     names = filter(linker_imports.wants_ltoir, host.nvjitlink_imports)
     yield from _since(floors.linker("linked-ltoir"), host, names)
 
 
-@FAMILY.of_library("NJL-05")
+@rule("NJL-05")
 def nvjitlink_without_linked_ltoir_on_machine(library: Library) -> Iterator[Problem]:
     """The first symbol that fails to bind, where it is one that gives linked LTO-IR."""
     name = linker_imports.lacking(library)
@@ -254,7 +250,7 @@ def nvjitlink_without_linked_ltoir_on_machine(library: Library) -> Iterator[Prob
         yield _lacks_symbol(library, name, remedy)
 
 
-@FAMILY.of_machine("NJL-07", Level.NOTE)
+@rule("NJL-07")
 def nvjitlink_majors_mixed(environment: Environment) -> Iterator[Problem]:
     """With two majors installed, NVRTC of one may meet nvJitLink of the other."""
     reached: dict[int, list[str]] = {}
@@ -276,7 +272,7 @@ def nvjitlink_majors_mixed(environment: Environment) -> Iterator[Problem]:
     )
 
 
-@FAMILY.of_host("NJL-07")
+@rule("NJL-07")
 def nvrtc_newer_than_nvjitlink(host: HostBinary) -> Iterator[Requirement]:
     """A file takes an NVRTC of a newer major than every nvJitLink that it takes or holds."""
     compilers = linker_imports.majors(host, "libnvrtc")
@@ -313,7 +309,7 @@ _BUILTINS = re.compile(
 _LINK_WITH_NVRTC = "link with libnvrtc alone, which opens the builtins beside itself"
 
 
-@FAMILY.of_host("NJL-08", Level.ERROR)
+@rule("NJL-08")
 def nvrtc_builtins_needed(host: HostBinary) -> Iterator[Requirement]:
     """Who links to libnvrtc-builtins runs with one minor only."""
     for file, release in _needed_builtins(host):
@@ -326,7 +322,7 @@ def nvrtc_builtins_needed(host: HostBinary) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.of_library("NJL-08")
+@rule("NJL-08")
 def nvrtc_builtins_needed_on_machine(library: Library) -> Iterator[Problem]:
     """The builtins that the loader looks for in vain; those that it finds are a note."""
     for resolved in linker_imports.missing(library.resolved):
@@ -360,7 +356,7 @@ def _needed_builtins(host: HostBinary) -> Iterator[tuple[str, Release]]:
             yield match[0], Release(int(major), int(minor))
 
 
-@FAMILY.of_host("NJL-09", Level.NOTE)
+@rule("NJL-09")
 def nvjitlink_inside(host: HostBinary) -> Iterator[Requirement]:
     """A static nvJitLink stays what it was when the file was built."""
     for library in host.libraries:

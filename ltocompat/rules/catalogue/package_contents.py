@@ -16,15 +16,14 @@ from ltocompat.model.cuda_tag import major_of_tag
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.target import DriverVersion
-from ltocompat.model.verdict import Level, Verdict
+from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import first_of
 from ltocompat.packages.resolving import ways_to
 from ltocompat.packages.values import Kind, installed_path
 from ltocompat.rules import floors
-from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.linker_imports import files_of, short
 from ltocompat.rules.needed_libraries import NeededLibrary, folders, needed_libraries
-from ltocompat.rules.rule import Component, Problem
+from ltocompat.rules.rule import Component, Problem, rule
 from ltocompat.rules.shipped_needs import (
     LIBRARIES,
     Strength,
@@ -36,9 +35,6 @@ from ltocompat.targets.versions.packages import suffix_major
 if TYPE_CHECKING:
     from ltocompat.packages.values import Package, Shipped
 
-FAMILY = Family("package_contents")
-
-
 # cupy-cuda13x, jax-cuda12-plugin, libcuvs-cu13; torch 2.9.1+cu130.
 _MAJOR_IN_NAME = re.compile(r"(?:^|-)(?:cu|cuda)-?([0-9]{2,3})x?(?:-|$)")
 _MAJOR_IN_VERSION = re.compile(r"\+(?:cu|cuda)\.?([0-9]{2,3})(?:\.|$)")
@@ -47,7 +43,7 @@ _OF_DRIVERS = (str(Component.DRIVER), str(Component.KERNEL))
 _NAMED_BY_CUDA = ("libcudart", "libnvrtc", "libnvJitLink")
 
 
-@FAMILY.of_package("PKG-05", Level.ERROR)
+@rule("PKG-05")
 def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
     """-cu12 or -cu13 in a package's name contradicts the libraries or the compilers inside."""
     major, text = _major_in_name(shipped.package)
@@ -141,7 +137,7 @@ _TAGS_BY_MACHINE = {
 _ANY_PLATFORM = ("any", "noarch")
 
 
-@FAMILY.of_package("PKG-06", Level.ERROR)
+@rule("PKG-06")
 def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
     """The platform tag of a package promises another machine than its libraries are for."""
     platforms = shipped.package.platforms
@@ -190,7 +186,7 @@ _PATHFINDER_PACKAGE = "cuda-pathfinder"
 _ORIGIN = ("$ORIGIN", "${ORIGIN}")
 
 
-@FAMILY.of_package("PKG-07", Level.WARNING)
+@rule("PKG-07")
 def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
     """A library doesn't look where the dependency that brings a library of CUDA puts it."""
     if shipped.package.kind is Kind.CONDA:
@@ -309,7 +305,7 @@ _TOKENS = ("$ORIGIN", "${ORIGIN}", "$LIB", "${LIB}", "$PLATFORM", "${PLATFORM}")
 _ANYBODYS = re.compile(r"/(?:tmp|var/tmp|dev/shm)(?:/|$)")
 
 
-@FAMILY.of_package("PKG-14", Level.WARNING)
+@rule("PKG-14")
 def runpath_of_build_machine(shipped: Shipped) -> Iterator[Problem]:
     """RUNPATH names the current folder, or one of the machine that built the package."""
     for kind, (wrong, verdict) in _WRONG_FOLDERS.items():
@@ -362,7 +358,7 @@ def _kind_of_folder(folder: str, package: Package) -> str | None:
     return "anybody" if _ANYBODYS.match(folder) else "build"
 
 
-@FAMILY.of_package("PKG-08", Level.WARNING)
+@rule("PKG-08")
 def nvjitlink_shipped_twice(shipped: Shipped) -> Iterator[Problem]:
     """Two packages bring the same libnvJitLink."""
     for package, other in combinations((shipped.package, *shipped.others), 2):
@@ -379,7 +375,7 @@ def nvjitlink_shipped_twice(shipped: Shipped) -> Iterator[Problem]:
             )
 
 
-@FAMILY.of_package("PKG-17", Level.WARNING)
+@rule("PKG-17")
 def library_written_twice(shipped: Shipped) -> Iterator[Problem]:
     """Two packages that are installed together put a library at one path."""
     for package, other in combinations((shipped.package, *shipped.others), 2):
@@ -417,13 +413,13 @@ def _nvjitlink_copies(package: Package) -> dict[str, str]:
     return found
 
 
-@FAMILY.of_package("PKG-13", Level.WARNING)
+@rule("PKG-13")
 def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
     """The SASS of a package needs a newer driver than the CUDA major that it is for."""
     package, promise = shipped.package, shipped.promise
     major, text = _declared_major(shipped)
     least = None if major is None else floors.major(major)
-    if least is None or any(name_of_another_major(shipped)):
+    if least is None or any(name_of_another_major.function(shipped)):
         return
     if promise is not None and promise.driver is not None:  # which PKG-10 holds against it
         return

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ltocompat.model.verdict import Level, Verdict
+from ltocompat.model.verdict import Verdict
 from ltocompat.rules.catalogue import library_problems
-from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.linker_imports import files_of
-from ltocompat.rules.rule import Problem
+from ltocompat.rules.rule import Problem, rule
 from ltocompat.rules.shipped_needs import (
     LIBRARIES,
     TITLES,
@@ -23,14 +22,11 @@ from ltocompat.rules.shipped_needs import (
 )
 
 if TYPE_CHECKING:
-    from ltocompat.packages.values import Shipped
-
-FAMILY = Family("package_dependencies")
+    from ltocompat.packages.values import Installed, Shipped
 
 
-@FAMILY.of_installed("NJL-06")
-@FAMILY.of_package("NJL-06", Level.ERROR)
-def nvjitlink_allowed_too_old(shipped: Shipped) -> Iterator[Problem]:
+@rule("NJL-06")
+def nvjitlink_allowed_too_old(shipped: Shipped | Installed) -> Iterator[Problem]:
     """The metadata of a package admits an nvJitLink that is too old for what is inside."""
     need = need_of("nvjitlink", shipped)
     if need is None or need.possible is None:
@@ -80,9 +76,8 @@ def _asked(need: Need) -> tuple[str, ...]:
     return (f"{TITLES[need.part]} {least}",)
 
 
-@FAMILY.of_installed("PKG-01")
-@FAMILY.of_package("PKG-01", Level.ERROR)
-def dependency_missing(shipped: Shipped) -> Iterator[Problem]:
+@rule("PKG-01")
+def dependency_missing(shipped: Shipped | Installed) -> Iterator[Problem]:
     """A package needs a library of CUDA, and its metadata leads to none."""
     found = [lack for need in needs_of(shipped) for lack in _missing_library(need, shipped)]
     found += library_problems.missing(shipped)
@@ -128,7 +123,7 @@ def _missing(need: Need, verdict: Verdict, text: str, remedy: str, evidence: str
     )
 
 
-@FAMILY.of_package("PKG-02", Level.WARNING)
+@rule("PKG-02")
 def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
     """A dependency on a library of CUDA admits a major whose library has another name."""
     yield from library_problems.of_other_names(shipped)
@@ -155,7 +150,7 @@ def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
                 )
 
 
-@FAMILY.of_package("PKG-03", Level.WARNING)
+@rule("PKG-03")
 def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
     """A dependency on nvJitLink is pinned, so that nothing newer can be beside it."""
     need = need_of("nvjitlink", shipped)
@@ -174,9 +169,8 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
             )
 
 
-@FAMILY.of_installed("PKG-04")
-@FAMILY.of_package("PKG-04", Level.ERROR)
-def dependency_of_another_major(shipped: Shipped) -> Iterator[Problem]:
+@rule("PKG-04")
+def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Problem]:
     """The metadata name a library of CUDA of another major than the libraries ask for."""
     yield from library_problems.of_another_major(shipped)
     for need in needs_of(shipped):

@@ -10,12 +10,11 @@ from ltocompat.facts.libraries import library_packages
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import NEXT
-from ltocompat.model.verdict import Level, Verdict
+from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import dependencies_always
 from ltocompat.rules import artifact_code
 from ltocompat.rules.builtin_rules import PROMISES_NOT_JUDGED
-from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.rule import Problem
+from ltocompat.rules.rule import Problem, rule
 from ltocompat.rules.services import (
     as_loaded,
     capability,
@@ -31,16 +30,13 @@ from ltocompat.rules.shipped_needs import (
 if TYPE_CHECKING:
     from ltocompat.model.requirement import Required, Service
     from ltocompat.packages.promise import Promise
-    from ltocompat.packages.values import Declared, Dependency, Package, Shipped
-
-FAMILY = Family("package_promises")
-
+    from ltocompat.packages.values import Declared, Dependency, Installed, Package, Shipped
 
 _OF_CUDA = ("nvidia-", "cuda-", "cupy", "libnv", "libcu")
 _PROMISED_KINDS = ((ImageKind.SASS, "sass"), (ImageKind.PTX, "ptx"))
 
 
-@FAMILY.of_package("PKG-09", Level.ERROR)
+@rule("PKG-09")
 def promise_of_architectures(shipped: Shipped) -> Iterator[Problem]:
     """The architectures that a project promises are not all in its package."""
     promise = shipped.promise
@@ -70,7 +66,7 @@ def _toml_list(archs: list[SmArch]) -> str:
     return "[" + ", ".join(f'"{arch}"' for arch in archs) + "]"
 
 
-@FAMILY.of_package("PKG-10", Level.ERROR)
+@rule("PKG-10")
 def promise_of_versions(shipped: Shipped) -> Iterator[Problem]:
     """A package needs a newer driver or nvJitLink than its project promises."""
     if shipped.promise is not None:
@@ -140,7 +136,7 @@ def _promised_nvjitlink(shipped: Shipped, promise: Promise) -> Iterator[Problem]
 _MOST_PROBLEMS = 10
 
 
-@FAMILY.of_package("PKG-11", Level.WARNING)
+@rule("PKG-11")
 def metadata_unread(shipped: Shipped) -> Iterator[Problem]:
     """Metadata that can't be read leave the package's promises unjudged."""
     for package in (shipped.package, *shipped.others):
@@ -160,7 +156,7 @@ def not_judged(package: Package, problem: str) -> Problem:
     )
 
 
-@FAMILY.of_package("PKG-12", Level.ERROR)
+@rule("PKG-12")
 def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
     """A package that is given beside another is not one that its metadata admit."""
     given = {other.name: other for other in shipped.others}
@@ -177,8 +173,8 @@ def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
                 )
 
 
-@FAMILY.of_installed("PKG-12")
-def installed_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
+@rule("PKG-12")
+def installed_dependency_refused(shipped: Installed) -> Iterator[Problem]:
     """Packages installed beside one are not those that its metadata ask for, or are not there."""
     package = shipped.package
     there = {other.name: other for other in shipped.others}
@@ -211,7 +207,7 @@ def _admits(dependency: Dependency, other: Package) -> bool:
     )
 
 
-@FAMILY.of_package("PKG-16", Level.ERROR)
+@rule("PKG-16")
 def admitted_driver_refused(shipped: Shipped) -> Iterator[Problem]:
     """A package's metadata admit drivers that its code does not load on."""
     package, promise, required = shipped.package, shipped.promise, shipped.required
@@ -246,7 +242,7 @@ def _cure_of_driver(declared: Declared, required: Required) -> str:
     )
 
 
-@FAMILY.of_package("PKG-15", Level.ERROR)
+@rule("PKG-15")
 def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
     """A package's metadata admit GPUs that nothing in it is for."""
     package, services = shipped.package, shipped.required.services

@@ -13,9 +13,8 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind, PtxFlaw
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
-from ltocompat.model.verdict import WHOLE_ARTIFACT, Level, Route, Verdict
+from ltocompat.model.verdict import WHOLE_ARTIFACT, Route, Verdict
 from ltocompat.rules import artifact_code, floors, image_helpers
-from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     DriverOfCuda,
@@ -26,16 +25,14 @@ from ltocompat.rules.constraints import (
     unknown_version,
 )
 from ltocompat.rules.link_selection import compiles_to
-from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
+from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject, rule
 from ltocompat.rules.selection import compiles
 
 if TYPE_CHECKING:
     from ltocompat.targets.machine.environment import Environment
 
-FAMILY = Family("ptx")
 
-
-@FAMILY.rule("PTX-01", Level.ERROR)
+@rule("PTX-01")
 def ptx_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
     """A driver compiles PTX up to the ISA version of its own CUDA release."""
     for image in image_helpers.loaded(subject, ImageKind.PTX):
@@ -52,7 +49,7 @@ def ptx_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.rule("PTX-02", Level.ERROR)
+@rule("PTX-02")
 def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker compiles PTX up to the ISA version of its own release."""
     for image in image_helpers.linked(subject, ImageKind.PTX):
@@ -121,7 +118,7 @@ def _number(isa: str | None) -> tuple[int, ...] | None:
     return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else None
 
 
-@FAMILY.excludes("PTX-03", Level.NOTE)
+@rule("PTX-03")
 def ptx_above_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """PTX compiles for its own compute capability and higher ones."""
     arch = image.arch
@@ -133,19 +130,19 @@ def ptx_above_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     return f"is for sm_{arch.number} and newer"
 
 
-@FAMILY.excludes("PTX-04", Level.NOTE)
+@rule("PTX-04")
 def ptx_for_one_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """PTX with suffix a compiles for exactly one compute capability."""
     return image_helpers.not_this_arch(image, gpu, route) if image.kind is ImageKind.PTX else None
 
 
-@FAMILY.excludes("PTX-05", Level.NOTE)
+@rule("PTX-05")
 def ptx_for_a_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """PTX with suffix f compiles for later GPUs of its family only."""
     return image_helpers.not_this_family(image, gpu, route) if image.kind is ImageKind.PTX else None
 
 
-@FAMILY.rule("PTX-06", Level.NOTE)
+@rule("PTX-06")
 def ptx_only(subject: Subject) -> Iterator[Requirement]:
     """Without SASS for a GPU the driver compiles PTX, when and if it can."""
     for _ in image_helpers.loaded(subject, ImageKind.PTX):
@@ -163,7 +160,7 @@ _NO_PTX = "CUDA_DISABLE_PTX_JIT"
 _PTX_COMPILER = "libnvidia-ptxjitcompiler"
 
 
-@FAMILY.of_artifact("PTX-07", Level.NOTE)
+@rule("PTX-07")
 def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
     """SASS runs within its own generation; only PTX reaches those to come."""
     groups = artifact_code.loaded_groups(summary)
@@ -187,7 +184,7 @@ def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
     )
 
 
-@FAMILY.of_machine("PTX-08", Level.WARNING)
+@rule("PTX-08")
 def ptx_compiler_disabled(environment: Environment) -> Iterator[Problem]:
     """Where the driver may not or can't compile PTX, only SASS runs."""
     value = environment.variable(_NO_PTX)
@@ -209,7 +206,7 @@ def ptx_compiler_disabled(environment: Environment) -> Iterator[Problem]:
         )
 
 
-@FAMILY.rule("PTX-09", Level.ERROR)
+@rule("PTX-09")
 def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
     """The driver compiles PTX by itself: what it calls has to be in it, or provided."""
     for image in image_helpers.loaded(subject, ImageKind.PTX):
@@ -235,7 +232,7 @@ def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-@FAMILY.rule("PTX-10", Level.ERROR)
+@rule("PTX-10")
 def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
     """No compiler takes a .target that the .version of the text doesn't have yet."""
     linked = subject.route is Route.LINK
@@ -260,7 +257,7 @@ def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.rule("PTX-11", Level.ERROR)
+@rule("PTX-11")
 def ptx_picked_and_refused(subject: Subject) -> Iterator[Requirement]:
     """A linker that picks PTX by its number alone refuses what its suffix is not for."""
     for image in image_helpers.linked(subject, ImageKind.PTX):
@@ -277,7 +274,7 @@ def ptx_picked_and_refused(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@FAMILY.rule("PTX-12", Level.ERROR)
+@rule("PTX-12")
 def ptx_that_compilers_refuse(subject: Subject) -> Iterator[Requirement]:
     """Form, not instructions: what the text says of itself, and how it is written."""
     for image in subject.picked:

@@ -11,16 +11,13 @@ from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Level, Route, Verdict
 from ltocompat.rules import artifact_code, floors, image_helpers, makers
-from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import FixedVerdict, at_least
 from ltocompat.rules.linker_traits import newest_traits
-from ltocompat.rules.rule import Problem, Requirement, Subject
+from ltocompat.rules.rule import Problem, Requirement, Subject, rule
 from ltocompat.rules.selection import runs, same_arch
 
-FAMILY = Family("sass")
 
-
-@FAMILY.excludes("SASS-01", Level.NOTE)
+@rule("SASS-01")
 def sass_of_another_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """SASS runs on its own major compute capability, from its own minor on."""
     del route
@@ -36,7 +33,7 @@ def sass_of_another_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | 
 _AMPERE = 8
 
 
-@FAMILY.excludes("SASS-02", Level.NOTE)
+@rule("SASS-02")
 def sass_across_tegra(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """SASS of discrete GPUs and of integrated ones (Tegra) is not interchangeable."""
     del route
@@ -49,7 +46,7 @@ def sass_across_tegra(image: ImageSignature, gpu: Gpu, route: Route) -> str | No
     return f"is for {_sort_of_gpu(mine)} GPUs, and sm_{number} is {_article_and_sort(number)} one"
 
 
-@FAMILY.rule("SASS-02")
+@rule("SASS-02")
 def sass_across_tegra_within_ampere(subject: Subject) -> Iterator[Requirement]:
     """SASS of 8.x that crosses to or from a Tegra works without a promise."""
     gpu = subject.gpu.arch.number
@@ -75,13 +72,13 @@ def _article_and_sort(number: int) -> str:
     return "an integrated" if gpus.is_tegra(number) else "a discrete"
 
 
-@FAMILY.excludes("SASS-03", Level.NOTE)
+@rule("SASS-03")
 def sass_for_one_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """SASS with suffix a runs on exactly one compute capability."""
     return image_helpers.not_this_arch(image, gpu, route) if image.kind is ImageKind.SASS else None
 
 
-@FAMILY.rule("SASS-03")
+@rule("SASS-03")
 def sass_for_one_gpu_picked_for_others(subject: Subject) -> Iterator[Requirement]:
     """Entry headers decide what is picked, and some leave the suffix of their SASS out."""
     yield from _linked_for_others(subject)
@@ -127,7 +124,7 @@ def _loaded_by_others(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-@FAMILY.excludes("SASS-04", Level.NOTE)
+@rule("SASS-04")
 def sass_for_a_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """SASS with suffix f runs on later GPUs of its family only."""
     if image.kind is not ImageKind.SASS:
@@ -135,15 +132,7 @@ def sass_for_a_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | No
     return image_helpers.not_this_family(image, gpu, route)
 
 
-# sm_101 and sm_110 are one architecture: selection.same_arch.
-FAMILY.declare("SASS-05", Level.NOTE)
-
-
-# An artifact without SASS and PTX that a GPU can use does not run there (artifact_findings).
-FAMILY.declare("SASS-06", Level.ERROR)
-
-
-@FAMILY.rule("SASS-07", Level.ERROR)
+@rule("SASS-07")
 def sass_of_13_below_580(subject: Subject) -> Iterator[Requirement]:
     """Cubins in the form of CUDA 13 are documented for drivers from 580 on."""
     for image in image_helpers.loaded(subject, ImageKind.SASS):
@@ -157,7 +146,7 @@ def sass_of_13_below_580(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-@FAMILY.rule("SASS-08", Level.ERROR)
+@rule("SASS-08")
 def relocatable_sass_loaded(subject: Subject) -> Iterator[Requirement]:
     """A relocatable cubin loads, but what it leaves undefined is found missing later."""
     if subject.signature.registered:
@@ -208,7 +197,7 @@ _DEFAULTS = {52: (11, 12), 75: (13,)}
 """The architectures that nvcc compiles for without -arch, and the majors of CUDA that do."""
 
 
-@FAMILY.of_artifact("SASS-09", Level.NOTE)
+@rule("SASS-09")
 def default_architecture_alone(summary: ArtifactSummary) -> Iterator[Problem]:
     """Without -arch, nvcc compiles for the oldest GPUs of its release alone."""
     groups = artifact_code.host_groups(summary)

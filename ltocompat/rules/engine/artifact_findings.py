@@ -83,7 +83,7 @@ def target_independent_findings(summary: ArtifactSummary) -> Iterator[Problem]:
     if not summary.one_link:
         images = (image for group in summary.groups for image in group.signature.images)
         kinds = frozenset(image.kind for image in images)
-        yield from found_about("of_artifact", summary, kinds)
+        yield from found_about("ArtifactSummary", summary, kinds)
 
 
 def _lacking(
@@ -271,8 +271,8 @@ def _exclusions(
 def exclusion(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
     """The rule by which an image is not for a GPU, and its reason in a few words."""
     kinds = None if way is Route.LINK else frozenset({image.kind})
-    for rule in rules_about("excludes", kinds):
-        if reason := rule.functions["excludes"](image, gpu, way):
+    for rule in rules_about("ImageSignature", kinds):
+        if reason := rule.function(image, gpu, way):
             return rule.id, reason
     if image.kind is ImageKind.LTOIR and way is Route.LOAD:
         return NOTHING_SERVES, "is not linked by the driver"

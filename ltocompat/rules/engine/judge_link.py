@@ -155,7 +155,7 @@ def _link(
 def _judged(link: Link, target: Target, linker: Release) -> list[Finding]:
     rulings = (
         evaluate(requirement, target, link.gpu, linker, offline=link.offline)
-        for requirement in found_about("of_link", link)
+        for requirement in found_about("Link", link)
     )
     return [finding_of(ruling) for ruling in rulings if ruling.message]
 

@@ -58,7 +58,7 @@ def problems(shipped: Shipped) -> tuple[Problem, ...]:
     found: list[Problem] = []
     try:
         with watched(shipped.budget):
-            what = "of_installed" if shipped.in_environment else "of_package"
+            what = "Installed" if shipped.in_environment else "Shipped"
             found += found_about(what, shipped)
     except LimitExceeded as error:
         from ltocompat.rules.catalogue.package_promises import not_judged
