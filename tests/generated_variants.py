@@ -43,7 +43,7 @@ def files(name: str, least: int) -> st.SearchStrategy[ArtifactSummary]:
 def package(*parts: ArtifactSummary, variants: tuple[Variant, ...] = ()) -> ArtifactSummary:
     """All these files in one package."""
     whole = together_as_one(parts)
-    return replace(whole, path=PACKAGE, one_link=False, variants=variants)
+    return replace(whole, path=PACKAGE, single_link=False, variants=variants)
 
 
 Package = tuple[ArtifactSummary, tuple[ArtifactSummary, ...]]

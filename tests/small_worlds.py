@@ -142,8 +142,8 @@ def _of_ltoir(release: str) -> ModuleGroup:
     return found.groups[0]
 
 
-def read(paths: Sequence[Path], *, one_link: bool = False) -> list[ArtifactSummary]:
-    scan = ScanOptions(ScanSettings(), one_link=one_link)
+def read(paths: Sequence[Path], *, single_link: bool = False) -> list[ArtifactSummary]:
+    scan = ScanOptions(ScanSettings(), single_link=single_link)
     return list(summaries(list(map(str, paths)), scan))
 
 
@@ -210,7 +210,7 @@ def _exact(made: Made, where: Target, wanted: Route | None) -> Mapping[Key, Resu
     Without GPUs: those that the target can have and the artifact has code for; else one row.
     """
     rows: dict[Key, Result] = {}
-    for gpu in where.gpus or _can_have(where, one_link=made.summary.one_link):
+    for gpu in where.gpus or _can_have(where, single_link=made.summary.single_link):
         alone = made.results(replace(where, gpus=(gpu,)), wanted)
         rows |= {(result.gpu, result.route): result for result in alone}
     if where.gpus:
@@ -231,10 +231,10 @@ def _exact(made: Made, where: Target, wanted: Route | None) -> Mapping[Key, Resu
     return {(None, each.route): each for each in (row, *more)}
 
 
-def _can_have(where: Target, *, one_link: bool) -> list[Gpu]:
+def _can_have(where: Target, *, single_link: bool) -> list[Gpu]:
     linker = where.nvjitlink or where.nvlink
     known = [sm for sm in sms() if sm.number != RENAMED and not sm.tegra]
-    if where.nvlink is not None and not one_link:
+    if where.nvlink is not None and not single_link:
         known = []  # for which GPUs nvlink links is for the build to say
     elif where.driver is not None:
         driver = where.driver.value
@@ -257,7 +257,7 @@ def _has_code(summary: ArtifactSummary, row: Result, where: Target) -> bool:
         row.coverage.sass
         or row.coverage.ptx
         or (row.coverage.link and can_be_linked)
-        or (summary.one_link and named)  # linked or refused
+        or (summary.single_link and named)  # linked or refused
     )
 
 

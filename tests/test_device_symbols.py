@@ -24,9 +24,9 @@ CUBINS = sorted((samples.FOLDER / "cubin").glob("*.cubin"))
 TARGETS = tuple(parse(["driver=580.95.05,gpu=a100"]))
 
 
-def read(path: Path, *, one_link: bool = False) -> list[DeviceSymbols | None]:
+def read(path: Path, *, single_link: bool = False) -> list[DeviceSymbols | None]:
     """Of each image of a file, in the order of its groups."""
-    options = ScanOptions(ScanSettings(), TARGETS, one_link=one_link)
+    options = ScanOptions(ScanSettings(), TARGETS, single_link=single_link)
     (summary,) = summaries([path], options)
     return [image.symbols for group in summary.groups for image in group.signature.images]
 
@@ -49,7 +49,7 @@ def test_ptx_that_is_loaded_shows_what_it_leaves_undefined(ptx: Path) -> None:
 def test_ptx_of_one_link_shows_what_it_defines_too(ptx: Path) -> None:
     both = (("absent", "#v"), ("there", "#v"))
     defined = ("k", "there")
-    assert read(ptx, one_link=True) == [
+    assert read(ptx, single_link=True) == [
         DeviceSymbols(("absent",), ("absent",), (), defined, (), ("k",), both)
     ]
 
@@ -69,13 +69,17 @@ def test_a_finished_cubin_is_not_read_for_its_symbols() -> None:
 def test_a_relocatable_cubin_is() -> None:
     path = samples.FOLDER / "cubin" / "nvrtc-12.4-sm_80-rdc.cubin"
     assert read(path) == [DeviceSymbols()]
-    assert read(path, one_link=True) == [DeviceSymbols(defined=("saxpy",), kernels=("saxpy",))]
+    assert read(path, single_link=True) == [DeviceSymbols(defined=("saxpy",), kernels=("saxpy",))]
 
 
 def test_objects_of_one_link_show_theirs() -> None:
     """Of scale.cu and axpy.cu: the second calls what the first defines."""
     scale, axpy = (
-        [s for s in read(samples.FOLDER / "objects" / f"nvcc-13.0-rdc-{n}.o", one_link=True) if s]
+        [
+            s
+            for s in read(samples.FOLDER / "objects" / f"nvcc-13.0-rdc-{n}.o", single_link=True)
+            if s
+        ]
         for n in ("scale", "axpy")
     )
     assert {(each.defined, each.kernels) for each in scale} == {(("_Z5scalef",), ())}
@@ -87,7 +91,7 @@ def test_objects_of_one_link_show_theirs() -> None:
 
 
 def test_symbols_of_ltoir_are_not_to_be_read() -> None:
-    assert read(samples.FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir", one_link=True) == [None]
+    assert read(samples.FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir", single_link=True) == [None]
 
 
 def test_where_a_weak_definition_is_replaced_nothing_is_surely_needed() -> None:
@@ -125,7 +129,7 @@ def test_declarations_of_all_forms_name_what_is_defined(
 @pytest.mark.parametrize("name", ["axpy", "scale"])
 def test_a_cubin_notes_what_a_function_takes_and_returns(name: str) -> None:
     """It takes a float and gives one; readelf -x .nv.prototype shows the text."""
-    (found, *_) = read(samples.FOLDER / "objects" / f"nvcc-13.0-rdc-{name}.o", one_link=True)
+    (found, *_) = read(samples.FOLDER / "objects" / f"nvcc-13.0-rdc-{name}.o", single_link=True)
     assert found is not None
     assert found.prototypes == (("_Z5scalef", "#ii"),)
 

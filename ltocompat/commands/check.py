@@ -168,7 +168,7 @@ def _results(
         )
         named, together = bool(options.paths), options.together
         tries = None if trials is None else trials.tries
-        scan = ScanOptions(settings, plain, tries, named=named, one_link=together)
+        scan = ScanOptions(settings, plain, tries, named=named, single_link=together)
         found = _found(trials, options, scan, sources.texts, route)
         yield from filter(None, (target.own_result() for target in targets))
         for summary in found:
@@ -222,7 +222,7 @@ def _found(
                 return trials.settle_link(whole, targets, texts, read.settings, route)
             return trials.ask_linkers_once(targets).answers(texts, read.settings)
 
-        return _one_link(found, ask)
+        return _single_link(found, ask)
     if trials is None or options.trial_link != AUTO:
         return found
     return (
@@ -231,7 +231,7 @@ def _found(
     )
 
 
-def _one_link(
+def _single_link(
     found: Iterable[ArtifactSummary | Failure],
     ask: Callable[[ArtifactSummary], Answers | None],
 ) -> Iterator[ArtifactSummary | Failure]:
@@ -244,9 +244,9 @@ def _one_link(
             yield summary
         else:
             parts.append(summary)
-    one_link = together_as_one(parts)
-    answers = ask(one_link) if whole else None
-    yield together_as_one(parts, answers) if answers else one_link
+    single_link = together_as_one(parts)
+    answers = ask(single_link) if whole else None
+    yield together_as_one(parts, answers) if answers else single_link
 
 
 def resolve_targets(

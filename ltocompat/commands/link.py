@@ -25,7 +25,7 @@ from ltocompat.targets.linkers import Linker, Machine, Tool, find, installed, ob
 from ltocompat.targets.linkers.version_request import split
 from ltocompat.trial.cached_linker import compiles_relocatable, lost_kernels
 from ltocompat.trial.diagnosis import sharpened
-from ltocompat.trial.link_inputs import LinkInput, gather, gather_each, no_code_at, of_one_link
+from ltocompat.trial.link_inputs import LinkInput, gather, gather_each, no_code_at, of_single_link
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import explain
 from ltocompat.trial.try_links import link_all
@@ -121,7 +121,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
     gathered = list(_gathered(places, settings, options.where))
     unread = [piece for piece in gathered if isinstance(piece, Skipped)]
     yield from unread
-    inputs = of_one_link(piece for piece in gathered if isinstance(piece, LinkInput))
+    inputs = of_single_link(piece for piece in gathered if isinstance(piece, LinkInput))
     if unread and not inputs:
         raise UnreadableInput(f"{unread[0].place}: {unread[0].reason}")
     yield from _together(inputs, linkers, target, output=output)

@@ -55,7 +55,7 @@ class ScanOptions(Struct, frozen=True):
             in it, or where it asks for an nvJitLink.
         for_require: kernels of all PTX are counted, so that ``require`` says the same of a summary.
         apart: as ``ArtifactSummary.apart`` says.
-        one_link: all files are linked with each other, so that each shows the symbols it defines.
+        single_link: all files are linked with each other: each shows the symbols it defines.
     """
 
     settings: ScanSettings
@@ -65,7 +65,7 @@ class ScanOptions(Struct, frozen=True):
     named: bool = True
     for_require: bool = False
     apart: bool = False
-    one_link: bool = False
+    single_link: bool = False
 
     @property
     def alone(self) -> bool:
@@ -79,13 +79,13 @@ def summaries_of(
     *,
     tries: Tries | None = None,
     narrower: MakerNarrower | None = None,
-    one_link: bool = False,
+    single_link: bool = False,
 ) -> Iterator[ArtifactSummary | Failure]:
     """The summaries of what a command's options name."""
     progress = reporter(options.progress)
     jobs = 1 if sources.all_in_memory else None
     settings = ScanSettings(limits=options.limits, progress=progress, jobs=jobs, sources=sources)
-    reading = ScanOptions(settings, tries=tries, narrower=narrower, one_link=one_link)
+    reading = ScanOptions(settings, tries=tries, narrower=narrower, single_link=single_link)
     return summaries(sources.texts, reading)
 
 
@@ -173,7 +173,7 @@ class ArtifactReader:
             with settings.opened(file.path, typed=typed) as view:
                 refuse_saved(view, file.path, typed=typed)
                 self.take(view, file, builder)
-                if reading.one_link and typed and builder.is_empty and not may_be_linked(view):
+                if reading.single_link and typed and builder.is_empty and not may_be_linked(view):
                     builder.skip(Skipped(file, _NO_INPUT, view.size))
                 summary = builder.summary(file.path)
                 self.read_kernels(view, summary)
@@ -239,7 +239,7 @@ class ArtifactReader:
             reading = self._reading
             wanted = self._wanted[signature] = ReadPlan(
                 kernels_to_count(signature, reading.targets, all_ptx=reading.for_require),
-                symbols_to_read(signature, reading.targets, one_link=reading.one_link),
+                symbols_to_read(signature, reading.targets, single_link=reading.single_link),
             )
         return wanted
 

@@ -75,7 +75,9 @@ def run(options: RequireOptions) -> Iterator[Required | Failure]:
     with Trials(options) as trials, opened_sources(options.paths, options.limits) as sources:
         narrower = trials.narrower() if options.trial_link else None
         parts: list[ArtifactSummary] = []
-        for summary in summaries_of(options, sources, narrower=narrower, one_link=options.together):
+        for summary in summaries_of(
+            options, sources, narrower=narrower, single_link=options.together
+        ):
             if isinstance(summary, Failure):
                 yield summary
             elif options.together:

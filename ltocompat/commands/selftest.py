@@ -136,7 +136,7 @@ class SelfTestResult(enum.StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     MISSING = "missing"
-    """What it needs is not on this machine."""
+    """A linker or driver that it needs is not on this machine."""
 
 
 class SelfTestStep(Struct, frozen=True):

@@ -105,7 +105,7 @@ class ArtifactSummary(Struct):
         skipped_count: how many there are.
         hosts: host files around them, of which a linker or loader asks something.
         apart: a group has modules of one innermost file only, and so do findings.
-        one_link: all that can be linked is given to one link.
+        single_link: all that can be linked is given to one link.
         link_trials: what linkers did with that link.
         test_groups: loose images of a package's own tests, on which no verdict of it rests.
         device_runtime: objects of NVIDIA's libcudadevrt in a package, for links that others make.
@@ -120,7 +120,7 @@ class ArtifactSummary(Struct):
     skipped_count: int = 0
     hosts: list[HostBinary] = field(default_factory=list)
     apart: bool = False
-    one_link: bool = False
+    single_link: bool = False
     link_trials: Trials = field(default_factory=dict)
     test_groups: list[ModuleGroup] = field(default_factory=list)
     device_runtime: list[ModuleGroup] = field(default_factory=list)
@@ -219,7 +219,7 @@ def together_as_one(
         summaries: the artifacts.
         trials: what linkers did with all of them at once; what they linked, they took of each.
     """
-    whole = ArtifactSummary(" + ".join(summary.path for summary in summaries), one_link=True)
+    whole = ArtifactSummary(" + ".join(summary.path for summary in summaries), single_link=True)
     whole.link_trials = trials or {}
     taken = {key: tried for key, tried in whole.link_trials.items() if tried.worked}
     for summary in summaries:

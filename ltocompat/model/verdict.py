@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -127,7 +128,7 @@ class Finding(Tabular, frozen=True, gc=False):
         about_loading: it is about what a driver does later, of which a trial link says nothing.
         decided_by_trial: a trial link would settle it.
         promised_after_trial: a trial link that ends well shows that it is promised to work.
-        left_to_chance: what happens differs from run to run: one that ends well settles nothing.
+        nondeterministic: what happens differs from run to run: one that ends well settles nothing.
         places: its modules; not all of them where there are very many.
         kernels: names of the kernels of its modules, each once, where they were read.
         kernel_modules: of how many of its modules they were read.
@@ -157,7 +158,7 @@ class Finding(Tabular, frozen=True, gc=False):
     about_loading: bool = False
     decided_by_trial: bool = False
     promised_after_trial: bool = False
-    left_to_chance: bool = False
+    nondeterministic: bool = False
     places: tuple[Place, ...] = ()
     kernels: tuple[str, ...] = ()
     kernel_modules: int = 0
@@ -166,6 +167,13 @@ class Finding(Tabular, frozen=True, gc=False):
     forgiven: str = ""
     subject: str = ""
     asked: tuple[str, ...] = ()
+
+    @property
+    def left_to_chance(self) -> bool:
+        """The old name of ``nondeterministic``, which a later release drops."""
+        sentence = "Finding.left_to_chance is Finding.nondeterministic now"
+        warnings.warn(f"{sentence}; a later release drops it", DeprecationWarning, stacklevel=2)
+        return self.nondeterministic
 
     @property
     def is_condition(self) -> bool:

@@ -13,7 +13,7 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def first_of(names: Sequence[str], most: int, *, link: str = "and") -> str:
+def truncate_list(names: Sequence[str], most: int, *, link: str = "and") -> str:
     """The first of some names, and how many more there are: ``f, g and 4 more``.
 
     Args:

@@ -24,7 +24,7 @@ from ltocompat.model.verdict import (
     Result,
     Verdict,
 )
-from ltocompat.model.words import count, first_of
+from ltocompat.model.words import count, truncate_list
 from ltocompat.report import FINDING_FORMATS, Failure, Options, Report
 from ltocompat.report.cells import Cell, CellNames, EvaluatedArtifact, cell_of, labels
 from ltocompat.report.document import (
@@ -488,7 +488,7 @@ def _of_packages(group: GroupedFinding) -> str:
     """``of cupy-cuda12x 14.2.0``, ``of cupy-cuda12x 14.2.0 (2 files), bitsandbytes 0.50.2``."""
     files = Counter(group.packages.values())
     names = [f"{name} ({number} files)" if number > 1 else name for name, number in files.items()]
-    return f"of {first_of(names, _MOST_NAMED)}"
+    return f"of {truncate_list(names, _MOST_NAMED)}"
 
 
 def _kernels(group: GroupedFinding) -> Iterator[str]:

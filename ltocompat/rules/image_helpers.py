@@ -9,7 +9,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route
-from ltocompat.model.words import first_of
+from ltocompat.model.words import truncate_list
 from ltocompat.rules.link_selection import pick_for_linkers_alike
 from ltocompat.rules.rule import Subject
 from ltocompat.rules.selection import SelectionFailure, family, same_arch
@@ -47,7 +47,7 @@ _MOST_NAMES = 3
 
 def listed(names: Sequence[str]) -> str:
     """The first of some names: ``f, g, h and 4 more``."""
-    return first_of(names, _MOST_NAMES)
+    return truncate_list(names, _MOST_NAMES)
 
 
 def links(image: ImageSignature, gpu: Gpu) -> bool:

@@ -68,7 +68,7 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True, kw_only=True):
         driver_may_link: what every nvJitLink refuses may be linked by a driver.
         trial_decides: a trial link would replace what is unknown, or noted, by a certain verdict.
         promised: nothing of it is left once such a link ended well.
-        nondeterministic: as ``Finding.left_to_chance`` says.
+        nondeterministic: as ``Finding.nondeterministic`` says.
         warns: a note of it is worth a warning.
     """
 

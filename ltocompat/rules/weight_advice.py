@@ -20,7 +20,7 @@ from ltocompat.model.image import Compression, ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Saving, Waste
-from ltocompat.model.words import count, first_of
+from ltocompat.model.words import count, truncate_list
 from ltocompat.rules import floors
 from ltocompat.rules.selection import compiles, pick_for_driver, runs
 
@@ -250,7 +250,7 @@ def _leave_out(archs: Iterable[SmArch]) -> str:
 
 def _archs(archs: Iterable[SmArch]) -> str:
     """``sm_87, sm_110``; of very many the first."""
-    return first_of([str(arch) for arch in sorted(archs)], _MOST_ARCHS)
+    return truncate_list([str(arch) for arch in sorted(archs)], _MOST_ARCHS)
 
 
 def _most_copied(measured: Measured) -> str:

@@ -22,7 +22,7 @@ from ltocompat.model.cuda_tag import TaggedPath, tagged_path, without_tags
 from ltocompat.model.grouping import grouped
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major, library_name
-from ltocompat.model.words import first_of
+from ltocompat.model.words import truncate_list
 
 # Names that compilers write rather than people: mangled C++ names, reserved ones, the linker's own.
 _NOT_AN_INTERFACE = ("_Z", "?", "__", "_init", "_fini", "_edata", "_end")
@@ -260,7 +260,7 @@ def _variant(
 
 
 def _titled(names: Sequence[str]) -> str:
-    return first_of(sorted(names, key=lambda name: (len(name), name)), 1)
+    return truncate_list(sorted(names, key=lambda name: (len(name), name)), 1)
 
 
 def _in_order(version: str) -> tuple[tuple[int, ...], str]:

@@ -25,7 +25,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.trial_answer import TrialOutcome
-from ltocompat.model.words import first_of
+from ltocompat.model.words import truncate_list
 from ltocompat.targets.linkers import Linker, Tool
 from ltocompat.targets.sealed_folder import UserCache
 from ltocompat.trial.link_pool import Pool
@@ -50,7 +50,7 @@ _PROBE_OPTIONS = ("-arch=sm_80", "-lto", "-r")
 
 
 class Question(Struct, frozen=True):
-    """What is asked of one linker.
+    """Questions to one linker.
 
     Attributes:
         digest: SHA-256 over all that makes a difference.
@@ -84,7 +84,7 @@ def _who(linker: Linker) -> str:
 
 
 class TrialCache(UserCache):
-    """What linkers said to questions that were asked together, a file for all of them."""
+    """Answers of linkers to questions that were asked together, a file for all of them."""
 
     # Whatever changes the answer to the same question, as the reading of logs does, takes a new
     # number.
@@ -143,7 +143,7 @@ class CachedLinker(Struct, dict=True):
     _pool: Pool | None = None
 
     def ask(self, requests: Sequence[Request]) -> list[TrialOutcome]:
-        """What the linker does with each request of one file.
+        """Ask the linker what it does with each request of one file.
 
         Raises:
             TrialImpossible: the library can't be loaded.
@@ -230,7 +230,7 @@ def _joined(requests: Sequence[Request], numbers: Iterable[int]) -> list[tuple[l
 
 
 def outcome_of(linker: Linker, answer: Answer, *, whole: bool = False) -> TrialOutcome:
-    """What an answer says of a fragment, or, ``whole``, of a link that may leave nothing open."""
+    """Outcome for a fragment, or, ``whole``, for a link that may leave nothing open."""
     who, outcome, offline = str(linker), answer.outcome, linker.tool is Tool.NVLINK
     if outcome is LinkOutcome.ACCEPTED and offline and not whole:
         return TrialOutcome(who, LEFT_OUT)
@@ -260,11 +260,11 @@ def _refused(who: str, answer: Answer, linker: str) -> TrialOutcome:
 
 def lost_kernels(answer: Answer) -> str:
     """Say which kernels a link lost that ended well."""
-    return f"it ends well, and without the kernels {first_of(answer.lost, 3)}"
+    return f"it ends well, and without the kernels {truncate_list(answer.lost, 3)}"
 
 
 def compiles_relocatable(library: str | os.PathLike[str], tool: Tool = Tool.NVJITLINK) -> bool:
-    """Whether ``-r`` makes this linker compile a fragment without kernels; asked once a file.
+    """Ask, once a file, whether ``-r`` makes this linker compile a fragment without kernels.
 
     Measured with ``fragment.ltoir``, LTO-IR of ``fragment.cu``: a device function that calls
     another, which nothing defines (NVRTC 12.0.140, ``-arch=sm_75 -dlto``, so that every nvJitLink

@@ -92,7 +92,7 @@ class LinkInput(Struct, frozen=True):
 
     @property
     def regions(self) -> tuple[TrialInput, ...]:
-        """What linkers read of an object or archive, each as an input of its own."""
+        """Parts that linkers read of an object or archive, each as an input of its own."""
         read = (each.alone for each in self.modules if not each.signature.behind_first)
         return tuple(filter(None, read)) or (self.trial,)
 
@@ -109,7 +109,7 @@ def kinds_read(
     return {image.kind for each in inputs for image in each.read(arch, linker, lto=lto)}
 
 
-def of_one_link(inputs: Iterable[LinkInput]) -> list[LinkInput]:
+def of_single_link(inputs: Iterable[LinkInput]) -> list[LinkInput]:
     """The inputs that a link is about: what the runtime loads is not, where anything else is."""
     given = list(inputs)
     return [each for each in given if each.goes] or given
@@ -129,7 +129,7 @@ def gather_all(texts: Iterable[str], settings: ScanSettings) -> list[LinkInput]:
     places = map(settings.place_of, texts)
     found = [each for place in places for each in walk.of_each_file(place, settings, read)]
     inputs = [each for each in found if isinstance(each, LinkInput)]
-    return of_one_link(inputs) if len(inputs) == len(found) else []
+    return of_single_link(inputs) if len(inputs) == len(found) else []
 
 
 def promised(
@@ -179,7 +179,7 @@ def ltoir_apart(
 
 
 def gather(place: Place, settings: ScanSettings) -> Iterator[LinkInput | Skipped]:
-    """What lies at a place, in the largest pieces that a linker takes.
+    """Yield the code at a place, in the largest pieces that a linker takes.
 
     An object or archive is one input, as a user would hand it to a linker; of anything else, every
     module is one, and a place that names an image is that image alone.

@@ -66,7 +66,7 @@ class _LinkJob(Struct, frozen=True):
 
     @property
     def offline(self) -> bool:
-        """Whether nvlink does it."""
+        """Return whether nvlink does it."""
         return self.tool is Tool.NVLINK
 
     @property
@@ -280,7 +280,7 @@ def _options(goal: _LinkJob, pick: Pick) -> tuple[str, ...]:
 
 
 def _only_a_link_decides(requirement: Requirement, linker: Release) -> bool:
-    """Whether it is about code, which adding doesn't show: its instructions, or IR of CUDA 11."""
+    """Return whether it is about code that adding doesn't show: instructions, or IR of CUDA 11."""
     constraint = requirement.constraint
     if isinstance(constraint, LinkerOfMajor):
         return constraint.judge(linker) is Verdict.FAIL
@@ -288,7 +288,7 @@ def _only_a_link_decides(requirement: Requirement, linker: Release) -> bool:
 
 
 def _left_open(requirement: Requirement, linker: Release) -> bool:
-    """Whether the rules don't know what this linker does."""
+    """Return whether the rules don't know what this linker does."""
     about_it = requirement.component in (Component.LINKER, Component.NONE)
     return about_it and requirement.constraint.judge(linker) is Verdict.UNKNOWN
 
@@ -309,7 +309,7 @@ class OneLinkTrial(Struct):
     at_hand: bool = False
 
     def answers(self, texts: Sequence[str], settings: ScanSettings) -> Trials:
-        """What each linker does with all inputs: nvlink with objects, where a target names one.
+        """Ask each linker about all inputs: nvlink with objects, where a target names one.
 
         None is asked where a part of the inputs can't be read, and none about final SASS, which
         newer linkers leave out without a word.
@@ -342,12 +342,12 @@ class OneLinkTrial(Struct):
             known, offline = target.linker_of(objects=waiting)
             tool = Tool.NVLINK if offline else Tool.NVJITLINK
             for release in known.values if known else ():
-                for gpu in gpus_to_judge(target, one_link=True):
+                for gpu in gpus_to_judge(target, single_link=True):
                     if target.gpus or any(each.read(gpu.arch, release) for each in inputs):
                         yield _LinkJob(tool, release, gpu.arch, target.lto)
 
     def _ask(self, job: _LinkJob, inputs: Sequence[LinkInput]) -> TrialOutcome | None:
-        """What one linker does; None where its answer says nothing."""
+        """Ask one linker; None where its answer says nothing."""
         linker = obtain(str(job.release), install_missing=self.install_missing, tool=job.tool)
         kinds = kinds_read(inputs, job.arch, job.release, lto=job.lto)
         size = sum(len(each.trial.data) for each in inputs)
@@ -362,7 +362,7 @@ class OneLinkTrial(Struct):
 
 
 def _can_be_had(job: _LinkJob, *, install: bool) -> bool:
-    """Whether a linker is at hand, or may be installed."""
+    """Return whether a linker is at hand, or may be installed."""
     try:
         resolve(str(job.release), tool=job.tool)
     except Missing:

@@ -98,7 +98,7 @@ def holds(keys: tuple[str, str], step: int) -> None:
             assert checked(found, fail_on, allow_empty=allow_empty) == exit_code(
                 lines, fail_on, allow_empty=allow_empty, halves_count=strict
             )
-        loose = not any(world.made.summary.one_link for world, _, _ in together)
+        loose = not any(world.made.summary.single_link for world, _, _ in together)
         fail_on, allow_empty = draw.choice(FAIL_ON), draw.random() < 0.5
         assert not loose or audited_as(found, fail_on, allow_empty=allow_empty) == exit_code(
             lines, fail_on, allow_empty=allow_empty, halves_count=True

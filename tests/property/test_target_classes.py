@@ -43,11 +43,11 @@ ANSWERS = st.dictionaries(
 def tried(summary: ArtifactSummary, answers: Trials) -> ArtifactSummary:
     """The artifact with what linkers answered to each module and to the whole link."""
     groups = [replace(group, trials=answers) for group in summary.groups]
-    return replace(summary, groups=groups, link_trials=answers if summary.one_link else {})
+    return replace(summary, groups=groups, link_trials=answers if summary.single_link else {})
 
 
 FILES = st.builds(
-    lambda summary, one_link, answers: tried(replace(summary, one_link=one_link), answers),
+    lambda summary, single_link, answers: tried(replace(summary, single_link=single_link), answers),
     ARTIFACTS,
     st.integers(0, 4).map(lambda number: number == 0),
     ANSWERS,
@@ -98,11 +98,11 @@ def a_class_has_one_verdict(summary: ArtifactSummary, drawn: list[Parts]) -> Non
         assert verdict == expected, (first, parts)
 
 
-def file_of(*images: ImageSignature, one_link: bool = False) -> ArtifactSummary:
+def file_of(*images: ImageSignature, single_link: bool = False) -> ArtifactSummary:
     """A fatbin of these images, or one fatbin each, which are linked together."""
-    parts = [(image,) for image in images] if one_link else [images]
+    parts = [(image,) for image in images] if single_link else [images]
     groups = [ModuleGroup(ModuleSignature(part, None), {}, 1, WHERE) for part in parts]
-    return replace(artifact(groups, []), one_link=one_link)
+    return replace(artifact(groups, []), single_link=single_link)
 
 
 def first(kind: ImageKind, arch: str) -> ImageSignature:
@@ -134,7 +134,7 @@ SASS = first(ImageKind.SASS, "sm_80")
             ),
             id="a linker answered",
         ),
-        pytest.param(file_of(LTOIR, PTX, one_link=True), id="a rule of whole links"),
+        pytest.param(file_of(LTOIR, PTX, single_link=True), id="a rule of whole links"),
     ],
 )
 def test_targets_that_one_rule_alone_tells_apart_are_two_classes(summary: ArtifactSummary) -> None:

@@ -240,7 +240,7 @@ class Law:
         for verb in ("matrix", "require"):
             assert run([verb, str(self.path)]) == self.silent
         inputs = self.draw.sample(FILES, 2)
-        link = Made(together_as_one(read(inputs, one_link=True)))
+        link = Made(together_as_one(read(inputs, single_link=True)))
         lines = [each for goal in goals for each in expected(link, goal)[1]]
         code = exit_code(lines, fail_on, allow_empty=False, halves_count=strict)
         assert run(["check", "--together", *map(str, inputs), *typed, *options]) == code

@@ -174,7 +174,7 @@ class Side:
         """All files, for rules; only images of these ``kinds`` tell whether they have kernels."""
         self._end(self.path)  # places that lie in no file
         found = self._summaries
-        whole = found[0] if len(found) == 1 else replace(together_as_one(found), one_link=False)
+        whole = found[0] if len(found) == 1 else replace(together_as_one(found), single_link=False)
         groups = [_known(group, kinds) for group in whole.groups]
         # Of several files no variants are told apart, and thousands of modules are alike.
         return replace(whole, path=self.path, groups=groups if len(found) == 1 else _merged(groups))

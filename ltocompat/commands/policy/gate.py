@@ -15,7 +15,7 @@ from ltocompat.commands.policy.extent import ANY_GPU, FindingExtent, extent_of, 
 from ltocompat.commands.policy.fingerprint import FindingKey, key_of
 from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
-from ltocompat.model.words import first_of
+from ltocompat.model.words import truncate_list
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE, TARGET_LEAVES_OPEN
 
 _MOST_PARTS = 2
@@ -232,7 +232,7 @@ def _grown(known: Extents, now: Mapping[str, Sequence[Finding]]) -> str:
 
 
 def _listed(extent: FindingExtent) -> str:
-    return first_of([str(part) for part in reversed(extent)], _MOST_PARTS)
+    return truncate_list([str(part) for part in reversed(extent)], _MOST_PARTS)
 
 
 def _with_limits(finding: Finding, assessed: Assessed, growth: Mapping[str, str]) -> Finding:

@@ -14,7 +14,7 @@ from ltocompat.commands.policy.mangled_names import source_name
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.target import DriverVersion, Gpu, Target
 from ltocompat.model.verdict import Finding, Result, Verdict
-from ltocompat.model.words import first_of
+from ltocompat.model.words import truncate_list
 from ltocompat.packages.promise import Promise
 
 ANY = "*"
@@ -100,7 +100,7 @@ class PolicyException(Struct, frozen=True, kw_only=True):
             return ""
         others = [name for name in finding.kernels if not _is_kernel(name, self.kernel)]
         if others:
-            return f"there is {first_of(others, _MOST_NAMED)}"
+            return f"there is {truncate_list(others, _MOST_NAMED)}"
         unread = "some of its modules show no kernels, or not all of them"
         return "" if finding.all_kernels else unread
 

@@ -13,7 +13,7 @@ from ltocompat.model.records_v1.verdict import Target, VerdictWord
 
 
 class Promise(Record):
-    """What a package says that it supports."""
+    """Support that a package promises."""
 
     sass: tuple[str, ...]
     ptx: tuple[str, ...]
@@ -62,7 +62,7 @@ class Ignore(Allow, kw_only=True):
 
 
 class Policy(Record):
-    """What the artifacts were held to.
+    """Demands that the artifacts were held to.
 
     Attributes:
         source: The file that says so; empty where there is no policy: then what holds on any target
@@ -97,7 +97,7 @@ class Policy(Record):
 
 
 class Finding(verdict.Finding):
-    """What a rule says of modules of the artifact, and what becomes of it.
+    """Finding of a rule on modules of the artifact, and what becomes of it.
 
     Attributes:
         standing: counts: fails the audit; undecided: nobody knows whether it would; passes: better

@@ -1,4 +1,4 @@
-"""What the records of every verb share, and `ltocompat/error/v1`: nothing but errors."""
+"""Records that every verb has, and `ltocompat/error/v1`: nothing but errors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def one_of(*words: str) -> Meta:
 
 
 def or_none(text: str) -> str | None:
-    """What is published of a text that is empty where nothing is known."""
+    """Return null for a text that is empty because nothing is known."""
     return text or None
 
 

@@ -28,7 +28,7 @@ class LinkerFloor(Record):
 
 
 class Metadata(Record):
-    """What the package says of itself."""
+    """Metadata of the package."""
 
     name: str
     version: str
@@ -98,7 +98,7 @@ class Summary(Record):
 
 
 class Diff(Document, tag="ltocompat/diff/v1"):
-    """What moved between two releases of an artifact. Members may be added before 1.0.
+    """Changes between two releases of an artifact. Members may be added before 1.0.
 
     Attributes:
         unknown: Sentences about what could not be compared.

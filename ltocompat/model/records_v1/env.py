@@ -19,7 +19,7 @@ class KernelDriver(Record):
 
 
 class CompatNote(Record):
-    """What the compatibility note in a libcuda says."""
+    """The compatibility note in a libcuda."""
 
     format: int | None
     cuda: str | None
@@ -135,7 +135,7 @@ class Jetson(Record):
 
 
 class Environment(Record):
-    """What device code meets on the machine."""
+    """The driver, GPUs and libraries that device code meets on the machine."""
 
     system: str
     kernel_driver: KernelDriver | None
@@ -172,7 +172,7 @@ class Problem(Record):
 
 
 class Env(Document, tag="ltocompat/env/v1"):
-    """What device code meets on a machine, the deploy target that it is, and what is wrong.
+    """A machine as device code meets it, the deploy target that it is, and what is wrong.
 
     Attributes:
         sandbox: What confines trials on this machine: Landlock, seccomp; null elsewhere.

@@ -30,7 +30,7 @@ class Maker(Record):
 
 
 class Needs(Record):
-    """What whoever compiles it further must understand."""
+    """Versions that whoever compiles it further must understand."""
 
     ptx_isa: str | None
     tile_ir: str | None

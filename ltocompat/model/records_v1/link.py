@@ -99,7 +99,7 @@ class Disagreement(Record):
 
 
 class Cost(Record):
-    """What the links that gave an output cost, with one linker in one way.
+    """Cost of the links that gave an output, with one linker in one way.
 
     Attributes:
         seconds: Of all links, each as the first of its process.
@@ -126,7 +126,7 @@ class Summary(Record):
 
 
 class Link(Document, tag="ltocompat/link/v1"):
-    """What each nvJitLink did with the inputs, together or image by image."""
+    """Answers of each nvJitLink to the inputs, together or image by image."""
 
     results: tuple[Result, ...]
     disagreements: tuple[Disagreement, ...]

@@ -122,7 +122,7 @@ class Line(Record):
 
 
 class Variant(Record):
-    """What one of several variants asks, with all that is in no variant.
+    """Requirements of one of several variants, with all that is in no variant.
 
     Attributes:
         name: Its file or folder in the artifact.
@@ -182,7 +182,7 @@ class Summary(Record):
 
 
 class Require(Document, tag="ltocompat/require/v1"):
-    """What each artifact asks of wherever it goes."""
+    """Requirements of each artifact on wherever it goes."""
 
     artifacts: tuple[Artifact, ...]
     summary: Summary

@@ -22,7 +22,7 @@ class Word(Record):
 
 
 class Summary(Record):
-    """What went wrong."""
+    """Errors."""
 
     errors: tuple[Failure, ...]
 

@@ -21,7 +21,7 @@ class System(Record):
 
 
 class VersionSet(Record):
-    """What a target says of one of its parts.
+    """Versions of one part of a target.
 
     Attributes:
         text: As it was written.
@@ -107,7 +107,7 @@ class Extent(Record):
 
 
 class Finding(Record):
-    """What a rule says of modules of the artifact.
+    """Finding of a rule on modules of the artifact.
 
     Attributes:
         remedy: Empty when there is nothing to do.
@@ -137,7 +137,7 @@ class Finding(Record):
 
 
 class Variant(Record):
-    """What became of one of several variants, of which the artifact's loader opens one.
+    """Outcome of one of several variants, of which the artifact's loader opens one.
 
     Attributes:
         name: Its file or folder in the artifact.

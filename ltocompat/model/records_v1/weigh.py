@@ -80,7 +80,7 @@ class Kernel(Record):
 
 
 class Artifact(Record):
-    """What the device code of one path weighs.
+    """Weight of the device code of one path.
 
     Attributes:
         size: Bytes of the file, or of all files of a folder.
@@ -117,7 +117,7 @@ class Summary(Record):
 
 
 class Weigh(Document, tag="ltocompat/weigh/v1"):
-    """What device code weighs, and what could be saved. Members may be added before 1.0."""
+    """Weight of device code, and what could be saved. Members may be added before 1.0."""
 
     artifacts: tuple[Artifact, ...]
     summary: Summary

@@ -14,7 +14,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Result, Verdict, worst
-from ltocompat.model.words import count, first_of
+from ltocompat.model.words import count, truncate_list
 from ltocompat.report import Failure, Options
 from ltocompat.report.cells import (
     GAP,
@@ -202,7 +202,7 @@ def _environment(answer: _Answer, artifacts: list[EvaluatedArtifact]) -> Block:
     sound = [name for name in names.values() if name not in unsound | {ANY_TARGET.name}]
     parts = [f"runs on {', '.join(sound) or 'none of the targets'}"] if answer.targets else []
     alike = grouped(
-        ((verdict, first_of(tuple(packages), _MOST_LOST), _asked_of(packages)), name)
+        ((verdict, truncate_list(tuple(packages), _MOST_LOST), _asked_of(packages)), name)
         for (name, verdict), packages in lost.items()
     )
     for (verdict, which, asked), targets in sorted(

@@ -9,7 +9,7 @@ from ltocompat.model.diff import KINDS, Change, Diff, DiffSummary, Said
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
-from ltocompat.model.words import count, first_of
+from ltocompat.model.words import count, truncate_list
 from ltocompat.report import Failure, Options, answers
 from ltocompat.report.cells import CellNames
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
@@ -127,7 +127,7 @@ def _cell(change: Change, cell: Said) -> str:
     if change.kind in _ARCHS:
         return fold_archs(map(SmArch.parse, cell))
     most = _MOST_SYMBOLS if change.kind == "imports" else _MOST_WORDS
-    return first_of([truncate(word) for word in cell], most)
+    return truncate_list([truncate(word) for word in cell], most)
 
 
 def _names(changes: Iterable[Change]) -> Iterator[Items]:

@@ -13,7 +13,7 @@ from ltocompat.model.signature import ImageSignature
 from ltocompat.model.symbols import declared_otherwise, defined_nowhere, defined_twice
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.model.words import first_of
+from ltocompat.model.words import truncate_list
 from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
@@ -58,7 +58,7 @@ def _undefined(host: HostBinary, names: list[str], remedy: str) -> Requirement:
     constraint: Constraint = FixedVerdict(Verdict.FAIL) if final else Informational()
     return Requirement(
         constraint,
-        f"the undefined {first_of(names, 1)}",
+        f"the undefined {truncate_list(names, 1)}",
         _loader_text(names[0]) if final else _linker_text(names[0]),
         remedy,
         f"undefined symbol {names[0]}",
@@ -327,7 +327,7 @@ def _called_by_hopper(link: Link) -> frozenset[str]:
 
 @rule("BLD-10")
 def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
-    """What an input calls, another one defines."""
+    """A link has a definition of each function that its inputs call."""
     known = [image.symbols for image, _ in link.images]
     readable = [symbols for symbols in known if symbols is not None]
     missing = defined_nowhere(readable)
@@ -349,7 +349,7 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
 
 
 def _hidden_names(names: Sequence[str]) -> str:
-    """What LTO-IR leaves open in a link, of which other inputs miss some names."""
+    """Constraint on a link with LTO-IR, of which other inputs miss some names."""
     if names:
         return "no PTX or SASS of the link defines it, and LTO-IR shows no names"
     return "it shows no names: whether what it calls is defined, and once, can't be read"

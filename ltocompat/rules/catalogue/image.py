@@ -10,7 +10,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import BITCODE, ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.model.words import count, first_of
+from ltocompat.model.words import count, truncate_list
 from ltocompat.rules.constraints import FixedVerdict
 from ltocompat.rules.rule import Problem, Requirement, Subject, rule
 
@@ -85,8 +85,8 @@ def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
     if found:
         yield Problem(
             Verdict.OK,
-            f"{first_of(found, 1)} {'are' if len(found) > 1 else 'is'} not judged: a library of "
-            "LLVM bitcode, which a compiler makes device code of later",
+            f"{truncate_list(found, 1)} {'are' if len(found) > 1 else 'is'} not judged: a library "
+            "of LLVM bitcode, which a compiler makes device code of later",
             "check what it is compiled into",
             found[0],
             subject="LLVM bitcode",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major
 from ltocompat.model.verdict import Verdict
-from ltocompat.model.words import first_of
+from ltocompat.model.words import truncate_list
 from ltocompat.packages.resolving import leads, not_at_hand
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules.needed_libraries import (
@@ -59,7 +59,7 @@ def of_one_cause(found: Sequence[Problem]) -> Iterator[Problem]:
     lines = [problem.remedy.removesuffix(_OR_TOOLKIT).removeprefix("write ") for problem in none]
     yield replace(
         none[0],
-        message=f"its libraries need {first_of(asked, _SHOWN)} of CUDA, and nothing in the "
+        message=f"its libraries need {truncate_list(asked, _SHOWN)} of CUDA, and nothing in the "
         "metadata brings any: where no CUDA toolkit is installed, they fail to load",
         remedy=f"write {', '.join(dict.fromkeys(lines))}{_OR_TOOLKIT}",
         subject="libraries of CUDA",
@@ -152,7 +152,7 @@ def not_brought(
     told = (
         "which torch beside it has to bring: alone it fails to load"
         if beside_torch
-        else f"which {first_of(unknown, 1, link='or')} may bring: alone it fails to load"
+        else f"which {truncate_list(unknown, 1, link='or')} may bring: alone it fails to load"
     )
     requires = "" if name in unknown else f"write Requires-Dist: {name}, and "
     cure = (

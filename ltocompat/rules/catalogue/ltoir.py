@@ -353,7 +353,7 @@ def linker_of_clients(environment: Environment) -> Iterator[Problem]:
 
 @rule("LTO-10b")
 def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
-    """What a linker makes is code of the linker's CUDA major."""
+    """A linker makes code of its own CUDA major."""
     if subject.route is not Route.LINK or subject.linker is None or not subject.picked:
         return
     major = subject.linker.major
@@ -462,7 +462,7 @@ def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
 
 @rule("LTO-17")
 def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
-    """What a program registers is loaded, and no driver links LTO-IR."""
+    """A program loads the modules that it registers, and no driver links LTO-IR."""
     groups = [group for group in summary.groups if _left_over(group.signature)]
     if groups:
         number = sum(group.count for group in groups)

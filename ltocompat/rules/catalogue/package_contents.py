@@ -17,7 +17,7 @@ from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
-from ltocompat.model.words import first_of
+from ltocompat.model.words import truncate_list
 from ltocompat.packages.resolving import ways_to
 from ltocompat.packages.values import Kind, installed_path
 from ltocompat.rules import floors
@@ -394,7 +394,7 @@ def library_written_twice(shipped: Shipped) -> Iterator[Problem]:
         if same:
             yield Problem(
                 Verdict.UNKNOWN,
-                f"{package} and {other} both install {first_of(same, 2)}: which one is there "
+                f"{package} and {other} both install {truncate_list(same, 2)}: which one is there "
                 "depends on what is installed last",
                 "install one of them, or give their files names of their own",
                 same[0],

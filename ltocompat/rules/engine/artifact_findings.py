@@ -25,7 +25,7 @@ from ltocompat.model.verdict import (
     Route,
     Verdict,
 )
-from ltocompat.model.words import first_of
+from ltocompat.model.words import truncate_list
 from ltocompat.rules.builtin_rules import (
     ABSENT_FROM_DEVICE_LINK,
     BYTES_UNREAD,
@@ -65,10 +65,10 @@ def artifact_findings(
         yield _nothing_serves(summary, judged, gpu or _newest(judged))
     elif gpu is not None and kernels is not None:
         yield from _unserved_libraries(kernels, gpu)
-    yield from _lacking(judged, target, gpu, one_link=summary.one_link)
+    yield from _lacking(judged, target, gpu, single_link=summary.single_link)
     yield from notes_of_empty(judged, gpu)
     yield from notes_of_versions(judged, target, gpu)
-    if not summary.one_link:  # whose inputs are told one by one
+    if not summary.single_link:  # whose inputs are told one by one
         yield from findings_of_coverage(judged, gpu, kernels)
 
 
@@ -80,14 +80,14 @@ def _newest(judged: list[GroupVerdict]) -> Gpu:
 
 def target_independent_findings(summary: ArtifactSummary) -> Iterator[Problem]:
     """Find what an artifact lacks or has left over, wherever it goes; a link's inputs say it."""
-    if not summary.one_link:
+    if not summary.single_link:
         images = (image for group in summary.groups for image in group.signature.images)
         kinds = frozenset(image.kind for image in images)
         yield from found_about("ArtifactSummary", summary, kinds)
 
 
 def _lacking(
-    judged: list[GroupVerdict], target: Target, gpu: Gpu | None, *, one_link: bool
+    judged: list[GroupVerdict], target: Target, gpu: Gpu | None, *, single_link: bool
 ) -> Iterator[Finding]:
     """Objects that have nothing for the target of a device link, beside others that do."""
     waiting = [each for each in judged if each.group.signature.needs_device_link]
@@ -95,7 +95,7 @@ def _lacking(
     if gpu is None or not missing or len(missing) == len(waiting):
         return
     known, offline = target.linker_of(objects=True)
-    if one_link and known is not None:
+    if single_link and known is not None:
         return  # the rule on the whole link knows what becomes of it
     # nvlink goes on without them; nvJitLink takes no object that has nothing for its target.
     refused = known is not None and not offline
@@ -134,7 +134,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     objects = all(group_verdict.group.signature.needs_device_link for group_verdict in judged)
     by_route = only if route is Route.LINK else NOTHING_SERVES
     end = " (error 209, no kernel image is available)" if route is Route.LOAD else ""
-    loose = not summary.one_link and all(each.group.loose for each in judged)
+    loose = not summary.single_link and all(each.group.loose for each in judged)
     open_ = loose and summary.has_sources
     if loose:
         files = _first(place.innermost for each in judged for place in each.group.places)
@@ -166,7 +166,7 @@ def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]
             NOTHING_SERVES,
             Verdict.FAIL,
             f"nothing in {file} is for {gpu.arch} (error 209, no kernel image is available): "
-            f"it has {first_of(tuple(images), 4)}",
+            f"it has {truncate_list(tuple(images), 4)}",
             "architectures in entry headers",
             example=groups[0].example,
             places=chain.from_iterable(group.places for group in groups),
@@ -212,7 +212,7 @@ def _gpus_and_libraries(left_out: Sequence[Result]) -> tuple[str, str]:
     """The GPUs, and the libraries that have nothing for them, as a sentence lists them."""
     gpus = (str(result.gpu) for result in left_out)
     files = (found.subject for each in left_out for found in each.findings[:1])
-    return first_of(_unique(gpus), 4), first_of(_unique(files), 4)
+    return truncate_list(_unique(gpus), 4), truncate_list(_unique(files), 4)
 
 
 def _unique(words: Iterable[str]) -> tuple[str, ...]:
@@ -240,7 +240,7 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
         )
         if partly
         else f"nothing in it is for a GPU that the target can have ({first.gpu} to {last.gpu}): it "
-        f"has {first_of(_unique(map(str, images)), 4)}",
+        f"has {truncate_list(_unique(map(str, images)), 4)}",
         "architectures in entry headers",
         count=last.coverage.modules,
         example=summary.groups[0].example,
@@ -251,7 +251,7 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
 
 def _first(names: Iterable[str]) -> str:
     """The first two names, and how many more there are."""
-    return first_of(tuple(dict.fromkeys(names)), 2)
+    return truncate_list(tuple(dict.fromkeys(names)), 2)
 
 
 def _hollow(places: list[Place]) -> str:

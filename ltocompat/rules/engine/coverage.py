@@ -27,7 +27,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Level, Route
-from ltocompat.model.words import first_of
+from ltocompat.model.words import truncate_list
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.engine.findings import note
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
@@ -99,7 +99,7 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> s
     split = any(one_arch(group.signature) for group in groups) and any(
         map(_has_both, (group.signature for group in groups))
     )
-    if not (uneven or split) or summary.one_link or summary.modules > _MOST_READ:
+    if not (uneven or split) or summary.single_link or summary.modules > _MOST_READ:
         return set()
     return {place for group in groups for place in group.places}
 
@@ -127,7 +127,7 @@ class Kernels:
     @classmethod
     def of(cls, summary: ArtifactSummary) -> Kernels | None:
         """Return those of an artifact; None where nobody read them."""
-        read = not summary.one_link and any(group.kernels for group in summary.groups)
+        read = not summary.single_link and any(group.kernels for group in summary.groups)
         return cls(summary.groups) if read else None
 
     def on(self, judged: Sequence[GroupVerdict], gpu: Gpu | None) -> KernelCoverage | None:
@@ -229,7 +229,7 @@ def findings_of_coverage(
         return
     if not found.lost:
         return
-    listed = first_of(found.lost, _MOST_TOLD)
+    listed = truncate_list(found.lost, _MOST_TOLD)
     warning = note(
         SPARSE_COVERAGE,
         f"{found.every - len(found.lost):,} of {found.every:,} kernels that are for {found.best} "

@@ -79,7 +79,7 @@ def finding_of(ruling: Evaluation) -> Finding:
         about_loading=requirement.component in ABOUT_LOADING,
         decided_by_trial=open_ and constraint.trial_decides,
         promised_after_trial=open_ and constraint.promised,
-        left_to_chance=constraint.nondeterministic,
+        nondeterministic=constraint.nondeterministic,
         headline=ruling.headline,
         subject=subject_of(requirement.subject),
         asked=_asked_by(requirement),

@@ -62,7 +62,7 @@ def folded(
     coverage = None if kernels is None else kernels.on(judged, gpu)
     judged = with_choices(
         with_neutral(judged),
-        one_link=summary.one_link,
+        single_link=summary.single_link,
         may_have_more=summary.has_sources or bool(summary.skipped_count),
     )
     hosts = _judged_hosts(summary, target, gpu)
@@ -101,7 +101,7 @@ def folded(
         tuple(half for half in HALVES if half in not_judged),
         tuple(findings),
         LateLines(functools.partial(_reasons, judged, hosts)),
-        _extent(judged, verdict, of_whole=summary.one_link or worst(beside) is verdict),
+        _extent(judged, verdict, of_whole=summary.single_link or worst(beside) is verdict),
     )
 
 

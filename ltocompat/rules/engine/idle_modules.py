@@ -39,7 +39,7 @@ _WHY = "loaded only where the library's own code chooses it"
 
 
 def with_choices(
-    judged: Sequence[GroupVerdict], *, one_link: bool, may_have_more: bool
+    judged: Sequence[GroupVerdict], *, single_link: bool, may_have_more: bool
 ) -> list[GroupVerdict]:
     """The modules' verdicts; of modules that a library loads by choice, no more than is known.
 
@@ -48,10 +48,10 @@ def with_choices(
 
     Args:
         judged: the modules, with their verdicts.
-        one_link: all that can be linked is, so that nothing of it is a choice.
+        single_link: all that can be linked is, so that nothing of it is a choice.
         may_have_more: what the package has besides is not known: sources, or bytes left unread.
     """
-    if not one_link and (may_have_more or any(map(_may_serve, judged))):
+    if not single_link and (may_have_more or any(map(_may_serve, judged))):
         judged = [_left_open(each) if each.group.loose else each for each in judged]
     if any(each.group.kernels and _fails_as_ptx(each, registered=True) for each in judged):
         stems = _sass_kernels(judged)

@@ -10,7 +10,7 @@ from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
 from ltocompat.model.verdict import Result
 
 
-def gpus_to_judge(target: Target, *, one_link: bool = False) -> tuple[Gpu, ...]:
+def gpus_to_judge(target: Target, *, single_link: bool = False) -> tuple[Gpu, ...]:
     """The GPUs of a target, or one for each architecture that there can be where it names none.
 
     That is what one of its drivers runs, or where it has none, what its linker can link for;
@@ -19,9 +19,9 @@ def gpus_to_judge(target: Target, *, one_link: bool = False) -> tuple[Gpu, ...]:
 
     Args:
         target: where an artifact is going.
-        one_link: it is one link. Else nvlink says nothing of GPUs: the build chooses architectures.
+        single_link: it is one link. Else nvlink says nothing of GPUs: the build chooses them.
     """
-    if target.gpus or (target.nvlink is not None and not one_link):
+    if target.gpus or (target.nvlink is not None and not single_link):
         return target.gpus
     linker = target.nvjitlink or target.nvlink
     return _implied(target.driver, linker, target.system.machine == "aarch64")

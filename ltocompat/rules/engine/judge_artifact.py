@@ -56,7 +56,7 @@ def _routes(
     summary: ArtifactSummary, target: Target, wanted: Route | None
 ) -> tuple[Route | None, ...]:
     """The lines that an artifact gets: one, or one a route where modules can go both ways."""
-    if wanted is not None or summary.one_link:
+    if wanted is not None or summary.single_link:
         return (wanted,)
     both = any(len(routes_on(group.signature, target)) > 1 for group in summary.groups)
     return (Route.LOAD, Route.LINK) if both else (None,)
@@ -88,7 +88,7 @@ class Artifact:
     def __init__(self, summary: ArtifactSummary, *, advises: bool = True) -> None:
         self._judge = _on_gpu if advises else _with_lto
         # One link takes all that is given to it.
-        variants = () if summary.one_link else variant_parts(summary)
+        variants = () if summary.single_link else variant_parts(summary)
         self._for_windows = _is_for_windows(summary)
         self._whole = _Part.of(summary)
         self._variants = [
@@ -121,7 +121,7 @@ class Artifact:
         if target.gpus:
             yield from self._on(target.gpus, target, wanted, line)
             return
-        gpus = gpus_to_judge(target, one_link=self._whole.summary.one_link)
+        gpus = gpus_to_judge(target, single_link=self._whole.summary.single_link)
         possible = list(self._on(gpus, target, wanted, line))
         served = [result for result in possible if serves(result) or self._is_named(result.gpu)]
         partly = [result for result in served if lacks_only_libraries(result)]
@@ -137,7 +137,7 @@ class Artifact:
     def _is_named(self, gpu: Gpu | None) -> bool:
         """Return whether an input of a link has code for that architecture, linked or refused."""
         summary = self._whole.summary
-        return summary.one_link and any(
+        return summary.single_link and any(
             gpu is not None and image.arch is not None and image.arch.number == gpu.arch.number
             for group in summary.groups
             for image in group.signature.images
@@ -232,7 +232,7 @@ def _with_lto(
     part: _Part, target: Target, gpu: Gpu | None, route: Route | None, *, route_given: bool
 ) -> Result:
     summary, known = part.summary, part.on(target)
-    if summary.one_link:
+    if summary.single_link:
         objects = any(each.signature.needs_device_link for each in summary.groups)
         at_link = known.for_link(objects=objects)
         judged = [_judge_in_link(group, at_link, gpu, route) for group in summary.groups]

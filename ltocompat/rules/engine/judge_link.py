@@ -32,7 +32,7 @@ def findings_of_link(
 ) -> tuple[Finding, ...]:
     """Findings of rules on all that is linked, and the answer of the linker that was given all."""
     linked = _linked(judged)
-    linkers = _linkers(judged if summary.one_link else linked, target)
+    linkers = _linkers(judged if summary.single_link else linked, target)
     if not linked or linkers is None:
         return ()
     linker, offline = linkers
@@ -89,7 +89,7 @@ def _settled(findings: list[Finding], tried: TrialOutcome | None) -> list[Findin
 
 
 def _unpromised(finding: Finding) -> Finding:
-    if finding.verdict is not Verdict.UNKNOWN or finding.left_to_chance:
+    if finding.verdict is not Verdict.UNKNOWN or finding.nondeterministic:
         return finding
     verdict = Verdict.UNDOCUMENTED
     return replace(finding, verdict=verdict, level=LEVELS[verdict])
@@ -137,7 +137,7 @@ def _link(
         gpu,
         linker,
         offline,
-        summary.one_link,
+        summary.single_link,
         (
             *passed_over,
             *(i for each in judged if _is_left_out(each) for i in each.group.signature.images),

@@ -265,7 +265,7 @@ def _about(tried: TrialOutcome, finding: Finding) -> bool:
 
 def _answered(tried: TrialOutcome, finding: Finding) -> bool:
     """Return whether a trial tells what bytes did not; a success by chance would tell nothing."""
-    chance = tried.worked and finding.left_to_chance
+    chance = tried.worked and finding.nondeterministic
     open_ = finding.verdict is Verdict.UNKNOWN or finding.is_condition
     return open_ and _about(tried, finding) and not chance
 

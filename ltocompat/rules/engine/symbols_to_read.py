@@ -27,17 +27,17 @@ _READABLE = (ImageKind.SASS, ImageKind.PTX)
 
 
 def symbols_to_read(
-    signature: ModuleSignature, targets: Iterable[Target] | None, *, one_link: bool = False
+    signature: ModuleSignature, targets: Iterable[Target] | None, *, single_link: bool = False
 ) -> SymbolsToRead:
     """Choose the images whose symbols decide about a verdict on these targets; None: on any.
 
     Args:
         signature: of the module, as its headers show it.
         targets: where it may go.
-        one_link: all that can be linked is linked with each other.
+        single_link: all that can be linked is linked with each other.
     """
     images = signature.images
-    linked = {image for image in set(images) if one_link and _can_be_linked(signature, image)}
+    linked = {image for image in set(images) if single_link and _can_be_linked(signature, image)}
     every = array("I", (n for n, image in enumerate(images) if image in linked))
     # What the CUDA runtime loads was linked by its own tool chain, and linkers leave nothing open.
     loose = Route.LOAD in possible_routes(signature) and not signature.registered

@@ -59,14 +59,14 @@ class TargetClasses:
 
     def __init__(self, summary: ArtifactSummary) -> None:
         signatures = tuple(dict.fromkeys(group.signature for group in summary.groups))
-        going = possible_routes if summary.one_link else routes
+        going = possible_routes if summary.single_link else routes
         self._loaded = [each for each in signatures if Route.LOAD in going(each)]
         old = map(without_concatenated, self._loaded)
         self._loaded_by_old_drivers = [left for left in old if left is not None]
         self._linked = [each for each in signatures if Route.LINK in going(each)]
         # Whether code behind the first region of an object is lost is asked of the whole.
         hidden = any(each.behind_first for each in signatures)
-        self._one_link = summary.one_link or hidden
+        self._single_link = summary.single_link or hidden
         self._tried = {*summary.link_trials}.union(*(group.trials for group in summary.groups))
         own = own_linker(summary)
         self._own = Release.parse(own.version) if own is not None and own.version else None
@@ -93,7 +93,7 @@ class TargetClasses:
         key = (
             gpu.name,
             # Rules of one link ask linkers themselves; else only what is picked does.
-            used if self._one_link else traits,
+            used if self._single_link else traits,
             None if driver is None else tuple(each.judge(driver) for each in picked.of_drivers),
             tuple(each.judge(used) for each in picked.of_linkers),
         )
@@ -138,8 +138,8 @@ class TargetClasses:
             for code in picked.codes
         )
         # Where nothing serves, or every input has to, the rules that exclude images have the word.
-        name = gpu.name if picked.misses or self._one_link else None
-        release = linker if self._one_link else None
+        name = gpu.name if picked.misses or self._single_link else None
+        release = linker if self._single_link else None
         of_hosts = tuple(_answers(self._of_hosts, driver, linker))
         return (answers, picked.order, of_hosts, name, release, driver is None)
 
