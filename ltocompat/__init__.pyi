@@ -83,7 +83,7 @@ from ltocompat.model.image import (
 from ltocompat.model.limits import Limits as Limits
 from ltocompat.model.link_options import Disagreement as Disagreement
 from ltocompat.model.matrix import Matrix as Matrix
-from ltocompat.model.place import Place as Place
+from ltocompat.model.location import Location as Location
 from ltocompat.model.requirement import (
     Asked as Asked,
     LinkerFloor as LinkerFloor,
@@ -158,3 +158,6 @@ class Host(HostBinary, frozen=True): ...
 
 @deprecated("ltocompat.Maker is ltocompat.Producer now; a later release drops it")
 class Maker(Producer, frozen=True): ...
+
+@deprecated("ltocompat.Place is ltocompat.Location now; a later release drops it")
+class Place(Location, frozen=True): ...

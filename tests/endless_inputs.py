@@ -30,7 +30,7 @@ from ltocompat.files.objects.elf_host import ElfHost, read_elf
 from ltocompat.files.objects.pe import read_pe
 from ltocompat.model.image import Compression, CudaLibrary, HostBinary
 from ltocompat.model.limits import MIB, Budget, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.packages.reading import package_of, packages_at, packages_beside
 from ltocompat.packages.resolving import dependencies_always, not_at_hand
 from ltocompat.packages.values import Dependency, Kind, Package, Shipped
@@ -86,7 +86,7 @@ def inspected(data: ByteView, **limited: int) -> Reading:
 
     def read(limits: Limits) -> object:
         settings = ScanSettings(ReadOptions(kernels=True), replace(limits, **limited), jobs=1)
-        return list(records_of_view(data, Place("libx-cu12.so"), settings))
+        return list(records_of_view(data, Location("libx-cu12.so"), settings))
 
     return read
 
@@ -169,7 +169,7 @@ def zip_of_lzma(folder: Path) -> Reading:
     path = folder / "x.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("x.fatbin", bytes(8 * MIB))
-    return lambda limits: list(take(Place(str(path)), ScanSettings(limits=limits, jobs=1)))
+    return lambda limits: list(take(Location(str(path)), ScanSettings(limits=limits, jobs=1)))
 
 
 @attack
@@ -177,7 +177,7 @@ def folder_of_empty_folders(folder: Path) -> Reading:
     for number in range(2000):
         (folder / f"{number}").mkdir()
     return lambda limits: list(
-        files(Place(str(folder)), ScanSettings(limits=replace(limits, members=500)))
+        files(Location(str(folder)), ScanSettings(limits=replace(limits, members=500)))
     )
 
 
@@ -193,7 +193,7 @@ def record_of_blank_lines(folder: Path) -> Reading:
 @attack
 def record_of_blank_lines_in_a_folder(folder: Path) -> Reading:
     record_of_blank_lines(folder)
-    place = Place(str(folder / "x-1.dist-info"))
+    place = Location(str(folder / "x-1.dist-info"))
     return lambda limits: list(files(place, ScanSettings(limits=limits, allow_empty=True)))
 
 
@@ -329,7 +329,7 @@ ENDLESS |= {f"ptx of {name}, {read.__name__}": _ptx_attack(text, read) for name,
 def kernels_of_ptx_files(folder: Path) -> Reading:
     path = folder / "x.ptx"
     path.write_bytes(b".version 8.4\n.target sm_80\n" + b".entry a\n" * MIB)
-    return lambda limits: kernel_names([Place(str(path))], limits)
+    return lambda limits: kernel_names([Location(str(path))], limits)
 
 
 # Objects
@@ -588,7 +588,7 @@ def libraries_that_need_libraries(_: Path) -> Reading:
     needed = tuple(CudaLibrary("libcublas", "needed", file, None, "DT_NEEDED") for file in files)
     hosts = tuple(
         HostBinary(
-            place=Place("x", (f"{n}.so",)),
+            place=Location("x", (f"{n}.so",)),
             format="ELF",
             machine="x86-64",
             type="shared library",
@@ -613,7 +613,7 @@ def libraries_that_nothing_brings(_: Path) -> Reading:
     package = Package(kind=Kind.WHEEL, path="x", name="x", requires=requires)
     library = CudaLibrary("libnvJitLink", "needed", "libnvJitLink.so.12", None, "DT_NEEDED")
     host = HostBinary(
-        place=Place("x", ("y.so",)),
+        place=Location("x", ("y.so",)),
         format="ELF",
         machine="x86-64",
         type="shared library",
@@ -745,7 +745,7 @@ def dependencies_of_endless_requirements(_: Path) -> Reading:
 def thin_archive_of_endless_members(folder: Path) -> Reading:
     member = b"x.o/".ljust(48) + b"9".ljust(10) + b"`\n"
     data = b"!<thin>\n" + member * 200_000
-    place = Place(str(folder / "x.a"))
+    place = Location(str(folder / "x.a"))
     return lambda limits: self_contained(ByteView(MemorySource(data)), place, Budget(limits))
 
 

@@ -18,12 +18,12 @@ from summaries import summaries
 from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import Compression, CudaLibrary, HostBinary, ImageKind, Skipped
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.scan.walk import ScanSettings
 
 FOLDERS = ("cubin", "fatbin", "fatbin-ltoir", "ltoir", "objects", "ptx")
-WHERE = Place("made-up")
+WHERE = Location("made-up")
 FIRST_WITH_FAMILY = 100
 
 

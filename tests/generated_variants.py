@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, Variant, together_as_one
 from ltocompat.model.image import HostBinary
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 PACKAGE = "x.whl"
 
@@ -23,7 +23,7 @@ HOSTS = hosts().filter(lambda host: not brings_linker(host))
 
 def placed(groups: list[ModuleGroup], libraries: list[HostBinary], file: str) -> ArtifactSummary:
     """Modules and host files in one file of a package."""
-    place = Place(PACKAGE, (file,))
+    place = Location(PACKAGE, (file,))
     summary = artifact(
         [replace(group, example=place, places=[place], inner=True) for group in groups],
         [replace(host, place=place) for host in libraries],

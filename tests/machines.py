@@ -30,7 +30,7 @@ from ltocompat.files.objects import read_host
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.image import HostBinary
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.targets.linkers import Machine
 
 __all__ = ["AARCH64", "IN_WHEEL", "X86_64", "Recorded", "banner", "library", "put"]
@@ -56,7 +56,7 @@ def host_at(machine: Machine, path: str) -> HostBinary:
         file = read_host(view, Budget())
         if file is None:
             raise UnreadableInput(f"{path!r} is no library or program")
-        return file.describe(Place(path))
+        return file.describe(Location(path))
 
 
 def shared(

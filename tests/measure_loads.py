@@ -24,7 +24,7 @@ from samples import ALL, FOLDER, Sample
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.image import ImageKind, Module
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.scan import walk
 from ltocompat.scan.describe import ReadOptions
 from ltocompat.scan.extract_bytes import cut
@@ -47,7 +47,7 @@ def modules(sample: Sample) -> Iterator[LoadRequest]:
     found: list[tuple[StoredModule, Module, bytes]] = []
 
     settings = walk.ScanSettings(detail=ReadOptions(kernels=True))
-    for batch in walk.take_batches(Place(str(sample.path)), settings):
+    for batch in walk.take_batches(Location(str(sample.path)), settings):
         # Only now are the file's bytes at hand.
         for stored, module in batch.modules:
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.image import Image, Module, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.scan import walk
 from ltocompat.scan.describe import ReadOptions
 
@@ -14,7 +14,7 @@ def records_of(
     data: bytes, *, limits: Limits = DEFAULT_LIMITS, detail: bool = False
 ) -> list[Record]:
     settings = walk.ScanSettings(ReadOptions(detail, detail), limits)
-    batches = walk.batches_of_view(ByteView.of(data), Place("input"), settings)
+    batches = walk.batches_of_view(ByteView.of(data), Location("input"), settings)
     return [record for batch in batches for record in batch.records]
 
 

@@ -29,7 +29,7 @@ from ltocompat.model.image import (
     Role,
     Skipped,
 )
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.report import Failure, Options, Report, write
 
 PTXAS = Producer(Role.COMPILER, "ptxas", "13.0.88", (Release(13, 0),), "tkinfo note")
@@ -41,11 +41,11 @@ STRADDLING = Producer(
     (Release(13, 3), Release(13, 4), Release(13, 5)),
     "LTO-IR container 1.67",
 )
-LIBRARY = Place("lib/libx.so")
+LIBRARY = Location("lib/libx.so")
 HOSTILE = "evil\x1b[31m\r\n\u202e|`<b>@someone\udcff"
 
 
-def sass(place: Place, arch: str = "sm_80", **facts: Any) -> Image:
+def sass(place: Location, arch: str = "sm_80", **facts: Any) -> Image:
     values: dict[str, Any] = {
         "place": place,
         "kind": ImageKind.SASS,
@@ -64,7 +64,7 @@ def sass(place: Place, arch: str = "sm_80", **facts: Any) -> Image:
     return Image(**(values | facts))
 
 
-def ptx(place: Place, **facts: Any) -> Image:
+def ptx(place: Location, **facts: Any) -> Image:
     values: dict[str, Any] = {
         "place": place,
         "kind": ImageKind.PTX,
@@ -79,7 +79,7 @@ def ptx(place: Place, **facts: Any) -> Image:
     return Image(**(values | facts))
 
 
-def ltoir(place: Place, **facts: Any) -> Image:
+def ltoir(place: Location, **facts: Any) -> Image:
     values: dict[str, Any] = {
         "place": place,
         "kind": ImageKind.LTOIR,
@@ -142,7 +142,7 @@ def _modules() -> Iterator[Module]:
 
 def hostile() -> Iterator[Record]:
     """A file whose every name tries to do something to the reader's terminal or page."""
-    place = Place(HOSTILE, (HOSTILE,), 0x40)
+    place = Location(HOSTILE, (HOSTILE,), 0x40)
     maker = Producer(Role.COMPILER, HOSTILE, HOSTILE, (), HOSTILE)
     image = sass(
         place.at(0x40, 0),
@@ -155,7 +155,7 @@ def hostile() -> Iterator[Record]:
     )
     library = CudaLibrary(HOSTILE, "opened", HOSTILE, HOSTILE, HOSTILE)
     yield HostBinary(
-        place=Place(HOSTILE),
+        place=Location(HOSTILE),
         format="ELF",
         machine=HOSTILE,
         type="object",

@@ -13,7 +13,7 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.cli import VERBS, run, verb_command
-from ltocompat.model.place import refuse_address
+from ltocompat.model.location import refuse_address
 
 FATBIN = str(FOLDER / "fatbin" / "nvcc-13.5-tile.fatbin")
 ADDRESSES = ("s3://bucket/x", "gs://b/x.toml", "https://host/x.whl", "file:///tmp/x", "S3://b")

@@ -17,7 +17,7 @@ from ltocompat.commands.linkers import InstallChange, Plan
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Missing
 from ltocompat.model.image import Skipped
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.report import FORMATS
 from ltocompat.report.verbs.linkers import CHANGES, LISTING
 from ltocompat.targets.linkers import Linker, Machine
@@ -178,7 +178,7 @@ LINKER = Linker(Release(12, 4), "12.4", HOSTILE, HOSTILE, HOSTILE, HOSTILE)
 @pytest.mark.parametrize("form", FORMATS)
 def test_hostile_names_are_escaped(form: str) -> None:
     for text in (
-        written(form, LISTING, [LINKER, Skipped(Place(HOSTILE), HOSTILE)]),
+        written(form, LISTING, [LINKER, Skipped(Location(HOSTILE), HOSTILE)]),
         written(form, CHANGES, [Plan((), 2, 3 << 20), InstallChange("kept", LINKER, 5)]),
     ):
         assert "\x1b" not in text

@@ -339,11 +339,11 @@ def test_a_pipe_that_closes_early_ends_quietly(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import ltocompat.commands.inspect as api\n"
-        "from ltocompat.model.place import Place\n"
+        "from ltocompat.model.location import Location\n"
         "from ltocompat.model.image import Artifact, Skipped\n"
         "def inspect(options):\n"
         "    for n in range(100_000):\n"
-        "        yield Skipped(Place('a').at(n), 'x' * 100)\n"
+        "        yield Skipped(Location('a').at(n), 'x' * 100)\n"
         "        yield Artifact('a', 1, 0, 0, 1)\n"
         "api.run = inspect\n"
         "from ltocompat.cli import main\n"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ltocompat.model.link_options import disagreements, parsed
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 
-def image(name: str, options: str | None) -> tuple[str | None, Place]:
-    return options, Place(name)
+def image(name: str, options: str | None) -> tuple[str | None, Location]:
+    return options, Location(name)
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,12 @@ def test_only_options_that_differ_are_named() -> None:
     a, b = image("a", "-ftz=0 -fmad=1"), image("b", "-ftz=1 -fmad=1")
     (disagreement,) = disagreements([a, b, image("c", "-ftz=0 -fmad=1")])
     assert disagreement.option == "-ftz"
-    assert disagreement.values == (("0", (Place("a"), Place("c"))), ("1", (Place("b"),)))
+    assert disagreement.values == (("0", (Location("a"), Location("c"))), ("1", (Location("b"),)))
 
 
 def test_an_option_that_is_not_given_differs_too() -> None:
     (disagreement,) = disagreements([image("a", "-ftz=0 -maxreg 64"), image("b", "-ftz=0")])
-    assert disagreement.values == (("64", (Place("a"),)), (None, (Place("b"),)))
+    assert disagreement.values == (("64", (Location("a"),)), (None, (Location("b"),)))
 
 
 def test_images_that_keep_no_options_say_nothing() -> None:

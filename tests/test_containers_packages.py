@@ -30,7 +30,7 @@ from reading import records_of
 from samples import FOLDER
 
 import ltocompat
-from ltocompat import Artifact, HostBinary, Image, ImageKind, Limits, Module, Place, Skipped
+from ltocompat import Artifact, HostBinary, Image, ImageKind, Limits, Location, Module, Skipped
 from ltocompat.files.archives import container_of
 from ltocompat.files.archives.member import Member
 from ltocompat.files.archives.spool import Spool
@@ -72,7 +72,7 @@ def found(path: str | Path) -> dict[tuple[str, ...], list[Image]]:
         assert not isinstance(record, Skipped), record
         for image in record.images if isinstance(record, Module) else ():
             place = image.place
-            plain = replace(image, place=Place("file", (), place.offset, place.entry))
+            plain = replace(image, place=Location("file", (), place.offset, place.entry))
             images.setdefault(place.members, []).append(plain)
     return images
 
@@ -138,7 +138,7 @@ def test_modules_of_a_package_are_linked_one_by_one(package: Path) -> None:
     """nvJitLink takes an ``ar`` archive as a library, and no package."""
     inputs = [
         record
-        for record in gather(Place(str(package)), ScanSettings())
+        for record in gather(Location(str(package)), ScanSettings())
         if not isinstance(record, Skipped)
     ]
     assert {input_.trial.kind for input_ in inputs} <= {
@@ -151,14 +151,14 @@ def test_modules_of_a_package_are_linked_one_by_one(package: Path) -> None:
 
 
 def test_an_archive_is_still_a_library_for_the_linker() -> None:
-    (record,) = gather(Place(str(ARCHIVE)), ScanSettings())
+    (record,) = gather(Location(str(ARCHIVE)), ScanSettings())
     assert not isinstance(record, Skipped)
     assert record.trial.kind is InputKind.LIBRARY
 
 
 def test_a_thin_archive_is_linked_with_its_members_inside(tmp_path: Path) -> None:
-    (thin,) = gather(Place(str(FOLDER / "objects" / "libaxpy-thin.a")), ScanSettings())
-    (whole,) = gather(Place(str(ARCHIVE)), ScanSettings())
+    (thin,) = gather(Location(str(FOLDER / "objects" / "libaxpy-thin.a")), ScanSettings())
+    (whole,) = gather(Location(str(ARCHIVE)), ScanSettings())
     assert isinstance(thin, LinkInput)
     assert isinstance(whole, LinkInput)
     assert [image.kind for image in thin.images] == [image.kind for image in whole.images]
@@ -296,7 +296,7 @@ def test_members_that_are_stored_are_viewed_in_place() -> None:
 def members_of(view: ByteView, limits: Limits | None = None) -> list[Member]:
     container = container_of(view)
     assert container is not None
-    place = Place("package")
+    place = Location("package")
     walked = container.members(view, place, place, Budget(limits or Limits()))
     return [record for record in walked if isinstance(record, Member)]
 
@@ -368,7 +368,7 @@ def test_linking_from_a_package_unpacks_it_once(tmp_path: Path) -> None:
     files = [(f"{number}.fatbin", FATBIN.read_bytes()) for number in range(10)]
     path.write_bytes(COMPRESSORS[".gz"](tar_of(("noise", noise), *files)))
     settings = ScanSettings(limits=Limits(unpacked_bytes=2 * MIB - 1))
-    inputs = list(gather(Place(str(path)), settings))
+    inputs = list(gather(Location(str(path)), settings))
     assert len(inputs) == 10
     assert not any(isinstance(input_, Skipped) for input_ in inputs)
 
@@ -379,7 +379,7 @@ def test_modules_in_members_of_one_name_are_linked_as_they_are(tmp_path: Path) -
     path.write_bytes(tar_of(*(("same", each_path.read_bytes()) for each_path in (first, second))))
     inputs = [
         record
-        for record in gather(Place(str(path)), ScanSettings())
+        for record in gather(Location(str(path)), ScanSettings())
         if not isinstance(record, Skipped)
     ]
     assert [input_.trial.data for input_ in inputs] == [first.read_bytes(), second.read_bytes()]

@@ -24,7 +24,7 @@ from tiers import sampled
 from verdict_values import required
 
 import ltocompat
-from ltocompat import Change, Diff, LtocompatError, Place, Release, SmArch
+from ltocompat import Change, Diff, Location, LtocompatError, Release, SmArch
 from ltocompat.commands.comparison.changes import metadata_moves
 from ltocompat.commands.comparison.pairing import label, pairs, unversioned
 from ltocompat.commands.comparison.release_side import Side
@@ -653,7 +653,7 @@ def side(limits: Limits = DEFAULT_LIMITS) -> Side:
 
 
 def module(number: int, **facts: Any) -> Module:  # noqa: ANN401
-    place = Place("x", (), number)
+    place = Location("x", (), number)
     return Module(place, None, None, (sass(place, **facts),))
 
 
@@ -695,7 +695,7 @@ def test_nine_thousand_more_modules_take_no_more_memory() -> None:
 
 
 def test_objects_that_wait_for_a_device_link_are_linked() -> None:
-    place = Place("x.a", ("m.o",))
+    place = Location("x.a", ("m.o",))
     folded = side()
     section = "__nv_relfatbin"
     image = replace(sass(place.at(64, 0), relocatable=True), section=section)
@@ -716,7 +716,7 @@ def test_objects_that_wait_for_a_device_link_are_linked() -> None:
 
 def test_images_of_every_kind_have_their_bytes_counted() -> None:
     folded = side()
-    place = Place("x")
+    place = Location("x")
     folded.take(Module(place, None, None, (sass(place), ptx(place), ltoir(place))))
     assert folded.files["x"].stored == {"sass": 70_000, "ptx": 1_500, "ltoir": 4_000}
     assert folded.stored == 75_500

@@ -6,10 +6,10 @@ from report_values import NVLINK, PTXAS, STRADDLING, ltoir, ptx, sass
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.image import Image, Producer, Role
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.scan.filters import ImageFilter
 
-PLACE = Place("a.so")
+PLACE = Location("a.so")
 
 
 def arch(text: str, image: Image) -> bool:

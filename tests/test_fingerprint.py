@@ -19,16 +19,16 @@ from ltocompat.commands.policy.fingerprint import (
     unversioned,
 )
 from ltocompat.facts.gpus import find_gpu
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.target import ANY_TARGET, Gpu, Target
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Route, Verdict
 from ltocompat.targets.reading import parse
 
-OLD = Place("dist/nvidia_cusparse_cu12-12.3.1.170-py3-none-manylinux2014_x86_64.whl")
-NEW = Place("/ci/42/wheelhouse/nvidia_cusparse_cu12-12.5.9.5-py3-none-manylinux2014_x86_64.whl")
+OLD = Location("dist/nvidia_cusparse_cu12-12.3.1.170-py3-none-manylinux2014_x86_64.whl")
+NEW = Location("/ci/42/wheelhouse/nvidia_cusparse_cu12-12.5.9.5-py3-none-manylinux2014_x86_64.whl")
 
 
-def in_wheel(wheel: Place, library: str, offset: int, text: str) -> Finding:
+def in_wheel(wheel: Location, library: str, offset: int, text: str) -> Finding:
     place = wheel.member(f"nvidia/cusparse/lib/{library}").at(offset, 2)
     return finding(Verdict.FAIL, text, rule="PTX-01", example=place, subject="PTX compute_52")
 
@@ -61,7 +61,7 @@ def test_a_key_says_rule_distribution_member_subject_route_and_target() -> None:
         replace(FIRST, subject="PTX compute_90"),
         replace(FIRST, subject="SASS sm_52"),
         replace(FIRST, example=OLD.member("nvidia/cusparse/lib/libother.so.12")),
-        replace(FIRST, example=Place("dist/other-1.0-py3-none-any.whl", ("libcusparse.so.12",))),
+        replace(FIRST, example=Location("dist/other-1.0-py3-none-any.whl", ("libcusparse.so.12",))),
     ],
     ids=["rule", "architecture", "kind", "member", "distribution"],
 )
@@ -163,7 +163,7 @@ def test_a_file_outside_of_every_project_is_known_by_its_whole_path(
 
 
 def test_an_installed_file_is_known_as_in_its_wheel() -> None:
-    place = Place("/venv/lib/python3.12/site-packages/nvidia/cusparse/lib/libcusparse.so.12")
+    place = Location("/venv/lib/python3.12/site-packages/nvidia/cusparse/lib/libcusparse.so.12")
     installed = replace(FIRST, example=place)
     of_wheel = result(Verdict.FAIL, PROD, H100, path=OLD.path)
     of_wheel = replace(of_wheel, distribution="nvidia-cusparse-cu12 12.3.1.170")
@@ -215,13 +215,13 @@ def test_versions_leave_the_names_of_members(name: str, left: str) -> None:
 
 
 def test_a_package_in_a_package_goes_by_its_name() -> None:
-    place = Place("bundle.tar").member("wheels/x-1.0-py3-none-any.whl").member("libx.so.1")
+    place = Location("bundle.tar").member("wheels/x-1.0-py3-none-any.whl").member("libx.so.1")
     problem = finding(Verdict.FAIL, example=place)
     assert key_of(result(Verdict.FAIL, PROD, path="bundle.tar"), problem).member == "x::libx.so"
 
 
 def test_any_name_has_a_fingerprint() -> None:
-    problem = finding(Verdict.FAIL, HOSTILE, rule=HOSTILE, example=Place(HOSTILE, (HOSTILE, "")))
+    problem = finding(Verdict.FAIL, HOSTILE, rule=HOSTILE, example=Location(HOSTILE, (HOSTILE, "")))
     for word in (HOSTILE, "", "\ud800"):
         assert len(digest(word, replace(PROD, name=word), replace(problem, subject=word))) == 32
 

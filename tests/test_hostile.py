@@ -21,7 +21,7 @@ from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.model.image import Artifact, Skipped
 from ltocompat.model.limits import MIB, Budget, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.scan.describe import ReadOptions, describe_module
 from ltocompat.scan.walk import ScanSettings, records_of_view
 
@@ -164,7 +164,7 @@ def test_time_is_limited() -> None:
 def test_once_the_time_is_used_up_the_images_left_keep_their_entries_and_share_one_reason() -> None:
     spec = EntrySpec(KINDS["ptx"], b".version 8.4\n.target sm_80\n".ljust(32), sm=80)
     budget = Budget()
-    (module,) = FatbinWalk(ByteView.of(region([entry(spec)] * 9)), Place("x"), None, budget)
+    (module,) = FatbinWalk(ByteView.of(region([entry(spec)] * 9)), Location("x"), None, budget)
     assert isinstance(module, StoredModule)
     budget.deadline = time.monotonic() - 1.0
     described, (skipped,) = describe_module(module, ReadOptions())
@@ -261,6 +261,6 @@ def test_what_a_file_says_to_be_large_is_not_held_in_memory(
 ) -> None:
     view = ByteView(Sparse(start, 3 * MUCH))
     settings = ScanSettings(ReadOptions(kernels=True), Limits(seconds=1.0), jobs=1)
-    records = list(records_of_view(view, Place("x"), settings))
+    records = list(records_of_view(view, Location("x"), settings))
     first = next(record for record in records if isinstance(record, Skipped))
     assert first.limit == limit

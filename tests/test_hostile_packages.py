@@ -47,7 +47,7 @@ from reading import records_of
 from samples import FOLDER
 
 import ltocompat
-from ltocompat import Artifact, Limits, Module, Place, Skipped
+from ltocompat import Artifact, Limits, Location, Module, Skipped
 from ltocompat.model.image import Record
 from ltocompat.model.limits import DEFAULT_LIMITS, MIB
 
@@ -193,7 +193,7 @@ def test_names_can_not_break_lines_or_places(read: Read) -> None:
     assert found.names == [name]
     (shown,) = found.modules
     assert shown.isprintable()
-    assert Place.parse(f"x::{shown}").members == (name,)
+    assert Location.parse(f"x::{shown}").members == (name,)
 
 
 def test_names_that_are_no_utf8_are_kept(read: Read) -> None:

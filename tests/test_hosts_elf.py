@@ -33,7 +33,7 @@ from ltocompat.files.objects import read_host
 from ltocompat.files.objects.host_file import ObjectFile
 from ltocompat.model.errors import LimitExceeded, LtocompatError
 from ltocompat.model.limits import Budget, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 
 def read(data: bytes, budget: Budget | None = None) -> ObjectFile:
@@ -104,7 +104,7 @@ def test_objects_are_resolved_through_their_symbol_table() -> None:
 
 
 def test_open_names_are_listed_and_defined_ones_are_not() -> None:
-    described = read(object_file()).describe(Place("x.o"))
+    described = read(object_file()).describe(Location("x.o"))
     assert described.undefined_registrations == ("__cudaRegisterLinkedBinary_x",)
     assert described.nvjitlink_imports == ("__nvJitLinkCreate_12_4",)
 
@@ -224,7 +224,7 @@ def survives(data: bytes) -> None:
         host = read_host(ByteView.of(data), Budget(Limits(seconds=20)))
         if host is not None:
             host.registration()
-            host.describe(Place("x"))
+            host.describe(Location("x"))
             host.symbol_size(0x210)
             host.section_at(0x210)
     except LtocompatError:

@@ -20,7 +20,7 @@ from test_hosts_elf import read
 
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.library_name import library_name
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 BANNER = b"Cuda compilation tools, release 12.4, V12.4.131\0"
 
@@ -40,7 +40,7 @@ def described(
     ]
     names[DT_STRTAB] = BASE + offsets(parts)[".dynstr"]
     parts[2].data = tags(names)
-    return read(elf(parts, dynamic=".dynamic")).describe(Place("x.so")).libraries
+    return read(elf(parts, dynamic=".dynamic")).describe(Location("x.so")).libraries
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_needed_library_is_not_told_twice() -> None:
 
 def test_device_code_is_not_searched() -> None:
     fatbin = [Part(".nv_fatbin", b"\0libcuda.so.1\0")]
-    assert read(elf(fatbin)).describe(Place("x.so")).libraries == ()
+    assert read(elf(fatbin)).describe(Location("x.so")).libraries == ()
 
 
 def test_a_static_runtime_has_no_version() -> None:
@@ -150,5 +150,5 @@ def test_functions_of_the_linker_are_no_copy_of_it() -> None:
     ]
     parts[2].link = 2
     host = read(elf(parts))
-    (found,) = host.describe(Place("x.so")).libraries
+    (found,) = host.describe(Location("x.so")).libraries
     assert (found.name, found.how, found.file) == ("libnvJitLink", "opened", "libnvJitLink.so.13")

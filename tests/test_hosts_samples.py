@@ -24,7 +24,7 @@ from ltocompat.files.objects import read_host
 from ltocompat.files.objects.elf import read_tables
 from ltocompat.files.objects.host_file import ObjectFile
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 OBJECTS = FOLDER / "objects"
 SECTION_ROW = re.compile(
@@ -69,7 +69,7 @@ def test_windows_files_are_followed() -> None:
 
 
 def test_a_library_that_skipped_its_device_link_leaves_registrations_open() -> None:
-    described = read("libaxpy-no-device-link.so").describe(Place("x"))
+    described = read("libaxpy-no-device-link.so").describe(Location("x"))
     # nm -D -u
     assert described.undefined_registrations == (
         "__cudaRegisterLinkedBinary_0571d20b_7_axpy_cu_axpy",
@@ -78,7 +78,7 @@ def test_a_library_that_skipped_its_device_link_leaves_registrations_open() -> N
 
 
 def test_a_device_link_leaves_the_wrappers_of_its_objects_open() -> None:
-    described = read("nvcc-13.5-dlink.o").describe(Place("x"))
+    described = read("nvcc-13.5-dlink.o").describe(Location("x"))
     assert described.undefined_registrations == (
         "__fatbinwrap_0571d20b_7_axpy_cu_axpy",
         "__fatbinwrap_76b881b2_8_scale_cu_587774ad",

@@ -14,7 +14,7 @@ from ltocompat.files.objects.host_file import ObjectFile
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 REGION = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 0)
 IMAGE_BASE = 0x180000000
@@ -100,7 +100,7 @@ def test_the_wrapper_of_an_image_points_by_its_image_base() -> None:
 
 
 def test_imports_and_strings_of_an_image_name_its_libraries() -> None:
-    described = read(image()).describe(Place("x.dll"))
+    described = read(image()).describe(Location("x.dll"))
     assert described.nvjitlink_imports == ("__nvJitLinkCreate_12_4",)
     found = [(library.name, library.how, library.file) for library in described.libraries]
     assert found == [
@@ -130,7 +130,7 @@ def test_section_names_far_back_in_the_string_table_are_read() -> None:
 
 
 def test_open_names_of_an_object_are_listed() -> None:
-    described = read(coff()).describe(Place("x.obj"))
+    described = read(coff()).describe(Location("x.obj"))
     assert described.undefined_registrations == ("__cudaRegisterLinkedBinary_x",)
     assert described.nvjitlink_imports == ("__nvJitLinkCreate_12_4",)
 
@@ -148,7 +148,7 @@ def survives(data: bytes) -> None:
         host = read_host(ByteView.of(data), Budget())
         if host is not None:
             host.registration()
-            host.describe(Place("x"))
+            host.describe(Location("x"))
             host.symbol_size(0x410)
     except LtocompatError:
         pass

@@ -15,7 +15,16 @@ import pytest
 from samples import FOLDER
 
 import ltocompat
-from ltocompat import Artifact, HostBinary, Image, Limits, Module, Place, Skipped, UnreadableInput
+from ltocompat import (
+    Artifact,
+    HostBinary,
+    Image,
+    Limits,
+    Location,
+    Module,
+    Skipped,
+    UnreadableInput,
+)
 from ltocompat.files.archives import folder
 
 SAXPY = FOLDER / "fatbin" / "nvfatbin-13.5-default.fatbin"
@@ -250,4 +259,4 @@ def test_a_member_name_can_not_lead_out_of_the_folder(tmp_path: Path) -> None:
     ]
     assert len(found) == 2
     assert {Path(extracted.path).resolve().parent for extracted in found} == {out}
-    assert found[0].place == Place(str(archive), ("../../../evil",), 0, (0,))
+    assert found[0].place == Location(str(archive), ("../../../evil",), 0, (0,))

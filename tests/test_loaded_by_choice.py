@@ -19,7 +19,7 @@ from samples import FOLDER
 from ltocompat.cli import run
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind, Skipped
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.verdict import Level, Result, Route, Verdict
 from ltocompat.rules.engine.judge_artifact import results
@@ -53,14 +53,14 @@ SASS_90 = replace(
 def group(
     *images: ImageSignature, registered: bool, file: str = "libx.so", count: int = 1
 ) -> ModuleGroup:
-    places = [Place("x.whl", (file,)).at(64 * n) for n in range(count)]
+    places = [Location("x.whl", (file,)).at(64 * n) for n in range(count)]
     signature = ModuleSignature(images, registered, False)
     return ModuleGroup(signature, {}, count, places[0], inner=True, places=places)
 
 
 def loose(*images: ImageSignature, file: str = "x/k.ptx") -> ModuleGroup:
     """Each in a file of its own in the package."""
-    place = Place("x.whl", (file,))
+    place = Location("x.whl", (file,))
     bare = tuple(replace(each, in_fatbin=False) for each in images)
     return ModuleGroup(ModuleSignature(bare, None), {}, 1, place, inner=True, places=[place])
 
@@ -160,7 +160,7 @@ def test_bare_images_fail_no_package_that_has_sources_or_that_was_not_read_whole
 ) -> None:
     """What it compiles when it runs (flashinfer-python 0.7.2), or what lies there, may serve."""
     files = [loose(each, file=f"x/k{n}.ptx") for n, each in enumerate(images)]
-    unread = Skipped(Place("x.whl", ("y.so",)), "it is cut off")
+    unread = Skipped(Location("x.whl", ("y.so",)), "it is cut off")
     for summary in (
         ArtifactSummary("x.whl", list(files), has_sources=True),
         ArtifactSummary("x.whl", list(files), [unread], 1),
@@ -211,7 +211,7 @@ def test_what_nothing_registers_and_nobody_launches_harms_no_library(
     A bare cubin is refused by the driver, and so is one with kernels.
     """
     code = replace(SASS_80, has_kernels=kernels)
-    place = Place("libcufftw.so.11")
+    place = Location("libcufftw.so.11")
     alone = ModuleGroup(ModuleSignature((code,), registered, False), {}, 1, place, inner=False)
     (result,) = results(ArtifactSummary("libcufftw.so.11", [alone]), ON_550)
     assert result.verdict is verdict

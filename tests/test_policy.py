@@ -20,7 +20,7 @@ from ltocompat.commands.policy.reading import find_policy, read_policy
 from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
 
@@ -203,7 +203,7 @@ def test_a_policy_needs_a_target(tmp_path: Path, text: str) -> None:
 
 
 def finding(verdict: Verdict, message: str = "PTX for sm_90", member: str = "a/libx.so") -> Finding:
-    place = Place("dist/libx-1.0-py3-none-any.whl").member(member)
+    place = Location("dist/libx-1.0-py3-none-any.whl").member(member)
     return Finding(
         "PTX-06", verdict, Level.WARNING, message, "", "", "", 1, place, subject="PTX alone"
     )

@@ -16,7 +16,7 @@ import ltocompat
 from ltocompat.cli import run
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Compression, HostBinary, Image, ImageKind, Module, Producer, Role
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.projection import From, project
 from ltocompat.model.records_v1 import inspect as v1
 from ltocompat.model.row import Tabular
@@ -25,7 +25,7 @@ NAME = "nvcc-13.2-none.fatbin"
 
 
 class Part(Struct, frozen=True):
-    place: Place
+    place: Location
     arch: SmArch | None = None
 
 
@@ -58,11 +58,11 @@ class WholeRecord(Struct):
     note: str | UnsetType = UNSET
 
 
-PART = Part(Place("a", ("b",), 16), SmArch(90, "a"))
+PART = Part(Location("a", ("b",), 16), SmArch(90, "a"))
 
 
 def test_types_say_how_a_field_is_made_and_differences_are_written() -> None:
-    whole = Whole("", 4, PART, (PART, Part(Place("c"))), (("driver", "given"),))
+    whole = Whole("", 4, PART, (PART, Part(Location("c"))), (("driver", "given"),))
     assert asdict(project(WholeRecord, whole)) == {
         "title": None,
         "size": 4,
@@ -84,7 +84,7 @@ def test_what_is_given_is_not_read() -> None:
 
 def test_text_is_read_back() -> None:
     assert project(Part, project(PartRecord, PART)) == PART
-    assert project(Part, PartRecord("c", None)) == Part(Place("c"))
+    assert project(Part, PartRecord("c", None)) == Part(Location("c"))
 
 
 def test_a_field_that_nothing_gives_is_told() -> None:

@@ -11,15 +11,15 @@ from syrupy.assertion import SnapshotAssertion
 
 from ltocompat.model.arch import Release
 from ltocompat.model.diff import BREAKING, KINDS, Change, Diff, DiffSummary, Metadata
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.requirement import LinkerFloor
 from ltocompat.model.target import DriverVersion
 from ltocompat.report import Failure, Options
 from ltocompat.report.verbs.diff import REPORT
 
 FILE = "lib/libx.so.13"
-OLD = Place("x-1.0.whl", (FILE,), 0x40, (1,))
-NEW = Place("x-1.1.whl", (FILE,), 0x80, (2,))
+OLD = Location("x-1.0.whl", (FILE,), 0x40, (1,))
+NEW = Location("x-1.1.whl", (FILE,), 0x80, (2,))
 
 
 def side(path: str, **facts: Any) -> DiffSummary:  # noqa: ANN401 - any field may be given
@@ -146,7 +146,7 @@ def test_nothing_but_errors_is_an_error() -> None:
 
 @pytest.mark.parametrize("form", ["table", "markdown", "json"])
 def test_hostile_names_do_nothing(form: str) -> None:
-    place = Place(HOSTILE, (HOSTILE,), 1)
+    place = Location(HOSTILE, (HOSTILE,), 1)
     every = tuple(
         # Kernels are counted by kind of image, and architectures are read, not copied.
         Change(kind, HOSTILE, about, (HOSTILE,), (HOSTILE,), 1, "lost-arch", (place,))

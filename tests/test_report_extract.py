@@ -6,15 +6,15 @@ from syrupy.assertion import SnapshotAssertion
 
 from ltocompat.commands.extract import Extracted
 from ltocompat.model.image import Skipped
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.report import FORMATS, Failure, Options
 from ltocompat.report.verbs.extract import REPORT
 
 RECORDS = [
-    Extracted(Place("a.so").at(0x40, 0), "out/a.so@0x40.0.sm_80.cubin", "cubin", None),
-    Extracted(Place("a.so").at(0x40, 1), "out/a.so@0x40.1.fatbin", "fatbin", "scrambled"),
-    Skipped(Place("a.so").at(0x80), "its length is not recorded", 12),
-    Extracted(Place(HOSTILE).at(0x40, 1), HOSTILE, "ptx", HOSTILE),
+    Extracted(Location("a.so").at(0x40, 0), "out/a.so@0x40.0.sm_80.cubin", "cubin", None),
+    Extracted(Location("a.so").at(0x40, 1), "out/a.so@0x40.1.fatbin", "fatbin", "scrambled"),
+    Skipped(Location("a.so").at(0x80), "its length is not recorded", 12),
+    Extracted(Location(HOSTILE).at(0x40, 1), HOSTILE, "ptx", HOSTILE),
 ]
 
 

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from verdict_values import EDGE, H100, L4, PROD, finding, result
 
 from ltocompat.model.errors import UsageError
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, Options
 from ltocompat.report.findings import FindingRecord
@@ -197,6 +197,6 @@ def test_a_summary_fits_in_what_github_takes() -> None:
 
 def _long_names(number: int) -> Iterable[Result]:
     for n in range(number):
-        place = Place(f"{'x' * 700}{n}.so")
+        place = Location(f"{'x' * 700}{n}.so")
         problem = finding(Verdict.FAIL, f"wrong {n}", example=place)
         yield result(Verdict.FAIL, PROD, H100, path=place.path, findings=(problem,))

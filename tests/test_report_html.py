@@ -16,7 +16,7 @@ from html_pages import Page
 from report_values import HOSTILE
 from verdict_values import EDGE, H100, L4, PROD, finding, result
 
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.report import Failure, Options, write
@@ -199,7 +199,7 @@ def test_cells_with_the_same_reasons_share_them() -> None:
 
 
 def test_findings_unfold_and_say_all_that_is_known() -> None:
-    place = Place("dist/x.whl").member("lib/libx.so").at(0x40)
+    place = Location("dist/x.whl").member("lib/libx.so").at(0x40)
     one = finding(Verdict.FAIL, example=place)
     page = page_of([PROD, result(Verdict.FAIL, PROD, H100, path="dist/x.whl", findings=(one,))])
     element = page.get("finding-0")

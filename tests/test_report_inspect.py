@@ -24,7 +24,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import ltocompat
 from ltocompat.model.image import Artifact, HostBinary, Module, Producer, Record, Role, Skipped
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.report import FORMATS, Failure, Options
 from ltocompat.report.image_summary import GROUPS
 from ltocompat.report.verbs.inspect import REPORT
@@ -168,7 +168,7 @@ def test_quiet_is_two_lines_an_artifact() -> None:
 
 def test_a_pipe_gets_every_name_in_full() -> None:
     long = "x" * 500
-    place = Place("a.so", (long,), 0x40, (0,))
+    place = Location("a.so", (long,), 0x40, (0,))
     maker = Producer(Role.COMPILER, "tool", long, (), long)
     image = sass(place, made_by=(maker,))
     records: list[Record] = [Module(place, None, None, (image,)), bare_file("a.so")]
@@ -255,7 +255,7 @@ def test_more_skipped_places_than_the_limit_are_counted() -> None:
 
 
 def test_members_of_an_archive_are_listed_when_their_linker_needs_something() -> None:
-    archive = Place("libx.a")
+    archive = Location("libx.a")
     module = Module(archive.member("b.o").at(64), None, None, ())
     records: list[Record] = [
         HostBinary(place=archive.member("a.o"), format="ELF", machine="x86-64", type="object"),

@@ -9,7 +9,7 @@ from ltocompat.commands.link import Linked
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Skipped
 from ltocompat.model.link_options import Disagreement
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.report import FORMATS, Failure, Options
 from ltocompat.report.verbs.link import REPORT
 from ltocompat.targets.linkers import Linker
@@ -28,7 +28,7 @@ def tried(
     outcome: LinkOutcome,
     reason: str | None = None,
     *,
-    place: Place | None = None,
+    place: Location | None = None,
     at: str | None = None,
 ) -> Linked:
     done = outcome in (LinkOutcome.LINKED, LinkOutcome.COMPILED)
@@ -51,21 +51,24 @@ def tried(
 
 TOO_NEW = "the LTO-IR was made by a newer CUDA release than this nvJitLink"
 TOGETHER = [
-    Disagreement("-ftz", (("0", (Place("a.o"),)), (None, (Place("b.o"), Place(HOSTILE))))),
+    Disagreement("-ftz", (("0", (Location("a.o"),)), (None, (Location("b.o"), Location(HOSTILE))))),
     tried("12.4.127", "lto", LinkOutcome.REFUSED, TOO_NEW, at="a.o"),
     tried("13.5.37", "lto", LinkOutcome.LINKED),
     tried("13.5.37", "plain", LinkOutcome.UNRESOLVED, f"no input defines {HOSTILE}"),
     tried(
         "13.0.88", "plain", LinkOutcome.CRASHED, "the library ended its process (SIGSEGV)", at="b.o"
     ),
-    Skipped(Place("c.o"), "it is not a regular file"),
+    Skipped(Location("c.o"), "it is not a regular file"),
 ]
 EACH = [
     *(
-        tried("13.2.86", "lto", LinkOutcome.REFUSED, TOO_NEW, place=Place("x.so", (), n))
+        tried("13.2.86", "lto", LinkOutcome.REFUSED, TOO_NEW, place=Location("x.so", (), n))
         for n in range(30)
     ),
-    *(tried("13.3.33", "lto", LinkOutcome.ACCEPTED, place=Place("x.so", (), n)) for n in range(3)),
+    *(
+        tried("13.3.33", "lto", LinkOutcome.ACCEPTED, place=Location("x.so", (), n))
+        for n in range(3)
+    ),
 ]
 
 

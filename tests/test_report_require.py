@@ -14,7 +14,7 @@ from verdict_values import LIBRARY, required
 
 import ltocompat
 from ltocompat.model.arch import Release
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.requirement import (
     Asked,
     LinkerFloor,
@@ -212,7 +212,7 @@ def test_nothing_but_errors_is_an_error() -> None:
 
 @pytest.mark.parametrize("form", ["table", "markdown", "json"])
 def test_hostile_names_do_nothing(form: str) -> None:
-    place = Place(HOSTILE, (HOSTILE,), 1)
+    place = Location(HOSTILE, (HOSTILE,), 1)
     asked = Asked(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, 1, place)
     hostile = required(
         path=HOSTILE,

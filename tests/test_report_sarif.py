@@ -19,7 +19,7 @@ from ltocompat import __version__
 from ltocompat.commands.policy.fingerprint import fingerprint
 from ltocompat.commands.policy.lines import policy_lines
 from ltocompat.commands.policy.reading import read_policy
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.target import PolicyLines
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.model.version import SITE_URL
@@ -94,7 +94,7 @@ def test_the_same_finding_on_two_targets_is_two_results() -> None:
 
 
 def test_a_place_becomes_nested_artifacts_and_a_byte_offset() -> None:
-    place = Place("dist/libx 1.a", ("m#1.o", "inner.fatbin"), 0x1F40, (3,))
+    place = Location("dist/libx 1.a", ("m#1.o", "inner.fatbin"), 0x1F40, (3,))
     one = finding(Verdict.FAIL, example=place)
     run = run_of([PROD, result(Verdict.FAIL, PROD, findings=(one,))])
     assert run["artifacts"] == [

@@ -7,7 +7,7 @@ from report_values import NVLINK, PTXAS, STRADDLING, ltoir, sass
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Compression, Needs, Producer, Role
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.words import count
 from ltocompat.report import Options, Report, write
 from ltocompat.report.document import Column, Table
@@ -78,9 +78,9 @@ def test_needs_are_never_called_makers() -> None:
 
 
 def test_scrambling_is_said_with_the_compression() -> None:
-    assert compression_label(sass(Place("a"))) == "zstd"
-    assert compression_label(ltoir(Place("a"))) == "scrambled zstd"
-    assert compression_label(ltoir(Place("a"), compression=Compression.NONE)) == "scrambled"
+    assert compression_label(sass(Location("a"))) == "zstd"
+    assert compression_label(ltoir(Location("a"))) == "scrambled zstd"
+    assert compression_label(ltoir(Location("a"), compression=Compression.NONE)) == "scrambled"
 
 
 def test_small_words() -> None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import CudaLibrary, HostBinary
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.catalogue import found_about, rules_about
 from ltocompat.rules.linker_imports import exports
@@ -132,7 +132,7 @@ def required(host: HostBinary) -> list[Requirement]:
 def a_host(*imports: str, needed: str = "libnvJitLink.so.12") -> HostBinary:
     libraries = (CudaLibrary("libnvJitLink", "needed", needed, None, "DT_NEEDED"),)
     return HostBinary(
-        place=Place("libx.so"),
+        place=Location("libx.so"),
         format="ELF",
         machine="x86-64",
         type="shared library",

@@ -13,7 +13,7 @@ import ltocompat
 from ltocompat.cli import run
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
 from ltocompat.rules.engine.judge_artifact import results
@@ -33,7 +33,7 @@ def ptx(arch: str, cuda: str = "12.8") -> ImageSignature:
 
 def notes(*images: ImageSignature, registered: bool | None = True) -> dict[str, Finding]:
     """What is said of a library with a module of these images, by rule."""
-    group = ModuleGroup(ModuleSignature(images, registered), {}, 1, Place("libx.so").at(0x40))
+    group = ModuleGroup(ModuleSignature(images, registered), {}, 1, Location("libx.so").at(0x40))
     (target,) = parse([H100])
     (result,) = results(ArtifactSummary("libx.so", [group]), target)
     return {finding.rule: finding for finding in result.findings}
@@ -53,7 +53,9 @@ def test_ptx_or_a_bare_image_that_was_named_is_no_such_lack() -> None:
 
 
 def test_what_may_lie_in_unread_places_is_not_said_to_be_missing() -> None:
-    group = ModuleGroup(ModuleSignature((sass("sm_90"),), True), {}, 1, Place("libx.so").at(0x40))
+    group = ModuleGroup(
+        ModuleSignature((sass("sm_90"),), True), {}, 1, Location("libx.so").at(0x40)
+    )
     (target,) = parse([H100])
     (result,) = results(ArtifactSummary("libx.so", [group], skipped_count=1), target)
     assert "PTX-07" not in {finding.rule for finding in result.findings}

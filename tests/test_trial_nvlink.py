@@ -18,7 +18,7 @@ from samples import FOLDER
 from ltocompat.commands.check import check
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Image, ImageKind, Producer, Role
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Cache, Linker, Tool
 from ltocompat.targets.linkers.cache import InstallOrigin
@@ -283,7 +283,7 @@ def image(kind: ImageKind, arch: str, made_by: str, problems: tuple[str, ...] = 
     releases = tuple(map(Release.parse, made_by.split()))
     maker = Producer(Role.COMPILER, None, made_by if len(releases) == 1 else None, releases, "test")
     return Image(
-        place=Place("x"),
+        place=Location("x"),
         kind=kind,
         arch=SmArch.parse(arch),
         made_by=(maker,),

@@ -27,7 +27,7 @@ from ltocompat import Result, Verdict
 from ltocompat.cli import run
 from ltocompat.model.cuda_tag import tagged_path, without_tags
 from ltocompat.model.image import HostBinary
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.report.verbs.inspect import REPORT
 from ltocompat.scan.variants import find_variants
 
@@ -80,7 +80,7 @@ def test_other_numbers_are_no_version_of_cuda(path: str) -> None:
 
 def host(path: str, *exports: str, needs: tuple[str, ...] = (), soname: str = "") -> HostBinary:
     return HostBinary(
-        place=Place("x.whl", (path,)),
+        place=Location("x.whl", (path,)),
         format="ELF",
         machine="x86-64",
         type="shared library",

@@ -20,7 +20,7 @@ from ltocompat.model.image import (
     Role,
     Skipped,
 )
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key
 from ltocompat.model.verdict import Level, Result, Route, Verdict, worst
@@ -29,7 +29,7 @@ from ltocompat.targets import parse
 from ltocompat.targets.linkers import Tool
 from ltocompat.trial.try_links import _LinkJob, _plan
 
-PLACE = Place("libexample.so")
+PLACE = Location("libexample.so")
 H100 = "driver=580.95.05,nvjitlink=13.0,gpu=h100"
 
 
@@ -388,7 +388,7 @@ def needing_linker(*imports: str) -> HostBinary:
     """Has libnvJitLink.so.13 loaded with it, as the server of libcuopt."""
     asked = CudaLibrary("libnvJitLink", "needed", "libnvJitLink.so.13", None, "DT_NEEDED")
     return HostBinary(
-        place=Place("x.whl", ("server",)),
+        place=Location("x.whl", ("server",)),
         format="ELF",
         machine="x86-64",
         type="executable",

@@ -19,7 +19,7 @@ from ltocompat.cli import run
 from ltocompat.commands.weigh import weight_of
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Saving, Waste, Weight
 from ltocompat.report import FORMATS, Options
@@ -85,7 +85,7 @@ def measured(machine: str | None, *archs: str, prelinked: str = "") -> Measured:
         arch = SmArch.parse(text, kind.arch_form)
         of_object = number >= len(archs)
         images.append(ImageSignature(kind, arch, relocatable=of_object, prelinked=of_object))
-    library = MeasuredLibrary(Place("libx.so"), machine, linked=True, modules=1)
+    library = MeasuredLibrary(Location("libx.so"), machine, linked=True, modules=1)
     tallies = tuple(ImageTally(1, ONE_MIB) for _ in images)
     library.tallies[ModuleSignature(tuple(images), registered=True)] = tallies
     return Measured({library.place: library}, size=100 * ONE_MIB, files=1)
@@ -310,7 +310,7 @@ def test_one_image_of_a_file_is_weighed_alone() -> None:
 
 def test_a_copy_that_is_dead_counts_as_a_copy_alone() -> None:
     made = measured("x86-64", "sm_80", "sm_87")
-    (tallies,) = made.libraries[Place("libx.so")].tallies.values()
+    (tallies,) = made.libraries[Location("libx.so")].tallies.values()
     tallies[1].copied_within = 1000
     assert saved(weight_of("libx.so", made)) == {
         Waste.COPY_IN_THE_LIBRARY: 1000,
@@ -320,7 +320,7 @@ def test_a_copy_that_is_dead_counts_as_a_copy_alone() -> None:
 
 def test_what_was_not_compressed_is_called_an_estimate() -> None:
     made = measured("x86-64", "sm_80")
-    (tallies,) = made.libraries[Place("libx.so")].tallies.values()
+    (tallies,) = made.libraries[Location("libx.so")].tallies.values()
     tallies[0].packable, tallies[0].packed, tallies[0].unmeasured = 1000, 250, 2000
     (saving,) = weight_of("libx.so", made).savings
     assert (saving.saved, saving.estimated) == (750 + 1500, True)

@@ -9,8 +9,8 @@ from typing import Any
 from report_values import HOSTILE
 
 from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.location import Location
 from ltocompat.model.matrix import Matrix
-from ltocompat.model.place import Place
 from ltocompat.model.requirement import (
     Asked,
     LinkerFloor,
@@ -26,7 +26,7 @@ H100 = Gpu("h100", SmArch.parse("sm_90"), data_center=True)
 L4 = Gpu("l4", SmArch.parse("sm_89"), data_center=True)
 T4 = Gpu("t4", SmArch.parse("sm_75"), data_center=True)
 
-LIBRARY = Place("lib/libx.so")
+LIBRARY = Location("lib/libx.so")
 WORDS = {
     Verdict.JIT: ("PTX-06", "the driver compiles the PTX when it loads"),
     Verdict.UNDOCUMENTED: ("LTO-02", "it links in every measured case"),
@@ -155,7 +155,7 @@ def hostile_results() -> list[Target | Result]:
         remedy=HOSTILE,
         evidence=HOSTILE,
         source=HOSTILE,
-        example=Place(HOSTILE, (HOSTILE,), 0x40),
+        example=Location(HOSTILE, (HOSTILE,), 0x40),
         kernels=(HOSTILE,),
         kernel_modules=7,
     )

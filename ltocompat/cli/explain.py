@@ -13,7 +13,7 @@ from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Argument, ExplainOptions, Option
 from ltocompat.model.errors import UnreadableInput
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.report import Options
 from ltocompat.report.exit_status import ExitStatus
 
@@ -65,7 +65,7 @@ def explain(
 def _parted(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The words of the text, and the files that are named after them."""
     end = len(words)
-    while end > 1 and words[end - 1] and os.path.exists(Place.parse(words[end - 1]).path):
+    while end > 1 and words[end - 1] and os.path.exists(Location.parse(words[end - 1]).path):
         end -= 1
     return words[:end], words[end:]
 

@@ -23,7 +23,7 @@ from ltocompat.commands.options import StrPath
 from ltocompat.files.output import replaced, writing
 from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, PacedProgress, Progress, UnconfinedTrial
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.watchdog import Overdue
 from ltocompat.report import FORMATS, Options, Report, Writable, write, writer
 from ltocompat.report.exit_status import CLOSED_PIPE, INTERNAL, INTERRUPTED, ExitStatus, log
@@ -350,7 +350,7 @@ def refuse_to_replace(requests: Sequence[FormatRequest], inputs: Iterable[StrPat
     Raises:
         UsageError: one would.
     """
-    read = {os.path.realpath(Place.parse(os.fspath(path)).path) for path in inputs}
+    read = {os.path.realpath(Location.parse(os.fspath(path)).path) for path in inputs}
     for request in requests:
         if request.file is not None and os.path.realpath(request.file) in read:
             raise UsageError(

@@ -13,7 +13,7 @@ from msgspec import NODEFAULT, Struct
 
 from ltocompat.cli.options import choose
 from ltocompat.commands.options import DEPLOY_TARGET, Argument, Option, field_types
-from ltocompat.model.place import refuse_address
+from ltocompat.model.location import refuse_address
 from ltocompat.model.target import THIS_MACHINE
 from ltocompat.report.exit_status import log
 

@@ -32,7 +32,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET, THIS_MACHINE, Target
 from ltocompat.model.trial_answer import AUTO
@@ -243,7 +243,7 @@ def matching_files(
 def _matching(path: str | os.PathLike[str]) -> Sequence[str | os.PathLike[str]]:
     """The files that a pattern means; whatever is there by that very name is meant."""
     text = os.fspath(path)
-    if not any(char in text for char in "*?[") or os.path.lexists(Place.parse(text).path):
+    if not any(char in text for char in "*?[") or os.path.lexists(Location.parse(text).path):
         return (path,)
     return sorted(glob.glob(text, recursive=True))
 

@@ -21,7 +21,7 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Progress, reporter
 from ltocompat.model.image import ImageKind, Module, Record
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import Required
 from ltocompat.model.words import count
@@ -106,7 +106,7 @@ def _rank(change: Change) -> tuple[int, str, str]:
 
 
 def _side(path: str, settings: walk.ScanSettings) -> Side:
-    place = Place.parse(path)
+    place = Location.parse(path)
     folder = place.path != "-" and os.path.isdir(place.path)
     opened: AbstractContextManager[ByteView | None] = (
         nullcontext() if folder else walk.opened(place.path, settings.limits, typed=True)
@@ -124,7 +124,9 @@ def _side(path: str, settings: walk.ScanSettings) -> Side:
     return side
 
 
-def _records(view: ByteView | None, place: Place, settings: walk.ScanSettings) -> Iterator[Record]:
+def _records(
+    view: ByteView | None, place: Location, settings: walk.ScanSettings
+) -> Iterator[Record]:
     """Records of a place; of all PTX it is told whether it has kernels: else it harms nobody."""
     with_all_kernels = settings.detail.kernels
     if view is None:
@@ -168,7 +170,7 @@ def _with_ptx(stored: StoredModule, module: Module) -> Module:
     return replace(module, images=tuple(images))
 
 
-def _metadata(place: Place, limits: Limits) -> Metadata | None:
+def _metadata(place: Location, limits: Limits) -> Metadata | None:
     """The metadata of a package; None for what is no package."""
     if not place.is_file:
         return None

@@ -15,7 +15,7 @@ from ltocompat.model.errors import Malformed, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Image, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model.place import Place, refuse_address
+from ltocompat.model.location import Location, refuse_address
 from ltocompat.scan import walk
 from ltocompat.scan.describe import ReadOptions, describe
 from ltocompat.scan.extract_bytes import cut, images_at
@@ -34,7 +34,7 @@ class Extracted(Struct, frozen=True):
         note: what a user should know of it, None when nothing.
     """
 
-    place: Place
+    place: Location
     path: str
     what: str
     note: str | None
@@ -67,7 +67,7 @@ def run(options: ExtractOptions) -> Iterator[Extracted | Skipped | Failure]:
 
 
 def _extract_place(text: str, options: ExtractOptions) -> Iterator[Extracted | Skipped]:
-    place, directory = Place.parse(text), os.fspath(options.output)
+    place, directory = Location.parse(text), os.fspath(options.output)
     try:
         os.makedirs(directory, exist_ok=True)
     except OSError as error:

@@ -32,7 +32,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UnreadableInput, UsageError
 from ltocompat.model.failure import Failure
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
@@ -224,7 +224,7 @@ def _known(summary: ArtifactSummary) -> _Known:
 def _whole(summary: ArtifactSummary) -> ArtifactSummary | Failure:
     """An artifact of which nothing could be read is no package without device code."""
     for skipped in summary.skipped:
-        if skipped.place == Place(summary.path):
+        if skipped.place == Location(summary.path):
             reason = f"no policy is written for {summary.path}: {skipped.reason}"
             return Failure.of(UnreadableInput(reason))
     return summary

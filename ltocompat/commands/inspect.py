@@ -21,7 +21,7 @@ from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Module, Producer, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.describe import ReadOptions
 from ltocompat.scan.filters import ImageFilter
@@ -46,8 +46,8 @@ def inspect(
     """Read files, folders and places, in constant memory; several large ones side by side.
 
     Args:
-        paths: files, folders, places as ``Place`` writes them, ``-`` for standard input, bytes or
-            open binary files; bytes are called ``input-0``, ``input-1`` by their position.
+        paths: files, folders, places as ``Location`` writes them, ``-`` for standard input, bytes
+            or open binary files; bytes are called ``input-0``, ``input-1`` by their position.
         kernels: also read the names of kernels.
         hashes: also take the SHA-256 of every decoded image.
         trial_link: narrow the releases of scrambled LTO-IR by asking nvJitLinks which of them first
@@ -121,7 +121,7 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
 
 
 def _records(
-    place: Place, settings: walk.ScanSettings, narrower: MakerNarrower | None
+    place: Location, settings: walk.ScanSettings, narrower: MakerNarrower | None
 ) -> Iterator[Record]:
     """Records of a place; linkers are asked in a second pass over a batch at a time."""
     if narrower is None:

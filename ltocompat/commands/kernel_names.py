@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from ltocompat.model.limits import Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.rules.builtin_rules import BYTES_UNREAD
 
@@ -61,7 +61,7 @@ def with_kernel_names(
     ]
 
 
-def _modules(finding: Finding) -> tuple[Place, ...]:
+def _modules(finding: Finding) -> tuple[Location, ...]:
     """The places of modules; where nothing could be read there are none."""
     return () if finding.rule == BYTES_UNREAD else finding.places
 
@@ -78,10 +78,10 @@ def _may_be_forgiven(
     return any(each.concerns(result, finding) for each in by_kernel)
 
 
-def _in_turn(findings: Iterable[Finding]) -> list[Place]:
+def _in_turn(findings: Iterable[Finding]) -> list[Location]:
     """Places of all findings, as many as are read."""
     rows = itertools.zip_longest(*{_modules(finding): None for finding in findings})
-    places: dict[Place, None] = {}
+    places: dict[Location, None] = {}
     for place in itertools.chain.from_iterable(rows):
         if len(places) == _MOST_PLACES:
             break
@@ -91,7 +91,7 @@ def _in_turn(findings: Iterable[Finding]) -> list[Place]:
 
 
 def _named(
-    result: Result, names: Mapping[Place, ModuleKernels], by_kernel: Sequence[PolicyException]
+    result: Result, names: Mapping[Location, ModuleKernels], by_kernel: Sequence[PolicyException]
 ) -> Result:
     findings = [
         _with_names(finding, names)
@@ -102,7 +102,7 @@ def _named(
     return replace(result, findings=tuple(findings))
 
 
-def _with_names(finding: Finding, names: Mapping[Place, ModuleKernels]) -> Finding:
+def _with_names(finding: Finding, names: Mapping[Location, ModuleKernels]) -> Finding:
     places = _modules(finding)
     found = [names[place] for place in places if place in names]
     sure = len(set(places)) == finding.module_count == len(found)

@@ -18,7 +18,7 @@ from ltocompat.model.failure import Progress, reporter
 from ltocompat.model.image import ImageKind, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.link_options import Disagreement, disagreements
-from ltocompat.model.place import Place, refuse_address
+from ltocompat.model.location import Location, refuse_address
 from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Linker, Machine, Tool, find, installed, obtain
@@ -56,7 +56,7 @@ class Linked(Struct, frozen=True):
     linker: Linker
     way: str
     arch: SmArch
-    place: Place | None
+    place: Location | None
     answer: Answer
     again_seconds: float | None = None
     reason: str | None = None
@@ -103,7 +103,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
     linkers = _linkers(options.linkers, install_missing=options.install_linkers)
     target = SmArch.parse(options.arch) if options.arch else None
     settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
-    places = [Place.parse(os.fspath(place)) for place in options.places]
+    places = [Location.parse(os.fspath(place)) for place in options.places]
     output = options.output
     if output is not None:
         refuse_address(output, "output")
@@ -128,7 +128,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
 
 
 def _gathered(
-    places: list[Place], settings: ScanSettings, where: ImageFilter | None
+    places: list[Location], settings: ScanSettings, where: ImageFilter | None
 ) -> Iterator[LinkInput | Skipped]:
     """Inputs of one link: whole files and modules, or the images that were asked for."""
     for place in places:
@@ -241,7 +241,7 @@ def _reason(
 
 def _each(
     options: LinkOptions,
-    places: list[Place],
+    places: list[Location],
     linkers: list[Linker],
     target: SmArch | None,
     settings: ScanSettings,

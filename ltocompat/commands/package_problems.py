@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.artifact_summary import ArtifactSummary, of_package
 from ltocompat.model.limits import Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Result, Verdict, worst
@@ -49,7 +49,9 @@ class Packages:
         limits: Limits,
         sources: Mapping[str, ByteView] = NO_SOURCES,
     ) -> None:
-        places = [Place.parse(path) for each in paths if (path := os.fspath(each)) not in sources]
+        places = [
+            Location.parse(path) for each in paths if (path := os.fspath(each)) not in sources
+        ]
         self._parts = {place.path for place in places if not place.is_file}
         self._beside = packages_beside(beside, limits)
         self._limits = limits
@@ -70,7 +72,7 @@ class Packages:
         """Everything that is wrong with the promises of a package; None: it is no package."""
         if package is None or summary.path in self._parts:
             return ()
-        if not summary.modules and any(s.place == Place(summary.path) for s in summary.skipped):
+        if not summary.modules and any(s.place == Location(summary.path) for s in summary.skipped):
             return ()  # an archive that can't be read has other troubles than its metadata
         # Imported here: most files are no package, and ask for none of its rules.
         from ltocompat.rules.engine.collect_requirements import required

@@ -28,8 +28,8 @@ from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Limits
+from ltocompat.model.location import Location
 from ltocompat.model.matrix import Matrix
-from ltocompat.model.place import Place
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Result, Route
@@ -151,7 +151,7 @@ class _Kept(Struct, dict=True):
         limits: what reading packages beside it may cost.
     """
 
-    place: Place
+    place: Location
     size: int
     sha256: str
     package: Package | None
@@ -257,7 +257,7 @@ def read_known_file(file: BinaryIO, sha256: str, *, limits: Limits = DEFAULT_LIM
     reader = _Reader(ScanSettings(limits=limits, jobs=1))
     with opened_file(file, limits) as view:
         walk.hold_to_name(view, name_of(file), limits)
-        return Reading(reader.of_view(view, Place(name_of(file)), sha256))
+        return Reading(reader.of_view(view, Location(name_of(file)), sha256))
 
 
 class _Reader:
@@ -277,22 +277,22 @@ class _Reader:
         if not isinstance(source, str | os.PathLike):
             with opened_file(source, limits) as view:
                 walk.hold_to_name(view, name_of(source), limits)
-                yield Reading(self.of_view(view, Place(name_of(source))))
+                yield Reading(self.of_view(view, Location(name_of(source))))
         elif is_address(text := os.fspath(source)):
             with opened_address(text, limits) as view:
                 walk.hold_to_name(view, text, limits)
-                yield Reading(self.of_view(view, Place(text)))
+                yield Reading(self.of_view(view, Location(text)))
         else:
-            yield from map(Reading, self._of_place(Place.parse(text)))
+            yield from map(Reading, self._of_place(Location.parse(text)))
 
-    def _of_place(self, place: Place) -> Iterator[_Kept]:
+    def _of_place(self, place: Location) -> Iterator[_Kept]:
         """Keep the files at a place; in a folder those that hold something."""
         files = walk.files(place, self._settings)
         work = functools.partial(self._of_file, top=place)
         for found in parallel.read(work, files, walk.path_of_found, self._settings):
             yield from (kept for kept in found if kept.holds_something or kept.place == place)
 
-    def _of_file(self, found: Place | Skipped, top: Place) -> Iterator[_Kept]:
+    def _of_file(self, found: Location | Skipped, top: Location) -> Iterator[_Kept]:
         if isinstance(found, Skipped):
             yield self._unread(found)
             return
@@ -305,7 +305,7 @@ class _Reader:
                 raise
             yield self._unread(Skipped(found, str(error)))
 
-    def of_view(self, view: ByteView, place: Place, sha256: str | None = None) -> _Kept:
+    def of_view(self, view: ByteView, place: Location, sha256: str | None = None) -> _Kept:
         """Keep one file, whose bytes are at hand.
 
         Args:
@@ -330,13 +330,13 @@ class _Reader:
 
     def _unread(self, skipped: Skipped) -> _Kept:
         """Keep a file that can't be read."""
-        place = Place(skipped.place.path)
+        place = Location(skipped.place.path)
         return self._fold([Batch((skipped,))], place, size=0, sha256="", package=None)
 
     def _fold(
         self,
         batches: Iterable[Batch],
-        place: Place,
+        place: Location,
         *,
         size: int,
         sha256: str,

@@ -23,7 +23,7 @@ from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.failure import Failure, reporter
 from ltocompat.model.image import CUDA_SOURCES, Module, Skipped
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Target
 from ltocompat.model.trial_answer import Trials
@@ -117,7 +117,7 @@ def summaries(
 class _File(Struct, frozen=True):
     """A file to read, and whether it is the very one that was named."""
 
-    place: Place
+    place: Location
     named: bool
 
 
@@ -190,7 +190,7 @@ class ArtifactReader:
             yield summary
         file.check_found(found=found)
 
-    def take(self, view: ByteView, file: Place, summary: SummaryBuilder) -> None:
+    def take(self, view: ByteView, file: Location, summary: SummaryBuilder) -> None:
         """Add the records of one file whose bytes are at hand."""
         reading = self._reading
         if reading.alone:

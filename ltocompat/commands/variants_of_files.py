@@ -21,7 +21,7 @@ from ltocompat.model.failure import Failure, Note
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.limits import Budget, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.verdict import OTHER_VARIANT, Level, Result, VariantVerdict, Verdict, worst
 from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.engine.judge_artifact import note_of_variants
@@ -86,7 +86,7 @@ def _variants_of(package: Package, limits: Limits) -> tuple[Variant, ...]:
                 host = read_host(view, Budget(limits))
                 if host is not None:
                     exports = tagged_path(file) is not None
-                    place = Place(package.path, (file,))
+                    place = Location(package.path, (file,))
                     hosts.append(host.describe(place, exports=exports))
         except LtocompatError:
             return ()
@@ -134,7 +134,7 @@ def _folded(
     files: Sequence[tuple[str, EvaluatedFile]], variants: Sequence[Variant]
 ) -> Iterator[EvaluatedFile]:
     """The files with what becomes of each variant, GPU by GPU of each target."""
-    homes = {inside: variant_of(Place("", (inside,)), variants) for inside, _ in files}
+    homes = {inside: variant_of(Location("", (inside,)), variants) for inside, _ in files}
     cells: dict[tuple[object, ...], dict[str, list[Result]]] = {}
     for inside, file in files:
         variant = homes[inside]

@@ -46,8 +46,8 @@ def weigh(
     """Weigh the device code of files, folders and packages, and say what could be saved.
 
     Args:
-        paths: files, folders, places as ``Place`` writes them, ``-`` for standard input, bytes or
-            open binary files.
+        paths: files, folders, places as ``Location`` writes them, ``-`` for standard input, bytes
+            or open binary files.
         kernels: also rank the kernels by the size of their code, for which all is unpacked.
         limits: what one file may cost.
         jobs: how many processes may read at the same time, a path each; None: one a core.

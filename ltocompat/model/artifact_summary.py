@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.model.image import CudaLibrary, HostBinary, ImageKind, Skipped
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.trial_answer import Trials
 
@@ -33,7 +33,7 @@ class Variant(Struct, frozen=True):
     pattern: tuple[str, ...] = ()
     whole: bool = True
 
-    def has(self, place: Place) -> bool:
+    def has(self, place: Location) -> bool:
         """Return whether a place lies in it."""
         members = place.members
         if any(members[:end] in self.files for end in range(1, len(members) + 1)):
@@ -46,7 +46,7 @@ class Variant(Struct, frozen=True):
         )
 
 
-def variant_of(place: Place, variants: Sequence[Variant]) -> Variant | None:
+def variant_of(place: Location, variants: Sequence[Variant]) -> Variant | None:
     """The variant that a place lies in."""
     return next((variant for variant in variants if variant.has(place)), None)
 
@@ -68,9 +68,9 @@ class ModuleGroup(Struct):
     signature: ModuleSignature
     trials: Trials
     count: int
-    example: Place
+    example: Location
     inner: bool = False
-    places: list[Place] = field(default_factory=list)
+    places: list[Location] = field(default_factory=list)
     kernels: list[tuple[str, ...]] = field(default_factory=list)
 
     def part(self, wanted: Sequence[bool]) -> ModuleGroup:
@@ -156,7 +156,7 @@ def only_variant(
         common: with what is in no variant; else the variant by itself.
     """
 
-    def used(place: Place) -> bool:
+    def used(place: Location) -> bool:
         home = variant_of(place, summary.variants)
         return home is variant or (home is None and common)
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.requirement import LinkerFloor
 from ltocompat.model.target import DriverVersion
 
@@ -102,7 +102,7 @@ class Change(Struct, frozen=True):
     new: Said = None
     count: int = 1
     breaking: str | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[Location, ...] = ()
 
 
 KINDS = {

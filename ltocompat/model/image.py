@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from msgspec import Struct
 
 from ltocompat.model.arch import ArchForm, Release, SmArch
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.row import WHERE, Tabular
 from ltocompat.model.symbols import DeviceSymbols
 
@@ -155,7 +155,7 @@ class Image(Tabular, frozen=True):
     """One piece of device code.
 
     Attributes:
-        place: where it lies; see ``Place``.
+        place: where it lies; see ``Location``.
         kind: LTO-IR, PTX, SASS, Tile IR or unknown.
         stored_size: bytes that it takes in the file, without padding; None where nothing tells
             (bare LTO-IR inside other data has no length).
@@ -197,7 +197,7 @@ class Image(Tabular, frozen=True):
         "problems"
     )
 
-    place: Place
+    place: Location
     kind: ImageKind
     stored_size: int | None
     size: int | None
@@ -246,7 +246,7 @@ class Module(Tabular, frozen=True):
 
     row_columns: ClassVar[str] = f"{WHERE} section registered images=image_count"
 
-    place: Place
+    place: Location
     section: str | None
     registered: bool | None
     images: Sequence[Image]
@@ -269,7 +269,7 @@ class Skipped(Tabular, frozen=True):
 
     row_columns: ClassVar[str] = f"{WHERE} reason size limit"
 
-    place: Place
+    place: Location
     reason: str
     size: int | None = None
     limit: str | None = None
@@ -324,7 +324,7 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
         "libraries soname needed runpath debug_size"
     )
 
-    place: Place
+    place: Location
     format: str
     machine: str
     type: str

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from ltocompat.model.grouping import grouped
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 
 class Disagreement(Struct, frozen=True):
@@ -21,10 +21,10 @@ class Disagreement(Struct, frozen=True):
     """
 
     option: str
-    values: tuple[tuple[str | None, tuple[Place, ...]], ...]
+    values: tuple[tuple[str | None, tuple[Location, ...]], ...]
 
 
-def disagreements(images: Iterable[tuple[str | None, Place]]) -> Iterator[Disagreement]:
+def disagreements(images: Iterable[tuple[str | None, Location]]) -> Iterator[Disagreement]:
     """The options in which images differ, as far as options are stored with them.
 
     Args:

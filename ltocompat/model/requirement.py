@@ -7,7 +7,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from ltocompat.model.arch import Release
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.row import Tabular
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Coverage, Route, Verdict
@@ -42,7 +42,7 @@ class Asked(Tabular, frozen=True):
     consequence: str
     evidence: str
     module_count: int
-    example: Place
+    example: Location
     names_compiler: bool = False
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.row import Tabular
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.words import count
@@ -154,12 +154,12 @@ class Finding(Tabular, frozen=True, gc=False):
     evidence: str
     source: str
     module_count: int = 0
-    example: Place | None = None
+    example: Location | None = None
     about_loading: bool = False
     decided_by_trial: bool = False
     promised_after_trial: bool = False
     nondeterministic: bool = False
-    places: tuple[Place, ...] = ()
+    places: tuple[Location, ...] = ()
     kernels: tuple[str, ...] = ()
     kernel_modules: int = 0
     all_kernels: bool = False

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.row import Tabular
 from ltocompat.model.signature import ModuleSignature
 
@@ -74,7 +74,7 @@ class MeasuredLibrary(Struct):
         tallies: a module without makers and sizes -> one tally for each of its images.
     """
 
-    place: Place
+    place: Location
     machine: str | None = None
     linked: bool = False
     modules: int = 0
@@ -103,8 +103,8 @@ class Measured(Struct):
         files: how many.
     """
 
-    libraries: dict[Place, MeasuredLibrary] = field(default_factory=dict)
-    copies: dict[tuple[Place, Place], int] = field(default_factory=dict)
+    libraries: dict[Location, MeasuredLibrary] = field(default_factory=dict)
+    copies: dict[tuple[Location, Location], int] = field(default_factory=dict)
     kernels: dict[str, KernelTally] = field(default_factory=dict)
     kernels_left_out: int = 0
     skipped: int = 0
@@ -141,7 +141,7 @@ class LibraryWeight(Tabular, frozen=True):
         host_debug: bytes of its sections for a debugger of host code; not among ``stored``.
     """
 
-    place: Place
+    place: Location
     machine: str | None
     modules: int
     images: int

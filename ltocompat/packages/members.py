@@ -12,7 +12,7 @@ from ltocompat.files.archives.zip import LOCAL_MAGIC, entries, find_end
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 
 def zip_names(view: ByteView, budget: Budget) -> tuple[str, ...] | None:
@@ -52,7 +52,7 @@ def _found(
     container = container_of(view, budget)
     if container is None:
         return
-    place = Place(path)
+    place = Location(path)
     aim = place if wanted is None else place.member(wanted)
     try:
         for member in container.members(view, place, aim, budget):

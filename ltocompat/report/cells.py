@@ -10,7 +10,7 @@ from string import ascii_uppercase
 from msgspec import Struct, field
 
 from ltocompat.model.grouping import grouped
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.target import Target, VersionSet
 from ltocompat.model.verdict import OTHER_VARIANT, Result, Verdict, worst
 from ltocompat.model.words import count
@@ -211,7 +211,7 @@ class EvaluatedArtifact(Struct):
         """Its name, and how many modules it has."""
         modules = max(result.coverage.modules for result in self.results)
         text = count(modules, "module") if modules else "no module was read"
-        name = truncate(self.path) if options.together else Place(self.path)
+        name = truncate(self.path) if options.together else Location(self.path)
         elsewhere = dict.fromkeys(filter(None, (where_files_go(r.target) for r in self.results)))
         return (Code(name), f": {text}", *(f"; {words}" for words in elsewhere))
 
@@ -263,7 +263,7 @@ def rows_as_they_come(
     """A row for each artifact and route, which is also kept in ``seen``."""
     for artifact in artifacts:
         seen.append(artifact)
-        yield from _rows_of(artifact, columns, str(Place(artifact.path)).removeprefix(root))
+        yield from _rows_of(artifact, columns, str(Location(artifact.path)).removeprefix(root))
 
 
 def rows_by_package(
@@ -281,9 +281,9 @@ def rows_by_package(
         words = [_worst_word(j for cell, j in cells if column.holds(cell)) for column in columns]
         yield Row((*words, Code(f"{package}: {count(len(files), 'file')}")))
         if max(file.worst for file in files) > Verdict.JIT:
-            folder = common_folder(str(Place(file.path)) for file in files)
+            folder = common_folder(str(Location(file.path)) for file in files)
             for file in files:
-                name = str(Place(file.path)).removeprefix(folder)
+                name = str(Location(file.path)).removeprefix(folder)
                 yield from _rows_of(file, columns, f"  {name}")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from ltocompat.commands.policy.fingerprint import fingerprint
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Result
 from ltocompat.report.findings import GroupedFinding, grouped_findings
 from ltocompat.report.text import escape, safe_text
@@ -85,7 +85,7 @@ def _row(group: GroupedFinding, digest: str, number: int) -> FindingRow:
     return FindingRow(
         artifact=escape(path),
         path=path,
-        place=escape(str(finding.example or Place(path))),
+        place=escape(str(finding.example or Location(path))),
         rule=escape(finding.rule),
         level=str(finding.level),
         verdict=str(finding.verdict),

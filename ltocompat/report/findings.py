@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 from msgspec import Struct, field
 
 from ltocompat.commands.advice import ASK_LINKER
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET, PolicyLines, Target
 from ltocompat.model.verdict import (
@@ -103,7 +103,7 @@ class GroupedFinding(Struct):
     finding: Finding
     apart: Hashable = None
     modules: dict[str, int] = field(default_factory=dict)
-    places: dict[tuple[str, tuple[str, ...]], Place] = field(default_factory=dict)
+    places: dict[tuple[str, tuple[str, ...]], Location] = field(default_factory=dict)
     cells: dict[Cell, None] = field(default_factory=dict)
     messages: dict[str, None] = field(default_factory=dict)
     headlines: dict[str, None] = field(default_factory=dict)
@@ -447,7 +447,7 @@ def _where(group: GroupedFinding, cells: str, *, packages: bool) -> Iterator[tup
     finding = group.finding
     paths = list(group.modules)
     if finding.example or paths[0]:
-        yield (Code(finding.example or Place(paths[0])),)
+        yield (Code(finding.example or Location(paths[0])),)
     if finding.example is None and finding.evidence not in ("", paths[0]):
         yield (Code(truncate(finding.evidence)),)
     # The file name of a wheel names its package already.
@@ -505,7 +505,7 @@ def _kernels(group: GroupedFinding) -> Iterator[str]:
 
 def _others(paths: Sequence[str]) -> Iterator[str]:
     """Where else it is, without the folder that is told already."""
-    shown = [str(Place(path)) for path in paths]
+    shown = [str(Location(path)) for path in paths]
     folder = common_folder(shown)
     yield from separated(Code(path.removeprefix(folder)) for path in shown[1:_MOST_NAMED])
     if len(paths) > _MOST_NAMED:

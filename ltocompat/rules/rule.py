@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.link_options import Disagreement
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
@@ -262,7 +262,7 @@ class Problem(Struct, frozen=True):
     headline: str = ""
     level: Level | None = None
     module_count: int = 0
-    example: Place | None = None
+    example: Location | None = None
     subject: str = ""
     asked: tuple[str, ...] = ()
     rule: str = ""

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from ltocompat.facts import gpus
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import Compression, ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Saving, Waste
 from ltocompat.model.words import count, truncate_list
@@ -45,13 +45,13 @@ class _Found(Struct):
     machines: set[str] = field(default_factory=set)
 
 
-def savings(measured: Measured) -> tuple[tuple[Saving, ...], Mapping[Place, int]]:
+def savings(measured: Measured) -> tuple[tuple[Saving, ...], Mapping[Location, int]]:
     """Savings, the largest first; and the bytes of each library's device code that they save.
 
     Every byte is counted once, under the first reason that holds.
     """
     found: dict[Waste, _Found] = {}
-    by_library: Counter[Place] = Counter()
+    by_library: Counter[Location] = Counter()
     machine = _common_machine(measured.libraries.values())
     ratios = _ratios(measured.libraries.values())
     for library in measured.libraries.values():
@@ -261,5 +261,5 @@ def _most_copied(measured: Measured) -> str:
     return f": most of them in {_short(again)} and {_short(first)}"
 
 
-def _short(library: Place) -> str:
+def _short(library: Location) -> str:
     return "::".join(library.members) or library.path

@@ -11,7 +11,7 @@ from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.fatbin.region import single_entry_region
 from ltocompat.model.errors import Malformed
 from ltocompat.model.image import ImageKind, Skipped
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.scan import walk
 from ltocompat.scan.describe import image_bytes
 
@@ -56,7 +56,7 @@ def cut(stored: StoredImage) -> Cut:
     return Cut(image_bytes(stored), _NAMES[stored.kind])
 
 
-def images_at(place: Place, settings: walk.ScanSettings) -> Iterator[StoredImage | Skipped]:
+def images_at(place: Location, settings: walk.ScanSettings) -> Iterator[StoredImage | Skipped]:
     """Every image at a place, as it is stored, while its file is open.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import MIB
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.scan import slices, workers
 
 I = TypeVar("I")  # noqa: E741 - an item
@@ -108,4 +108,4 @@ def _size(path: str | None) -> int:
 
 def path_of_text(text: str) -> str:
     """The path of a place as a user writes it; of standard input one that is no file."""
-    return os.devnull if text == "-" else Place.parse(text).path
+    return os.devnull if text == "-" else Location.parse(text).path

@@ -17,7 +17,7 @@ from ltocompat.model.errors import Malformed, UnreadableInput
 from ltocompat.model.image import Image, ImageKind, Module
 from ltocompat.model.image_table import gathered
 from ltocompat.model.limits import Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.symbols import DeviceSymbols, SymbolsToRead
 from ltocompat.scan.describe import ReadOptions, describe, image_bytes, sass_kernels, whole_cubin
 from ltocompat.scan.walk import ScanSettings, opened, stored_in_file
@@ -28,7 +28,7 @@ _NONE, _UNDEFINED, _ALL = range(3)
 
 def read_kernels(
     summaries: Iterable[ArtifactSummary],
-    wanted: Iterable[Place],
+    wanted: Iterable[Location],
     settings: ScanSettings,
     view: ByteView,
 ) -> None:
@@ -40,10 +40,10 @@ def read_kernels(
         settings: how the file was read.
         view: its bytes.
     """
-    names: dict[Place, ModuleKernels] = {}
+    names: dict[Location, ModuleKernels] = {}
     kept = settings.kept or MemberCache()
     for file, inside in _by_file(wanted).items():
-        at = kept.around(file) or (Place(file.path), view)
+        at = kept.around(file) or (Location(file.path), view)
         names |= dict(_in_view(at, file, inside, settings.limits))
     for group in chain.from_iterable(summary.groups for summary in summaries):
         if any(place in names for place in group.places):
@@ -63,11 +63,11 @@ class ModuleKernels(Struct, frozen=True):
 
 
 def kernel_names(
-    places: Iterable[Place],
+    places: Iterable[Location],
     limits: Limits,
-    whole: Collection[Place] = (),
+    whole: Collection[Location] = (),
     kept: MemberCache | None = None,
-) -> dict[Place, ModuleKernels]:
+) -> dict[Location, ModuleKernels]:
     """The kernels of the modules at these places, by place.
 
     Each innermost file is walked once, no further than to the last of its places.
@@ -87,37 +87,37 @@ def kernel_names(
     )
 
 
-def _by_file(places: Iterable[Place]) -> dict[Place, set[Place]]:
+def _by_file(places: Iterable[Location]) -> dict[Location, set[Location]]:
     """Modules by their innermost file."""
-    inside: dict[Place, set[Place]] = {}
+    inside: dict[Location, set[Location]] = {}
     for place in places:
-        inside.setdefault(Place(place.path, place.members), set()).add(place)
+        inside.setdefault(Location(place.path, place.members), set()).add(place)
     return inside
 
 
 def _of_file(
-    file: Place,
-    wanted: set[Place],
+    file: Location,
+    wanted: set[Location],
     limits: Limits,
-    whole: Collection[Place],
+    whole: Collection[Location],
     kept: MemberCache,
-) -> Iterator[tuple[Place, ModuleKernels]]:
+) -> Iterator[tuple[Location, ModuleKernels]]:
     known = kept.around(file)
     try:
         with opened(file.path, limits) if known is None else nullcontext(known[1]) as view:
-            top = Place(file.path) if known is None else known[0]
+            top = Location(file.path) if known is None else known[0]
             yield from _in_view((top, view), file, wanted, limits, whole)
     except UnreadableInput:  # it is gone since it was judged: what was found stands without names
         return
 
 
 def _in_view(
-    at: tuple[Place, ByteView],
-    file: Place,
-    wanted: set[Place],
+    at: tuple[Location, ByteView],
+    file: Location,
+    wanted: set[Location],
     limits: Limits,
-    whole: Collection[Place] = (),
-) -> Iterator[tuple[Place, ModuleKernels]]:
+    whole: Collection[Location] = (),
+) -> Iterator[tuple[Location, ModuleKernels]]:
     top, view = at
     left = set(wanted)
     for stored in stored_in_file(view, file, ScanSettings(limits=limits), top):

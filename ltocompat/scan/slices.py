@@ -21,7 +21,7 @@ from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import HostBinary, Module, Skipped
 from ltocompat.model.limits import MIB, Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.scan.workers import Pool
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
     """
 
     view: ByteView
-    place: Place
+    place: Location
     host: ObjectFile | None
     budget: Budget
     describer: Describer[D]

@@ -42,7 +42,7 @@ from ltocompat.model.image import (
     Skipped,
 )
 from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits, Recent
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.watchdog import watched_steps
 from ltocompat.scan import parallel, slices, workers
 from ltocompat.scan.describe import Headers, ReadOptions
@@ -82,13 +82,13 @@ class ScanSettings(Struct, frozen=True):
     allow_empty: bool = False
     sources: Mapping[str, ByteView] = {}
 
-    def place_of(self, text: str) -> Place:
+    def place_of(self, text: str) -> Location:
         """The place that a text names.
 
         Raises:
             UsageError: the text is empty.
         """
-        return Place(text) if text in self.sources else Place.parse(text)
+        return Location(text) if text in self.sources else Location.parse(text)
 
     @contextmanager
     def opened(self, path: str, *, typed: bool = False) -> Iterator[ByteView]:
@@ -110,7 +110,7 @@ class ScanSettings(Struct, frozen=True):
         if self.progress is not None and not workers.inside():
             self.progress(path, done, total)
 
-    def keep(self, place: Place, view: ByteView) -> None:
+    def keep(self, place: Location, view: ByteView) -> None:
         """Keep an unpacked member for a second look, which the workers' parent takes."""
         if self.kept is not None and not workers.inside():
             self.kept.keep(place, view)
@@ -140,7 +140,7 @@ class Batch(Struct, frozen=True):
         return replace(self, records=tuple(records))
 
 
-def take(place: Place, settings: ScanSettings) -> Iterator[Record]:
+def take(place: Location, settings: ScanSettings) -> Iterator[Record]:
     """Everything below a path: for each file its modules, skipped places and hosts, then the file.
 
     Raises:
@@ -153,12 +153,12 @@ def take(place: Place, settings: ScanSettings) -> Iterator[Record]:
         yield from records
 
 
-def path_of_found(found: Place | Skipped) -> str | None:
+def path_of_found(found: Location | Skipped) -> str | None:
     """The file that has to be read of what ``files`` gave."""
     return None if isinstance(found, Skipped) else found.path
 
 
-def take_batches(place: Place, settings: ScanSettings) -> Iterator[Batch]:
+def take_batches(place: Location, settings: ScanSettings) -> Iterator[Batch]:
     """Yield the records of ``take`` in batches; each is valid until the next one is taken.
 
     Raises:
@@ -170,7 +170,7 @@ def take_batches(place: Place, settings: ScanSettings) -> Iterator[Batch]:
 
 
 def of_each_file(
-    place: Place, settings: ScanSettings, read: Callable[[ByteView, Place], Iterator[R]]
+    place: Location, settings: ScanSettings, read: Callable[[ByteView, Location], Iterator[R]]
 ) -> Iterator[R | Skipped]:
     """Yield the results of ``read`` for each file at a path; one that can't be opened is skipped.
 
@@ -182,10 +182,10 @@ def of_each_file(
 
 
 def _of_file(
-    found: Place | Skipped,
-    top: Place,
+    found: Location | Skipped,
+    top: Location,
     settings: ScanSettings,
-    read: Callable[[ByteView, Place], Iterator[R]],
+    read: Callable[[ByteView, Location], Iterator[R]],
 ) -> Iterator[R | Skipped]:
     if isinstance(found, Skipped):
         yield found
@@ -199,7 +199,7 @@ def _of_file(
         yield Skipped(found, str(error))
 
 
-def files(place: Place, settings: ScanSettings) -> Iterator[Place | Skipped]:
+def files(place: Location, settings: ScanSettings) -> Iterator[Location | Skipped]:
     """The place itself, or the files of the folder or installed distribution that it names.
 
     Raises:
@@ -214,14 +214,14 @@ def files(place: Place, settings: ScanSettings) -> Iterator[Place | Skipped]:
     empty = not settings.allow_empty
     for found in folder.files_of_distribution(path, limits) or folder.files(path, limits):
         empty = False
-        yield found if isinstance(found, Skipped) else Place(found)
+        yield found if isinstance(found, Skipped) else Location(found)
     if empty:
         raise UnreadableInput(f"{path!r} holds no file; build or unpack first, or name another")
 
 
 def records_of_view(
     view: ByteView,
-    place: Place,
+    place: Location,
     settings: ScanSettings,
     describer: Describer[D] | None = None,
 ) -> Iterator[Record]:
@@ -236,9 +236,13 @@ def records_of_view(
     if describer is None:
         yield from records_of_view(view, place, settings, Headers(settings.detail))
         return
-    counted = _Count(Place(place.path), settings.limits)
+    counted = _Count(Location(place.path), settings.limits)
     slicing = None
-    if place == Place(place.path) and view.size >= _SLICED and isinstance(view.source, FileSource):
+    if (
+        place == Location(place.path)
+        and view.size >= _SLICED
+        and isinstance(view.source, FileSource)
+    ):
         jobs = workers.available(settings.jobs or min(workers.cores(), slices.ENOUGH_WORKERS))
         slicing = None if jobs < 2 else Slicing(jobs, describer)
     for found in _in_file(view, place, settings, slicing):
@@ -249,9 +253,9 @@ def records_of_view(
     yield counted.artifact(view.size)
 
 
-def batches_of_view(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Batch]:
+def batches_of_view(view: ByteView, place: Location, settings: ScanSettings) -> Iterator[Batch]:
     """Yield the records of one file in batches, while the bytes of each can be read."""
-    counted = _Count(Place(place.path), settings.limits)
+    counted = _Count(Location(place.path), settings.limits)
     headers = Headers(settings.detail)
     records: list[Record] = []
     modules: list[StoredModule] = []
@@ -277,7 +281,7 @@ def _recent(stored: Stored | Module) -> Recent:
 class _Count:
     """Counts records as they pass, and folds a flood of skipped places into one."""
 
-    def __init__(self, place: Place, limits: Limits) -> None:
+    def __init__(self, place: Location, limits: Limits) -> None:
         self._place = place
         self._most = limits.skipped
         self.modules = self.images = self.skipped = 0
@@ -405,7 +409,7 @@ def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator
 
 
 def stored_in_file(
-    view: ByteView, place: Place, settings: ScanSettings, top: Place | None = None
+    view: ByteView, place: Location, settings: ScanSettings, top: Location | None = None
 ) -> Iterator[Stored]:
     """Yield the stored modules of a file and its members, before any image is decoded.
 
@@ -422,14 +426,14 @@ def stored_in_file(
 
 def _in_file(
     view: ByteView,
-    place: Place,
+    place: Location,
     settings: ScanSettings,
     slicing: Slicing[D] | None,
-    top: Place | None = None,
+    top: Location | None = None,
 ) -> Iterator[Stored | Module]:
     """Yield what is stored in a file; of one that is read in slices, its described modules."""
     budget = Budget(settings.limits)
-    top = top or Place(place.path)
+    top = top or Location(place.path)
     whole = place == top
     found = _FileWalk(place, budget, settings, slicing).stored(view, top)
     for stored in watched_steps(found, budget):
@@ -464,12 +468,12 @@ class _FileWalk(Struct, Generic[D], frozen=True):
         slicing: how a large program is read by several processes; None: by this one.
     """
 
-    wanted: Place
+    wanted: Location
     budget: Budget
     settings: ScanSettings
     slicing: Slicing[D] | None
 
-    def stored(self, view: ByteView, at: Place) -> Iterator[Stored | Module]:
+    def stored(self, view: ByteView, at: Location) -> Iterator[Stored | Module]:
         """Yield what lies at a place with these bytes."""
         if holds_no_code(view):
             return
@@ -501,7 +505,7 @@ class _FileWalk(Struct, Generic[D], frozen=True):
                 self.settings.keep(member.place, member.view)
                 yield from self.stored(member.view, member.place)
 
-    def _host_and_code(self, view: ByteView, place: Place) -> Iterator[Stored | Module]:
+    def _host_and_code(self, view: ByteView, place: Location) -> Iterator[Stored | Module]:
         host = read_host(view, self.budget)
         if host is None:
             whole = _whole_file(view, place, self.budget)
@@ -519,7 +523,7 @@ class _FileWalk(Struct, Generic[D], frozen=True):
             yield described
 
 
-def _needing(host: ObjectFile, place: Place) -> HostBinary | None:
+def _needing(host: ObjectFile, place: Location) -> HostBinary | None:
     """The host; an object in an archive only where a linker needs something of it."""
     # Files that differ in their CUDA version may be variants, which their exports tell.
     tagged = tagged_path(place.innermost)
@@ -529,7 +533,7 @@ def _needing(host: ObjectFile, place: Place) -> HostBinary | None:
     return described if needs or waits or described.linked or not place.members else None
 
 
-def _whole_file(view: ByteView, place: Place, budget: Budget) -> StoredModule | None:
+def _whole_file(view: ByteView, place: Location, budget: Budget) -> StoredModule | None:
     """PTX text and Tile IR, which are recognised only as files of their own."""
     head = view.peek(0, ptx.HEAD_SIZE)
     if ptx.sniff(head):

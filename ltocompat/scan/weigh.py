@@ -27,7 +27,7 @@ from ltocompat.model.image import (
     Skipped,
 )
 from ltocompat.model.limits import MIB
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.weight import ImageTally, KernelTally, Measured, MeasuredLibrary
 from ltocompat.scan.walk import Batch
@@ -62,7 +62,7 @@ class Weigher:
     def __init__(self, *, kernels: bool) -> None:
         self.measured = Measured()
         self._kernels = kernels
-        self._first: dict[int, Place] = {}
+        self._first: dict[int, Location] = {}
         self._compressed: Counter[tuple[ImageKind, Compression]] = Counter()
         self._left: Counter[tuple[ImageKind, Compression]] = Counter()
         self._shapes = 0
@@ -80,12 +80,12 @@ class Weigher:
                 self.measured.files += 1
                 self.measured.size += record.size
 
-    def _library(self, place: Place) -> MeasuredLibrary:
+    def _library(self, place: Location) -> MeasuredLibrary:
         place = _library_of(place)
         known = self.measured.libraries.get(place)
         if known is None:
             if len(self.measured.libraries) >= _MOST_LIBRARIES:
-                place = Place(place.path)
+                place = Location(place.path)
             known = self.measured.libraries.setdefault(place, MeasuredLibrary(place))
         return known
 
@@ -115,7 +115,9 @@ class Weigher:
         if stored.size is not None:
             library.overhead += max(stored.size - sizes, 0)
 
-    def _image(self, library: Place, stored: StoredImage, image: Image, tally: ImageTally) -> None:
+    def _image(
+        self, library: Location, stored: StoredImage, image: Image, tally: ImageTally
+    ) -> None:
         tally.images += 1
         if image.stored_size is None:
             tally.unsized += 1
@@ -135,7 +137,7 @@ class Weigher:
         if self._kernels and image.kind is ImageKind.SASS:
             self._count_kernels(stored)
 
-    def _first_with(self, stored: StoredImage, library: Place) -> Place | None:
+    def _first_with(self, stored: StoredImage, library: Location) -> Location | None:
         """The library in which the same bytes were met before; None where they were not."""
         view = stored.payload.stored
         if view.size < _SMALLEST_COPY:
@@ -184,14 +186,14 @@ class Weigher:
             known.count += 1
 
 
-def _library_of(place: Place) -> Place:
+def _library_of(place: Location) -> Location:
     """The file that a linker or loader is given: of an archive's objects, the archive."""
     if place.path.endswith(_ARCHIVES):
-        return Place(place.path)
+        return Location(place.path)
     for number, name in enumerate(place.members, 1):
         if name.endswith(_ARCHIVES):
-            return Place(place.path, place.members[:number])
-    return Place(place.path, place.members)
+            return Location(place.path, place.members[:number])
+    return Location(place.path, place.members)
 
 
 def _shape(module: Module) -> ModuleSignature:

@@ -17,7 +17,7 @@ from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import Malformed, UsageError
 from ltocompat.model.image import PRELINKED_SECTIONS, Image, ImageKind, Module, Skipped
 from ltocompat.model.limits import Budget, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.routes import possible_routes
@@ -69,7 +69,7 @@ class LinkInput(Struct, frozen=True):
         modules: what a link is about; of an object its relocatable code alone.
     """
 
-    place: Place
+    place: Location
     trial: TrialInput
     images: tuple[Image, ...]
     modules: tuple[LinkedModule, ...] = ()
@@ -178,7 +178,7 @@ def ltoir_apart(
     return ltoir if beside and not in_objects else ()
 
 
-def gather(place: Place, settings: ScanSettings) -> Iterator[LinkInput | Skipped]:
+def gather(place: Location, settings: ScanSettings) -> Iterator[LinkInput | Skipped]:
     """Yield the code at a place, in the largest pieces that a linker takes.
 
     An object or archive is one input, as a user would hand it to a linker; of anything else, every
@@ -196,13 +196,13 @@ def gather(place: Place, settings: ScanSettings) -> Iterator[LinkInput | Skipped
         raise no_code_at(place)
 
 
-def no_code_at(place: Place) -> UsageError:
+def no_code_at(place: Location) -> UsageError:
     """The error about a place where there is nothing to link."""
     return UsageError(f"no device code lies at {place}; list what does with: ltocompat inspect")
 
 
 def gather_each(
-    place: Place, settings: ScanSettings, where: ImageFilter | None = None
+    place: Location, settings: ScanSettings, where: ImageFilter | None = None
 ) -> Iterator[LinkInput | Skipped]:
     """Every image at a place as an input of its own; with ``where`` only those that match.
 
@@ -250,7 +250,9 @@ def trial_input(name: str, piece: Cut) -> TrialInput | None:
     return TrialInput(name, _KINDS[piece.what], data)
 
 
-def _pieces(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[LinkInput | Skipped]:
+def _pieces(
+    view: ByteView, place: Location, settings: ScanSettings
+) -> Iterator[LinkInput | Skipped]:
     whole = _whole(view, place, settings.limits)
     images: list[Image] = []
     modules: list[LinkedModule] = []
@@ -271,9 +273,9 @@ def _pieces(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Li
         yield LinkInput(place, whole, tuple(images), tuple(modules))
 
 
-def _whole(view: ByteView, place: Place, limits: Limits) -> TrialInput | None:
+def _whole(view: ByteView, place: Location, limits: Limits) -> TrialInput | None:
     """A file as a linker takes it whole, None when it takes its pieces."""
-    if place != Place(place.path):
+    if place != Location(place.path):
         return None
     if isinstance(container_of(view), ArchiveFormat):
         data = self_contained(view, place, Budget(limits))
@@ -294,7 +296,7 @@ def _linked(stored: StoredModule, module: Module, *, hidden: bool = False) -> Li
     return LinkedModule(module, signature, alone)
 
 
-def _module(stored: StoredModule, wanted: Place) -> Iterator[LinkInput | Skipped]:
+def _module(stored: StoredModule, wanted: Location) -> Iterator[LinkInput | Skipped]:
     if stored.region is None or wanted.entry or not stored.images:
         yield from map(linkable, stored.images)
         return

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.resolve()))
 
 from peers import Peer
 
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Tool, obtain
@@ -41,7 +41,7 @@ for name, kind, data in inputs:
 
 def inputs_of(library: str) -> list[tuple[str, int, bytes]]:
     """Name, kind and bytes of each LTO-IR image."""
-    found = gather_each(Place(library), ScanSettings(), ImageFilter.parse(kinds=["ltoir"]))
+    found = gather_each(Location(library), ScanSettings(), ImageFilter.parse(kinds=["ltoir"]))
     trials = [piece.trial for piece in found if isinstance(piece, LinkInput)]
     return [(trial.name, int(trial.kind), trial.data) for trial in trials]
 

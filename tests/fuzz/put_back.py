@@ -62,7 +62,7 @@ BUGS = (
     Bug(
         "a place with a number of 5,000 digits",
         "place",
-        "model/place.py",
+        "model/location.py",
         (("{1,16})((?:\\.[0-9]{1,9}){0,2})", "+)((?:\\.[0-9]+){0,2})"),),
     ),
     Bug(

@@ -77,7 +77,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
 from ltocompat.model.image import Compression
 from ltocompat.model.limits import Budget, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Verdict
 from ltocompat.packages import conda
@@ -178,7 +178,7 @@ def _host(read: Callable[[ByteView, Budget], ObjectReader | None]) -> Read:
         structure = read(view, budget)
         if structure is not None:
             host = ObjectFile(view, budget, structure)
-            host.describe(Place("input"), exports=True)
+            host.describe(Location("input"), exports=True)
             host.registration().registered(data.find(_REGION))
             host.symbol_size(len(data) // 2)
         return records_of(data, limits=LIMITS)
@@ -211,7 +211,7 @@ _OBJECT_MODULES = ("structure", "host_file", "libraries", "wrappers", "relocatio
 
 def _container(form: ContainerFormat) -> Read:
     def called(data: bytes) -> object:
-        view, place = ByteView.of(data), Place("input")
+        view, place = ByteView.of(data), Location("input")
         if not form.sniff(view, _budget()):
             return None
         for member in form.members(view, place, place, _budget()):
@@ -572,7 +572,7 @@ def _judged() -> tuple[ArtifactSummary, Package | None, Finding]:
         evidence="",
         source="",
         module_count=1,
-        example=Place.parse("x.whl::x/libx_cuda12.so@0x10.0"),
+        example=Location.parse("x.whl::x/libx_cuda12.so@0x10.0"),
         kernels=("saxpy", "_Z5saxpyPf"),
     )
     return summary, package_of(path), finding
@@ -652,8 +652,8 @@ _PLACES = (b"libx.a::m.o@0x1f40.3", b"a%20b.whl::x/y.so@0x0.1.2", b"-", b"x@0x0"
 
 
 def _place(text: str) -> object:
-    place = Place.parse(text)
-    return Place.parse(str(place)), place.contains(place)
+    place = Location.parse(text)
+    return Location.parse(str(place)), place.contains(place)
 
 
 # Other people's texts
@@ -782,7 +782,11 @@ READERS: dict[str, Reader] = {
         text=True,
     ),
     "place": Reader(
-        _text(_place), _listed(*_PLACES), ("model.place",), (b"::", b"@0x", b"%", b"."), text=True
+        _text(_place),
+        _listed(*_PLACES),
+        ("model.location",),
+        (b"::", b"@0x", b"%", b"."),
+        text=True,
     ),
     "explain": Reader(
         _text(explain),

@@ -23,7 +23,7 @@ from summaries import summaries
 import ltocompat
 from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.model.artifact_summary import ModuleGroup
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.verdict import Result
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets import parse
@@ -116,7 +116,7 @@ def checked(*paths: Path | str, called: str | None = None) -> dict[str, list[Res
     for result in ltocompat.check(paths, TARGETS):
         findings = tuple(replace(finding, example=None, places=()) for finding in result.findings)
         # A place is written so that a shell takes it for one word.
-        name = called or str(Place(result.path))
+        name = called or str(Location(result.path))
         why = tuple(reason.replace(name, "file") for reason in result.why)
         plain = replace(result, path="file", findings=findings, why=why)
         found.setdefault(result.path, []).append(plain)
@@ -200,7 +200,7 @@ def test_results_and_groups_are_the_same_inside_a_package(
         package.write_bytes(PACKAGES[kind](*members))
         for path, data in zip(paths, files, strict=True):
             if data != NO_CODE:
-                place = str(Place(str(package), (*inner, path.name)))
+                place = str(Location(str(package), (*inner, path.name)))
                 assert checked(place, called=place)[str(package)] == alone(data)
         assert groups(package) == {
             (*inner, path.name, *inside): found

@@ -22,7 +22,7 @@ from ltocompat.commands.policy.gate import audited
 from ltocompat.commands.policy.values import Policy
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.verdict import Level, Result, Verdict
 from ltocompat.report.verbs import matrix as matrix_report
@@ -48,14 +48,16 @@ def library(counts: dict[int, int], *, without_kernels: int = 0) -> ArtifactSumm
             ),
             {},
             count,
-            Place("libx.so"),
+            Location("libx.so"),
         )
         for arch, count in counts.items()
     ]
     if without_kernels:
         empty = image(ImageKind.SASS, "sm_90a", "13.0", has_kernels=False)
         groups.append(
-            ModuleGroup(ModuleSignature((empty,), registered=True), {}, without_kernels, Place("x"))
+            ModuleGroup(
+                ModuleSignature((empty,), registered=True), {}, without_kernels, Location("x")
+            )
         )
     return ArtifactSummary("libx.so", groups)
 
@@ -169,7 +171,7 @@ def with_kernels(modules: list[tuple[set[int], set[str]]], file: str = "a.so") -
         images = tuple(
             image(ImageKind.SASS, f"sm_{arch}", "12.8", has_kernels=True) for arch in sorted(archs)
         )
-        place = Place("x.whl", (file,)).at(64 * n)
+        place = Location("x.whl", (file,)).at(64 * n)
         signature = ModuleSignature(images, registered=True)
         groups.append(ModuleGroup(signature, {}, 1, place, True, [place], [tuple(sorted(names))]))
     return ArtifactSummary("x.whl", groups)
@@ -253,7 +255,7 @@ def test_ptx_of_a_unit_split_by_architecture_is_not_loaded_where_its_part_is(
         image(ImageKind.PTX, "compute_75", "12.9", isa="8.8", has_kernels=True),
     )
     sass = (image(ImageKind.SASS, "sm_80", "12.0", has_kernels=True),)
-    places = [Place("libx.so").at(64 * n) for n in range(2)]
+    places = [Location("libx.so").at(64 * n) for n in range(2)]
     mine = [mangled(f"{name[3:6]}_sm75") for name in names]
     theirs = [mangled(f"{name[3:6]}_{'sm80' if dedicated else 'other'}") for name in names]
     groups = [

@@ -23,7 +23,7 @@ from ltocompat.commands.policy.extent import extent_of, no_worse
 from ltocompat.commands.policy.gate import Audited, audited
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.commands.policy.values import Policy
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict
 from ltocompat.targets import parse
@@ -48,7 +48,7 @@ class Told:
         return self.rule, self.file, self.about
 
     def finding(self, wheel: str) -> Finding:
-        place = Place(wheel).member(self.file).at(0x40)
+        place = Location(wheel).member(self.file).at(0x40)
         asked = (f"driver {'.'.join(map(str, self.version))}",) if self.version else ()
         message = f"{self.about} needs {asked} in {self.modules}"
         return Finding(

@@ -16,7 +16,7 @@ from reading import modules_of, records_of, skipped_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.image import Image, ImageKind, Module
 from ltocompat.model.image_table import MANY, ImageTable, gathered
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.scan.walk import ScanSettings, records_of_view
 
 PTX = b".version 8.%d\n.target sm_80\n.visible .entry k%d()\n{\n\tret;\n}\n"
@@ -67,7 +67,7 @@ def _in_one_region(modules: list[Module]) -> Iterator[Image]:
     for number, module in enumerate(modules):
         for image in module.images:
             first, *rest = image.place.entry
-            place = Place("input", (), 0, (number * SMALL + first, *rest))
+            place = Location("input", (), 0, (number * SMALL + first, *rest))
             yield _without_sentence(replace(image, place=place))
 
 
@@ -80,7 +80,7 @@ SIZES = st.none() | st.integers(0, 1 << 40)
 ENTRIES = st.lists(st.integers(0, 1 << 30), max_size=2).map(tuple)
 IMAGES = st.builds(
     Image,
-    st.builds(Place, st.sampled_from(["a", "b"]), st.just(()), st.integers(0, 99), ENTRIES),
+    st.builds(Location, st.sampled_from(["a", "b"]), st.just(()), st.integers(0, 99), ENTRIES),
     st.sampled_from(ImageKind),
     SIZES,
     SIZES,
@@ -103,7 +103,7 @@ def test_a_table_is_the_sequence_of_its_images(images: list[Image], data: st.Dat
 
 
 def test_few_images_are_a_tuple_and_many_a_table() -> None:
-    image = Image(Place("x"), ImageKind.PTX, 1, 1)
+    image = Image(Location("x"), ImageKind.PTX, 1, 1)
     assert gathered([image] * 3) == (image, image, image)
     assert isinstance(gathered([image] * MANY), ImageTable)
 
@@ -130,7 +130,7 @@ def test_an_image_of_a_large_region_costs_less_than_a_hundred_bytes() -> None:
 def _peak(count: int) -> int:
     data = ByteView.of(region([entry(EntrySpec(KINDS["ptx"], PTX % (4, 0)))] * count))
     tracemalloc.start()
-    for _ in records_of_view(data, Place("x"), ScanSettings(jobs=1)):
+    for _ in records_of_view(data, Location("x"), ScanSettings(jobs=1)):
         pass
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

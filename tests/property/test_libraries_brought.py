@@ -17,7 +17,7 @@ import ltocompat
 from ltocompat.model.image import CudaLibrary, HostBinary
 from ltocompat.model.library_name import library_name
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.metadata import read_metadata
@@ -74,7 +74,7 @@ def shipping(file: str, lines: list[str]) -> Shipped:
         platforms=("win_amd64" if windows else "manylinux_2_28_x86_64",),
     )
     host = HostBinary(
-        place=Place("libx-1.0.whl").member("libx/x.so"),
+        place=Location("libx-1.0.whl").member("libx/x.so"),
         format="PE" if windows else "ELF",
         machine="x86-64",
         type="shared library",

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, own_linker
 from ltocompat.model.image import HostBinary
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, worst
 from ltocompat.rules.engine.collect_requirements import required
@@ -91,5 +91,7 @@ def test_one_more_gpu_nvjitlink_or_common_file_never_betters_variants(
     both = VersionSet("both", values, Quantifier.ALL, "given")
     stricter = replace(target, nvjitlink=both)
     assert fold(list(results(summary, stricter))) >= before
-    more = replace(summary, hosts=[*summary.hosts, replace(host, place=Place(PACKAGE, ("y.so",)))])
+    more = replace(
+        summary, hosts=[*summary.hosts, replace(host, place=Location(PACKAGE, ("y.so",)))]
+    )
     assert fold(list(results(more, target))) >= before

@@ -18,7 +18,7 @@ from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
 from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.target import Quantifier, Target, VersionSet
@@ -90,7 +90,7 @@ BESIDE = ModuleSignature(
 
 
 def part(signature: ModuleSignature, name: str) -> ArtifactSummary:
-    return ArtifactSummary(name, [ModuleGroup(signature, {}, 1, Place(name))])
+    return ArtifactSummary(name, [ModuleGroup(signature, {}, 1, Location(name))])
 
 
 def parts_of(given_objects: list[Object]) -> list[ArtifactSummary]:

@@ -18,7 +18,7 @@ from ltocompat.files.first_bytes import holds_no_code
 from ltocompat.files.images import ptx
 from ltocompat.files.objects import read_host
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 PTX = b"// made here\n.version 8.4\n.target sm_80\n"
 
@@ -76,7 +76,7 @@ def found_in(data: bytes) -> bool:
         container_of(view)
         or read_host(view, Budget())
         or ptx.sniff(head)
-        or list(FatbinWalk(view, Place("input"), None, Budget()))
+        or list(FatbinWalk(view, Location("input"), None, Budget()))
     )
 
 

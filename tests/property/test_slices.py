@@ -18,13 +18,13 @@ from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.files.objects import read_host
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.scan import slices, workers
 from ltocompat.scan.describe import Headers, ReadOptions
 from ltocompat.scan.slices import SlicedFile
 from ltocompat.scan.walk import ScanSettings, records_of_view
 
-PLACE = Place("input")
+PLACE = Location("input")
 HOSTS = [
     (FOLDER / "objects" / name).read_bytes()
     for name in ("libaxpy-no-device-link.so", "nvcc-13.0-rdc-sass+ptx", "nvcc-13.5-rdc-axpy.o")

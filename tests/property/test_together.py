@@ -26,7 +26,7 @@ from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
 from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.target import Quantifier, Target, VersionSet
@@ -86,7 +86,7 @@ def written_by(release: str) -> str:
 
 def files(row: Measured) -> list[ArtifactSummary]:
     groups = [
-        ModuleGroup(ModuleSignature((code(name),), registered=None), {}, 1, Place(name))
+        ModuleGroup(ModuleSignature((code(name),), registered=None), {}, 1, Location(name))
         for name in row.inputs
     ]
     return [ArtifactSummary("made-up", [group]) for group in groups]
@@ -263,7 +263,7 @@ def waiting_object(release: str, flags: str) -> ArtifactSummary:
     options = " ".join(f"{name} {value}" for name, value in stored.items())
     ltoir = replace(image(ImageKind.LTOIR, "80", release), options=options)
     signature = ModuleSignature((ltoir,), registered=False, needs_device_link=True)
-    place = Place(f"{flags}.o")
+    place = Location(f"{flags}.o")
     return ArtifactSummary(str(place), [ModuleGroup(signature, {}, 1, place)])
 
 

@@ -14,7 +14,7 @@ from ltocompat.facts import gpus
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Weight
 from ltocompat.rules.selection import pick_for_driver
@@ -69,7 +69,7 @@ MODULES = mixed_modules() | st.lists(
 
 def weight(data: bytes) -> Weight:
     weigher = Weigher(kernels=False)
-    for batch in walk.batches_of_view(ByteView.of(data), Place("x"), walk.ScanSettings()):
+    for batch in walk.batches_of_view(ByteView.of(data), Location("x"), walk.ScanSettings()):
         weigher.take(batch)
     return weight_of("x", weigher.measured)
 
@@ -127,7 +127,7 @@ def test_no_byte_is_saved_twice(
     module: ModuleSignature, sizes: list[int], data: st.DataObject
 ) -> None:
     """One image has all the bytes, so that nothing beside it makes up for a byte too many."""
-    library = MeasuredLibrary(Place("x"), machine="x86-64", linked=True)
+    library = MeasuredLibrary(Location("x"), machine="x86-64", linked=True)
     within, between, packable, packed = sizes
     heavy = ImageTally(
         1, within + between + packable, 0, within, between, packable, min(packed, packable)

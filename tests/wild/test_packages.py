@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from package_writer import COMPRESSORS, zip_of
 
 import ltocompat
-from ltocompat import Artifact, Image, Module, Place, Skipped
+from ltocompat import Artifact, Image, Location, Module, Skipped
 
 pytestmark = pytest.mark.wild
 
@@ -43,7 +43,7 @@ def images(records: Iterator[ltocompat.Record], skip: int, root: Path | None = N
             place = image.place
             outer = () if root is None else (str(Path(place.path).relative_to(root)),)
             name = "::".join((*outer, *place.members[skip:]))
-            found.append((name, replace(image, place=Place("", (), place.offset, place.entry))))
+            found.append((name, replace(image, place=Location("", (), place.offset, place.entry))))
     return sorted(found, key=lambda row: (row[0], row[1].place.offset or 0, row[1].place.entry))
 
 

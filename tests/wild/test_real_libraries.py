@@ -16,7 +16,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.scan import walk
 from ltocompat.scan.describe import ReadOptions, describe
 from ltocompat.scan.makers import cubin_makers
@@ -120,7 +120,7 @@ def test_early_marks_equal_a_full_parse(library: tuple[str, str]) -> None:
     path = wheels.member(*library)
     count = 0
     with walk.opened(str(path), DEFAULT_LIMITS) as view:
-        for stored in walk.stored_in_file(view, Place(str(path)), walk.ScanSettings()):
+        for stored in walk.stored_in_file(view, Location(str(path)), walk.ScanSettings()):
             for image in stored.images if isinstance(stored, StoredModule) else ():
                 if image.kind is ImageKind.SASS:
                     described, _ = describe(image, ReadOptions())

@@ -10,7 +10,7 @@ from ltocompat.commands.comparison.release_side import File, Side, Values
 from ltocompat.model.arch import SmArch
 from ltocompat.model.diff import KERNEL_KINDS, LOST_ARCH, LOST_PTX, Change, Metadata
 from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 # Names as PyPI compares them (PEP 503): case, dots and underscores don't count.
 _NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
@@ -129,7 +129,7 @@ def _words(change: Change) -> tuple[str, ...]:
 
 def _whole(side: Side) -> File:
     """The architectures of all files together."""
-    whole = File(Place(side.path))
+    whole = File(Location(side.path))
     for file in side.files.values():
         for (change, about), values in file.values.items():
             if change == "arch":

@@ -25,7 +25,7 @@ from ltocompat.model.image import (
     Skipped,
 )
 from ltocompat.model.limits import MIB, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.rules.linker_imports import version_of
 from ltocompat.scan.summarize import SummaryBuilder
@@ -43,7 +43,7 @@ _REST = "further files"
 _LOCAL = re.compile(r"(_INTERNAL_|_GLOBAL__N__)[0-9a-f]{8}_")
 _LOCAL_END = re.compile(r"(_cu_)[0-9a-f]{8}(?:_\d{1,9})?")
 
-Values = dict[str, Place]
+Values = dict[str, Location]
 """Distinct values, each with the place of the first image that has it."""
 
 
@@ -58,13 +58,13 @@ class File(Struct):
         example: a place in it.
     """
 
-    example: Place
+    example: Location
     values: dict[tuple[str, str], Values] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)
     stored: Counter[str] = field(default_factory=Counter)
     kernels: dict[ImageKind, dict[int, str]] = field(default_factory=dict)
 
-    def note(self, change: str, about: str, value: str, place: Place) -> None:
+    def note(self, change: str, about: str, value: str, place: Location) -> None:
         """Keep a value when it is new and there is room."""
         values = self.values.setdefault((change, about), {})
         if value in values:
@@ -118,7 +118,7 @@ class Side:
         self._names = names
         self._most_kernels = min(limits.symbols, _MOST_KERNELS)
         self._name_bytes = 0
-        self._members = () if saved else Place.parse(path).members
+        self._members = () if saved else Location.parse(path).members
         self._file_at_hand = SummaryBuilder(apart=False, members=self._members)
         self._summaries: list[ArtifactSummary] = []
 
@@ -181,7 +181,7 @@ class Side:
 
     def _module(self, module: Module) -> None:
         self.modules += 1
-        file = self._file(Place(module.place.path, module.place.members))
+        file = self._file(Location(module.place.path, module.place.members))
         for image in module.images:
             self.images += 1
             self._image(image, file)
@@ -237,7 +237,7 @@ class Side:
             text = library.file or " ".join(filter(None, (library.name, library.version)))
             file.note("libraries", library.how, text, host.place)
 
-    def _file(self, place: Place) -> File:
+    def _file(self, place: Location) -> File:
         name = label((_relative(place.path, self._roots), *place.members))
         name = name or os.path.basename(place.path) or place.path
         if name not in self.files and len(self.files) >= _MOST_FILES:

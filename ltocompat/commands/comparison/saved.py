@@ -13,7 +13,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import UnreadableInput, UsageError
 from ltocompat.model.image import Artifact, HostBinary, Module, Record, Skipped
 from ltocompat.model.limits import MIB
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 
 if TYPE_CHECKING:
@@ -113,14 +113,14 @@ def records(value: v1.Inspect, path: str) -> Iterator[Record | None]:
 def _artifact(value: v1.Artifact) -> Iterator[Record | None]:
     hosts = {host.place: host for host in (project(HostBinary, member) for member in value.members)}
     if value.host is not None:
-        place = Place(value.path)
+        place = Location(value.path)
         hosts[place] = project(HostBinary, value.host, place=place)
     images = 0
-    inside: Place | None = None
+    inside: Location | None = None
     for each in value.modules:
         module = project(Module, each)
         images += len(module.images)
-        around = Place(module.place.path, module.place.members)
+        around = Location(module.place.path, module.place.members)
         if inside is not None and around != inside and inside in hosts:
             yield hosts.pop(inside)  # a host follows its modules
         inside = around
@@ -129,7 +129,7 @@ def _artifact(value: v1.Artifact) -> Iterator[Record | None]:
     for skipped in value.skipped:
         yield project(Skipped, skipped)
     if value.skipped_left_out:
-        yield Skipped(Place(value.path), "further places")
+        yield Skipped(Location(value.path), "further places")
     if not value.complete:
         yield None
         return

@@ -12,7 +12,7 @@ from ltocompat.facts import drivers
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.packages.values import Package
@@ -44,7 +44,7 @@ def should_hold_code(policy: Policy, summary: ArtifactSummary, package: Package 
 def _is_one_image(summary: ArtifactSummary) -> bool:
     """Return whether a file is a bare cubin, PTX or LTO-IR, outside of fatbins and libraries."""
     signatures = [group.signature for group in summary.groups]
-    whole = summary.groups[0].example == Place(summary.path)
+    whole = summary.groups[0].example == Location(summary.path)
     return whole and not any(
         image.in_fatbin for signature in signatures for image in signature.images
     )

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Compression, ImageKind, Module, Producer
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.projection import From, project
 
 _MOST = 20_000  # only a hostile file has so many
@@ -24,7 +24,7 @@ class ImageTraits(Struct, frozen=True, cache_hash=True):
         registered: as that of ``Module``.
     """
 
-    file: Place
+    file: Location
     kind: ImageKind
     arch: SmArch | None
     made_by: tuple[Producer, ...] = ()
@@ -53,7 +53,7 @@ class ImageGroup(Struct):
     """
 
     traits: ImageTraits
-    example: Place
+    example: Location
     images: int = 0
     stored: int = 0
     size: int = 0
@@ -67,13 +67,13 @@ class ImageGroups:
 
     def take(self, module: Module) -> None:
         """Count the images of a module."""
-        file = Place(module.place.path, module.place.members)
+        file = Location(module.place.path, module.place.members)
         for image in module.images:
             traits = project(ImageTraits, image, file=file, registered=module.registered)
             group = self._groups.get(traits)
             if group is None:
                 if len(self._groups) >= _MOST:  # all others of a kind and architecture together
-                    traits = ImageTraits(Place(file.path), image.kind, image.arch)
+                    traits = ImageTraits(Location(file.path), image.kind, image.arch)
                 group = self._groups.setdefault(traits, ImageGroup(traits, image.place))
             group.images += 1
             group.stored += image.stored_size or 0

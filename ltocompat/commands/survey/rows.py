@@ -25,7 +25,7 @@ from ltocompat.commands.survey.tables import (
 )
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.row import text_or_none
@@ -304,7 +304,7 @@ def _status(answers: PackageAnswers) -> str:
 
 
 def _nothing_was_read(answers: PackageAnswers) -> bool:
-    whole = Place(answers.filename)
+    whole = Location(answers.filename)
     return not answers.required.modules and any(s.place == whole for s in answers.skipped)
 
 

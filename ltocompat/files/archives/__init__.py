@@ -10,7 +10,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import BLOCK, is_ar, is_tar, may_be_zip, packing_of
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 
 class ContainerFormat(Protocol):
@@ -20,7 +20,7 @@ class ContainerFormat(Protocol):
         """Return whether the bytes are such a container."""
 
     def members(
-        self, view: ByteView, place: Place, wanted: Place, budget: Budget, /
+        self, view: ByteView, place: Location, wanted: Location, budget: Budget, /
     ) -> Iterator[Member | Skipped]:
         """Yield its members in file order; broken ones as ``Skipped``.
 

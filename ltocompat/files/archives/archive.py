@@ -17,7 +17,7 @@ from ltocompat.files.regular import open_regular
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 _HEADER_SIZE = 60
 _HEADER_END = b"`\n"
@@ -34,7 +34,7 @@ class ArchiveFormat:
         return is_ar(view)
 
     def members(
-        self, view: ByteView, place: Place, _: Place, budget: Budget
+        self, view: ByteView, place: Location, _: Location, budget: Budget
     ) -> Iterator[Member | Skipped]:
         """The members, wanted or not; those of a thin archive are read from beside it."""
         thin = is_thin(view)
@@ -71,7 +71,7 @@ def is_thin(view: ByteView) -> bool:
     return view.peek(0, len(THIN_MAGIC)) == THIN_MAGIC
 
 
-def self_contained(view: ByteView, place: Place, budget: Budget) -> bytes:
+def self_contained(view: ByteView, place: Location, budget: Budget) -> bytes:
     """The bytes of an archive; of a thin one, those of an archive with its members inside.
 
     What of them can't be read stays out.
@@ -133,7 +133,7 @@ def _long_name(names: bytes, offset: int) -> str:
     return raw.removesuffix(b"/").decode("utf-8", "surrogateescape")
 
 
-def _thin_member(view: ByteView, place: Place, name: str, budget: Budget) -> Member | Skipped:
+def _thin_member(view: ByteView, place: Location, name: str, budget: Budget) -> Member | Skipped:
     """A member of a thin archive, which keeps only a path, relative to its own folder.
 
     All of them count as bytes that the archive unpacks to: it may name one file many times.

@@ -16,7 +16,7 @@ from ltocompat.files.images.cubin_header import parse_header
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 _SUFFIX = re.compile(r"\.(?:gz|bz2|xz|zst)$", re.IGNORECASE)
 
@@ -30,7 +30,7 @@ class CompressedFormat:
         return packing is not None and not (packing is Packing.ZSTD and _holds_cubin(view, budget))
 
     def members(
-        self, view: ByteView, place: Place, wanted: Place, budget: Budget
+        self, view: ByteView, place: Location, wanted: Location, budget: Budget
     ) -> Iterator[Member | Skipped]:
         """The members of the archive, or the single file, named as the whole without its suffix."""
         source = Input(view)
@@ -65,6 +65,6 @@ def _holds_cubin(view: ByteView, budget: Budget) -> bool:
     return True
 
 
-def _name(place: Place) -> str:
+def _name(place: Location) -> str:
     name = _SUFFIX.sub("", posixpath.basename(place.innermost.replace("\\", "/")))
     return name if name not in ("", "-") else "content"

@@ -15,7 +15,7 @@ from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import MIB, Budget, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 
 def files(path: str, limits: Limits) -> Iterator[str | Skipped]:
@@ -37,7 +37,7 @@ def files(path: str, limits: Limits) -> Iterator[str | Skipped]:
             count += 1
             if count > limits.members:
                 reason = f"the folder holds more than {limits.members} files; the rest is not read"
-                yield Skipped(Place(path), reason, limit="members")
+                yield Skipped(Location(path), reason, limit="members")
                 return
             found = _file(os.path.join(folder, name), root)
             if found is not None:
@@ -51,7 +51,7 @@ def _is_probe(folder: str, name: str) -> bool:
 
 
 def _unreadable(path: str, error: OSError) -> Skipped:
-    return Skipped(Place(path), f"it can't be read: {error.strerror}")
+    return Skipped(Location(path), f"it can't be read: {error.strerror}")
 
 
 def _file(path: str, root: str) -> str | Skipped | None:
@@ -64,7 +64,7 @@ def _file(path: str, root: str) -> str | Skipped | None:
     except OSError as error:
         return _unreadable(path, error)
     if not stat.S_ISREG(mode):
-        return Skipped(Place(path), "it is not a regular file")
+        return Skipped(Location(path), "it is not a regular file")
     return path
 
 
@@ -123,19 +123,19 @@ def _listed(site: str, record: bytes, limits: Limits) -> Iterator[str | Skipped]
     if len(record) > MOST_RECORD:
         record = record[: record.rfind(b"\n", 0, MOST_RECORD) + 1]
         reason = f"RECORD has more than {MOST_RECORD} bytes; the rest of it is not read"
-        yield Skipped(Place(site), reason)
+        yield Skipped(Location(site), reason)
     names: list[str] = []
     try:
         names.extend(islice(names_in_record(record, Budget(limits)), limits.members + 1))
     except LimitExceeded as error:
-        yield Skipped(Place(site), f"the rest of RECORD is not read: {error}", limit=error.limit)
+        yield Skipped(Location(site), f"the rest of RECORD is not read: {error}", limit=error.limit)
     for count, name in enumerate(names):
         if count >= limits.members:
             reason = f"RECORD lists more than {limits.members} files; the rest is not read"
-            yield Skipped(Place(site), reason, limit="members")
+            yield Skipped(Location(site), reason, limit="members")
             return
         path = os.path.normpath(os.path.join(site, name))
         if os.path.isfile(path):
             yield path
         elif not os.path.exists(path):
-            yield Skipped(Place(path), "RECORD lists it, and it is not there")
+            yield Skipped(Location(path), "RECORD lists it, and it is not there")

@@ -12,7 +12,7 @@ from msgspec import Struct
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 
 class Member(Struct, frozen=True):
@@ -24,12 +24,12 @@ class Member(Struct, frozen=True):
         position: how far its container had been read when it was found, bytes; for progress.
     """
 
-    place: Place
+    place: Location
     view: ByteView
     position: int = 0
 
 
-def concerns(place: Place, wanted: Place) -> bool:
+def concerns(place: Location, wanted: Location) -> bool:
     """Return whether a member at ``place`` is asked for, whole or in part."""
     return place.contains(wanted) or wanted.contains(place)
 
@@ -41,7 +41,7 @@ _LEADS_OUT = "its name leads out of the folder that it is unpacked into"
 
 
 class _Link(NamedTuple):
-    place: Place
+    place: Location
     key: int
     target: str
 
@@ -52,14 +52,14 @@ class Names:
     Only hashes are kept: a package may hold hundreds of thousands of long names.
     """
 
-    def __init__(self, place: Place, limits: Limits) -> None:
+    def __init__(self, place: Location, limits: Limits) -> None:
         self._place = place
         self._most = limits.members
         self._times: dict[int, int] = {}
         self._folders: set[int] = set()
         self._links: list[_Link] = []
 
-    def take(self, name: str) -> tuple[Place, list[str]]:
+    def take(self, name: str) -> tuple[Location, list[str]]:
         """The place of a member, and what is wrong with its name, one sentence each.
 
         The second member of one name is called ``name,2``: unpacking keeps only the last of them,
@@ -95,14 +95,14 @@ class Names:
             self._folders.add(_key(name))
             self._add_folders(name)
 
-    def link(self, name: str, target: str, wanted: Place, *, hard: bool) -> Iterator[Skipped]:
+    def link(self, name: str, target: str, wanted: Location, *, hard: bool) -> Iterator[Skipped]:
         """A link: its target is read under its own name, and looked for in the end."""
         place, problems = self.take(name)
         yield from (Skipped(place, problem) for problem in problems)
         yield from self.link_at(place, name, target, wanted, hard=hard)
 
     def link_at(
-        self, place: Place, name: str, target: str, wanted: Place, *, hard: bool
+        self, place: Location, name: str, target: str, wanted: Location, *, hard: bool
     ) -> Iterator[Skipped]:
         """A link whose name was taken already; targets of hard links begin at the top."""
         full = posixpath.join("" if hard else posixpath.dirname(name), target)

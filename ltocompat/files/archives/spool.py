@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import MIB
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 # Modules that wait to be described keep the bytes of their members: a thousand of these at most.
 _IN_MEMORY = 64 << 10
@@ -132,9 +132,9 @@ class MemberCache(Struct):
 
     sources: Mapping[str, ByteView] = {}
     _path: str | None = None
-    _views: dict[Place, ByteView] = field(default_factory=dict)
+    _views: dict[Location, ByteView] = field(default_factory=dict)
 
-    def keep(self, place: Place, view: ByteView) -> None:
+    def keep(self, place: Location, view: ByteView) -> None:
         """Keep a member; those of another file are let go."""
         if place.path != self._path:
             self._path = place.path
@@ -144,11 +144,11 @@ class MemberCache(Struct):
             if kept + view.size <= _MOST_KEPT:
                 self._views[place] = view
 
-    def around(self, place: Place) -> tuple[Place, ByteView] | None:
+    def around(self, place: Location) -> tuple[Location, ByteView] | None:
         """The kept member or source that a place is, or lies in; None where none was kept."""
         for depth in range(len(place.members), 0, -1):
-            at = Place(place.path, place.members[:depth])
+            at = Location(place.path, place.members[:depth])
             if at in self._views:
                 return at, self._views[at]
         source = self.sources.get(place.path)
-        return None if source is None else (Place(place.path), source)
+        return None if source is None else (Location(place.path), source)

@@ -24,7 +24,7 @@ from ltocompat.files.first_bytes import BLOCK, checksum_holds, is_tar
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import MIB, Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 _USTAR = b"ustar\x00"
 _SPARSE = "GNU.sparse"
@@ -175,7 +175,7 @@ class TarFormat:
         return is_tar(view.peek(0, BLOCK))
 
     def members(
-        self, view: ByteView, place: Place, wanted: Place, budget: Budget
+        self, view: ByteView, place: Location, wanted: Location, budget: Budget
     ) -> Iterator[Member | Skipped]:
         """The members in file order."""
         return walk(_Plain(view), place, wanted, budget)
@@ -241,7 +241,9 @@ Tape = _Plain | Unpacked
 """The bytes of an archive, read once from front to end."""
 
 
-def walk(tape: Tape, place: Place, wanted: Place, budget: Budget) -> Iterator[Member | Skipped]:
+def walk(
+    tape: Tape, place: Location, wanted: Location, budget: Budget
+) -> Iterator[Member | Skipped]:
     """The members of an archive; what follows its end is reported."""
     names = Names(place, budget.limits)
     try:
@@ -258,8 +260,8 @@ class _TarWalk(Struct):
     """One walk through one archive."""
 
     _tape: Tape
-    _place: Place
-    _wanted: Place
+    _place: Location
+    _wanted: Location
     _budget: Budget
     _names: Names
     _for_all: dict[str, str] = field(default_factory=dict)
@@ -351,7 +353,7 @@ class _TarWalk(Struct):
         self._tape.read(_padded(header.size) - header.size)
 
 
-def _behind(tape: Tape, place: Place, budget: Budget) -> Iterator[Skipped]:
+def _behind(tape: Tape, place: Location, budget: Budget) -> Iterator[Skipped]:
     """Report bytes behind the end, other than the zeros that writers fill up with."""
     zeros = other = 0
     while data := tape.read(MIB):

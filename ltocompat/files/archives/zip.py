@@ -28,7 +28,7 @@ from ltocompat.files.first_bytes import Packing, may_be_zip
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import MIB, Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 LOCAL_MAGIC = b"PK\3\4"
 _CENTRAL_MAGIC = b"PK\1\2"
@@ -253,7 +253,7 @@ class ZipFormat:
         return first or (may_be_zip(view) and _is_whole(view))
 
     def members(
-        self, view: ByteView, place: Place, wanted: Place, budget: Budget
+        self, view: ByteView, place: Location, wanted: Location, budget: Budget
     ) -> Iterator[Member | Skipped]:
         """The members in the order of the directory."""
         try:
@@ -295,8 +295,8 @@ class _ZipWalk(Struct):
     """One walk through one archive."""
 
     _view: ByteView
-    _place: Place
-    _wanted: Place
+    _place: Location
+    _wanted: Location
     _budget: Budget
     _headers: array[int]
     _names: Names

@@ -10,7 +10,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import Compression, ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 
 class StoredImage(Struct, frozen=True):
@@ -27,7 +27,7 @@ class StoredImage(Struct, frozen=True):
     itself.
     """
 
-    place: Place
+    place: Location
     section: str | None
     kind: ImageKind
     payload: Payload
@@ -56,7 +56,7 @@ class StoredModule(Struct, frozen=True):
     is no region, or only a part of one was asked for.
     """
 
-    place: Place
+    place: Location
     section: str | None
     registered: bool | None
     images: Sequence[StoredImage]

@@ -24,7 +24,7 @@ from ltocompat.model.arch import SmArch
 from ltocompat.model.errors import Malformed
 from ltocompat.model.image import Compression, ImageKind
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 REGION_HEADER = struct.Struct("<IHHQ")
 NEEDLE = FATBIN_MAGIC + struct.pack("<HH", 1, REGION_HEADER.size)
@@ -311,7 +311,7 @@ def _problems_of_sizes(fields: EntryHeader, compression: Compression) -> tuple[s
 
 
 def stored_images(
-    view: ByteView, entry: FatbinEntry, place: Place, section: str | None, budget: Budget
+    view: ByteView, entry: FatbinEntry, place: Location, section: str | None, budget: Budget
 ) -> Iterable[StoredImage]:
     """The images of one entry: itself, or those of a concatenated one.
 
@@ -344,7 +344,7 @@ def _stored(
     entry: FatbinEntry,
     traits: _Traits,
     payload: Payload,
-    place: Place,
+    place: Location,
     section: str | None,
     *,
     header: bytes | None = None,

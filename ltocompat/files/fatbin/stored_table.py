@@ -13,7 +13,7 @@ from ltocompat.files.fatbin.region import FatbinEntry, entry_at, stored_images
 from ltocompat.model.image_table import MANY, appended
 from ltocompat.model.late_lines import MadeWhenRead
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 
 class StoredImageTable(MadeWhenRead[StoredImage]):
@@ -32,7 +32,9 @@ class StoredImageTable(MadeWhenRead[StoredImage]):
         problem: what is wrong with each of them, as a sentence; None when nothing is.
     """
 
-    def __init__(self, view: ByteView, place: Place, section: str | None, budget: Budget) -> None:
+    def __init__(
+        self, view: ByteView, place: Location, section: str | None, budget: Budget
+    ) -> None:
         self._view = view
         self._place = place
         self._section = section

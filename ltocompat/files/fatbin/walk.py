@@ -23,13 +23,15 @@ from ltocompat.files.images.cubin_header import NEEDLE as CUBIN_NEEDLE
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Compression, ImageKind, Skipped
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 if TYPE_CHECKING:
     from ltocompat.files.objects.host_file import ObjectFile
 
 
-def _cubin_image(view: ByteView, place: Place, section: str | None, budget: Budget) -> StoredImage:
+def _cubin_image(
+    view: ByteView, place: Location, section: str | None, budget: Budget
+) -> StoredImage:
     """The cubin at the start of ``view``, which may go on behind it."""
     size = cubin.Cubin.parse(view, budget).extent
     payload = Payload(view.sub(0, size), Compression.NONE, None, budget)
@@ -44,7 +46,7 @@ def _with_what_follows(image: StoredImage, size: int) -> StoredImage:
 
 
 def _ltoir_image(
-    view: ByteView, place: Place, section: str | None, budget: Budget, size: int | None
+    view: ByteView, place: Location, section: str | None, budget: Budget, size: int | None
 ) -> StoredImage:
     """The LTO-IR at the start of ``view``.
 
@@ -58,7 +60,7 @@ def _ltoir_image(
 
 
 def _zstd_cubin_image(
-    view: ByteView, place: Place, section: str | None, budget: Budget
+    view: ByteView, place: Location, section: str | None, budget: Budget
 ) -> StoredImage:
     """The Zstandard frame at the start of ``view`` that holds a cubin (libcublasLt has some)."""
     stored_size, size = zstd_frame(view, 0, budget)
@@ -71,7 +73,9 @@ def _zstd_cubin_image(
     )
 
 
-def bare_image(place: Place, section: str | None, kind: ImageKind, payload: Payload) -> StoredImage:
+def bare_image(
+    place: Location, section: str | None, kind: ImageKind, payload: Payload
+) -> StoredImage:
     """An image that lies in no region, as no header describes it."""
     return StoredImage(place, section, kind, payload, payload.stored.size, payload.compression)
 
@@ -228,7 +232,7 @@ class FatbinWalk:
     def __init__(
         self,
         view: ByteView,
-        place: Place,
+        place: Location,
         host: ObjectFile | None,
         budget: Budget,
         start: int = 0,

@@ -10,7 +10,7 @@ from ltocompat.files.objects.structure import DELAYED, ObjectReader, Section, Sy
 from ltocompat.files.objects.wrappers import Registration, read_registration
 from ltocompat.model.image import CudaLibrary, HostBinary
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 
 
 class ObjectFile:
@@ -66,7 +66,7 @@ class ObjectFile:
             return self._structure.symbol_size(offset)
         return None
 
-    def describe(self, place: Place, *, exports: bool = False) -> HostBinary:
+    def describe(self, place: Location, *, exports: bool = False) -> HostBinary:
         """Describe what the linker and the loader of this file need.
 
         Args:

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ltocompat.model.errors import UsageError
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.verdict import Level
 from ltocompat.model.words import count
 from ltocompat.report import Options, Report, Writable
@@ -168,7 +168,7 @@ def _item(group: GroupedFinding) -> tuple[str, ...]:
     finding = group.finding
     (path,) = group.modules
     remedy = (". Remedy: ", truncate("; or ".join(group.remedies))) if group.remedies else ()
-    place = Code(truncate(str(finding.example or Place(path))))
+    place = Code(truncate(str(finding.example or Location(path))))
     opening = f"{finding.level} {finding.rule}: "
     return (opening, truncate(finding.message), " on ", Code(_cells(group)), " at ", place, *remedy)
 

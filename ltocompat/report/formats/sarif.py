@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.records_v1 import verdict as v1
 from ltocompat.model.target import ANY_TARGET, PolicyLines
@@ -83,7 +83,7 @@ def _verdict(result: Result) -> Value:
 def _result(row: FindingRow, rule_index: int, files: _Files) -> Value:
     group, finding = row.group, row.group.finding
     target = next(iter(group.cells)).target
-    place = finding.example or Place(row.path)
+    place = finding.example or Location(row.path)
     keys = {FINGERPRINT: row.fingerprint, _GITHUB: f"{row.fingerprint}:{row.number}"}
     return {
         "ruleId": finding.rule,
@@ -113,7 +113,7 @@ def _result(row: FindingRow, rule_index: int, files: _Files) -> Value:
 def _in_policy(value: Value, policy: PolicyLines, files: _Files) -> Value:
     """The line of the policy that asks, which is in the repository; the artifact is related."""
     physical = {
-        "artifactLocation": files.location(Place(policy.path)),
+        "artifactLocation": files.location(Location(policy.path)),
         "region": {"startLine": policy.line(value["properties"]["target"])},
     }
     (found,) = value["locations"]
@@ -134,7 +134,7 @@ def _message(group: GroupedFinding, target: str) -> str:
     return re.sub(r"\{(\d+)\}", r"{{\1}}", text.replace("](", "] ("))
 
 
-def _location(place: Place, files: _Files) -> Value:
+def _location(place: Location, files: _Files) -> Value:
     physical: Value = {"artifactLocation": files.location(place)}
     if place.offset is not None:
         physical["region"] = {"byteOffset": place.offset}  # of a binary: it has no lines (3.30.1)
@@ -155,7 +155,7 @@ class _Files:
         self.values: list[Value] = []
         self._indices: dict[tuple[str, ...], int] = {}
 
-    def location(self, place: Place) -> Value:
+    def location(self, place: Location) -> Value:
         """The innermost file of a place; the reference of a member is relative to that around."""
         index = self._add((place.path, *place.members))
         return {**self.values[index]["location"], "index": index}

@@ -16,7 +16,7 @@ from ltocompat.commands.policy.gate import FORGIVEN, HELD_UP, Assessed, Audited,
 from ltocompat.commands.policy.lines import policy_lines
 from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.model.grouping import grouped
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Outcome, Result, Verdict
@@ -253,7 +253,7 @@ def _finding(group: GroupedFinding) -> tuple[str, ...]:
         f"{name} ({', '.join(dict.fromkeys(gpus))})" if any(gpus) else name
         for name, gpus in cells.items()
     ]
-    where = ("; ", group.finding.rule, " in ", Code(Place(path)), " on ", ", ".join(on))
+    where = ("; ", group.finding.rule, " in ", Code(Location(path)), " on ", ", ".join(on))
     return (group.headline, *where)
 
 
@@ -299,7 +299,7 @@ def _line(why: str, group: GroupedFinding) -> tuple[str, ...]:
     (path,) = group.modules
     targets = ", ".join(dict.fromkeys(cell.target for cell in group.cells))
     opening = f"{group.finding.verdict} {group.finding.rule} on {targets}: "
-    return (truncate(why), ": ", opening, group.headline, " in ", Code(Place(path)))
+    return (truncate(why), ": ", opening, group.headline, " in ", Code(Location(path)))
 
 
 def _finding_records(records: Iterable[AuditRecord]) -> Iterator[FindingRecord]:

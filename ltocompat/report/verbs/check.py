@@ -10,7 +10,7 @@ from itertools import chain, islice
 from msgspec import Struct, field
 
 from ltocompat.model.grouping import grouped
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Result, Verdict, worst
@@ -174,7 +174,7 @@ def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Bloc
         yield from _tables(chain(first, answer.artifacts), answer)
         return
     seen: list[EvaluatedArtifact] = []
-    root = common_folder(str(Place(artifact.path)) for artifact in first)
+    root = common_folder(str(Location(artifact.path)) for artifact in first)
     root = root if len(root) >= _LONG_ROOT else ""
     rows = rows_as_they_come(chain(first, answer.artifacts), columns, root, seen)
     head = f"artifact in {truncate(root)}" if root else "artifact"

@@ -19,7 +19,7 @@ from ltocompat.model.image import (
     Skipped,
 )
 from ltocompat.model.limits import DEFAULT_LIMITS
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report
@@ -84,7 +84,7 @@ class _Fold(Struct):
     hosts: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     skipped_count: int = 0
-    problems: list[tuple[Place, str]] = field(default_factory=list)
+    problems: list[tuple[Location, str]] = field(default_factory=list)
     problem_count: int = 0
     closing: Artifact | None = None
 
@@ -252,7 +252,7 @@ def _heading(closing: Artifact | None, fold: _Fold) -> tuple[str, ...]:
             words = ["no device code; LLVM bitcode is not judged (IMG-06)"]
     if fold.skipped_count:
         words.append(f"{count(fold.skipped_count, 'place')} skipped")
-    return (Code(Place(path)), " (", *separated(facts, "; "), f"): {', '.join(words)}")
+    return (Code(Location(path)), " (", *separated(facts, "; "), f"): {', '.join(words)}")
 
 
 def _of(shown: int, found: int, noun: str) -> str:

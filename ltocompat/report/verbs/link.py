@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from ltocompat.model.image import Skipped
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.row import text_or_none
 from ltocompat.model.target import ANY_TARGET, Gpu, Quantifier, Target, VersionSet
@@ -362,7 +362,7 @@ def _refusal(linked: Linked) -> Finding:
     """A refusal is a failure; of a crash or of open symbols, nothing is known."""
     answer = linked.answer
     verdict = Verdict.FAIL if answer.outcome == "refused" else Verdict.UNKNOWN
-    place = Place.parse(answer.input_name) if answer.input_name else None
+    place = Location.parse(answer.input_name) if answer.input_name else None
     code = answer.code_name or answer.signal or "no code"
     evidence = f"{answer.outcome} at {answer.step}, {code}"
     return _finding(TRIAL_REFUSED, verdict, str(linked.reason), evidence, linked.place or place)
@@ -376,7 +376,7 @@ def _differ_finding(disagreement: Disagreement) -> Finding:
 
 
 def _finding(
-    rule_id: str, verdict: Verdict, message: str, evidence: str, place: Place | None
+    rule_id: str, verdict: Verdict, message: str, evidence: str, place: Location | None
 ) -> Finding:
     return finding_by_engine(
         rule_id, verdict, message, evidence, count=1, example=place, subject=""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from ltocompat.commands.options import MatrixOptions
 from ltocompat.files.output import replaced, writing
 from ltocompat.model.errors import LtocompatError
+from ltocompat.model.location import Location
 from ltocompat.model.matrix import Matrix
-from ltocompat.model.place import Place
 from ltocompat.model.projection import project
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result, Verdict
@@ -42,7 +42,7 @@ def blocks(records: Iterable[Matrix | Failure], options: Options) -> Iterator[Bl
             unread = True
             continue
         used |= {result.verdict for row in record.cells for result in row}
-        yield Heading((Code(Place(record.path)), f": {subject(record)}"))
+        yield Heading((Code(Location(record.path)), f": {subject(record)}"))
         yield from _tables(record, options.width)
         if names := _variants(record):
             yield Paragraph((f"of the variants {names} the one that fits best decides each cell",))

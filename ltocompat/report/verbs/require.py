@@ -13,7 +13,7 @@ from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.drivers import driver_branches
 from ltocompat.model.arch import Release
 from ltocompat.model.grouping import grouped
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import (
     NEXT,
@@ -134,7 +134,7 @@ def has_nothing(required: Required) -> bool:
 def _artifact(required: Required, options: Options) -> Iterator[Block]:
     unread = f"; {count(required.skipped, 'place')} not read, so that all this may be too little"
     text = count(required.modules, "module") if required.modules else "no module was read"
-    yield Heading((Code(Place(required.path)), f": {text}", unread if required.skipped else ""))
+    yield Heading((Code(Location(required.path)), f": {text}", unread if required.skipped else ""))
     if required.services:
         yield Entry((Styled(_runs_with(required), Style.STRONG),))
     if options.quiet:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.weight import ArchWeight, LibraryWeight, Saving, Waste, Weight
 from ltocompat.model.words import count
@@ -82,7 +82,7 @@ def _heading(weight: Weight) -> tuple[str, ...]:
     files = f" in {count(weight.files, 'file')}" if weight.files > 1 else ""
     facts = f" ({binary_size(weight.size)}{files})"
     if not weight.stored:
-        return (Code(Place.parse(weight.path)), f"{facts}: no device code")
+        return (Code(Location.parse(weight.path)), f"{facts}: no device code")
     images = sum(row.images for row in weight.archs)
     unpacked = ", unpacked," if any(row.place.members for row in weight.libraries) else ""
     size = binary_size(weight.stored)
@@ -92,7 +92,7 @@ def _heading(weight: Weight) -> tuple[str, ...]:
         parts.append(f" of {libraries:,} libraries")
     if weight.skipped:
         parts.append(f", {count(weight.skipped, 'place')} skipped")
-    return (Code(Place.parse(weight.path)), f"{facts}: ", *parts)
+    return (Code(Location.parse(weight.path)), f"{facts}: ", *parts)
 
 
 def _answer(weight: Weight) -> str:
@@ -167,7 +167,7 @@ def _libraries(weight: Weight) -> Iterator[Block]:
         yield Paragraph((f"{beside}: {binary_size(sum(others))} of debug sections",))
 
 
-def _inside(library: Place, weight: Weight) -> str:
+def _inside(library: Location, weight: Weight) -> str:
     """The library without the path that was named, which stands above."""
     if library.members:
         return "::".join(library.members)

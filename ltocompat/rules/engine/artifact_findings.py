@@ -13,7 +13,7 @@ from ltocompat.facts.horizon import Position
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import (
@@ -185,7 +185,7 @@ def _is_of_library(finding: Finding) -> bool:
     return finding.rule == NOTHING_SERVES and finding.subject == _library(finding.example)
 
 
-def _library(place: Place | None) -> str:
+def _library(place: Location | None) -> str:
     return "" if place is None else place.innermost
 
 
@@ -254,7 +254,7 @@ def _first(names: Iterable[str]) -> str:
     return truncate_list(tuple(dict.fromkeys(names)), 2)
 
 
-def _hollow(places: list[Place]) -> str:
+def _hollow(places: list[Location]) -> str:
     return f"; the kernels of {places[0]} only return" if places else ""
 
 

@@ -19,7 +19,7 @@ from ltocompat.model.artifact_summary import (
 )
 from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import (
     NEXT,
@@ -148,7 +148,7 @@ class _Tally(Struct):
         if requirement.component is not Component.NONE:
             self.count(requirement, host.place, 0, id(host))
 
-    def count(self, requirement: Requirement, example: Place, count: int, asker: int) -> None:
+    def count(self, requirement: Requirement, example: Location, count: int, asker: int) -> None:
         """Count what modules, or a host file, ask."""
         constraint = requirement.constraint
         key = (requirement.rule, str(constraint), requirement.subject, requirement.consequence)

@@ -23,7 +23,7 @@ from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Level, Route
@@ -80,7 +80,7 @@ class KernelCoverage(Struct, frozen=True):
     libraries: tuple[UnservedLibrary, ...]
 
 
-def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> set[Place]:
+def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> set[Location]:
     """The modules whose kernels tell what a GPU loses, or which module replaces another there.
 
     Args:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Verdict, worst
 from ltocompat.rules.constraints import least_version
@@ -112,12 +112,12 @@ def finding_by_engine(
     evidence: str,
     *,
     count: int = 0,
-    example: Place | None = None,
+    example: Location | None = None,
     subject: str,
     remedy: str = "",
     level: Level | None = None,
     headline: str = "",
-    places: Iterable[Place] = (),
+    places: Iterable[Location] = (),
     asked: Iterable[str] = (),
 ) -> Finding:
     """A finding that the engine makes itself; the rest of it, its rule's prose says."""
@@ -143,7 +143,7 @@ def note(
     rule_id: str,
     message: str,
     count: int,
-    example: Place | None,
+    example: Location | None,
     evidence: str,
     *,
     level: Level = Level.NOTE,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import HostBinary
 from ltocompat.model.late_lines import LateLines
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import (
     Coverage,
@@ -257,5 +257,5 @@ def _why(group: ModuleGroup, judged: ModuleVerdict) -> str:
 
 
 @functools.lru_cache(maxsize=8192)  # the same for every target and GPU
-def _modules(number: int, example: Place) -> str:
+def _modules(number: int, example: Location) -> str:
     return f"{count(number, 'module')} (e.g. {example})"

@@ -13,7 +13,7 @@ from ltocompat.model.errors import LtocompatError, Malformed, Missing, UsageErro
 from ltocompat.model.grouping import grouped
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.targets.linkers.cache import Cache
 from ltocompat.targets.linkers.identify import identify
 from ltocompat.targets.linkers.linker import Linker, Tool
@@ -75,12 +75,12 @@ def search(machine: Machine, tool: Tool = Tool.NVJITLINK) -> Iterator[Linker | S
         if path.startswith(os.path.join(ours, "")):
             continue
         if os.path.basename(os.path.dirname(path)) == "stubs":
-            yield Skipped(Place(path), "it is a stub: names to link with, and no code")
+            yield Skipped(Location(path), "it is a stub: names to link with, and no code")
             continue
         try:
             yield read_linker(machine, path, ", ".join(dict.fromkeys(found)), tool)
         except LtocompatError as error:
-            yield Skipped(Place(path), str(error))
+            yield Skipped(Location(path), str(error))
 
 
 def find(machine: Machine, tool: Tool = Tool.NVJITLINK) -> tuple[Linker, ...]:

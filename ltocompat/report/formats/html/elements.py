@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ltocompat.model.place import Place
+from ltocompat.model.location import Location
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.report.document import SHAPES
 from ltocompat.report.text import safe_text
@@ -49,7 +49,7 @@ def sprite() -> str:
 
 def shorten(text: str, path: str) -> str:
     """A sentence without the path of the artifact that it is about, wherever members follow."""
-    return text.replace(f"{Place(path)}::", "")
+    return text.replace(f"{Location(path)}::", "")
 
 
 class Section(Struct, frozen=True):

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ltocompat import Place, UsageError
+from ltocompat import Location, UsageError
 
 NAMES = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0/"), min_size=1, max_size=12
 )
 PLACES = st.builds(
-    Place,
+    Location,
     path=NAMES.filter(lambda name: name not in ("-", ".", "..")),
     members=st.lists(NAMES, max_size=2).map(tuple),
     offset=st.none() | st.integers(0, 1 << 40),
@@ -25,21 +25,21 @@ PLACES = st.builds(
 
 
 @given(PLACES, st.lists(st.integers(0, 99), max_size=2))
-def test_what_is_written_is_read_back(place: Place, entry: list[int]) -> None:
+def test_what_is_written_is_read_back(place: Location, entry: list[int]) -> None:
     if place.offset is not None:
         place = place.at(place.offset, *entry)
-    assert Place.parse(str(place)) == place
+    assert Location.parse(str(place)) == place
 
 
 def test_names_of_windows_are_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "getfilesystemencodeerrors", lambda: "surrogatepass")
-    place = Place("x", ("a\ud800b", "a\udcffb", "a\N{SNOWMAN}b c"))
+    place = Location("x", ("a\ud800b", "a\udcffb", "a\N{SNOWMAN}b c"))
     assert str(place).isprintable()
-    assert Place.parse(str(place)) == place
+    assert Location.parse(str(place)) == place
 
 
 @given(PLACES)
-def test_no_shell_takes_a_place_apart(place: Place) -> None:
+def test_no_shell_takes_a_place_apart(place: Location) -> None:
     assert shlex.split(str(place), comments=True) == [str(place)]
     assert str(place).isprintable()
 
@@ -47,33 +47,33 @@ def test_no_shell_takes_a_place_apart(place: Place) -> None:
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("libx.a::m.o@0x1f40.3", Place("libx.a", ("m.o",), 0x1F40, (3,))),
-        ("x.so@0x40", Place("x.so", (), 0x40)),
-        ("x.fatbin@0x0.1.2", Place("x.fatbin", (), 0, (1, 2))),
-        ("a::b::c", Place("a", ("b", "c"))),
-        ("user@0xhost", Place("user@0xhost")),
-        ("-", Place("-")),
+        ("libx.a::m.o@0x1f40.3", Location("libx.a", ("m.o",), 0x1F40, (3,))),
+        ("x.so@0x40", Location("x.so", (), 0x40)),
+        ("x.fatbin@0x0.1.2", Location("x.fatbin", (), 0, (1, 2))),
+        ("a::b::c", Location("a", ("b", "c"))),
+        ("user@0xhost", Location("user@0xhost")),
+        ("-", Location("-")),
     ],
 )
-def test_spellings(text: str, place: Place) -> None:
-    assert Place.parse(text) == place
+def test_spellings(text: str, place: Location) -> None:
+    assert Location.parse(text) == place
 
 
 def test_a_file_of_that_whole_name_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a::b@0x40").touch()
-    assert Place.parse("a::b@0x40") == Place("a::b@0x40")
+    assert Location.parse("a::b@0x40") == Location("a::b@0x40")
 
 
 def test_nothing_is_no_place() -> None:
     with pytest.raises(UsageError, match="empty path"):
-        Place.parse("")
+        Location.parse("")
 
 
 def test_a_place_contains_what_lies_in_it() -> None:
-    region = Place("x", ("m",), 0x40)
-    assert Place("x").contains(region)
+    region = Location("x", ("m",), 0x40)
+    assert Location("x").contains(region)
     assert region.contains(region.at(0x40, 3, 1))
-    assert not region.contains(Place("x", ("m",), 0x41))
-    assert not region.contains(Place("x", (), 0x40))
+    assert not region.contains(Location("x", ("m",), 0x41))
+    assert not region.contains(Location("x", (), 0x40))
     assert not region.at(0x40, 3).contains(region)

@@ -21,7 +21,7 @@ _UNSAFE = re.compile(r"[^\w./+,:-]+|:(?=:)|(?<=:):|^:|:$")
 _ADDRESS = re.compile(r"(?:^|[=,])[A-Za-z][A-Za-z0-9+.-]+://")
 
 
-class Place(Struct, frozen=True, gc=False):
+class Location(Struct, frozen=True, gc=False):
     """A file, a member, a region or an image.
 
     Attributes:
@@ -69,15 +69,15 @@ class Place(Struct, frozen=True, gc=False):
         """The way inside the file, ``pkg/libx.so`` or ``libx.a::m.o``; None for the file itself."""
         return "::".join(map(_encode, self.members)) or None
 
-    def member(self, name: str) -> Place:
+    def member(self, name: str) -> Location:
         """The place of a member of this file."""
-        return Place(self.path, (*self.members, name))
+        return Location(self.path, (*self.members, name))
 
-    def at(self, offset: int, *entry: int) -> Place:
+    def at(self, offset: int, *entry: int) -> Location:
         """The place of a region, or of an entry of it, in this file."""
-        return Place(self.path, self.members, offset, entry)
+        return Location(self.path, self.members, offset, entry)
 
-    def contains(self, other: Place) -> bool:
+    def contains(self, other: Location) -> bool:
         """Return whether ``other`` is this place or lies inside it."""
         if self.path != other.path or self.members != other.members[: len(self.members)]:
             return False
@@ -90,7 +90,7 @@ class Place(Struct, frozen=True, gc=False):
         )
 
     @classmethod
-    def parse(cls, text: str) -> Place:
+    def parse(cls, text: str) -> Location:
         """Read what ``str()`` wrote, or a plain path; a file that exists under the whole name wins.
 
         Raises:
