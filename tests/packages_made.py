@@ -63,10 +63,11 @@ def wheel(
     """A wheel; ``members`` by their paths."""
     stem = f"{name.replace('-', '_')}-{version}"
     path = folder / f"{stem}-{tag}.whl"
+    inside = "-".join(tag.split("-")[:3])  # without the label of a variant
     files = {
         **members,
         f"{stem}.dist-info/METADATA": metadata(name, version, requires, extras, classifiers),
-        f"{stem}.dist-info/WHEEL": f"Wheel-Version: 1.0\nTag: {tag}\n".encode(),
+        f"{stem}.dist-info/WHEEL": f"Wheel-Version: 1.0\nTag: {inside}\n".encode(),
         f"{stem}.dist-info/RECORD": b"",
     }
     path.write_bytes(zip_of(*files.items()))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from libraries_made import needs_gcc
+from package_writer import zip_of
 from packages_made import (
     CUBIN_12_4,
     CUBIN_13_5,
@@ -568,3 +570,30 @@ def test_sass_that_they_take_or_that_no_major_is_named_for_does_not(tmp_path: Pa
     assert judged(wheel(tmp_path, inside, ["cuda-toolkit[nvrtc]>=12"])) == ()  # 13 as well
     promise = Promise("pyproject.toml", driver=DriverVersion((550, 54, 14)))
     assert judged(wheel(tmp_path, inside, name="libx-cu12"), promise=promise) == ()
+
+
+@pytest.mark.parametrize(
+    ("named", "inside", "differ"),
+    [
+        ("py3-none-manylinux_2_28_x86_64", ["py3-none-linux_x86_64"], False),  # CuPy's
+        ("cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64", None, False),
+        ("py2.py3-none-any", ["py3-none-any", "py2-none-any"], False),
+        ("py3-none-manylinux_2_28_x86_64", ["py3-none-manylinux_2_28_aarch64"], True),
+        ("py3-none-manylinux_2_28_x86_64", ["py3-none-any"], True),
+        ("cp311-cp311-win_amd64", ["cp310-cp310-win_amd64"], True),
+        ("py3-none-any", ["py3-none"], True),
+        ("py3-none-any", ["py3--any"], True),
+        ("py3-none-any", [], True),
+    ],
+)
+def test_tags_inside_a_wheel_are_those_of_its_name(
+    named: str, inside: list[str] | None, differ: bool, tmp_path: Path
+) -> None:
+    """Python, ABI and machine; after the installation pip check has WHEEL alone."""
+    path = wheel(tmp_path, {}, tag=named)
+    lines = [f"Tag: {tag}\n" for tag in (named.split() if inside is None else inside)]
+    with zipfile.ZipFile(path) as made:
+        members = {name: made.read(name) for name in made.namelist()}
+    text = "".join(("Wheel-Version: 1.0\n", *lines)).encode()
+    path.write_bytes(zip_of(*{**members, "libx-1.0.dist-info/WHEEL": text}.items()))
+    assert told(judged(path)) == ({"PKG-06": UNDOCUMENTED} if differ else {})

@@ -80,9 +80,9 @@ def read_metadata(data: bytes, budget: Budget) -> CoreMetadata:
     return found
 
 
-def read_tags(data: bytes) -> tuple[str, ...]:
-    """The tags of WHEEL: ``py3-none-any`` ..."""
-    return tuple(_all(_headers(data), "Tag"))
+def read_tags(data: bytes) -> tuple[str, ...] | None:
+    """The tags of WHEEL: ``py3-none-any`` ...; None where there is no such file."""
+    return tuple(_all(_headers(data), "Tag")) if data else None
 
 
 def python_and_platforms(tags: Iterable[str]) -> tuple[str | None, tuple[str, ...]]:

@@ -43,18 +43,16 @@ def read_wheel(view: ByteView, path: str, budget: Budget) -> Package | None:
     stem = folders[0] if folders else ""
     named = _FILE_NAME.fullmatch(os.path.basename(path))
     # Installers go by the file name; one that was renamed still has its tags inside.
-    tags = (
-        (named[1],) if named else read_tags(_member(view, path, f"{stem}.dist-info/WHEEL", budget))
-    )
+    inside = read_tags(_member(view, path, f"{stem}.dist-info/WHEEL", budget))
+    tags = (named[1],) if named else inside or ()
     files = tuple(installed_path(name) for name in names if not name.endswith("/"))
     metadata = _member(view, path, f"{stem}.dist-info/METADATA", budget)
     variant = _member(view, path, f"{stem}.dist-info/{_VARIANT}", budget)
     label = (named[2] or "") if named else ""
     declared = of_variant(variant, label, problems)
     found = _package(Kind.WHEEL, path, stem, metadata, budget, tags=tags, files=files)
-    return replace(
-        found, declared=(*declared, *found.declared), problems=(*problems, *found.problems)
-    )
+    declared, problems = (*declared, *found.declared), [*problems, *found.problems]
+    return replace(found, tags_inside=inside, declared=declared, problems=tuple(problems))
 
 
 def _package(
@@ -100,7 +98,7 @@ def read_installed(folder: str, budget: Budget) -> Package | None:
         return None
     stem = stem.removesuffix(DIST_INFO)
     metadata = _content(folder, "METADATA", MOST_BYTES)
-    tags = read_tags(_content(folder, "WHEEL", MOST_BYTES))
+    inside = read_tags(_content(folder, "WHEEL", MOST_BYTES))
     problems: list[str] = []
     files: list[str] = []
     try:
@@ -108,10 +106,11 @@ def read_installed(folder: str, budget: Budget) -> Package | None:
     except LimitExceeded as error:
         problems.append(f"RECORD is too much to read: {error}")
     declared = of_variant(_content(folder, _VARIANT, MOST_BYTES), "", problems)
-    found = _package(Kind.INSTALLED, folder, stem, metadata, budget, tags=tags, files=tuple(files))
-    return replace(
-        found, declared=(*declared, *found.declared), problems=(*found.problems, *problems)
+    found = _package(
+        Kind.INSTALLED, folder, stem, metadata, budget, tags=inside or (), files=tuple(files)
     )
+    declared, problems = (*declared, *found.declared), [*found.problems, *problems]
+    return replace(found, tags_inside=inside, declared=declared, problems=tuple(problems))
 
 
 def distribution_of(path: str, budget: Budget) -> Package | None:

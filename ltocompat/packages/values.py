@@ -90,6 +90,7 @@ class Package(Struct, frozen=True, kw_only=True):
         extras: names of its extras.
         classifiers: as written.
         tags: ``py3-none-manylinux_2_28_x86_64``, as its file name or WHEEL has them.
+        tags_inside: of a wheel and an installed package, as WHEEL has them; None without WHEEL.
         platforms: of a wheel the platforms in its file name (``manylinux_2_28_x86_64``), of an
             installed one those of its tags, of a conda package its subfolder (``linux-64``).
         python: version of Python that its tag names, e.g. ``3.11``; None for any.
@@ -107,6 +108,7 @@ class Package(Struct, frozen=True, kw_only=True):
     extras: tuple[str, ...] = ()
     classifiers: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    tags_inside: tuple[str, ...] | None = None
     platforms: tuple[str, ...] = ()
     python: str | None = None
     files: tuple[str, ...] = ()

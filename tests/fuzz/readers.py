@@ -435,7 +435,7 @@ def _conda_packages() -> Iterator[bytes]:
 
 def _metadata(data: bytes) -> object:
     lines = data.decode("utf-8", "replace").splitlines()[:50]
-    tags = python_and_platforms(read_tags(data))
+    tags = python_and_platforms(read_tags(data) or ())
     return read_metadata(data, _budget()), tags, [conda.alternatives(line) for line in lines]
 
 

@@ -7,8 +7,8 @@ import posixpath
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Iterable, Iterator
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from ltocompat.facts import drivers, gpus
@@ -139,7 +139,8 @@ _ANY_PLATFORM = ("any", "noarch")
 
 @rule("PKG-06")
 def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
-    """The platform tag of a package promises another machine than its libraries are for."""
+    """A package's tags promise another machine than its libraries are for, or disagree."""
+    yield from _tags_disagree(shipped.package)
     platforms = shipped.package.platforms
     promised = {machine for platform in platforms if (machine := _machine_of_tag(platform))}
     anywhere = bool(set(platforms) & set(_ANY_PLATFORM))
@@ -165,6 +166,38 @@ def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
         subject="platform tag",
         asked=tuple(f"{machine} ({form})" for form, machine in sorted(kinds)),
     )
+
+
+_OF_SYSTEM = re.compile(r"(?:many|musl)?linux[0-9_]*_(?=[a-z])", re.IGNORECASE)
+
+
+def _tags_disagree(package: Package) -> Iterator[Problem]:
+    """Tell tags of WHEEL that are none, or name other Pythons, ABIs or machines than the file."""
+    inside = package.tags_inside
+    if inside is None:
+        return
+    broken = [tag for tag in inside if tag.count("-") != 2 or not all(tag.split("-"))]
+    if broken or not inside:
+        text = f"WHEEL has the tag {broken[0]!r:.60}" if broken else "WHEEL has no tag"
+    elif (names := _single_tags(package.tags)) != (found := _single_tags(inside)):
+        others = sorted(found ^ names)
+        text = f"WHEEL and the file name differ in {first_of(list(map('-'.join, others)), 2)}"
+    else:
+        return
+    yield Problem(
+        Verdict.UNDOCUMENTED,
+        f"{text}: installers go by the file name, and what is installed is refused by pip check",
+        "build it anew, or change both with: python -m wheel tags",
+        "Tag in WHEEL",
+        subject="tags in WHEEL",
+    )
+
+
+def _single_tags(tags: Iterable[str]) -> set[tuple[str, ...]]:
+    """Python, ABI and machine of each tag; which C library a system has is no difference."""
+    parts = (tag.lower().split("-") for tag in tags)
+    singles = (tag for part in parts for tag in product(*(text.split(".") for text in part)))
+    return {(*tag[:-1], _OF_SYSTEM.sub("linux_", tag[-1])) for tag in singles}
 
 
 def _count(other: list[HostBinary], hosts: list[HostBinary]) -> str:
