@@ -12,7 +12,7 @@ import zipfile
 
 from ltocompat.packages.index_settings import IndexSettings
 
-BLOCK = 1 << 18
+BLOCK = 1 << 22
 
 
 class RemoteFile(io.RawIOBase):
