@@ -57,6 +57,14 @@ def test_rows_rise_with_their_releases() -> None:
         assert version(older.linux or "") <= version(newer.linux or "")
 
 
+def test_the_installer_of_an_update_names_its_driver() -> None:
+    """NVIDIA serves cuda_13.2.2_595.71.05_linux.run, which the notes of 13.2 don't list yet."""
+    (update,) = (
+        row for row in drivers.toolkit_drivers() if (row.cuda, row.update) == (Release(13, 2), "U2")
+    )
+    assert update.linux == "595.71.05"
+
+
 def test_a_branch_is_one_cuda_release_and_back() -> None:
     branches = drivers.driver_branches()
     assert branches[0] == 450
