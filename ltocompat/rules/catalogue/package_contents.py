@@ -181,7 +181,7 @@ def _tags_disagree(package: Package) -> Iterator[Problem]:
         text = f"WHEEL has the tag {broken[0]!r:.60}" if broken else "WHEEL has no tag"
     elif (names := _single_tags(package.tags)) != (found := _single_tags(inside)):
         others = sorted(found ^ names)
-        text = f"WHEEL and the file name differ in {first_of(list(map('-'.join, others)), 2)}"
+        text = f"WHEEL and the file name differ in {truncate_list(list(map('-'.join, others)), 2)}"
     else:
         return
     yield Problem(
