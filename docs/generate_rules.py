@@ -1,7 +1,8 @@
-"""Write docs/rules/, a page a rule, out of the catalogue: python docs/generate_rules.py [--check].
+"""Write the pages of rules and topics out of the catalogue: docs/generate_rules.py [--check].
 
-What a rule says of itself is the table of its family; the lines of real logs are those of
-``tests/data``, with what ``explain`` makes of them.
+docs/rules/ has a page a rule; docs/guides/topics.md has all topics. What a rule says of itself is
+the table of its family; the lines of real logs are those of ``tests/data``, with what ``explain``
+makes of them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,15 @@ from ltocompat.facts import nvjitlink_minors
 from ltocompat.model.errors import Missing
 from ltocompat.rules.catalogue import rules_about
 from ltocompat.rules.messages import matches
-from ltocompat.rules.prose import FAMILIES, LeftOut, Prose, family_prose, rules, rules_left_out
+from ltocompat.rules.prose import (
+    FAMILIES,
+    LeftOut,
+    Prose,
+    family_prose,
+    rules,
+    rules_left_out,
+    topics,
+)
 
 FOLDER = Path(__file__).with_name("rules")
 _DATA = Path(__file__).parents[1] / "tests" / "data"
@@ -75,7 +84,20 @@ def pages() -> dict[Path, str]:
     """The text of each page."""
     texts = {page_of(rule.id): "\n\n".join(_rule_page(rule)) + "\n" for rule in rules()}
     texts |= {page_of(left_out.id): _left_out_page(left_out) for left_out in rules_left_out()}
-    return {FOLDER / "index.md": "\n".join(_index()), **texts}
+    topics_page = FOLDER.parent / "guides" / "topics.md"
+    return {topics_page: _topics_page(), FOLDER / "index.md": "\n".join(_index()), **texts}
+
+
+def _topics_page() -> str:
+    """The ideas behind the rules, each with an anchor of its own."""
+    parts = ["# Words and ideas", "`ltocompat explain WORD` prints the same in a terminal."]
+    for topic in dict.fromkeys(topics().values()):
+        links = ", ".join(
+            f"[{rule_id}](../rules/{page_of(rule_id).name})" for rule_id in topic.rules
+        )
+        parts += [f"({topic.id})=\n## {_plain(topic.title)}", _plain(topic.text.strip())]
+        parts += [f"* Rules: {links}\n* Source: {_plain(topic.source)}"]
+    return "\n\n".join(parts) + "\n"
 
 
 def page_of(rule_id: str) -> Path:

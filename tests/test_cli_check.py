@@ -24,7 +24,7 @@ SASS = str(FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin")
 PTX = str(FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx")
 NEW_PTX = str(FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx")
 LTOIR = str(FOLDER / "fatbin-ltoir" / "nvfatbin-13.1-of-13.1-lto_80.fatbin")
-BROKEN = str(FOLDER / "broken" / "empty.fatbin")
+BROKEN = str(FOLDER / "broken" / "empty.bin")
 BOTH = str(FOLDER / "fatbin" / "nvfatbin-13.5-reloc.fatbin")
 H100 = "driver=580.95.05,nvjitlink=13.1,gpu=h100"
 

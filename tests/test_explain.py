@@ -34,7 +34,7 @@ from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
 from ltocompat.rules.messages import Match, Message, matches, messages, pattern_of
-from ltocompat.rules.prose import LeftOut, Prose, rule_ids, rules, rules_left_out
+from ltocompat.rules.prose import LeftOut, Prose, Topic, rule_ids, rules, rules_left_out, topics
 from ltocompat.targets.machine.environment import Environment, KernelDriver, LocalGpu
 from ltocompat.trial.logs import explain as reason_of
 
@@ -694,3 +694,55 @@ def test_a_huge_text_is_read_at_both_ends() -> None:
     middle = NOISE * 1000
     assert ids(f"error 804\n{middle}") == ids("error 804")
     assert ids(f"{middle}\nerror 804") == ids("error 804")
+
+
+TOPICS = tuple(dict.fromkeys(topics().values()))
+
+
+@pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.id)
+def test_a_topic_is_a_guide_of_a_few_lines(
+    topic: Topic, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = {rule.id for rule in rules()}
+    assert known.issuperset(topic.rules)
+    assert 3 <= len(topic.text.strip().splitlines()) <= 6
+    assert run(["explain", topic.id]) == 0
+    shown = capsys.readouterr().out
+    assert topic.text.strip() in shown
+    assert f"guides/topics.html#{topic.id}" in shown
+
+
+def test_a_command_in_a_topic_is_one() -> None:
+    for topic in TOPICS:
+        for verb in re.findall(r"ltocompat ([a-z]+)", topic.text):
+            assert verb in app.commands, topic.id
+
+
+@pytest.mark.parametrize(
+    ("typed", "topic"),
+    [
+        (["forward", "compatibility"], "forward-compatibility"),
+        (["nvJitLink"], "nvjitlink"),
+        (["LTO callbacks"], "lto-callbacks"),
+        (["-dlto"], "dlto"),
+        (["-dlto", "--full"], "dlto"),
+        (["--", "-dlto"], "dlto"),
+        (["-rdc=true"], "nvlink"),
+        (["served"], "served"),
+        (["Minor_Version compatibility"], "minor-version-compatibility"),
+    ],
+)
+def test_a_topic_is_found_as_people_write_it(
+    typed: list[str], topic: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["explain", "--format", "json", *typed]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)["rules"]
+    assert (entry["id"], entry["built"]) == (topic, False)
+
+
+def test_words_of_an_error_may_look_like_options(capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ["ld:", "cannot", "find", "-lcudart:", "No", "such", "file", "or", "directory"]
+    assert run(["explain", *typed, "--format", "json"]) == 0
+    (entry, *_) = json.loads(capsys.readouterr().out)["rules"]
+    assert entry["line"] == " ".join(typed)
+    assert run(["explain", "-dlto", "--no-such-option"]) == 2

@@ -152,7 +152,7 @@ def test_a_broken_file_is_reported_and_never_raises(sample: Sample) -> None:
 
 # What a small edit leaves readable is read; these edits change nothing that a reader rests on.
 HARMLESS = {
-    "broken/empty.fatbin",  # no bytes, no device code
+    "broken/empty.bin",  # no bytes, no device code
     "broken/entry-kind-0x20.fatbin",  # an unknown kind is shown with its number
     "broken/entry-identifier-outside.fatbin",
     "broken/entry-options-outside.fatbin",

@@ -33,7 +33,8 @@ def explain(
     words: Annotated[
         tuple[str, ...],
         Argument(
-            "A rule (PTX-01), an error (209, CUDA_ERROR_...) or its text, or - to read one; "
+            "A rule (PTX-01), an error (209, CUDA_ERROR_...) or its text, or - to read one, or "
+            "a topic (LTO-IR, forward compatibility, -dlto); "
             "then files to look for the cause in.",
             metavar="RULE|TEXT... [PATH...]",
             complete=_rule_ids,

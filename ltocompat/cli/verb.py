@@ -127,18 +127,40 @@ class Verb(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words behind the verb."""
+        if any(param.name == _TEXT for param in self.params):
+            args = self._with_text_last(args)
         left = super().parse_args(ctx, with_values(args))
         for param in self.params:
             if param.name not in _TAKE_ADDRESSES:
                 _refuse_addresses(param, ctx.params.get(str(param.name)))
         return left
 
+    def _with_text_last(self, args: Sequence[str]) -> list[str]:
+        """Put a text behind ``--`` where a word of it, as ``-dlto`` is, looks like an option."""
+        if "--" in args or not any(map(_looks_like_flag, args)):
+            return [*args]
+        valued = {
+            flag for each in self.params if not getattr(each, "is_flag", 0) for flag in each.opts
+        }
+        options, text, words = list[str](), list[str](), iter(args)
+        for word in words:
+            if _looks_like_flag(word) or not word.startswith("-") or word == "-":
+                text.append(word)
+            else:
+                options += (word, *([next(words, "")] if word in valued else []))
+        return [*options, "--", *text]
+
     @property
     def _arguments(self) -> list[_Argument]:
         return [param for param in self.params if isinstance(param, _Argument)]
 
 
-_TAKE_ADDRESSES = {"sources", "scheduler", "words"}
+def _looks_like_flag(word: str) -> bool:
+    return word[:1] == "-" and word[1:2] not in ("", "-") and len(word) > len("-h")
+
+
+_TEXT = "words"
+_TAKE_ADDRESSES = {"sources", "scheduler", _TEXT}
 """Arguments that are no paths, or not only: indexes, a cluster, and what error messages say."""
 
 

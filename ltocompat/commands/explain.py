@@ -16,7 +16,7 @@ from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.failure import Failure, Note
 from ltocompat.rules.message_values import derived
 from ltocompat.rules.messages import Match, filled, matches
-from ltocompat.rules.prose import Prose, rule_ids, rule_prose, rules_left_out
+from ltocompat.rules.prose import Prose, rule_ids, rule_prose, rules_left_out, topic_name, topics
 
 # Of a longer text, the beginning and the end are read: what failed first, and what was said last.
 _LONGEST = 200_000
@@ -31,9 +31,10 @@ class Explained(Prose, frozen=True):
     """A rule, and what of a text it accounts for.
 
     Attributes:
-        id: its ID, ``PTX-01``.
+        id: its ID, ``PTX-01``; of a topic its word, ``lto-ir``.
         title: what is wrong, in a few words.
-        statement: what holds, in full sentences; of a rule that is not built: why it isn't.
+        statement: what holds, in full sentences; of a rule that is not built: why it isn't; of a
+            topic what it is, a sentence a line.
         condition: when the rule speaks.
         evidence: which bytes or facts it goes by.
         verdict: what it says then.
@@ -50,7 +51,7 @@ class Explained(Prose, frozen=True):
         check: a command that shows it.
         values: what the text says, with what the tables make of it: ``ptx`` and ``ptx_cuda``.
         here: this machine, where it was asked for: its driver, GPU and nvJitLink.
-        also: IDs of further rules with the same message.
+        also: IDs of further rules with the same message, or about the topic.
         at_fault: files at the given places that the rule speaks of, each with what it says.
     """
 
@@ -83,8 +84,8 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
     """The rules that a text speaks of; the cause that decides comes first.
 
     Args:
-        text: the ID of a rule in any case, the number or name of a CUDA error, or an error text
-            with whatever stands around it.
+        text: the ID of a rule in any case, a topic (``forward compatibility``), the number or name
+            of a CUDA error, or an error text with whatever stands around it.
         here: this machine is the one of the text: its driver, GPU and nvJitLink stand in where the
             text names none.
 
@@ -100,6 +101,9 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
     known = _ids()
     if words.upper() in known:
         return (_of_rule(known[words.upper()]),)
+    if len(words) <= _SHOWN and (topic := topics().get(topic_name(words))):
+        facts = topic.id, topic.title, topic.text.strip(), "", "", "", (), "", topic.source
+        return (Explained(*facts, built=False, also=topic.rules),)
     by_id = [_of_rule(known[id_]) for id_ in _ids_in(text) if id_ in known]
     machine = _this_machine() if here else {}
     found = (*by_id, *_causes(words, _shortened(text), machine))

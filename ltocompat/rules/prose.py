@@ -77,6 +77,40 @@ class LeftOut(Struct, frozen=True):
     why: str
 
 
+class Topic(Struct, frozen=True):
+    """An idea that people ask about, rather than an error.
+
+    Attributes:
+        id: its word, in small letters.
+        title: the word as people write it.
+        text: up to six sentences, a line each.
+        rules: the IDs of the rules that are about it.
+        source: who documents it.
+    """
+
+    id: str
+    title: str
+    text: str
+    rules: tuple[str, ...]
+    source: str
+
+
+@functools.cache
+def topics() -> dict[str, Topic]:
+    """All topics, by each of their names: in small letters, with a space for any dash."""
+    found = dict[str, Topic]()
+    for word, row in tomllib.loads(_text("topics")).items():
+        called = (word, *row.pop("called"))
+        topic = Topic(id=word, rules=tuple(row.pop("rules")), **row)
+        found |= dict.fromkeys(map(topic_name, called), topic)
+    return found
+
+
+def topic_name(text: str) -> str:
+    """Return a text as topics are called: ``-dlto`` is ``dlto``."""
+    return re.sub(r"[\s_-]+", " ", text.lower()).strip()
+
+
 @functools.cache
 def family_prose(family: str) -> dict[str, Prose]:
     """The prose of a family's rules by ID, in the order of its table."""

@@ -139,7 +139,7 @@ def samples() -> Iterator[Broken]:
 
 
 def _regions() -> Iterator[Broken]:
-    yield _broken("empty.fatbin", ZSTD, "every byte is gone", cut(0))
+    yield _broken("empty.bin", ZSTD, "every byte is gone", cut(0))
     yield _broken("region-header-cut.fatbin", ZSTD, "cut inside the region header", cut(12))
     yield _broken("region-body-cut.fatbin", ZSTD, "cut inside the last payload", cut(-100))
     huge = "the region's body size is 2**40"

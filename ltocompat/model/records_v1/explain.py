@@ -19,10 +19,10 @@ class AtFault(Record):
 
 
 class Rule(Record):
-    """One rule of the catalogue.
+    """One rule of the catalogue, or a topic.
 
     Attributes:
-        statement: What holds; of a rule that is not built, why it isn't.
+        statement: What holds; of a rule that is not built, why it isn't; of a topic, what it is.
         messages: The texts that users see.
         url: Its page.
         built: Verdicts go by it; else only id, title and statement are given.
@@ -34,7 +34,7 @@ class Rule(Record):
         check: A command that shows it.
         values: What the text says, and what the tables make of it.
         here: This machine, where it was asked for; else null.
-        also: Further rules with the same message.
+        also: Further rules with the same message, or about the topic.
         at_fault: Files at the given places that the rule speaks of.
     """
 

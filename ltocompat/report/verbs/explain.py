@@ -62,9 +62,12 @@ def _quoted(entry: Explained) -> str:
 
 
 def _rule(entry: Explained) -> Iterator[Block]:
-    yield Heading((f"{entry.id}: {entry.title}",))
-    yield Paragraph((entry.statement,))
+    topic = not entry.id[0].isupper()
+    yield Heading((entry.title if topic else f"{entry.id}: {entry.title}",))
+    for sentence in entry.statement.splitlines():
+        yield Paragraph((sentence,))
     sections = (
+        ("rules", ", ".join(entry.also) if topic else ""),
         ("when", entry.condition),
         ("verdict", entry.verdict),
         ("remedy", entry.remedy),
