@@ -14,7 +14,6 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     CompatOnLinux,
-    DriverOfCuda,
     DriverOfWriter,
     FixedVerdict,
     Informational,
@@ -28,6 +27,7 @@ from ltocompat.rules.constraints import (
     LinkerTargets,
     NvrtcOfMinor,
     at_least,
+    driver_of_cuda,
     driver_releases,
     driver_sure_from,
     kernel_knows,
@@ -43,15 +43,15 @@ from ltocompat.rules.rule import Component, Constraint, Unbounded
 FLOORS: list[tuple[Constraint, DriverVersion | Release | Unbounded]] = [
     (at_least(DriverVersion((460, 27, 3)), open_below=True), DriverVersion((460, 27, 3))),
     (at_least(DriverVersion((525, 60, 13))), DriverVersion((525, 60, 13))),
-    (DriverOfCuda(Release(12, 4)), DriverVersion((550, 54, 14))),
-    (DriverOfCuda(Release(7, 0)), DriverVersion((450, 51, 5))),
+    (driver_of_cuda(Release(12, 4)), DriverVersion((550, 54, 14))),
+    (driver_of_cuda(Release(7, 0)), DriverVersion((450, 51, 5))),
     (driver_sure_from(Release(13, 4), Release(13, 0)), DriverVersion((615,))),
     (kernel_knows(100), DriverVersion((570, 26))),
     (kernel_knows(990), Unbounded.NONE_KNOWN),
     (KernelStillServes(70), Unbounded.ANY),
     (DriverOfWriter(Release(12, 4)), Unbounded.ANY),
-    (DriverOfCuda(Release(13, 0), surely=False), Unbounded.NOT_KNOWN),
-    (DriverOfCuda(Release(99, 0)), Unbounded.NONE_KNOWN),
+    (driver_of_cuda(Release(13, 0), surely=False), Unbounded.NOT_KNOWN),
+    (driver_of_cuda(Release(99, 0)), Unbounded.NONE_KNOWN),
     (unknown_version(Component.DRIVER), Unbounded.NOT_KNOWN),
     (LinkerExporting(Release(12, 4)), Release(12, 4)),
     (LinkerExporting(Release(13, 3), by_name=True), Release(13, 3)),
@@ -111,7 +111,7 @@ def test_what_require_prints_is_what_check_takes() -> None:
 def test_code_of_any_cuda_release_needs_the_first_known_driver_that_check_takes(major: int) -> None:
     known = [drivers.first_production(branch) for branch in drivers.driver_branches()]
     for minor in range(10):
-        constraint = DriverOfCuda(Release(major, minor))
+        constraint = driver_of_cuda(Release(major, minor))
         enough = [v for v in known if constraint.judge(v) is Verdict.OK]
         assert least_version([constraint]) == (enough[0] if enough else Unbounded.NONE_KNOWN)
         assert not enough or str(constraint).startswith(">=")

@@ -74,6 +74,7 @@ class Threshold(Constraint, frozen=True):
         sure: it and newer ones surely do; None: none is known to.
         between: the verdict on those that neither fail nor surely do.
         text: the versions in words; without them it is one version or a newer one.
+        known_from: what is older than this is open, too.
     """
 
     component: Component
@@ -81,6 +82,7 @@ class Threshold(Constraint, frozen=True):
     sure: Release | DriverVersion | None
     between: Verdict = Verdict.UNKNOWN
     text: str = ""
+    known_from: DriverVersion | None = None
 
     def __str__(self) -> str:
         return self.text or f">= {self.sure or self.possible}"
@@ -89,6 +91,8 @@ class Threshold(Constraint, frozen=True):
         """``ok`` from ``sure`` on, ``fail`` below ``possible``."""
         if self.sure is not None and value >= self.sure:
             return Verdict.OK
+        if self.known_from is not None and value < self.known_from:
+            return Verdict.UNKNOWN
         return Verdict.FAIL if self.possible and value < self.possible else self.between
 
 
@@ -112,30 +116,25 @@ def unknown_version(component: Component) -> Threshold:
     return Threshold(component, None, None, text="of a release that the tables don't tell")
 
 
-class DriverOfCuda(Constraint, frozen=True):
-    """A driver that comes from this CUDA release or a newer one.
+def driver_of_cuda(cuda: Release, *, surely: bool = True) -> Threshold:
+    """A driver that comes from a CUDA release or a newer one.
 
-    Attributes:
+    A driver outside of the tables may be one, on either side.
+
+    Args:
         cuda: that release.
         surely: all of those do; else it is only known that older ones don't.
     """
-
-    component: ClassVar = Component.DRIVER
-    cuda: Release
-    surely: bool = True
-
-    def __str__(self) -> str:
-        branch = drivers.first_branch_from(self.cuda)
-        named = f">= {branch}" if branch else f"newer than {drivers.driver_branches()[-1]}"
-        return f"{named} (CUDA {self.cuda})"
-
-    def judge(self, value: DriverVersion) -> Verdict:
-        """``fail`` for an older one; ``unknown`` for one above the tables that may be too old."""
-        known = driver_cuda(value)
-        if known is not None and known >= self.cuda:
-            return Verdict.OK if self.surely else Verdict.UNKNOWN
-        newer = horizon.of_driver(value).beyond
-        return Verdict.UNKNOWN if newer or known is None else Verdict.FAIL
+    branch = drivers.first_branch_from(cuda)
+    first = DriverVersion((branch,)) if branch else None
+    named = f">= {branch}" if branch else f"newer than {drivers.driver_branches()[-1]}"
+    return Threshold(
+        Component.DRIVER,
+        first or drivers.beyond_tables(),
+        first if surely else None,
+        text=f"{named} (CUDA {cuda})",
+        known_from=DriverVersion((drivers.driver_branches()[0],)),
+    )
 
 
 class DriverOfWriter(AlwaysMet, frozen=True):

@@ -17,10 +17,10 @@ from ltocompat.model.verdict import WHOLE_ARTIFACT, Route, Verdict
 from ltocompat.rules import artifact_code, floors, image_helpers
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
-    DriverOfCuda,
     FixedVerdict,
     LinkerFinding,
     at_least,
+    driver_of_cuda,
     linker_not_older_than,
     unknown_version,
 )
@@ -77,8 +77,8 @@ def _driver_for(isa: str | None) -> Constraint:
         return unknown_version(Component.DRIVER)
     if around.above is None:
         newest = max(releases.values())
-        return DriverOfCuda(Release(newest.major, newest.minor + 1))
-    return DriverOfCuda(releases[around.above], surely=around.known)
+        return driver_of_cuda(Release(newest.major, newest.minor + 1))
+    return driver_of_cuda(releases[around.above], surely=around.known)
 
 
 def _linker_for(isa: str | None) -> Constraint:
