@@ -210,7 +210,7 @@ class EvaluatedArtifact(Struct):
     def title(self, options: Options) -> tuple[str, ...]:
         """Its name, and how many modules it has."""
         modules = max(result.coverage.modules for result in self.results)
-        text = count(modules, "module") if modules else "no module was read"
+        text = count(modules, "module") if modules else "no device code was read"
         name = truncate(self.path) if options.together else Location(self.path)
         elsewhere = dict.fromkeys(filter(None, (where_files_go(r.target) for r in self.results)))
         return (Code(name), f": {text}", *(f"; {words}" for words in elsewhere))

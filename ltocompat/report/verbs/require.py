@@ -133,7 +133,7 @@ def has_nothing(required: Required) -> bool:
 
 def _artifact(required: Required, options: Options) -> Iterator[Block]:
     unread = f"; {count(required.skipped, 'place')} not read, so that all this may be too little"
-    text = count(required.modules, "module") if required.modules else "no module was read"
+    text = count(required.modules, "module") if required.modules else "no device code was read"
     yield Heading((Code(Location(required.path)), f": {text}", unread if required.skipped else ""))
     if required.services:
         yield Entry((Styled(_runs_with(required), Style.STRONG),))

@@ -150,10 +150,10 @@ def not_brought(
         return brought_by_nothing(shipped)
     name = _TORCH if beside_torch else unknown[0]
     told = (
-        "which torch beside it has to bring: alone it fails to load"
+        "which torch beside it has to bring"
         if beside_torch
-        else f"which {truncate_list(unknown, 1, link='or')} may bring: alone it fails to load"
-    )
+        else f"which {truncate_list(unknown, 1, link='or')} may bring"
+    ) + ": it loads only where that is so"
     requires = "" if name in unknown else f"write Requires-Dist: {name}, and "
     cure = (
         f", unless every {name} that is admitted brings it: give it by --with, or {requires}"
