@@ -146,6 +146,15 @@ def test_the_first_nvjitlink_takes_no_archive(tmp_path: Path) -> None:
     assert told([library], "nvjitlink=12.1,gpu=a100")[""] == "ok"
 
 
+def test_no_linker_is_asked_about_a_link_of_which_a_part_can_not_be_read() -> None:
+    """No nvJitLink is at hand, which would be an error; with one it was a traceback."""
+    paths = [AXPY, FOLDER / "broken/cubin-cut.cubin"]
+    (result,) = ltocompat.check(
+        paths, "nvjitlink=12.4,gpu=a100", route="link", together=True, trial_link=True
+    )
+    assert result.verdict in (ltocompat.Verdict.UNKNOWN, ltocompat.Verdict.FAIL)
+
+
 def test_nvlink_is_the_linker_of_loose_code_where_no_other_is_named() -> None:
     newer = FOLDER / "ltoir/nvcc-13.5-lto_80.ltoir"
     for linker in ("nvlink=13.0", "nvjitlink=13.0"):
