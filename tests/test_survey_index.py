@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html.parser
 import json
 import os
 import random
@@ -123,8 +124,13 @@ def test_a_page_that_is_no_html_is_one_sentence(page: bytes) -> None:
         lambda: project_files(page, "text/html", "http://x/"),
         lambda: [*project_names([page], "")],
     ):
-        with pytest.raises(UnreadableInput, match="no HTML"):
-            read()
+        try:
+            html.parser.HTMLParser().feed(page.decode())
+        except AssertionError:
+            with pytest.raises(UnreadableInput, match="no HTML"):
+                read()
+        else:  # newer releases of Python take it as a comment
+            assert read() == []
 
 
 def test_names_and_times_of_an_index_that_mean_nothing_are_left_out() -> None:

@@ -388,7 +388,8 @@ def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator
     """
     import tempfile
 
-    with tempfile.TemporaryFile() as spool:
+    # Without a buffer, which would be written once more when the file is closed.
+    with tempfile.TemporaryFile(buffering=0) as spool:
         size = 0
         while data := read(MIB):
             size += len(data)
@@ -397,9 +398,10 @@ def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator
                     f"{name} is over the limit of {limits.spool_bytes} bytes; save it to a "
                     "file and name that"
                 )
+            left = memoryview(data)
             try:
-                spool.write(data)
-                spool.flush()
+                while left:
+                    left = left[spool.write(left) :]
             except OSError as error:
                 raise UnreadableInput(
                     f"what is read can't be kept in {tempfile.gettempdir()!r}: {error.strerror}; "

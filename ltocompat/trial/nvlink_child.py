@@ -42,6 +42,10 @@ _LIBNVVM = (".", "../nvvm/lib64", "../nvvm/lib", "../lib", "../lib64")
 _DEVICE_RUNTIME = (".", "../lib64", "../lib")
 
 
+# Those that NVIDIA's programs name; Python may have been started by another.
+_LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
+
+
 class NvlinkServer(serving.Server):
     """Runs nvlink for each request.
 
@@ -64,7 +68,7 @@ class NvlinkServer(serving.Server):
         self._nvvm = self._place_of_libnvvm(libraries)
         self._runtime = self._beside(_DEVICE_RUNTIME, "libcudadevrt.a")[:1]
         # nvlink starts no other program (strace of 11.8.89 and 13.0.48 .. 13.5.37).
-        program = (self._program, *serving.mapped("/ld-"))
+        program = (self._program, *_LOADERS, *serving.mapped("/ld-"))
         read = (*libraries, *map(os.path.realpath, self._runtime))
         self._files = Files(read, make=(self._folder,), execute=program)
         held = sandbox.enter(limits, self._files, profiles.laying_out())
