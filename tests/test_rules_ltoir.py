@@ -188,8 +188,7 @@ USER = DeviceSymbols(("helper",), ("helper",), defined=("user",), kernels=("user
     ("beside", "verdict"),
     [
         ([HELPER], OK),  # nothing is lost, whether the LTO-IR calls it or not
-        # Left out: rc 0, and no such kernel in what comes out, unless the LTO-IR has it, too.
-        ([SECOND], UNKNOWN),
+        ([SECOND], FAIL),  # left out: rc 0, and no such kernel in what comes out
         ([USER], OK),  # it calls the LTO-IR, so that all of it is linked
         ([HELPER, SECOND], UNKNOWN),  # all is linked where LTO-IR calls helper, else nothing
         ([USER, HELPER], UNKNOWN),

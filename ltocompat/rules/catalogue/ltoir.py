@@ -280,8 +280,8 @@ def partial_lto(link: Link) -> Iterator[Requirement]:
         yield Requirement(
             least,
             "PTX or SASS beside LTO-IR",
-            "an older one leaves all of it out of the result, and says nothing, where no call "
-            "crosses the border: a kernel is lost that the LTO-IR lacks",
+            "an older one leaves all of it out of the result, kernels too, where no call crosses "
+            "the border, and says nothing",
             "link with a newer nvJitLink, or compile all inputs to LTO-IR",
             "images side by side; symbols of the cubins and PTX",
         )
@@ -295,11 +295,14 @@ def _taken_beside_ltoir(link: Link) -> Constraint | None:
     first = floors.linker("mixed-lto-linker")
     known = [image.symbols for image, _ in link.images if image.kind is not ImageKind.LTOIR]
     readable = [symbols for symbols in known if symbols is not None]
-    kept = defined_nowhere(readable).undefined or not any(each.kernels for each in readable)
-    if kept and len(readable) == len(known):
+    if len(readable) < len(known):
+        return at_least(first, open_below=True)
+    missing = defined_nowhere(readable)
+    if missing.undefined or not any(symbols.kernels for symbols in readable):
         return None
-    # No byte of LTO-IR shows what it calls, nor whether it has a kernel of the same name.
-    return at_least(first, open_below=True)
+    # What LTO-IR calls, no byte of it shows.
+    may_be_called = any(symbols.callable for symbols in readable)
+    return at_least(first, open_below=True) if may_be_called else at_least(first)
 
 
 @rule("LTO-09")
