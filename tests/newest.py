@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+from samples import FOLDER
+
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.toolkits import ptx_releases
 from ltocompat.model.arch import Release
@@ -16,3 +21,11 @@ def from_on(first: str) -> list[str]:
     """The nvJitLinks that were published from ``first`` on, within its major, oldest first."""
     start = Release.parse(first)
     return [str(r) for r in nvjitlink_minors() if r >= start and r.major == start.major]
+
+
+def ptx_beyond(folder: Path) -> Path:
+    """A file of PTX that no driver in the tables reads."""
+    text = (FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx").read_text("utf-8")
+    path = folder / "beyond.ptx"
+    path.write_text(re.sub(r"(?m)^\.version .*", f".version {NEXT_PTX}", text), "utf-8")
+    return path

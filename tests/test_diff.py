@@ -18,7 +18,7 @@ import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from newest import NEXT_PTX
+from newest import NEXT_PTX, ptx_beyond
 from package_writer import tar_of, zip_of
 from report_values import hostile, library, ltoir, ptx, sass, written
 from samples import FOLDER, Sample
@@ -143,9 +143,7 @@ def test_a_move_that_ltoir_hides_is_said_to_be_unknown() -> None:
 
 
 def test_newer_ptx_raises_the_least_driver(tmp_path: Path) -> None:
-    beyond = tmp_path / "beyond.ptx"
-    text = NEW_PTX.read_text("utf-8")
-    beyond.write_text(text.replace("\n.version 9.5\n", f"\n.version {NEXT_PTX}\n"), "utf-8")
+    beyond = ptx_beyond(tmp_path)
     diff = ltocompat.diff(OLD_PTX, beyond)
     change = one(diff, "driver", "ptx")
     # CUDA 12.4 came with driver 550.54.14; no driver in the tables reads the next PTX.
