@@ -241,11 +241,12 @@ def test_the_line_of_drivers_is_for_the_linkers_of_the_line_beside_it() -> None:
     assert lines["container"] == "NVIDIA_REQUIRE_CUDA=cuda>=13.0"
 
 
+NEWEST_BRANCH = f"R{drivers.driver_branches()[-1]}"
 BOTH_ROUTES = [
     # What nvJitLink 12 makes is CUDA 12 code: R525 or newer (CUDA Compatibility guide).
-    ("ptx/nvrtc-11.8-compute_80.ptx", 80, "525.60.13", "R615", "12.0"),
+    ("ptx/nvrtc-11.8-compute_80.ptx", 80, "525.60.13", NEWEST_BRANCH, "12.0"),
     # From 13.2 on SASS of sm_80 is linked for sm_87; what 13.x makes needs R580 (the same guide).
-    ("cubin/nvrtc-12.4-sm_80-rdc.cubin", 87, "580.65.06", "R615", "13.2"),
+    ("cubin/nvrtc-12.4-sm_80-rdc.cubin", 87, "580.65.06", NEWEST_BRANCH, "13.2"),
     # Volta's last branch is R580 (NVIDIA UNIX driver deprecation schedule).
     ("cubin/nvrtc-12.9-sm_70.cubin", 70, "525.60.13", "R580", None),
 ]
