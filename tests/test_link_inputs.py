@@ -309,6 +309,17 @@ def test_link_tells_what_nvlink_loses_without_a_word(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("nvlink"), reason="needs nvlink")
 @pytest.mark.slow
+def test_ltoir_that_is_linked_already_makes_no_link_with_lto(tmp_path: Path) -> None:
+    """nvJitLink 12.6 to 13.5 refuse -lto where nothing that they read is LTO-IR."""
+    code = (FOLDER / "ltoir/nvcc-13.5-lto_80.ltoir").read_bytes()
+    final = _wrapped(tmp_path / "final.o", EntrySpec(KINDS["ltoir"], code), ".nv_fatbin")
+    tried = ltocompat.link(AXPY, SCALE, final, arch="sm_80", linkers=["nvlink=13.0"])
+    linked = [each for each in tried if isinstance(each, ltocompat.Linked)]
+    assert [(each.way, str(each.answer.outcome)) for each in linked] == [("plain", "linked")]
+
+
+@pytest.mark.skipif(not shutil.which("nvlink"), reason="needs nvlink")
+@pytest.mark.slow
 def test_auto_asks_the_linkers_at_hand_about_what_is_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

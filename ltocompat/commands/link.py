@@ -173,8 +173,10 @@ def _ways(inputs: list[LinkInput], target: SmArch, linker: Linker) -> list[str]:
     with_code = [input_ for input_ in inputs if input_.images]
     if inputs and not with_code:
         raise no_code_at(inputs[0].place)
+    # Code of an object that no link is about, as it is linked already, chooses no way for others.
+    with_code = [input_ for input_ in with_code if input_.modules] or with_code
     plain = [PLAIN] if with_code and all(input_.plain for input_ in with_code) else []
-    if ImageKind.LTOIR in read or (not plain and any(input_.ltoir for input_ in inputs)):
+    if ImageKind.LTOIR in read or (not plain and any(input_.ltoir for input_ in with_code)):
         return [LTO, *plain]
     if not plain:
         raise UsageError("none of the inputs holds LTO-IR, and not all hold PTX or SASS")
