@@ -17,8 +17,10 @@ from fatbin_writer import KINDS, EntrySpec, entry, region
 from samples import FOLDER
 
 import ltocompat
+from ltocompat.commands.link import why_empty
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.scan.walk import ScanSettings
+from ltocompat.targets.linkers import Linker
 from ltocompat.trial.link_inputs import gather_all, unread_ltoir
 
 AXPY, SCALE = (FOLDER / f"objects/nvcc-13.0-rdc-{name}.o" for name in ("axpy", "scale"))
@@ -130,6 +132,20 @@ def test_options_are_compared_of_what_a_linker_reads(tmp_path: Path) -> None:
         1,
         1,
     )
+
+
+def test_an_empty_link_of_joined_objects_is_told(tmp_path: Path) -> None:
+    """nvJitLink ends well on LTO-IR that only defines functions, and loses what follows it."""
+    code = (FOLDER / "ltoir/nvcc-13.5-lto_80.ltoir").read_bytes()
+    parts = [_wrapped(tmp_path / f"{n}.o", EntrySpec(KINDS["ltoir"], code)) for n in "ab"]
+    both = joined(tmp_path / "joined.o", *parts)
+    linker = Linker(Release(13, 5), "13.5.37", "libnvJitLink.so.13", "", "", "x86-64")
+    told = [
+        why_empty(linker, SmArch(80), gather_all([str(path) for path in paths], ScanSettings()))
+        for paths in ([both], parts)
+    ]
+    assert "BLD-14" in str(told[0])
+    assert told[1] is None
 
 
 def test_what_an_object_registers_for_the_runtime_is_no_part_of_a_link(tmp_path: Path) -> None:

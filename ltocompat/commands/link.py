@@ -25,7 +25,14 @@ from ltocompat.targets.linkers import Linker, Machine, Tool, find, installed, ob
 from ltocompat.targets.linkers.version_request import split
 from ltocompat.trial.cached_linker import compiles_relocatable, lost_kernels
 from ltocompat.trial.diagnosis import sharpened
-from ltocompat.trial.link_inputs import LinkInput, gather, gather_each, no_code_at, of_single_link
+from ltocompat.trial.link_inputs import (
+    LinkInput,
+    gather,
+    gather_each,
+    no_code_at,
+    of_single_link,
+    unread_ltoir,
+)
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import explain
 from ltocompat.trial.try_links import link_all
@@ -36,6 +43,10 @@ PLAIN = "plain"
 _LEFT_OUT = (
     "its output is empty: nvlink leaves out what is final or for another target, and what no "
     "kernel calls"
+)
+_PASSED_OVER = (
+    "its output is empty: linkers pass over the code behind the first region of an object, where "
+    "ld -r puts it (BLD-14); give it the objects one by one"
 )
 
 
@@ -216,8 +227,9 @@ def _reason(
     known = explain(answer.log, linker.tool.label)
     if answer.outcome is LinkOutcome.LOST:
         return lost_kernels(answer)
-    if linker.tool is Tool.NVLINK and answer.outcome is LinkOutcome.ACCEPTED:
-        return known.sentence if known is not None else _LEFT_OUT
+    empty = why_empty(linker, target, inputs) if answer.outcome is LinkOutcome.ACCEPTED else None
+    if empty is not None:
+        return known.sentence if known is not None else empty
     if not answer.outcome.failed and answer.outcome is not LinkOutcome.UNRESOLVED:
         # Since 12.6 two definitions in PTX are linked, and no more than printed.
         doubled = known is not None and known.cause == "duplicate symbol"
@@ -239,6 +251,13 @@ def _reason(
         return f"{who} {ended[answer.outcome]}"
     first = next((line for line in answer.log.splitlines() if line.strip()), "it gave no reason")
     return f"{answer.code_name or answer.code}: {first.strip()}"
+
+
+def why_empty(linker: Linker, target: SmArch, inputs: Sequence[LinkInput]) -> str | None:
+    """Why a link that ended well has no code in its output; None where it may be as it should."""
+    if linker.tool is Tool.NVLINK:
+        return _LEFT_OUT
+    return _PASSED_OVER if unread_ltoir(inputs, target, linker.release) else None
 
 
 def _each(
