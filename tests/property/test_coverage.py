@@ -245,6 +245,13 @@ def test_without_a_named_gpu_a_row_is_that_of_the_gpu_named(
         told = each.findings[len(good[each.gpu.arch.number].findings) :]
         assert [one.level for one in told] == [Level.WARNING] * (len(good) < len(served))
         assert each.verdict is good[each.gpu.arch.number].verdict
+        for warning in told:
+            lacking = [one for arch in served.keys() - good for one in served[arch].findings]
+            assert all(one.subject in warning.message for one in lacking if one.rule == "SASS-06")
+    # A GPU of which one library has no kernel at all is no better than one that has a few.
+    policy = Policy(source="p", targets=(found[0].target,), coverage=1)
+    failed = {each.failed for each in audited(found, policy, Baseline())}
+    assert failed == {len(good) < len(served)}
 
 
 @given(st.sets(st.sampled_from(PLAIN), min_size=1), st.booleans())

@@ -175,7 +175,9 @@ def _counts(result: Result, finding: Finding, policy: Policy) -> bool:
     """Return whether it is as bad as the policy fails on, or tells of more lost kernels."""
     lost = finding.rule == SPARSE_COVERAGE and policy.coverage is not None
     share = 100 * result.coverage.kernels < (policy.coverage or 0) * result.coverage.best_kernels
-    return finding.counts_from(policy.fail_on) or (lost and share)
+    # It names no module where it is about GPUs without a row, for which a library has no kernel.
+    no_row = not finding.kernels and not finding.module_count
+    return finding.counts_from(policy.fail_on) or (lost and (share or no_row))
 
 
 def _narrowest(

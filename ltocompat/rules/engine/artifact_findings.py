@@ -196,22 +196,23 @@ def without_libraries(left_out: Sequence[Result]) -> Finding:
         left_out: the verdicts for these GPUs, which only some of its libraries have code for.
     """
     gpus, files = _gpus_and_libraries(left_out)
-    headline = f"no verdict on {gpus}: nothing in {files} is for it"
+    headline = f"no verdict on {gpus}, for which there is nothing in {files}"
     warning = note(
         SPARSE_COVERAGE,
-        f"{headline}, though other libraries have code there "
-        f"(gpu={left_out[0].gpu} in the target asks for a verdict)",
+        f"{headline}, unlike other libraries (gpu={left_out[0].gpu} in the target asks for it)",
         0,
         left_out[0].findings[0].example,
         "names of kernels, architectures in entry headers",
     )
-    return replace(warning, level=Level.WARNING, headline=headline)
+    # What it is about names them, so that a baseline forgives no further GPU and no other library.
+    return replace(warning, level=Level.WARNING, headline=headline, subject=headline)
 
 
 def _gpus_and_libraries(left_out: Sequence[Result]) -> tuple[str, str]:
     """The GPUs, and the libraries that have nothing for them, as a sentence lists them."""
     gpus = (str(result.gpu) for result in left_out)
-    files = (found.subject for each in left_out for found in each.findings[:1])
+    found = (finding for each in left_out for finding in each.findings)
+    files = (finding.subject for finding in found if _is_of_library(finding))
     return truncate_list(_unique(gpus), 4), truncate_list(_unique(files), 4)
 
 
