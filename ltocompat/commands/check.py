@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from ltocompat.commands.advice import advising_trials, ended_trials
 from ltocompat.commands.deployment_target import DeploymentTarget, DescribedTarget
 from ltocompat.commands.kernel_names import with_kernel_names
+from ltocompat.commands.losses import with_losses
 from ltocompat.commands.options import CheckOptions, OnError, answers, options_of
 from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
@@ -26,7 +27,7 @@ from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.trial_answer import Trials as Answers
-from ltocompat.model.verdict import Result, Route
+from ltocompat.model.verdict import Loss, Result, Route
 from ltocompat.packages.reading import owner
 from ltocompat.scan.sources import Source, opened_sources
 from ltocompat.scan.walk import ScanSettings
@@ -109,8 +110,10 @@ def as_sequence(targets: Targets) -> tuple[Target | DeploymentTarget | str, ...]
     )
 
 
-def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note]:
+def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note | Loss]:
     """The targets, then the results of ``check``; a path that can't be read is a ``Failure``.
+
+    Those of an environment end with what of it each target loses.
 
     Raises:
         UsageError: at once, where a target or the route has no meaning.
@@ -122,7 +125,8 @@ def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note]:
     if options.paths and not options.targets:
         _need_a_driver(targets[0].target)
     route = None if options.route is None else Route(options.route)
-    return _results(options, targets, route)
+    results = _results(options, targets, route)
+    return results if options.paths else with_losses(results)
 
 
 def of_environment(options: CheckOptions) -> CheckOptions:

@@ -346,3 +346,19 @@ class Result(Tabular, frozen=True, gc=False):
         """The verdict, as it counts in a fold: what holds no device code says nothing, if sound."""
         empty = self.holds_nothing and self.verdict in (Verdict.OK, Verdict.UNKNOWN)
         return Verdict.NOT_FOR_GPU if empty else self.verdict
+
+
+class Loss(Struct, frozen=True):
+    """Packages of an environment that fail on a target, or may fail there.
+
+    Attributes:
+        target: where they are going.
+        verdict: ``fail``, or ``unknown`` where they may.
+        packages: their names, or paths of files of no package.
+        asked: newest versions that they ask for (``driver 580.65.06``); empty where none cures all.
+    """
+
+    target: Target
+    verdict: Verdict
+    packages: tuple[str, ...]
+    asked: tuple[str, ...]

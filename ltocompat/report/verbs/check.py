@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from msgspec import Struct, field
@@ -13,7 +12,7 @@ from ltocompat.model.grouping import grouped
 from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
-from ltocompat.model.verdict import Result, Verdict, worst
+from ltocompat.model.verdict import Loss, Result, Verdict, worst
 from ltocompat.model.words import count, truncate_list
 from ltocompat.report import Failure, Options
 from ltocompat.report.cells import (
@@ -26,7 +25,6 @@ from ltocompat.report.cells import (
     by_package,
     cell_of,
     columns_of,
-    counts,
     deciding_variant,
     labels,
     rows_as_they_come,
@@ -71,7 +69,7 @@ def blocks(records: Iterable[FindingRecord], options: Options) -> Iterator[Block
     answer = _Answer(records, options)
     first = list(islice(answer.artifacts, None if options.packages else 2))
     if first:
-        yield from () if options.quiet else _head(answer, first)
+        yield from () if options.quiet else _head(answer)
         yield from _artifacts(answer, first)
     if answer.notes_of_empty:
         yield from answer.tally.blocks(
@@ -98,6 +96,7 @@ class _Answer:
         empty: files without device code, so far.
         notes_of_empty: results about them that have something to say.
         has_modules: device code was judged, so far.
+        losses: what of an environment a target loses.
         artifacts: what is judged, each when all of it is known.
     """
 
@@ -109,6 +108,7 @@ class _Answer:
         self.empty: set[str] = set()
         self.notes_of_empty: list[Result] = []
         self.has_modules = False
+        self.losses: list[Loss] = []
         self.artifacts = self._complete(records)
 
     def _complete(self, records: Iterable[FindingRecord]) -> Iterator[EvaluatedArtifact]:
@@ -117,10 +117,11 @@ class _Answer:
             if isinstance(record, Target) and record != ANY_TARGET:
                 self.targets.append(record)
                 self.names |= labels([target.name for target in self.targets])
+            elif isinstance(record, Loss):
+                self.losses.append(record)
             elif isinstance(record, Result) and record.without_device_code:
                 self.empty.add(record.path)
-                if record.findings:
-                    self.notes_of_empty.append(record)
+                self.notes_of_empty += [record] if record.findings else []
             elif isinstance(record, Result):
                 if current is not None and current.path != record.path:
                     yield current
@@ -133,9 +134,9 @@ class _Answer:
             yield current
 
 
-def _head(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Block]:
+def _head(answer: _Answer) -> Iterator[Block]:
     if answer.options.environment and answer.has_modules:
-        yield _environment(answer, first)
+        yield _environment(answer)
     yield from _targets(answer.targets, answer.names)
 
 
@@ -187,49 +188,30 @@ def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Bloc
 _MOST_LOST = 4  # packages that one target loses, in the first line
 
 
-def _environment(answer: _Answer, artifacts: list[EvaluatedArtifact]) -> Block:
+def _environment(answer: _Answer) -> Block:
     """``runs on C; A, B: lose cupy-cuda12x: it needs driver 580.65.06``: the packages as one."""
-    names = {target.name: answer.names[target.name] for target in answer.targets}
-    names[ANY_TARGET.name] = ANY_TARGET.name
-    lost: dict[tuple[str, Verdict], dict[str, list[Result]]] = {}
-    for artifact in artifacts:
-        package = artifact.distribution.partition(" ")[0] or truncate(artifact.path)
-        for result in filter(counts, artifact.results):
-            if result.counted >= Verdict.UNKNOWN:
-                of_target = lost.setdefault((names[result.target.name], result.counted), {})
-                of_target.setdefault(package, []).append(result)
-    unsound = {name for name, _ in lost}
-    sound = [name for name in names.values() if name not in unsound | {ANY_TARGET.name}]
-    parts = [f"runs on {', '.join(sound) or 'none of the targets'}"] if answer.targets else []
     alike = grouped(
-        ((verdict, truncate_list(tuple(packages), _MOST_LOST), _asked_of(packages)), name)
-        for (name, verdict), packages in lost.items()
+        ((loss.verdict, _lost(loss), _asked_of(loss)), answer.names[loss.target.name])
+        for loss in answer.losses
     )
-    for (verdict, which, asked), targets in sorted(
-        alike.items(), key=lambda each: (-each[0][0], [*names.values()].index(each[1][0]))
-    ):
-        verb = "loses" if len(targets) == 1 else "lose"
-        words = f"{verb} {which}{asked}" if verdict is Verdict.FAIL else f"may lose {which}"
-        parts.append(f"{', '.join(targets)} {words}")
+    lossy = {loss.target for loss in answer.losses}
+    sound = [answer.names[target.name] for target in answer.targets if target not in lossy]
+    parts = [f"runs on {', '.join(sound) or 'none of the targets'}"] if answer.targets else []
+    for (verdict, packages, asked), names in alike.items():
+        verb = "loses" if len(names) == 1 else "lose"
+        words = f"{verb} {packages}{asked}" if verdict is Verdict.FAIL else f"may lose {packages}"
+        parts.append(f"{', '.join(names)} {words}")
     return Paragraph(("; ".join(parts),))
 
 
-def _asked_of(packages: Mapping[str, list[Result]]) -> str:
+def _lost(loss: Loss) -> str:
+    return truncate_list(list(map(truncate, loss.packages)), _MOST_LOST)
+
+
+def _asked_of(loss: Loss) -> str:
     """``: they need driver 570.86.10``; nothing where a version does not cure it."""
-    findings = [f for results in packages.values() for r in results for f in r.findings]
-    failing = [finding for finding in findings if finding.verdict is Verdict.FAIL]
-    if not failing or not all(finding.asked for finding in failing):
-        return ""
-    newest: dict[str, str] = {}
-    for text in (text for finding in failing for text in finding.asked):
-        what, _, version = text.rpartition(" ")
-        newest[what] = max(newest.get(what, version), version, key=_by_number)
-    they = "it needs" if len(packages) == 1 else "they need"
-    return f": {they} {', '.join(f'{what} {version}' for what, version in newest.items())}"
-
-
-def _by_number(version: str) -> list[int]:
-    return [int(part) for part in re.findall(r"\d+", version)]
+    they = "it needs" if len(loss.packages) == 1 else "they need"
+    return f": {they} {', '.join(loss.asked)}" if loss.asked else ""
 
 
 def _packages(answer: _Answer, artifacts: list[EvaluatedArtifact]) -> Iterator[Block]:
@@ -409,11 +391,11 @@ def _document(records: Iterable[Target | Result | Failure], _: Options) -> Itera
     rows = Rows(v1.Check, "results")
     tally = Tally()
     targets: list[verdict.Target] = []
-    found: Iterator[Target | Result] = rows.answers(records)
+    found: Iterator[Target | Result | Loss] = rows.answers(records)
     for record in found:
         if isinstance(record, Target):
             targets.append(project(verdict.Target, record))
-        elif tally.add(record):
+        elif isinstance(record, Result) and tally.add(record):
             yield from rows.row(project(verdict.Result, record), targets=targets)
     summary = project(v1.Summary, tally, errors=rows.errors)
     whole = v1.Check(tuple(targets), (), summary)
