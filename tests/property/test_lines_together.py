@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from generated_artifacts import ARTIFACTS, GROUPS, HOSTS, WHERE, artifact
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from report_values import valid_json, written
@@ -53,7 +53,40 @@ WITH_BOTH = st.builds(
 )
 """Artifacts with modules that can go both ways, beside others."""
 
-EVERY = st.one_of(WITH_BOTH, ARTIFACTS)
+
+def _of_newest(group: ModuleGroup) -> bool:
+    """Return whether its code is of the newest toolkit, which no driver compiles yet."""
+    makers = [maker for image in group.signature.images for maker in image.made_by]
+    return bool(makers) and all(max(LINKERS) in maker.releases for maker in makers)
+
+
+NEWEST = [group for group in GROUPS if _of_newest(group)]
+BEYOND = st.builds(
+    lambda *parts: artifact(list(parts), []),
+    st.sampled_from(LINKED),
+    st.sampled_from([group for group in NEWEST if Route.LINK in routes(group.signature)]),
+    st.sampled_from([group for group in NEWEST if len(group.signature.images) > 1]),
+)
+"""LTO-IR beside code that a linker takes for some GPUs, and that drivers can't load on others."""
+
+EVERY = st.one_of(WITH_BOTH, ARTIFACTS, BEYOND)
+
+
+def of_sample(name: str) -> ModuleGroup:
+    """The first module of a sample."""
+    return next(group for group in GROUPS if group.example.path.endswith(name))
+
+
+LTO_BEYOND = artifact(
+    [
+        of_sample("nvfatbin-12.4-of-12.2-lto_80.fatbin"),
+        of_sample("nvrtc-13.5-sm_80-rdc.cubin"),
+        of_sample("nvcc-13.5-none.fatbin"),
+    ],
+    [],
+)
+"""Its LTO-IR of 12.2 is linked for all GPUs; those with a driver ask for nvJitLink 13.5."""
+
 STEP = 5
 STARTS = st.integers(0, STEP - 1)
 many = settings(max_examples=40, deadline=None)
@@ -140,6 +173,7 @@ def excepted(line: PasteLine) -> dict[int, str]:
 
 
 @given(EVERY, STARTS)
+@example(LTO_BEYOND, 0)
 @many
 def test_lines_to_paste_pass_together(summary: ArtifactSummary, start: int) -> None:
     answer = required(summary)
@@ -266,10 +300,6 @@ def test_the_floors_that_nvidia_documents(
     for version in (driver, last):
         found = list(check(path, f"gpu=sm_{number},driver={version}{words}"))
         assert max(each.verdict for each in found) <= max(f.verdict for f in service.routes)
-
-
-def of_sample(name: str) -> ModuleGroup:
-    return next(group for group in GROUPS if str(group.example).partition("@")[0].endswith(name))
 
 
 def linker_line(answer: Required) -> PasteLine:

@@ -84,8 +84,9 @@ class _Row(Struct, frozen=True):
 
     @property
     def served(self) -> bool:
-        """Return whether a known driver brings code onto it."""
-        return any(line.driver and line.result.coverage.served for line in self.lines)
+        """Return whether a known driver brings code onto it, on its first route with code."""
+        served = [line for line in self.lines if line.result.coverage.served]
+        return bool(served) and served[0].driver is not None
 
     @property
     def unlinked(self) -> bool:
