@@ -9,7 +9,7 @@ from pathlib import Path
 
 from generated_page import write_or_check
 
-from ltocompat.commands.survey.tables import SCHEMA_VERSION, TABLES, Column, columns
+from ltocompat.commands.survey.tables import MEASURED, SCHEMA_VERSION, TABLES, Column, columns
 
 PAGE = Path(__file__).with_name("survey-tables.md")
 _TYPES = {"str": "string", "int": "int64", "float": "double", "bool": "bool"}
@@ -41,7 +41,7 @@ def _parts() -> Iterator[str]:
 def _row(column: Column) -> str:
     kind = _TYPES[getattr(column.type, "__origin__", column.type).__name__]
     kind += " or null" if column.nullable else ""
-    name = f"*{column.name}*" if column.measured else f"`{column.name}`"
+    name = f"*{column.name}*" if column.name in MEASURED else f"`{column.name}`"
     words = f" One of {', '.join(f'`{word}`' for word in column.words)}." if column.words else ""
     return f"| {name} | {kind} | {column.meaning}{words} |"
 

@@ -24,7 +24,7 @@ from ltocompat.commands.survey import http
 from ltocompat.commands.survey.dataset import Dataset
 from ltocompat.commands.survey.options import Choice, RunOptions
 from ltocompat.commands.survey.run import Tally, run
-from ltocompat.commands.survey.tables import TABLES, columns
+from ltocompat.commands.survey.tables import MEASURED, TABLES
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.failure import Note
 from ltocompat.packages.index_answers import JSON_TYPE, project_files, project_names
@@ -77,7 +77,7 @@ def rows(out: Path, *, source: bool = True) -> dict[str, list[dict[str, Any]]]:
     """All rows without the columns that two runs may fill differently."""
     found = {}
     for name in TABLES:
-        left_out = {column.name for column in columns(name) if column.measured}
+        left_out = set(MEASURED)
         if not source:
             left_out |= {"source", "index", "requires_python", "upload_time", "looked_at"}
         kept = [

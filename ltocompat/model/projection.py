@@ -30,7 +30,7 @@ class From(Struct, frozen=True):
     through: Callable[[Any], object] | None = None
 
 
-def project(made: type[S], value: Any, **given: object) -> S:  # noqa: ANN401 - any class
+def project(made: type[S], value: Any, /, **given: object) -> S:  # noqa: ANN401 - any class
     """Make a struct of the attributes of a value.
 
     A field whose attribute the value's class lacks keeps its default; None stays None.

@@ -42,7 +42,7 @@ from index_server import Index, serving
 from ltocompat.commands.survey.dataset import Dataset
 from ltocompat.commands.survey.default_targets import default_targets
 from ltocompat.commands.survey.sources import of_folder
-from ltocompat.commands.survey.tables import TABLES, columns
+from ltocompat.commands.survey.tables import MEASURED, TABLES, columns
 
 COMMAND = (sys.executable, "-c", "import sys; from ltocompat.cli import main; sys.exit(main())")
 MOST_CPU = 1.1
@@ -179,7 +179,7 @@ def rows(out: Path) -> dict[str, list[str]]:
     """All rows, sorted, without the columns that two runs may fill differently."""
     found = {}
     for name in TABLES:
-        kept = [column.name for column in columns(name) if not column.measured]
+        kept = [column.name for column in columns(name) if column.name not in MEASURED]
         found[name] = sorted(map(repr, Dataset(str(out)).table(name, kept).to_pylist()))
     return found
 

@@ -1,69 +1,58 @@
-"""One package, read once in this process alone, and asked all that a survey asks."""
+"""One package, read once in this process alone, and asked all that a survey asks: its rows.
+
+Places begin with the name of the package's file, wherever it lay when it was read: rows are the
+same on every machine.
+"""
 
 from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any
 
 from msgspec import Struct
 
 from ltocompat.commands.read import read_known_file
 from ltocompat.commands.survey.default_targets import default_targets
-from ltocompat.commands.survey.image_groups import ImageGroup, ImageGroups
-from ltocompat.model.distribution import Distribution as Package
-from ltocompat.model.image import HostBinary, Module, Skipped
+from ltocompat.commands.survey.distribution import Measures
+from ltocompat.commands.survey.rows import RowMaker, about_gpus
+from ltocompat.commands.survey.tables import (
+    FindingRow,
+    ImageRow,
+    NeedRow,
+    Surveyed,
+    VerdictRow,
+    WeightRow,
+)
+from ltocompat.model.image import CudaLibrary, HostBinary, Image, ImageKind, Module, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, KIB, MIB, Limits
-from ltocompat.model.requirement import Required
+from ltocompat.model.location import Location
+from ltocompat.model.requirement import NEXT, Required
+from ltocompat.model.row import text_or_none
 from ltocompat.model.target import Target
-from ltocompat.model.verdict import Result
+from ltocompat.model.verdict import Result, Verdict
 from ltocompat.model.weight import Weight
 from ltocompat.targets import parse
 
 _LARGEST_KEPT = 32 * MIB - 64 * KIB  # the block that counts has a header, and ends with a page
-
-
-class PackageAnswers(Struct, frozen=True):
-    """The contents and needs of one package, and the verdicts on it.
-
-    Attributes:
-        filename: name of its file, with which all places in it begin.
-        sha256: of its file.
-        size: bytes of its file.
-        package: what its metadata say; None where it is no package.
-        groups: its images, those that are alike counted together.
-        hosts: its libraries, executables and objects that need something.
-        skipped: places in it that could not be read.
-        required: what it needs wherever it goes.
-        results: the verdicts, target by target; last, what is wrong with it on any target.
-        weight: what its device code weighs.
-    """
-
-    filename: str
-    sha256: str
-    size: int
-    package: Package | None
-    groups: tuple[ImageGroup, ...]
-    hosts: tuple[HostBinary, ...]
-    skipped: tuple[Skipped, ...]
-    required: Required
-    results: tuple[Result, ...]
-    weight: Weight
+_MOST_GROUPS = 20_000  # only a hostile file has so many
 
 
 def read_package(
     file: io.FileIO,
-    filename: str,
-    sha256: str,
+    make: RowMaker,
+    measures: Callable[[], Measures],
     targets: Sequence[str],
     limits: Limits = DEFAULT_LIMITS,
-) -> PackageAnswers:
+) -> Surveyed:
     """Read a package and ask all that a survey asks; no other process is started.
 
     Args:
-        file: its file, open.
-        filename: its name.
-        sha256: of its bytes.
+        file: its file, open, whose SHA-256 ``make`` has.
+        make: makes its rows.
+        measures: what its task cost, asked for when that is done.
         targets: spellings of deploy targets; none: those of its platforms.
         limits: what reading it may cost.
 
@@ -72,8 +61,8 @@ def read_package(
         UsageError: a target has no meaning.
     """
     _keep_memory()
-    file.name = filename  # what places begin with
-    reading = read_known_file(file, sha256, limits=limits)
+    file.name = make.distribution.filename  # what places begin with
+    reading = read_known_file(file, make.sha256 or "", limits=limits)
     groups, hosts, skipped = ImageGroups(), list[HostBinary](), list[Skipped]()
     for record in reading.records():
         if isinstance(record, Module):
@@ -82,20 +71,42 @@ def read_package(
             hosts.append(record)
         elif isinstance(record, Skipped):
             skipped.append(record)
-    package = reading.distribution
-    platforms = package.platforms if package is not None else ()
-    goals = targets or _parsed(default_targets(platforms))
-    return PackageAnswers(
-        filename=filename,
-        sha256=reading.sha256,
+    package, required, weight = reading.distribution, reading.require(), reading.weigh()
+    whole = Location(make.distribution.filename)
+    failed = not required.modules and any(place.place == whole for place in skipped)
+    goals = targets or _parsed(default_targets(package.platforms if package is not None else ()))
+    results = [] if failed else [r for r in reading.check(goals) if not r.without_device_code]
+    metadata: dict[str, Any] = {}
+    if package is not None:
+        metadata = {
+            "project": package.name or make.distribution.project,
+            "version": package.version or make.distribution.version,
+            "tags": package.tags,
+            "platforms": package.platforms,
+            "requires_dist": package.requires,
+            "extras": package.extras,
+            "declared": about_gpus(package.classifiers),
+        }
+    row = make.distribution_row(
+        measures(),
+        **metadata,
+        status="failed" if failed else "read" if groups.found or skipped else "no device code",
         size=reading.size,
-        package=package,
-        groups=groups.found(),
-        hosts=tuple(hosts),
-        skipped=tuple(skipped),
-        required=reading.require(),
-        results=tuple(reading.check(goals)),
-        weight=reading.weigh(),
+        **groups.columns(),
+        modules=required.modules,
+        skipped=len(skipped),
+        device_code=weight.stored,
+        saved=weight.saved,
+        worst=str(max(result.verdict for result in results)) if results else None,
+    )
+    return Surveyed(
+        distributions=(row,),
+        images=tuple(group.row(make) for group in groups.found.values()),
+        needs=tuple(_needs(make, required, hosts)),
+        verdicts=tuple(_verdict(make, result) for result in results),
+        findings=tuple(row for result in results for row in _findings(make, result)),
+        weight=tuple(_weight(make, weight)) if weight.stored else (),
+        errors=tuple(make.error(place, "read", passing=False) for place in skipped),
     )
 
 
@@ -113,3 +124,171 @@ def _keep_memory() -> None:
 def _parsed(spellings: tuple[str, ...]) -> tuple[Target, ...]:
     """Default targets, which are the same for all packages of a system."""
     return tuple(parse(list(spellings)))
+
+
+class ImageGroup(Struct):
+    """Images of one file that are alike: a package has up to millions, and dozens of kinds.
+
+    Attributes:
+        file: the innermost file.
+        first: the first of them.
+        registered: as that of their modules.
+        alike: they share more than kind and architecture.
+        images: how many.
+        stored: bytes that they take in the file.
+        size: bytes once decoded, of those whose size is known.
+    """
+
+    file: Location
+    first: Image
+    registered: bool | None
+    alike: bool = True
+    images: int = 0
+    stored: int = 0
+    size: int = 0
+
+    def row(self, make: RowMaker) -> ImageRow:
+        """The row of these images."""
+        first = self.first
+        shared: dict[str, object] = {
+            "file": str(self.file),
+            "example": str(first.place),
+            "images": self.images,
+            "stored": self.stored,
+            "size": self.size,
+        }
+        if not self.alike:
+            arch = text_or_none(first.arch)
+            return make.make(ImageRow, None, kind=str(first.kind), arch=arch, **shared)
+        releases = next((maker.releases for maker in first.made_by if maker.releases), ())
+        return make.make(
+            ImageRow,
+            first,
+            registered=self.registered,
+            releases=tuple(map(str, releases)),
+            **shared,
+        )
+
+
+_TRAITS = attrgetter(
+    *("kind", "arch", "made_by", "needs.ptx_isa"),
+    *("compression", "scrambled", "relocatable", "debug"),
+)
+
+
+class ImageGroups:
+    """Counts the images of modules as they pass.
+
+    Attributes:
+        found: the groups by what their images share, in the order that they were met.
+    """
+
+    def __init__(self) -> None:
+        self.found: dict[object, ImageGroup] = {}
+
+    def take(self, module: Module) -> None:
+        """Count the images of a module."""
+        file = Location(module.place.path, module.place.members)
+        for image in module.images:
+            key: object = (file, module.registered, *_TRAITS(image))
+            group = self.found.get(key)
+            if group is None:
+                group = ImageGroup(file, image, module.registered)
+                if len(self.found) >= _MOST_GROUPS:  # others of a kind and architecture together
+                    key = (image.kind, image.arch)
+                    group = ImageGroup(Location(file.path), image, None, alike=False)
+                group = self.found.setdefault(key, group)
+            group.images += 1
+            group.stored += image.stored_size or 0
+            group.size += image.size or 0
+
+    def columns(self) -> dict[str, object]:
+        """The columns of the distribution that are about its images."""
+        groups = self.found.values()
+        return {
+            "files": len({group.file for group in groups}),
+            "images": sum(group.images for group in groups),
+            "sass": _archs(groups, ImageKind.SASS),
+            "ptx": _archs(groups, ImageKind.PTX),
+            "ltoir": _archs(groups, ImageKind.LTOIR),
+        }
+
+
+def _archs(groups: Iterable[ImageGroup], kind: ImageKind) -> tuple[str, ...]:
+    images = (group.first for group in groups)
+    archs = {image.arch for image in images if image.kind is kind and image.arch is not None}
+    return tuple(map(str, sorted(archs)))
+
+
+def _verdict(make: RowMaker, result: Result) -> VerdictRow:
+    driver = result.target.driver
+    rules = [finding.rule for finding in result.findings if finding.verdict > Verdict.JIT]
+    return make.make(
+        VerdictRow,
+        result,
+        driver=None if driver is None else driver.text,
+        arch=None if result.gpu is None else str(result.gpu.arch),
+        rules=tuple(dict.fromkeys(rules)),
+    )
+
+
+def _findings(make: RowMaker, result: Result) -> Iterator[FindingRow]:
+    for finding in result.findings:
+        yield make.make(
+            FindingRow,
+            finding,
+            target=result.target.name,
+            gpu=text_or_none(result.gpu),
+            route=text_or_none(result.route),
+        )
+
+
+def _needs(make: RowMaker, required: Required, hosts: Iterable[HostBinary]) -> Iterator[NeedRow]:
+    for found in _floors(required) if required.modules else ():
+        least = text_or_none(found.pop("least"))
+        yield make.make(NeedRow, None, what="floor", least=least, **found)
+    for asked in required.asked:
+        yield make.make(NeedRow, asked, what="requirement", modules=asked.module_count)
+    libraries: dict[object, tuple[CudaLibrary, HostBinary]] = {}
+    for host in hosts:
+        for library in host.libraries:
+            key = (library.name, library.how, library.file, library.version)
+            libraries.setdefault(key, (library, host))
+    for library, host in libraries.values():
+        yield make.make(
+            NeedRow,
+            library,
+            what="library",
+            component=library.name,
+            subject=library.file,
+            least=library.version,
+            example=str(host.place),
+        )
+
+
+def _floors(required: Required) -> Iterator[dict[str, Any]]:
+    """Columns of the least versions on each GPU architecture."""
+    linker = required.nvjitlink
+    if linker is not None:
+        yield {"component": "nvJitLink", "least": linker.possible, "modules": required.modules}
+    for service in required.services:
+        for floor in service.routes:
+            common = {
+                "arch": service.name if service.name == NEXT else f"sm_{service.number}",
+                "route": text_or_none(floor.route),
+                "served_by": service.how,
+                "modules": floor.coverage.served,
+            }
+            yield {"component": "driver", "least": floor.driver, **common}
+            if floor.nvjitlink is not None:
+                yield {"component": "nvJitLink", "least": floor.nvjitlink, **common}
+
+
+def _weight(make: RowMaker, weight: Weight) -> Iterator[WeightRow]:
+    for arch in weight.archs:
+        yield make.make(WeightRow, arch, what="images")
+    yield make.make(WeightRow, None, what="overhead", stored=weight.overhead)
+    for library in weight.libraries:
+        yield make.make(WeightRow, library, what="library", library=str(library.place))
+    for saving in weight.savings:
+        yield make.make(WeightRow, saving, what="saving", stored=saving.saved, text=saving.what)

@@ -11,7 +11,7 @@ from msgspec import Struct, field, structs
 
 from ltocompat.commands.survey.dataset import DatasetWriter, Question
 from ltocompat.commands.survey.distribution import Distribution, sha256_of_path
-from ltocompat.commands.survey.engine import Engine, engine, require_tls
+from ltocompat.commands.survey.engine import Engine, engine
 from ltocompat.commands.survey.http import Http, without_credentials
 from ltocompat.commands.survey.options import RunOptions
 from ltocompat.commands.survey.sources import CONNECTIONS, Sources, is_index
@@ -64,8 +64,6 @@ def run(options: RunOptions) -> Iterator[Tally | Note | Failure]:
         Missing: what surveys need is not installed.
     """
     parse(list(options.targets))  # one without a meaning ends the run before it begins
-    if options.scheduler is not None:
-        require_tls(options.scheduler)
     settings = IndexSettings.of()
     # What is typed may have a name and a password, too.
     known_urls = (*settings.urls, *filter(is_index, options.sources))
@@ -80,12 +78,8 @@ def run(options: RunOptions) -> Iterator[Tally | Note | Failure]:
         options.cache,
         options.limits,
     )
-    with (
-        engine(
-            jobs=options.jobs, scheduler=options.scheduler, dashboard=options.dashboard
-        ) as workers,
-        DatasetWriter(options.folder, _question(options), append=options.append) as writer,
-    ):
+    workers = engine(jobs=options.jobs, scheduler=options.scheduler, dashboard=options.dashboard)
+    with DatasetWriter(options.folder, _question(options), append=options.append) as writer:
         yield from _Run(options, sources, task, writer).records(workers)
 
 

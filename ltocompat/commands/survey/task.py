@@ -30,7 +30,6 @@ from ltocompat.model.errors import LimitExceeded, LtocompatError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.version import VERSION, program_files
 from ltocompat.packages.index_settings import IndexSettings
-from ltocompat.packages.metadata import CoreMetadata
 from ltocompat.packages.reading import package_in
 from ltocompat.packages.zip_members import may_hold_device_code, zip_members
 
@@ -71,9 +70,9 @@ class _Task:
         self._distribution = distribution
         self._options = options
         self._make = RowMaker(distribution, options.facts)
+        self._cache = kept_rows() if options.cache else None
         self._traffic = Traffic()
         self._began = time.monotonic(), time.process_time()
-        self._sha256: str | None = None
         self._step = "fetch" if distribution.remote else "read"
 
     def rows(self) -> Surveyed:
@@ -97,14 +96,7 @@ class _Task:
         self, error: Exception, *, passing: bool = False, limit: str | None = None
     ) -> Surveyed:
         measures = self._measures(None)
-        return self._make.failed(
-            self._step,
-            str(error),
-            measures,
-            passing=passing,
-            limit=limit,
-            sha256=self._sha256,
-        )
+        return self._make.failed(self._step, str(error), measures, passing=passing, limit=limit)
 
     def _rows(self) -> Surveyed:
         distribution, options = self._distribution, self._options
@@ -113,32 +105,28 @@ class _Task:
                 "limit-bytes",
                 f"it has {distribution.size} bytes; the limit is {options.limit_bytes}",
             )
-        if distribution.sha256 is not None:
-            kept = self._kept(distribution.sha256)
-            if kept is not None:
-                return kept
+        kept = self._kept()
+        if kept is not None:
+            return kept
         if distribution.remote:
             found = self._without_fetching() or self._fetched()
         else:
             with open(distribution.source, "rb", buffering=0) as file:
-                found = self._of_file(file, None)
+                found = self._of_file(file)
+        if self._cache is not None and self._make.sha256 is not None:
+            self._cache.keep(self._make.sha256, options.asked(distribution.filename), found)
         return found
 
-    def _kept(self, sha256: str) -> Surveyed | None:
+    def _kept(self) -> Surveyed | None:
         """The rows that an earlier run kept, with what is new about them."""
-        cache = kept_rows() if self._options.cache else None
-        asked = self._options.asked(self._distribution.filename)
-        kept = None if cache is None else cache.get(sha256, asked)
+        sha256 = self._make.sha256
+        if self._cache is None or sha256 is None:
+            return None
+        kept = self._cache.get(sha256, self._options.asked(self._distribution.filename))
         if kept is None:
             return None
         looked_at = next((row.looked_at for row in kept.distributions), None)
         return self._make.again(kept, self._measures(looked_at))
-
-    def _keep(self, sha256: str, found: Surveyed) -> Surveyed:
-        cache = kept_rows() if self._options.cache else None
-        if cache is not None:
-            cache.keep(sha256, self._options.asked(self._distribution.filename), found)
-        return found
 
     def _without_fetching(self) -> Surveyed | None:
         """The rows of a wheel whose list of members is enough; None of any other."""
@@ -150,18 +138,13 @@ class _Task:
         metadata = remote_metadata(self._distribution, http, budget, self._traffic)
         if metadata is None:
             return None
-        return self._members_only(metadata, self._distribution.sha256, found.size)
-
-    def _members_only(self, metadata: CoreMetadata, sha256: str | None, size: int) -> Surveyed:
-        measures = self._measures("members")
-        found = self._make.without_device_code(metadata, sha256, size, measures)
-        return found if sha256 is None else self._keep(sha256, found)
+        return self._make.without_device_code(metadata, found.size, self._measures("members"))
 
     def _fetched(self) -> Surveyed:
         """The rows of a distribution that is fetched for it."""
         distribution = self._distribution
         with _unnamed_file() as file:
-            sha256 = self._http().download(
+            self._make.sha256 = self._http().download(
                 distribution.source,
                 file,
                 distribution.sha256,
@@ -169,34 +152,29 @@ class _Task:
                 self._traffic,
             )
             self._step = "read"
-            return self._of_file(file, sha256)
+            return self._of_file(file)
 
-    def _of_file(self, file: io.FileIO, sha256: str | None) -> Surveyed:
+    def _of_file(self, file: io.FileIO) -> Surveyed:
         """The rows of a distribution whose bytes are at hand."""
         distribution, limits = self._distribution, self._options.limits
-        if sha256 is None:
-            sha256 = distribution.sha256 or hashlib.file_digest(file, "sha256").hexdigest()
-            kept = self._kept(sha256)
-            if kept is not None:
-                return kept
-        self._sha256 = sha256
+        if self._make.sha256 is None:
+            self._make.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        if distribution.sha256 is None and (kept := self._kept()) is not None:
+            return kept
         view = ByteView(FileSource(file.fileno()))
-        members = zip_members(view, Budget(limits)) if _is_wheel(distribution) else None
+        wheel = distribution.filename.endswith(".whl")
+        members = zip_members(view, Budget(limits)) if wheel else None
         if members and not may_hold_device_code(members):
             package = package_in(view, distribution.filename, limits)
             if package is not None and not package.problems:
-                metadata = CoreMetadata(
-                    requires_dist=package.requires_dist,
-                    extras=package.extras,
-                    classifiers=package.classifiers,
-                )
-                return self._members_only(metadata, sha256, view.size)
+                return self._make.without_device_code(package, view.size, self._measures("members"))
         # Half of what the command would import, and a command with workers reads no package.
         from ltocompat.commands.survey.read_package import read_package
 
-        filename, targets = distribution.filename, self._options.targets
-        answers = read_package(file, filename, sha256, targets, limits)
-        return self._keep(sha256, self._make.surveyed(answers, self._measures("whole")))
+        def measures() -> Measures:
+            return self._measures("whole")
+
+        return read_package(file, self._make, measures, self._options.targets, limits)
 
     def _http(self) -> Http:
         return _http(self._options.settings or IndexSettings.of())
@@ -212,10 +190,6 @@ class _Task:
             requests=self._traffic.requests,
             looked_at=looked_at,
         )
-
-
-def _is_wheel(distribution: Distribution) -> bool:
-    return distribution.filename.endswith(".whl")
 
 
 @contextmanager
