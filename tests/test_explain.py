@@ -10,7 +10,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -54,8 +54,13 @@ LATER = [table for table in INCIDENTS if not table["built"]]
 MESSAGES = rows("explain_messages", "message")
 HELD_OUT = rows("explain_messages", "held_out")
 COLLECTED = [*MESSAGES, *HELD_OUT, *rows("explain_messages", "seen")]
-UNRELATED = [*rows("explain_messages", "unrelated"), *rows("explain_pastes", "foreign")]
-PASTES = rows("explain_pastes", "paste")
+THREADS = rows("explain_threads", "paste")
+UNRELATED = [
+    *rows("explain_messages", "unrelated"),
+    *rows("explain_pastes", "foreign"),
+    *rows("explain_threads", "foreign"),
+]
+PASTES = [*rows("explain_pastes", "paste"), *THREADS]
 IDS = [rule.id for rule in rules()]
 NOISE = """\
 Collecting environment information...
@@ -73,6 +78,10 @@ EXAMPLES = {
     "cufft-callback": "cuFFT: this plan does not support LTO callbacks",
     "arch-unknown": "nvcc fatal   : Unsupported gpu architecture 'compute_92'",
     "linker-too-old-for-arch": "nvlink fatal   : Value 'sm_121' is not defined for option 'arch'",
+    "changed-in-cuda-13": 'a.cu(5): error: no suitable constructor exists to convert from "int" to '
+    '"cudaMemLocation"',
+    "driver-not-loaded": "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA "
+    "driver. Make sure that the latest NVIDIA driver is installed and running.",
     "jax-older-library": "RuntimeError: Outdated cuSPARSE installation found.\n"
     "Version JAX was built against: 12508",
     "image-invalid-new-driver": "Driver Version: 570.26\n"
@@ -169,15 +178,28 @@ DISGUISES: dict[str, Callable[[str], str]] = {
     "a container's log": each_line("2026-11-25T17:00:01.123Z worker-1 | "),
     "a server's log": each_line("(EngineCore_0 pid=1234) ERROR 11-25 17:00:01 [core.py:708] "),
     "typographic quotes": lambda text: text.translate({0x27: 0x2019, 0x22: 0x201D}),
-    "a log around it": lambda text: f"{NOISE * 5}\n{text}\n{NOISE * 5}",
+    "a log of 1,200 lines": lambda text: f"{NOISE * 150}\n{text}\n{NOISE * 150}",
 }
+
+
+DISGUISED = [row["text"] for row in (*COLLECTED, *PASTES)]
 
 
 @every("name", DISGUISES)
 def test_a_disguised_paste_keeps_its_answer(name: str) -> None:
-    texts = [row["text"] for row in (*COLLECTED, *PASTES)]
-    lost = [text for text in texts if found_rule(DISGUISES[name](text)) != found_rule(text)]
-    assert len(lost) <= len(texts) // 100, lost
+    texts = DISGUISED[list(DISGUISES).index(name) :: len(DISGUISES)]
+    assert len(lost(name, texts)) <= 1, lost(name, texts)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", DISGUISES)
+def test_98_of_100_pastes_keep_their_answer_in_any_disguise(name: str) -> None:
+    assert len(lost(name, DISGUISED)) <= len(DISGUISED) // 50
+
+
+def lost(name: str, texts: Sequence[str]) -> list[str]:
+    """Return the texts whose answer is another in a disguise."""
+    return [text for text in texts if found_rule(DISGUISES[name](text)) != found_rule(text)]
 
 
 def found_rule(text: str) -> str | None:
@@ -279,14 +301,16 @@ def test_an_architecture_is_too_new_or_dropped_as_the_tables_have_it(text: str, 
         assert found.id == "BLD-07"
         assert f"CUDA {row.first_toolkit}" in (found.cause or "")
     else:
-        assert found.id == "LTO-15"
+        assert found.id == "BLD-07"
         assert f"CUDA {row.last_toolkit} was the last" in (found.cause or "")
 
 
 def test_an_old_nvcc_in_the_text_did_not_drop_what_came_later() -> None:
     text = "nvcc fatal : Unsupported gpu architecture 'compute_61'\n{}"
-    assert ids(text.format("Cuda compilation tools, release 7.5, V7.5.17")) == ["BLD-07"]
-    assert ids(text.format("Cuda compilation tools, release 13.0, V13.0.48")) == ["LTO-15"]
+    (old, *_) = explain(text.format("Cuda compilation tools, release 7.5, V7.5.17"))
+    assert "too old" in (old.cause or "")
+    (new, *_) = explain(text.format("Cuda compilation tools, release 13.0, V13.0.48"))
+    assert "was the last" in (new.cause or "")
 
 
 @pytest.mark.parametrize(
@@ -588,7 +612,7 @@ def test_every_answer_fits_and_leaves_no_place_open() -> None:
             assert len(told(text)) <= 12, text
 
 
-NOT_OURS = {"nvcc", "clang", "ptxas", "nvidia-smi", "cat"}
+NOT_OURS = {"nvcc", "clang", "ptxas", "nvidia-smi", "cat", "docker", "python"}
 
 
 def test_every_command_that_is_told_can_be_pasted(tmp_path: Path) -> None:
@@ -668,7 +692,7 @@ def test_this_machine_stands_in_for_what_the_text_leaves_open(
     assert run(["explain", "--here", "PTX was compiled with an unsupported toolchain"]) == 0
     out = capsys.readouterr().out
     assert "Here:  driver 550.163.01 (CUDA 12.4), NVIDIA H100 (sm_90)" in out
-    assert "build with CUDA 12.4 or older" in out
+    assert "build for CUDA 12.4 or older" in out
     assert "ltocompat check FILE --deploy-target driver=550.163.01,gpu=sm_90" in out
     # What the text names goes first, and without --here no machine is looked at.
     (first, *_) = explain("Driver Version: 535.54\nCUDA error 222", here=True)

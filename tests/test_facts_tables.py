@@ -12,7 +12,7 @@ from newest import NEWEST_PTX
 from ltocompat import facts
 from ltocompat.facts import table
 from ltocompat.facts.drivers import cuda_error
-from ltocompat.facts.toolkits import cuda_ptx, ptx_cuda
+from ltocompat.facts.toolkits import cuda_ptx, optix_releases, ptx_cuda, removed_names
 from ltocompat.model.arch import Release
 
 
@@ -147,3 +147,16 @@ def test_importing_the_loaders_reads_no_table() -> None:
         "from ltocompat.facts import drivers, gpus, toolkits\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_removed_names_have_something_instead_and_optix_its_driver() -> None:
+    # cuda_runtime_api.h of 13.0 has no cudaThreadSynchronize; libcudart of 12.0 no cudaBindTexture.
+    assert str(removed_names()["cudaThreadSynchronize"].last) == "12.9"
+    assert str(removed_names()["cudaBindTexture"].last) == "11.8"
+    assert all(
+        row.instead and row.instead not in removed_names() for row in removed_names().values()
+    )
+    # OptiX 9.0's headers have ABI 105; its download page asks for R570.
+    releases = [(row.abi, row.branch) for row in optix_releases()]
+    assert releases == sorted(releases)
+    assert (105, 570) in releases

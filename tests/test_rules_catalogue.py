@@ -25,15 +25,16 @@ from ltocompat.rules.rule import Rule
 ROOM = Path(catalogue.__file__).parent
 # The catalogue as it was planned: every ID has to be a rule, or to be left out with a why.
 CATALOGUE = {
-    "DRV": ["01", "02", "03", "04", "05"],
+    "DRV": ["01", "02", "03", "04", "05", "06"],
     "PTX": ["01", "02", "03", "04", "05", "06", "07", "08"],
-    "SASS": ["01", "02", "03", "04", "05", "06", "07", "08"],
+    "SASS": ["01", "02", "03", "04", "05", "06", "07", "08", "10"],
     "LTO": [*(f"{n:02}" for n in range(1, 17)), "10b"],
     "FB": ["01", "02", "03"],
     "CMP": ["01", "02", "03", "04", "05", "06", "07"],
     "NJL": [f"{n:02}" for n in range(1, 10)],
-    "BLD": [*(f"{n:02}" for n in range(1, 8)), "05b", "11", "12", "13"],
-    "ENV": ["01", "02", "03", "04"],
+    "BLD": [*(f"{n:02}" for n in range(1, 8)), "05b", "11", "12", "13", "17"],
+    "ENV": ["01", "02", "03", "04", "11", "12", "13", "14"],
+    "PKG": ["18"],
 }
 # Rules that stand in the module of another family: the metadata of packages break NJL-06.
 ELSEWHERE = {"NJL-06": "package_dependencies"}

@@ -173,7 +173,7 @@ def _shortened(text: str) -> str:
 # An error by number or name alone, as C, Julia (ERROR_NO_DEVICE) or Rust (NoDevice) writes it.
 _BARE = re.compile(r"\[?(?P<word>\d{1,5}|[A-Za-z]\w{4,80})\]?")
 _NUMBERED = re.compile(
-    r"\b(?:CUDA|cuda|Cuda)\w{0,30}(?: [Ee]rror| [Ff]ailure| code)?\W{1,3}(\d{1,4})\b"
+    r"\b(?:CUDA|cuda|Cuda)\w{0,30}(?: [Ee]rror| [Ff]ailure| code)?\W{1,3}(\d{1,4})\b(?!\.\d)"
 )
 _NAMED = re.compile(
     r"\b(?:CUDA|NVRTC|NVML|NVJITLINK|NVPTXCOMPILE)_ERROR_\w{3,60}|\bcudaError[A-Z]\w{3,60}"

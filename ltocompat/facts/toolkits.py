@@ -66,18 +66,63 @@ class HostCompilers(Struct, frozen=True):
         cuda: the release of nvcc.
         gcc: the major version of gcc.
         clang: the major version of clang.
+        msvc: the last ``_MSC_VER``: 1939 is Visual Studio 2022 17.9.
         source: where the row is from.
     """
 
     cuda: Release
     gcc: int
     clang: int
+    msvc: int
     source: str
 
 
 def host_compilers() -> tuple[HostCompilers, ...]:
     """Return the host compilers of every nvcc that is known, oldest first."""
     return rows(HostCompilers, "host_compilers", "release")
+
+
+class RemovedName(Struct, frozen=True):
+    """A name of the CUDA runtime that newer releases have no more.
+
+    Attributes:
+        name: ``cudaThreadSynchronize``, or a member of ``cudaDeviceProp``.
+        last: the last release that had it.
+        instead: what does the same since.
+        source: where the row is from.
+    """
+
+    name: str
+    last: Release
+    instead: str
+    source: str
+
+
+@functools.cache
+def removed_names() -> dict[str, RemovedName]:
+    """Return every name that a release of the CUDA runtime removed."""
+    return {row.name: row for row in rows(RemovedName, "removed_api", "name")}
+
+
+class OptixRelease(Struct, frozen=True):
+    """A release of OptiX and the driver that it needs.
+
+    Attributes:
+        optix: 8.0.
+        abi: the number by which its headers ask the driver for it.
+        branch: the first driver branch that has it.
+        source: where the row is from.
+    """
+
+    optix: str
+    abi: int
+    branch: int
+    source: str
+
+
+def optix_releases() -> tuple[OptixRelease, ...]:
+    """Return the releases of OptiX from 7.0 on, oldest first."""
+    return rows(OptixRelease, "optix", "release")
 
 
 class ToolkitPin(Struct, frozen=True):

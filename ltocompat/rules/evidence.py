@@ -12,17 +12,26 @@ _DRIVER = (
     r"(?:[Dd]river(?: [Vv]ersion)?|NVIDIA-SMI|Kernel Module|NVRM version|[Dd]river nvidia)"
     r"[:= ]{1,3}(?:[A-Za-z_0-9]{1,8} ){0,2}(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b"
     r"|nvidia-utils\b[^:\n]{0,60}: ?(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b"
-    r"|nvidia-driver-(\d{3})\b"
+    r"|nvidia-driver-(\d{3})\b|nvidia-driver[a-z-]{1,20}(\d{3}\.\d{1,3}(?:\.\d{1,3})?)"
     r"|\bdriver (?:version )?(?:is |v|R)?([3-9]\d{2})\b(?![.\d])"
 )
 _NVCC = (
     r"\brelease (\d{1,2}\.\d), V\d|\bnvcc(?: version)?[:= ]{1,3}v?(\d{1,2}\.\d)\b"
-    r"|/cuda-(\d{1,2}\.\d)/bin/nvcc\b"
+    r"|/cuda-(\d{1,2}\.\d)/bin/nvcc\b|\\CUDA\\v(\d{1,2}\.\d)\b"
 )
 _TOOLKIT = (
     r"\bCUDA [Tt]oolkit(?: version)?[:= ]{1,3}v?(\d{1,2}\.\d)\b"
     r"|\bcuda(?:-tools|-toolkit)?[:=] ?(\d{1,2}\.\d)\.\d"
     r"|\bCUDA Runtime(?: API)?(?: [Vv]ersion)?[:= ]{1,3}(\d{1,2}\.\d|\d{4,5})\b"
+)
+# What people say of "CUDA", which may be a toolkit's release; in nvidia-smi's words, the driver's.
+_SAID = (
+    r"\bCUDA ?[:= ] ?(\d{1,2}\.\d)\b(?!\.| (?:or|and) )|\bcuda (?:version )?(?:is )?(\d{1,2}\.\d)\b"
+)
+_SMI = r"\bDriver Version: [\d.]{5,12} {1,12}CUDA Version: (\d{1,2}\.\d)"
+_OPTIX = (
+    r"\bOptiX(?:[ -]SDK)?(?:[ -]| version:? ?)v?([789]\.\d)"
+    r"|\bOPTIX\w{0,20}VERSION\W{1,3}([789]\.\d)"
 )
 _TORCH = (
     r"\b(?:torch|torchvision|PyTorch)(?:\.__version__)?(?: version)?[:=' \"]{1,5}"
@@ -32,7 +41,7 @@ _TORCH = (
 )
 _GPU = (
     r"\b((?:Jetson )?(?:AGX |Orin |Xavier )?(?:Orin|Xavier|Thor)(?: N(?:ano|X))?"
-    r"|(?:RTX|GTX|GT|MX|TITAN)[ -]?(?:PRO )?(?:A|V|X|Xp|RTX)?[ -]?\d{0,4}"
+    r"|GTX TITAN X\b|(?:RTX|GTX|GT|MX|TITAN)[ -]?(?:PRO )?(?:A|V|X|Xp|RTX)?[ -]?\d{0,4}"
     r"(?: ?(?:Ti|SUPER|Ada|Blackwell|D|M|MX)\b){0,2}"
     r"|\d{4}Ti"
     r"|[AHBLTVP]\d{1,3}S?(?= ?(?:-|\d{2,3} ?GB|PCIe|SXM|HBM|NVL|GPU))"
@@ -44,13 +53,14 @@ _CAPABILITY = (
     r"|\b[Cc]apability (\d{1,2}\.\d)\b|\bCUDA Compute (\d{1,2}\.\d)\b"
     r"|\bmajor ?= ?(\d{1,2}, ?minor ?= ?\d)\b|\bcompute_cap (\d{1,2}\.\d)\b"
 )
-_GPU_PATTERN = re.compile(_GPU, re.IGNORECASE)
+_GPU_PATTERN = re.compile(_GPU, re.IGNORECASE | re.ASCII)
 _LONGEST = 200_000
 _OTHER_VENDOR = re.compile(
     r"\bHIP error|\bhip(?:Error|Module|Init)\w{0,40}|\bROCm\b|\brocm\d|USE_HIP_DSA"
     r"|\bAMD_SERIALIZE_KERNEL|\bamdgpu\b|\bgfx\d{3,4}\b|\bCL_[A-Z]{3,20}_[A-Z_]{3,40}\b"
     r"|\bclBuildProgram|\bsycl::|\bSYCL\b|\bUR_RESULT_ERROR|\bZE_RESULT_ERROR|\bMTLLibrary\b"
 )
+_SURELY_OTHER = re.compile(r"\bHIP error|\bhipError[A-Z]|USE_HIP_DSA|\bNo HIP GPUs")
 _NVIDIA = re.compile(
     r"(?i)nvidia|\bnvcc\b|\bptxas\b|\bnvlink\b|\bcudart|\bsm_\d\d|\bcu(?:blas|sparse|dnn)"
 )
@@ -64,7 +74,9 @@ def evidence(text: str) -> dict[str, str]:
 
     Returns:
         Of ``driver`` (550.54.14, or the branch 550), ``nvcc``, ``toolkit`` and ``torch`` (the CUDA
-        releases of these), ``gpu`` (its name) and ``gpu_sm`` (90) those that the text tells.
+        releases of these), ``said`` (what is called CUDA), ``smi`` (the driver's CUDA, as
+        nvidia-smi has it), ``optix`` (9.0), ``gpu`` (its name) and ``gpu_sm`` (90) those that the
+        text tells.
     """
     found = {name: values for name, read in _READ.items() if (values := {*read(text)})}
     once = {name: values.pop() for name, values in found.items() if len(values) == 1}
@@ -78,11 +90,12 @@ def of_another_vendor(text: str) -> bool:
 
     PyTorch for ROCm says "CUDA error" where it means HIP's.
     """
-    return _OTHER_VENDOR.search(text) is not None and _NVIDIA.search(text) is None
+    other = _OTHER_VENDOR.search(text) is not None and _NVIDIA.search(text) is None
+    return other or _SURELY_OTHER.search(text) is not None
 
 
 def _values(pattern: str) -> Callable[[str], Iterator[str]]:
-    compiled = re.compile(pattern)
+    compiled = re.compile(pattern, re.ASCII)
     return lambda text: (
         next(filter(None, match.groups())) for match in compiled.finditer(text, 0, _LONGEST)
     )
@@ -131,6 +144,9 @@ _READ: dict[str, Callable[[str], Iterable[str]]] = {
     "nvcc": _releases(_NVCC),
     "toolkit": _releases(_TOOLKIT),
     "torch": _releases(_TORCH),
+    "said": _releases(_SAID),
+    "smi": _values(_SMI),
+    "optix": _values(_OPTIX),
     "gpu": _gpus,
     "gpu_sm": _architectures,
 }

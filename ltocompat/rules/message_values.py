@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import ntpath
 import re
 import shlex
 from collections.abc import Callable, Mapping
 
 from ltocompat.facts.drivers import branch_cuda, branch_of, cuda_branch, major_floor
 from ltocompat.facts.gpus import sm
-from ltocompat.facts.toolkits import host_compilers, ptx_cuda, pytorch_indexes
+from ltocompat.facts.libraries import library_packages, packages_with
+from ltocompat.facts.toolkits import (
+    host_compilers,
+    optix_releases,
+    ptx_cuda,
+    pytorch_indexes,
+    removed_names,
+)
 from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.target import DriverVersion
 
@@ -23,6 +31,7 @@ _ZSTANDARD = (550, 54)
 """The first driver that unpacks Zstandard is 550.54.14 (nvcc guide, --compress-mode)."""
 
 _LONG_PATH = 48  # what a sentence of an answer still takes
+_LONG_NAME = 60
 _LANGUAGES = {"++14": "9.0", "++17": "11.0", "++20": "12.0"}
 """The first nvcc with each C++ (CUDA's release notes)."""
 
@@ -45,7 +54,15 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
             found |= {
                 f"{name}_{part}": value for part, value in derive(found[name]).items() if value
             }
-    found |= _made_with(found) | _host_compiler(found)
+    if "smi" in found:  # a driver of a branch that the tables don't have
+        known = {f"driver_{part}": value for part, value in _of_cuda(found["smi"]).items()}
+        found = {"driver_cuda": found["smi"], **known, **found}
+    found |= _made_with(found) | _host_compiler(found) | _package(found)
+    if len(found.get("symbol", "")) > _LONG_NAME:
+        found["symbol"] = f"{found['symbol'][:_LONG_NAME]}..."
+    # A PyTorch that knows the GPU isn't what lacks it.
+    if "torch" in found and _at_least(found["torch"], found.get("gpu_sm_first")):
+        found.pop("gpu_sm_index", None)
     major = found.get("major") or found.get("builtins", "").partition(".")[0]
     found["cu_suffix"] = "-cu12" if major == "12" else "-cu11" if major == "11" else ""
     if "needs_file" in found:
@@ -53,6 +70,24 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     place = found.get("file") or found.get("needs_file")
     found["file_argument"] = shlex.quote(place) if place else "FILE"
     return found
+
+
+def _at_least(cuda: str, first: str | None) -> bool:
+    return first is not None and Release.parse(cuda) >= Release.parse(first)
+
+
+def _package(values: Mapping[str, str]) -> dict[str, str]:
+    """The package on the package index that has a library, as pip takes it; of several none."""
+    rows = packages_with(ntpath.basename(values.get("file", "")))
+    names = list(dict.fromkeys(row.name for row in rows if "-jit-" not in row.name))
+    major = values.get("torch_major") or values.get("made_major") or "12"
+    names = [name for name in names if name.endswith(f"-cu{major}")] or names
+    if len(names) != 1:
+        return {}
+    (name,) = names
+    majors = {package.major for package in library_packages()[name]}
+    version = "" if len(majors) == 1 else f"=={rows[0].major}.*"
+    return {"file_package": shlex.quote(f"{name}{version}")}
 
 
 def _end_of(path: str) -> str:
@@ -70,7 +105,7 @@ def _of_ptx(isa: str) -> dict[str, str]:
 
 def _of_cuda(text: str) -> dict[str, str]:
     cuda = Release.parse(text)
-    return {"branch": _branch(cuda), "index": _index(cuda)}
+    return {"major": str(cuda.major), "branch": _branch(cuda), "index": _index(cuda)}
 
 
 def _made_with(values: Mapping[str, str]) -> dict[str, str]:
@@ -80,15 +115,18 @@ def _made_with(values: Mapping[str, str]) -> dict[str, str]:
     has not made what the driver calls too new.
     """
     driver = values.get("driver_cuda")
-    for name in ("nvcc", "toolkit", "torch"):
+    for name in ("nvcc", "toolkit", "torch", "said"):
         made = values.get(name)
         if made and (driver is None or Release.parse(made) > Release.parse(driver)):
-            return {"made": made, "made_branch": _branch(Release.parse(made))}
+            cuda = Release.parse(made)
+            return {"made": made, "made_branch": _branch(cuda), "made_major": str(cuda.major)}
     return {}
 
 
 def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:
     """The newest host compiler that an nvcc takes, and the CUDA release that takes a newer one."""
+    if values.get("compiler", "").startswith("Microsoft"):
+        return _visual_studio(values)
     if "host" not in values:
         return {}
     name, command = ("clang", "clang++") if values["compiler"] == "clang" else ("gcc", "g++")
@@ -101,6 +139,24 @@ def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:
             found |= {"next": str(row.cuda), "next_is": f"{name} {taken}"}
             break
     return {f"host_{part}": value for part, value in found.items()}
+
+
+_STUDIO = {1939: "2022 17.9", 1949: "2022", 1959: "2026"}
+
+
+def _visual_studio(values: Mapping[str, str]) -> dict[str, str]:
+    """The same of Visual Studio, where the text names the nvcc."""
+    newest = 0
+    for row in host_compilers():
+        if values.get("nvcc") == str(row.cuda):
+            newest = row.msvc
+        elif newest and row.msvc > newest:
+            found = {"is": _STUDIO[newest], "next": str(row.cuda), "next_is": _STUDIO[row.msvc]}
+            return {
+                f"host_{part}": value if part == "next" else f"Visual Studio {value}"
+                for part, value in found.items()
+            }
+    return {}
 
 
 def _index(cuda: Release) -> str:
@@ -119,7 +175,7 @@ def _of_number(text: str) -> dict[str, str]:
     """12040 is CUDA 12.4."""
     number = int(text)
     cuda = Release(number // 1000, number % 1000 // 10)
-    return {"cuda": str(cuda), "major": str(cuda.major), **_of_cuda(str(cuda))}
+    return {"cuda": str(cuda), **_of_cuda(str(cuda))}
 
 
 def _of_toolkit(text: str) -> dict[str, str]:
@@ -134,13 +190,17 @@ def _of_language(text: str) -> dict[str, str]:
 def _of_driver(text: str) -> dict[str, str]:
     branch = branch_of(DriverVersion(version_numbers(text)))
     cuda = branch_cuda(branch)
+    own = str(branch)
+    optix = [row.optix for row in optix_releases() if row.branch <= branch]
+    known = {"own_branch": own, "optix": optix[-1] if optix else ""}
     if cuda is None:
-        return {}
+        return known
     floor = major_floor(cuda.major + 1)
     next_major = (
         {} if floor is None else {"next": str(floor.branch), "next_major": str(floor.major)}
     )
-    return {"cuda": str(cuda), "major": str(cuda.major), "branch": str(branch), **next_major}
+    release = {**_of_cuda(str(cuda)), "cuda": str(cuda), "branch": own}
+    return {**known, **release, **next_major}
 
 
 def _of_sm(text: str) -> dict[str, str]:
@@ -154,7 +214,23 @@ def _of_sm(text: str) -> dict[str, str]:
     elif text == "90a":
         first = _FIRST_90A
     last = "" if row.last_toolkit is None else str(row.last_toolkit)
-    return {"name": row.name, "first": str(first), "last": last, "index": _first_index(first)}
+    number = str(row.number)
+    return {
+        "name": row.name,
+        "cc": f"{number[:-1]}.{number[-1]}",
+        "first": str(first),
+        "last": last,
+        "index": _first_index(first),
+    }
+
+
+def _of_symbol(text: str) -> dict[str, str]:
+    row = removed_names().get(text)
+    return {} if row is None else {"last": str(row.last), "instead": row.instead}
+
+
+def _of_optix(text: str) -> dict[str, str]:
+    return {"branch": next((str(r.branch) for r in optix_releases() if r.optix == text), "")}
 
 
 def _branch(cuda: Release) -> str:
@@ -177,6 +253,8 @@ _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     "nvcc": _of_cuda,
     "toolkit": _of_cuda,
     "torch": _of_cuda,
+    "symbol": _of_symbol,
+    "optix": _of_optix,
 }
 
 
@@ -212,6 +290,7 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "no such architecture": _no_such_architecture,
     "dropped": _dropped,
     "newer than the tool": _newer_than_the_tool,
+    "removed": lambda values: "symbol_last" in values,
     "driver reads Zstandard": _driver_reads_zstandard,
     "may be Zstandard": _may_be_zstandard,
 }

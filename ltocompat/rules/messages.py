@@ -24,7 +24,8 @@ _TRIES = 16  # places of one text whose values are looked at: the same error rep
 
 # A number alone says little: it has to stand as an error does, and small ones beside CUDA's name.
 _CODE = (
-    r"(?:(?:[Ee]rror|ERROR|[Cc]ode|returned|[Ff]ailure|says)\W{0,3}%s\b(?! [a-z]{2,20}s\b)"
+    r"(?:(?:[Ee]rror|ERROR|[Ee]rror [Cc]ode|\b[Cc]ode=|returned|[Ff]ailure|says)\W{0,3}%s\b"
+    r"(?! [a-z]{2,20}s\b)"
     r"|\[%s\]|\(%s vs\. 0\))"
 )
 _CUDA_CODE = (
@@ -163,9 +164,9 @@ def _places(
             return []
     elif not any(fixed in flat for fixed in message.find):
         return []
-    if message.beside and not re.search(message.beside, flat, flags):
+    if message.beside and not pattern_of(message.beside, flags).search(flat):
         return []
-    if message.unless and re.search(message.unless, flat, flags):
+    if message.unless and pattern_of(message.unless, flags).search(flat):
         return []
     places = pattern_of(message.pattern, flags).finditer(flat)
     return [
@@ -198,7 +199,8 @@ def _first_that_holds(
 @functools.cache
 def pattern_of(text: str, flags: int = 0) -> re.Pattern[str]:
     """The pattern of a row, with its numbers as programs print error codes."""
-    return re.compile(_NUMBERS.sub(_error_code, text), flags)
+    # Letters of other scripts end a word: users write their GPU right before them.
+    return re.compile(_NUMBERS.sub(_error_code, text), flags | re.ASCII)
 
 
 def _error_code(match: re.Match[str]) -> str:
