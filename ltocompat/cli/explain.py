@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from typing import Annotated
 
 from msgspec.structs import replace
@@ -12,10 +13,11 @@ from ltocompat.cli.options import Format
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Argument, ExplainOptions, Option
-from ltocompat.model.errors import UnreadableInput
+from ltocompat.model.errors import Missing, UnreadableInput
+from ltocompat.model.failure import Failure, Note
 from ltocompat.model.location import Location
 from ltocompat.report import Options
-from ltocompat.report.exit_status import ExitStatus
+from ltocompat.report.exit_status import MISSING, OK, ExitStatus
 
 _LONGEST = 1 << 20  # characters of standard input; more is no error message
 
@@ -54,13 +56,23 @@ def explain(
     ID: ltocompat explain PTX-01
     """
     from ltocompat.commands import explain as command
+    from ltocompat.commands.explain import Explained
     from ltocompat.report.verbs.explain import INDEX, REPORT
+
+    def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
+        try:
+            return command.run(options)
+        except Missing as error:
+            if writing.json:
+                raise
+            sentence = str(error)[:1].upper() + str(error)[1:]
+            return iter((Explained("", "", sentence, "", "", "", (), "", ""),))
 
     text, places = _parted(words)
     options = replace(options, text=_read(text) if text else None, places=places)
     report = INDEX if options.every else REPORT
     writing = in_format(form, report, Options(why=full), places)
-    return run_verb(command.run, options, writing, ExitStatus())
+    return run_verb(run, options, writing, ExitStatus(lambda entry: OK if entry.id else MISSING))
 
 
 def _parted(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -173,11 +173,12 @@ def _shortened(text: str) -> str:
 # An error by number or name alone, as C, Julia (ERROR_NO_DEVICE) or Rust (NoDevice) writes it.
 _BARE = re.compile(r"\[?(?P<word>\d{1,5}|[A-Za-z]\w{4,80})\]?")
 _NUMBERED = re.compile(
-    r"\b(?:CUDA|cuda|Cuda)\w{0,30}(?: [Ee]rror| [Ff]ailure| code)?\W{1,3}(\d{1,4})\b(?!\.\d)"
+    r"\b[Cc](?:UDA|uda)\w{0,30}(?:(?: [Ee]rror| [Ff]ailure| code)\W{1,3}|\()(\d{1,4})\b(?!\.\d)"
 )
 _NAMED = re.compile(
     r"\b(?:CUDA|NVRTC|NVML|NVJITLINK|NVPTXCOMPILE)_ERROR_\w{3,60}|\bcudaError[A-Z]\w{3,60}"
 )
+_OF_RUST = re.compile(r"(?<=`Err` value: )[A-Z]\w{4,60}|(?<=\bCudaError::)\w{4,60}")
 
 
 def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained]:
@@ -185,8 +186,8 @@ def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained
     found = list(matches(text, machine))
     if not found:
         found = [
-            replace(match, line=words, found=words)
-            for error in _called(words)
+            replace(match, line=_line_with(word, text), found=word)
+            for word, error in _named(words)
             for match in matches(f"{error.name}\n{error.text}", machine)
         ]
     causes: dict[str, Explained] = {}
@@ -205,9 +206,15 @@ def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained
     return [*causes.values(), *(entry for id_, entry in shared.items() if id_ not in causes)]
 
 
-def _called(words: str) -> tuple[CudaError, ...]:
-    bare = _BARE.fullmatch(words)
-    return errors_called(bare["word"]) if bare else ()
+def _named(text: str, *more: str) -> list[tuple[str, CudaError]]:
+    """The errors that a text names, each with the word for it; a text of one word is a name."""
+    bare = _BARE.fullmatch(text)
+    words = [bare["word"]] if bare else [*_OF_RUST.findall(text[:_LONGEST]), *more]
+    return [(word, error) for word in dict.fromkeys(words) for error in errors_called(word)]
+
+
+def _line_with(word: str, text: str) -> str:
+    return next(line.strip() for line in text.splitlines() if word in line)
 
 
 _HALF = 20  # characters of a message that are worth a score of one half
@@ -239,10 +246,10 @@ def _unknown(text: str) -> str:
     """The sentence for a text that no rule knows: its error's meaning, or the nearest rules."""
     line = _error_line(text)
     short = line if len(line) <= _SHOWN else f"{line[:_SHOWN]} ..."
-    words = [*_NAMED.findall(text[:_LONGEST]), *_NUMBERED.findall(text[:_LONGEST])]
-    errors = _called(text.strip()) or [error for word in words for error in errors_called(word)]
-    if errors:
-        error = errors[0]
+    start = text[:_LONGEST]
+    named = _named(text, *_NAMED.findall(start), *_NUMBERED.findall(start))
+    if named:
+        _, error = named[0]
         library, _, _ = error.name.partition("_ERROR_")
         if library in _LOGS:
             return (

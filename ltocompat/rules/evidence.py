@@ -17,7 +17,7 @@ _DRIVER = (
 )
 _NVCC = (
     r"\brelease (\d{1,2}\.\d), V\d|\bnvcc(?: version)?[:= ]{1,3}v?(\d{1,2}\.\d)\b"
-    r"|/cuda-(\d{1,2}\.\d)/bin/nvcc\b|\\CUDA\\v(\d{1,2}\.\d)\b"
+    r"|/cuda-(\d{1,2}\.\d)/bin/nvcc\b|\\[Cc][Uu][Dd][Aa]\\{1,2}v(\d{1,2}\.\d)\b"
 )
 _TOOLKIT = (
     r"\bCUDA [Tt]oolkit(?: version)?[:= ]{1,3}v?(\d{1,2}\.\d)\b"

@@ -119,7 +119,8 @@ def _made_with(values: Mapping[str, str]) -> dict[str, str]:
         made = values.get(name)
         if made and (driver is None or Release.parse(made) > Release.parse(driver)):
             cuda = Release.parse(made)
-            return {"made": made, "made_branch": _branch(cuda), "made_major": str(cuda.major)}
+            known = {"made": made, "made_branch": _branch(cuda), "made_major": str(cuda.major)}
+            return {part: value for part, value in known.items() if value}
     return {}
 
 

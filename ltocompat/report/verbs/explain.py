@@ -18,7 +18,6 @@ _INDEX = (Column("rule"), Column("what is wrong", width=20), Column("verdict", w
 
 _SHOWN = 76  # characters of a user's line: one line of a narrow terminal
 _BEFORE = 24  # of them before the message
-_ALSO = 4  # further rules that are named
 
 
 def blocks(records: Iterable[Explained | Failure], options: Options) -> Iterator[Block]:
@@ -43,9 +42,8 @@ def _cause(entry: Explained, others: list[Explained]) -> Iterator[Block]:
         rest = f"; {len(more)} more: --format json" if more else ""
         yield Paragraph((f"File:  {first.place}: {first.reason}{rest}",))
     yield Paragraph(("Check: ", Code(entry.check or "")))
-    also = f", maybe {', '.join(entry.also[:_ALSO])}" if entry.also else ""
     whole = Code(f"ltocompat explain {entry.id}")
-    yield Paragraph((f"Rule:  {entry.id} ({entry.title}){also}; all of it: ", whole))
+    yield Paragraph((f"Rule:  {entry.id} ({entry.title}); all of it: ", whole))
     if others:
         named = "; ".join(f"{other.id} ({other.title})" for other in others)
         yield Paragraph((f"More:  {named}",))
@@ -62,6 +60,9 @@ def _quoted(entry: Explained) -> str:
 
 
 def _rule(entry: Explained) -> Iterator[Block]:
+    if not entry.id:
+        yield Paragraph((entry.statement,))
+        return
     topic = not entry.id[0].isupper()
     yield Heading((entry.title if topic else f"{entry.id}: {entry.title}",))
     for sentence in entry.statement.splitlines():
