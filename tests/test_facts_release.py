@@ -186,6 +186,7 @@ def test_pins_are_read_by_package_with_their_extras(tmp_path: Path) -> None:
     )
     path = wheel(tmp_path, "t.whl", {"cuda_toolkit-13.6.0.dist-info/METADATA": metadata.encode()})
     assert published.pins(path) == [
+        published.Pin("13.6.0", "cufft", "nvidia-cufft", "==12.7.*", ("cufft",)),
         published.Pin("13.6.0", "nvjitlink", "nvidia-nvjitlink", ">=13.6.1,<14", ("all", "cufft")),
         published.Pin("13.6.0", "nvrtc", "nvidia-cuda-nvrtc", "==13.6.2.*", ("nvrtc",)),
     ]

@@ -19,7 +19,12 @@ from ltocompat.commands.check import Targets, as_sequence, resolve_targets
 from ltocompat.commands.matrix import linker_targets, matrices
 from ltocompat.commands.options import OnError
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
-from ltocompat.commands.read_artifacts import ArtifactReader, ScanOptions, has_sources, refuse_saved
+from ltocompat.commands.read_artifacts import (
+    ArtifactReader,
+    ScanOptions,
+    add_metadata,
+    refuse_saved,
+)
 from ltocompat.commands.weigh import weight_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -348,8 +353,8 @@ class _Reader:
         chunks: list[bytes] = []
         self._second_pass.fold(_keeping(batches, chunks, weigher), summaries)
         together, apart = summaries.summary(place.path, apart=False), summaries.summary(place.path)
-        if any(group.loose for group in together.groups):
-            together.has_sources = apart.has_sources = has_sources(package)
+        for summary in (together, apart):
+            add_metadata(summary, package)
         return _Kept(
             place,
             size,

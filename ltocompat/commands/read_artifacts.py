@@ -34,6 +34,7 @@ from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.symbols_to_read import kernels_to_count, symbols_to_read
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.module_reader import ModuleReader, ReadPlan
+from ltocompat.scan.shipped_linker import of_toolkit
 from ltocompat.scan.sources import OpenSources
 from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import Batch, ScanSettings
@@ -182,9 +183,9 @@ class ArtifactReader:
                 raise
             builder.skip(Skipped(file, str(error)))
             summary = builder.summary(file.path)
-        if any(group.loose for group in summary.groups):
+        if any(group.loose or group.signature.shipped_major for group in summary.groups):
             source = settings.sources.get(file.path)
-            summary.has_sources = has_sources(package_of(file.path, settings.limits, source))
+            add_metadata(summary, package_of(file.path, settings.limits, source))
         found = bool(summary.groups or summary.skipped)
         if found or typed or any(host.nvjitlink_imports for host in summary.hosts):
             yield summary
@@ -273,9 +274,15 @@ def may_be_linked(view: ByteView) -> bool:
     return container_of(view) is not None or read_host(view, Budget()) is not None
 
 
-def has_sources(package: Package | None) -> bool:
-    """Return whether a package brings sources of CUDA, which it may compile when it runs."""
-    return package is not None and any(name.endswith(CUDA_SOURCES) for name in package.files)
+def add_metadata(summary: ArtifactSummary, package: Package | None) -> None:
+    """Add what the package of a file says to what verdicts rest on.
+
+    Its sources of CUDA it may compile when it runs; a library of NVIDIA's is of one toolkit.
+    """
+    if package is not None:
+        loose = any(group.loose for group in summary.groups)
+        summary.has_sources = loose and any(n.endswith(CUDA_SOURCES) for n in package.files)
+        summary.groups = of_toolkit(summary.groups, package.name, package.version)
 
 
 def _trials(modules: walk.Modules, try_modules: TryModules | None) -> Sequence[Trials]:

@@ -1,4 +1,4 @@
-"""Contents of CUDA toolkits: the PTX ISA, and the nvJitLink and NVRTC of their packages."""
+"""Contents of CUDA toolkits: the PTX ISA, and versions of their packages."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class ToolkitPin(Struct, frozen=True):
 
     Attributes:
         toolkit: version of cuda-toolkit, e.g. ``13.0.3.0``.
-        part: ``nvjitlink`` or ``nvrtc``.
+        part: ``nvjitlink``, ``nvrtc``, ``cufft``, ``cusolver`` or ``cusparse``.
         package: name of the package that it asks for.
         specifier: the versions of that: ``==13.0.88.*`` or ``>=13.0.88,<14``.
         extras: the extras of cuda-toolkit that lead there.
@@ -146,3 +146,14 @@ class ToolkitPin(Struct, frozen=True):
 def toolkit_pins() -> tuple[ToolkitPin, ...]:
     """Return all pins, oldest toolkit first."""
     return rows(ToolkitPin, "toolkit_pins", "pin")
+
+
+@functools.cache
+def toolkit_with(package: str, version: str) -> Release | None:
+    """The CUDA release that a version of a library came with: 13.3 of nvidia-cusparse 12.8.2.51.
+
+    None for packages and versions that no cuda-toolkit pins.
+    """
+    pinned = f"=={version}.*"
+    found = (pin for pin in toolkit_pins() if (pin.package, pin.specifier) == (package, pinned))
+    return next((Release.parse(pin.toolkit) for pin in found), None)

@@ -98,12 +98,14 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
         registered: the CUDA runtime loads it; None when not known.
         needs_device_link: it lies in a relocatable object that no device link has used yet.
         behind_first: it lies there behind another region, where no linker looks.
+        shipped_major: of nvJitLink, with which NVIDIA ships the library of CUDA that it lies in.
     """
 
     images: tuple[ImageSignature, ...]
     registered: bool | None
     needs_device_link: bool = False
     behind_first: bool = False
+    shipped_major: int | None = None
 
 
 def module_signature(module: Module) -> ModuleSignature:

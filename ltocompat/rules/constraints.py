@@ -390,13 +390,20 @@ def linker_not_older_than(
 
 
 class LinkerOfMajor(_OnLinker, frozen=True):
-    """A linker of the same major as LTO-IR made by one of ``releases``: all that is documented."""
+    """A linker of the same major as LTO-IR made by one of ``releases``: all that is documented.
+
+    Attributes:
+        releases: those that can have made it.
+        shipped: another major, with whose nvJitLink NVIDIA ships it in a library of its own.
+    """
 
     driver_may_link: ClassVar = True  # LTO-IR from before 12.0, the one that nvJitLinks refuse
     releases: tuple[Release, ...]
+    shipped: int | None = None
 
     def __str__(self) -> str:
-        return "of major " + " or ".join(sorted({str(release.major) for release in self.releases}))
+        majors = {release.major for release in self.releases} | {self.shipped}
+        return "of major " + " or ".join(map(str, sorted(filter(None, majors))))
 
     def judge(self, value: Release) -> Verdict:
         """``undocumented`` across majors upward, ``fail`` for what NVVM before 12.0 wrote.
@@ -409,7 +416,7 @@ class LinkerOfMajor(_OnLinker, frozen=True):
             return Verdict.OK
         if all(release.major < FIRST_NVJITLINK.major for release in possible):
             return Verdict.FAIL
-        if all(release.major == value.major for release in possible):
+        if value.major == self.shipped or all(r.major == value.major for r in possible):
             return Verdict.OK
         return Verdict.UNKNOWN if horizon.is_new_major(value) else Verdict.UNDOCUMENTED
 

@@ -194,7 +194,7 @@ def beside_picked(
     others = (image for image in signature.images if not _taken(used, image))
     seen = {(image.kind, image.prelinked, image.in_fatbin): None for image in others}
     images = (*picked, *(_outline(*each) for each in seen))
-    return ModuleSignature(images, signature.registered, signature.needs_device_link)
+    return replace(signature, images=images, behind_first=False)
 
 
 def _taken(used: Counter[int], image: ImageSignature) -> bool:

@@ -6,7 +6,7 @@ A file is read in two passes, module by module: by headers, then what decides
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.image import HostBinary, Module, Record, Skipped
 from ltocompat.model.signature import module_signature
 from ltocompat.model.trial_answer import Trials
+from ltocompat.scan.shipped_linker import as_shipped, shipped_major
 from ltocompat.scan.variants import find_variants
 
 _MOST_SKIPPED = 20
@@ -109,6 +110,8 @@ class SummaryBuilder:
         """Add a host file, which follows its modules and shows whether they need a device link."""
         if host.type == "object" and host.place.members == self._inside:
             self._inner = _waiting(self._inner)
+        elif host.place.members == self._inside and (major := shipped_major(host)):
+            self._inner = _regrouped(self._inner.values(), major)
         # Of libraries in packages others are kept, too: their machine and search path count.
         needs = host.undefined_registrations or host.nvjitlink_imports or host.libraries
         in_package = host.linked and host.place.members and len(self._hosts) < _MOST_HOSTS
@@ -159,6 +162,14 @@ def _waiting(
             rest = replace(group, signature=unread, count=left, example=example, places=places)
             _count(found, rest)
         first = False
+    return found
+
+
+def _regrouped(groups: Iterable[ModuleGroup], major: int) -> dict[tuple[object, ...], ModuleGroup]:
+    """The modules of a library of NVIDIA's, as those that ship it know them."""
+    found: dict[tuple[object, ...], ModuleGroup] = {}
+    for group in groups:
+        _count(found, replace(group, signature=as_shipped(group.signature, major)))
     return found
 
 

@@ -23,7 +23,13 @@ PLATFORMS = {
     "win-amd64": ("win_amd64",),
 }
 LINUX = ("linux-x86_64", "linux-aarch64")
-_PARTS = {"nvjitlink": "nvidia-nvjitlink", "nvrtc": "nvidia-cuda-nvrtc"}
+_PARTS = {
+    "cufft": "nvidia-cufft",
+    "cusolver": "nvidia-cusolver",
+    "cusparse": "nvidia-cusparse",
+    "nvjitlink": "nvidia-nvjitlink",
+    "nvrtc": "nvidia-cuda-nvrtc",
+}
 NVJITLINK = re.compile(r".*/(?:libnvJitLink\.so\.\d+|nvJitLink_\d+_0\.dll)")
 # nvlink is a program that opens libnvvm; each of the two lies in a package of its own, since 13.0.
 NVLINK = {
@@ -34,7 +40,7 @@ NVLINK = {
 
 @dataclass(frozen=True)
 class Pin:
-    """What one version of cuda-toolkit asks for of nvJitLink or NVRTC."""
+    """What one version of cuda-toolkit asks for of a part."""
 
     toolkit: str
     part: str
@@ -84,7 +90,7 @@ class Index:
 
 
 def pins(wheel: Path) -> list[Pin]:
-    """What a wheel of cuda-toolkit asks for of nvJitLink and NVRTC, by extra."""
+    """What a wheel of cuda-toolkit asks for of the parts, by extra."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
         metadata = message_from_string(archive.read(name).decode())

@@ -123,7 +123,7 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
         )
         yield Requirement(
             # A linker of a new major says itself what it takes, and none takes what is ancient.
-            LinkerOfMajor(releases, trial_decides=not ancient),
+            LinkerOfMajor(releases, subject.signature.shipped_major, trial_decides=not ancient),
             makers.describe(image),
             consequence,
             f"compile the LTO-IR once for each major of nvJitLink, {_ACROSS_MAJORS}",

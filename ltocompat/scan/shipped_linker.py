@@ -1,0 +1,87 @@
+"""LTO-IR in NVIDIA's own libraries of CUDA, which come with an nvJitLink that links it.
+
+Of them more is known than of others. One nvcc writes all images of a region, so that the release of
+the SASS there is that of the LTO-IR beside it; a version of a package is of one toolkit, which has
+no newer LTO-IR; and the nvJitLink that the library asks for takes what is inside, whatever its own
+major. Source: ``cuda-toolkit`` on PyPI pins both; the regions of cuSPARSE of CUDA 12.4 to 13.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from ltocompat.facts.libraries import packages_with
+from ltocompat.facts.toolkits import toolkit_with
+from ltocompat.model.arch import Release
+from ltocompat.model.artifact_summary import ModuleGroup
+from ltocompat.model.image import HostBinary, ImageKind
+from ltocompat.model.library_name import library_major
+from ltocompat.model.signature import ImageSignature, ModuleSignature
+
+
+def shipped_major(host: HostBinary) -> int | None:
+    """The major of nvJitLink that a library of NVIDIA's asks for; None for any other file."""
+    files = {
+        each.file
+        for each in host.libraries
+        if each.name == "libnvJitLink" and each.file and each.how != "static"
+    }
+    known = len(files) == 1 and host.soname and packages_with(host.soname)
+    return library_major(files.pop()) if known else None
+
+
+def as_shipped(signature: ModuleSignature, major: int) -> ModuleSignature:
+    """A module with LTO-IR in a library that comes with an nvJitLink of a major; others as is."""
+    beside = [
+        release
+        for image in signature.images
+        if image.kind is ImageKind.SASS
+        for maker in image.made_by
+        for release in maker.releases
+    ]
+    known = _narrowed(signature, lambda release: release in beside, "the SASS beside it")
+    has_ltoir = any(image.kind is ImageKind.LTOIR for image in signature.images)
+    return replace(known, shipped_major=major if has_ltoir else None)
+
+
+def of_toolkit(groups: list[ModuleGroup], package: str, version: str) -> list[ModuleGroup]:
+    """Modules of a library of CUDA, whose LTO-IR is no newer than the toolkit that it is of.
+
+    Args:
+        groups: the modules; of other packages they are left as they are.
+        package: the name of its package: ``nvidia-cusparse``.
+        version: the version of that.
+    """
+    if not any(group.signature.shipped_major for group in groups):
+        return groups
+    toolkit = toolkit_with(package, version)
+    if toolkit is None:
+        return groups
+    why = f"{package} {version} is of CUDA {toolkit}"
+    return [
+        replace(g, signature=_narrowed(g.signature, lambda release: release <= toolkit, why))
+        for g in groups
+    ]
+
+
+def _narrowed(
+    signature: ModuleSignature, possible: Callable[[Release], bool], why: str
+) -> ModuleSignature:
+    """A module whose LTO-IR was made by those of its possible releases that a fact leaves."""
+    images = tuple(_made_by(image, possible, why) for image in signature.images)
+    return replace(signature, images=images)
+
+
+def _made_by(
+    image: ImageSignature, possible: Callable[[Release], bool], why: str
+) -> ImageSignature:
+    maker = image.made_by[0] if image.made_by else None
+    left = tuple(filter(possible, maker.releases)) if maker else ()
+    if image.kind is not ImageKind.LTOIR or not maker or not left or left == maker.releases:
+        return image
+    version = str(left[0]) if len(left) == 1 else None
+    evidence = f"{maker.evidence}; {why}"
+    made_by = replace(maker, version=version, releases=left, evidence=evidence)
+    return replace(image, made_by=(made_by,))
