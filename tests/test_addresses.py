@@ -17,8 +17,9 @@ from ltocompat.model.location import refuse_address
 
 FATBIN = str(FOLDER / "fatbin" / "nvcc-13.5-tile.fatbin")
 ADDRESSES = ("s3://bucket/x", "gs://b/x.toml", "https://host/x.whl", "file:///tmp/x", "S3://b")
-# Not paths alone: package indexes, a cluster, and words of an error message.
-TAKE_OTHERS = {("survey", "sources"), ("survey", "scheduler"), ("explain", "words")}
+# Not paths alone: package indexes, a cluster, surveys, and words of an error message.
+TAKE_OTHERS = {("explain", "words")}
+TAKE_OTHERS |= {("survey", name) for name in ("sources", "scheduler", "folder", "shards", "page")}
 
 
 def verbs() -> Iterator[tuple[list[str], list[Any]]]:

@@ -33,7 +33,8 @@ import sys
 import ltocompat.commands.survey.dataset as dataset
 from ltocompat.cli import main
 if __name__ == "__main__":
-    dataset._LONGEST = -1.0
+    add = dataset.DatasetWriter.add
+    dataset.DatasetWriter.add = lambda self, found: (add(self, found), self.flush())
     sys.exit(main())
 """
 

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 
+import fsspec
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import convert
+from msgspec import convert, json, structs
 from surveys_made import example, packages, survey
 
 from ltocompat.cli import run as run_line
+from ltocompat.commands.survey import dataset as dataset_module
 from ltocompat.commands.survey import sources
-from ltocompat.commands.survey.dataset import Dataset, arrow_schema, write_table
+from ltocompat.commands.survey.dataset import Dataset, DatasetWriter, arrow_schema, parquet_file
 from ltocompat.commands.survey.distribution import Distribution
 from ltocompat.commands.survey.sources import largest_first, of_folder
-from ltocompat.commands.survey.tables import TABLES, Row, columns
+from ltocompat.commands.survey.tables import MEASURED, TABLES, Row, columns
 from ltocompat.model.errors import UnreadableInput, UsageError
 
 TARGETS = ("driver=535.104.05,gpu=a100+h100", "driver=580.65.06,gpu=h100+rtx5090")
@@ -40,10 +43,10 @@ def test_every_column_has_a_meaning_and_every_table_a_sha256_and_a_facts_version
 
 
 def test_every_row_is_of_its_type_and_of_a_distribution(dataset: Dataset) -> None:
-    known = {row.sha256 for row in dataset.rows("distributions")}
+    known = {row["sha256"] for row in dataset.table("distributions").to_pylist()}
     assert len(known - {None}) == 10
     for name in TABLES:
-        rows = list(dataset.rows(name))
+        rows = [convert(row, TABLES[name]) for row in dataset.table(name).to_pylist()]
         assert rows, name
         assert {row.sha256 for row in rows} <= known
         assert len({row.facts for row in rows}) == 1
@@ -53,7 +56,7 @@ def test_every_row_is_of_its_type_and_of_a_distribution(dataset: Dataset) -> Non
 def test_pandas_reads_a_table_with_one_line(dataset: Dataset) -> None:
     import pandas as pd  # type: ignore[import-untyped]
 
-    rows = pd.read_parquet(f"{dataset.folder}/distributions")
+    rows = pd.read_parquet(f"{dataset.folder.address}/distributions")
     by_project = rows.set_index(["project", "version"]).sort_index()
     assert list(by_project.loc["only-sass", "1.0"].sass) == ["sm_80"]
     assert list(by_project.loc["only-ptx", "1.0"].ptx) == ["compute_80"]
@@ -88,10 +91,7 @@ def rows_of(name: str) -> st.SearchStrategy[list[Row]]:
 @given(st.sampled_from(list(TABLES)).flatmap(lambda name: st.tuples(st.just(name), rows_of(name))))
 def test_rows_are_read_as_they_were_written(written: tuple[str, list[Row]]) -> None:
     name, rows = written
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "table.parquet")
-        write_table(path, name, rows)
-        table = pq.read_table(path)
+    table = pq.read_table(BytesIO(parquet_file(name, [json.encode(row) for row in rows])))
     assert table.schema == arrow_schema(name)
     assert [convert(row, TABLES[name]) for row in table.to_pylist()] == rows
 
@@ -221,7 +221,83 @@ def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
         (out / "images" / leftover).write_bytes(part.read_bytes())
     survey(tmp_path / "packages", out, *TARGETS)
     assert _rows(out) == before
-    assert len(list((out / "images").iterdir())) == 1
+    assert len(list((out / "images").iterdir())) == 2  # the broken package has a part of its own
+
+
+@pytest.mark.slow
+def test_what_failed_for_good_is_tried_again_where_that_is_asked(tmp_path: Path) -> None:
+    packages(tmp_path / "packages")
+    line = ["survey", str(tmp_path / "packages"), "-o", str(tmp_path / "out"), "--jobs", "1"]
+    line += ["--no-cache"]
+    assert run_line([*line, "--limit-bytes", "1kB"]) == 3
+    assert run_line([*line, "--retry-failed"]) == 3
+    rows = _rows(tmp_path / "out")
+    statuses = Counter(row["status"] for row in rows["distributions"])
+    assert statuses == {"read": 8, "no device code": 1, "failed": 1}
+    assert [row["filename"] for row in rows["errors"]] == ["broken-1.0-py3-none-any.whl"]
+
+
+@pytest.mark.slow
+def test_shards_that_are_merged_are_the_survey_without_shards(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    whole = Path(dataset.folder.address)
+    shards = []
+    for shard in ("1/2", "2/2"):
+        line = ["survey", str(whole.parent / "packages"), "-o", str(tmp_path / shard)]
+        assert run_line([*line, "--jobs", "1", "--no-cache", "--shard", shard]) in (0, 3)
+        shards.append(str(tmp_path / shard))
+    counts = [len(_rows(Path(shard))["distributions"]) for shard in shards]
+    assert sum(counts) == 10
+    assert all(counts)
+    line = ["survey", "merge", *shards, shards[0], "-o", str(tmp_path / "merged")]
+    for _ in range(2):  # a second time adds nothing
+        assert run_line(line) in (0, 3)
+        assert _same_rows(tmp_path / "merged") == _same_rows(whole)
+    other = str(tmp_path / "other")
+    with DatasetWriter(other, structs.replace(dataset.manifest.runs[-1], targets=("gpu=h100",))):
+        pass
+    assert run_line(["survey", "merge", shards[0], other, "-o", str(tmp_path / "no")]) == 2
+
+
+@pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "x/2", "1/3/5"])
+def test_a_shard_is_one_of_several(shard: str, tmp_path: Path) -> None:
+    line = ["survey", str(tmp_path), "-o", str(tmp_path / "out"), "--shard", shard]
+    assert run_line(line) == 2
+
+
+@pytest.mark.slow
+def test_sources_dataset_and_page_may_lie_at_addresses(dataset: Dataset, tmp_path: Path) -> None:
+    whole = Path(dataset.folder.address)
+    files = fsspec.filesystem("memory")
+    files.put(f"{whole.parent}/packages/", "/bucket/wheels/", recursive=True)
+    out = "memory://bucket/survey"
+    for _ in range(2):
+        run_line(["survey", "memory://bucket/wheels", "-o", out, "--jobs", "1", "--no-cache"])
+        files.get("/bucket/survey/", f"{tmp_path}/copy/", recursive=True)
+        assert _same_rows(tmp_path / "copy") == _same_rows(whole)
+    assert run_line(["survey", "report", out, "-o", "memory://bucket/page.html"]) == 0
+    assert b"10 packages surveyed" in files.cat_file("/bucket/page.html")
+
+
+def test_an_address_that_nothing_knows_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_line(["survey", str(tmp_path), "-o", "no-such-protocol://x", "--jobs", "1"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "'no-such-protocol://x' can't be reached by fsspec" in line
+
+
+def test_rows_are_written_in_time_though_no_further_ones_come(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset_module, "_LONGEST", 0.01)
+    with DatasetWriter(str(tmp_path), dataset.manifest.runs[-1]) as writer:
+        writer.add(next(dataset.surveyed()))
+        deadline = time.monotonic() + 60
+        while not Dataset(str(tmp_path)).table("distributions").num_rows:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
 
 
 def test_a_folder_without_a_survey_is_no_dataset(tmp_path: Path) -> None:
@@ -230,6 +306,15 @@ def test_a_folder_without_a_survey_is_no_dataset(tmp_path: Path) -> None:
     (tmp_path / "survey.json").write_text("{}")
     with pytest.raises(UnreadableInput, match="name another folder"):
         Dataset(str(tmp_path))
+
+
+def _same_rows(folder: Path) -> dict[str, list[str]]:
+    """All rows without what depends on the run and on where the packages lie."""
+    left_out = {*MEASURED, "source"}
+    return {
+        name: sorted(repr({k: v for k, v in row.items() if k not in left_out}) for row in rows)
+        for name, rows in _rows(folder).items()
+    }
 
 
 def _rows(folder: Path) -> dict[str, list[dict[str, object]]]:

@@ -15,7 +15,7 @@ from surveys_made import packages, survey
 from ltocompat.cli import run as run_line
 from ltocompat.commands.survey.cache import SurveyCache
 from ltocompat.commands.survey.dataset import Dataset, DatasetWriter
-from ltocompat.commands.survey.tables import MEASURED, TABLES, Surveyed
+from ltocompat.commands.survey.tables import MEASURED, TABLES, Row, Surveyed
 from ltocompat.targets.seal import Seal
 
 TARGET = "driver=535.104.05,gpu=a100"
@@ -41,6 +41,10 @@ class Killer:
         return call
 
 
+def typed_rows(dataset: Dataset, name: str) -> list[Row]:
+    return [msgspec.convert(row, TABLES[name]) for row in dataset.table(name).to_pylist()]
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Dataset, list[Surveyed]]:
     """A dataset, and its rows by distribution; one of them failed for the time being."""
@@ -48,7 +52,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Dataset, list[Survey
     packages(folder / "packages")
     survey(folder / "packages", folder / "out", TARGET)
     whole = Dataset(str(folder / "out"))
-    tables = {name: list(whole.rows(name)) for name in TABLES}
+    tables = {name: list(typed_rows(whole, name)) for name in TABLES}
     found = []
     for distribution in tables["distributions"]:
         of_one = {
@@ -76,7 +80,7 @@ def test_a_run_that_is_stopped_at_any_change_loses_and_doubles_no_row(
         )[:1],
     )
     assert passing.passing
-    expected = {name: sorted(map(repr, whole.rows(name))) for name in TABLES}
+    expected = {name: sorted(map(repr, typed_rows(whole, name))) for name in TABLES}
 
     def write(folder: Path) -> None:
         """Add what is missing, in three parts; the first distribution fails at its first time."""
@@ -93,7 +97,7 @@ def test_a_run_that_is_stopped_at_any_change_loses_and_doubles_no_row(
         folder = tmp_path / str(changes)
         killer = Killer(changes)
         with monkeypatch.context() as patch:
-            for name in ("replace", "unlink"):
+            for name in ("replace", "remove"):
                 patch.setattr(os, name, killer.wrapped(getattr(os, name)))
             try:
                 write(folder)
@@ -104,7 +108,9 @@ def test_a_run_that_is_stopped_at_any_change_loses_and_doubles_no_row(
             break
         write(folder)
         write(folder)
-        found_now = {name: sorted(map(repr, Dataset(str(folder)).rows(name))) for name in TABLES}
+        found_now = {
+            name: sorted(map(repr, typed_rows(Dataset(str(folder)), name))) for name in TABLES
+        }
         assert found_now == expected, changes
         changes += step
     assert changes > 30

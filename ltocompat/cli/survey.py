@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable
-from typing import Annotated, Any
+from contextlib import AbstractContextManager
+from typing import Annotated, Any, TextIO
 
 import click
 from msgspec.structs import replace
@@ -14,11 +15,12 @@ from ltocompat.cli.group import Group
 from ltocompat.cli.run_verb import Writing, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Option
-from ltocompat.commands.survey.options import Choice, ReportOptions, RunOptions
+from ltocompat.commands.survey.options import Choice, MergeOptions, ReportOptions, RunOptions
 from ltocompat.files.output import replaced
 from ltocompat.report import Writable, answers
 from ltocompat.report.exit_status import ExitStatus, of_survey
 from ltocompat.report.text import escape
+from ltocompat.scan.sources import is_address
 
 _RUN = "run"
 
@@ -55,6 +57,18 @@ def run(*, options: RunOptions, choice: Choice) -> int:
 
 
 @verb
+def merge(*, options: MergeOptions) -> int:
+    """Make one dataset of the shards of a survey.
+
+    For example: ltocompat survey merge shard-1/ shard-2/ -o survey/
+    """
+    from ltocompat.commands.survey import run as command
+    from ltocompat.report.verbs.survey import write
+
+    return run_verb(command.merge, options, Writing(write, json=False), ExitStatus(of_survey))
+
+
+@verb
 def report(
     *,
     options: ReportOptions,
@@ -82,16 +96,27 @@ def report(
 def _write_page(path: str, records: Iterable[Any], stream: Writable) -> None:
     from ltocompat.report.formats.html.survey import write
 
-    with replaced(path) as file:
+    with _page(path) as file:
         for record in answers(records):
             write(record, file)
     stream.write(f"page: {escape(path)}\n")
 
 
+def _page(path: str) -> AbstractContextManager[TextIO]:
+    """A file to write, or an address that fsspec knows."""
+    if not is_address(path):
+        return replaced(path)
+    from ltocompat.commands.survey.storage import file_system
+
+    files, place = file_system(path)
+    page: TextIO = files.open(place, "w", encoding="utf-8", errors="backslashreplace")
+    return page
+
+
 survey = _Survey(
     "survey",
     help="Survey many packages: a dataset of what they hold and need.",
-    commands=[run, report],
+    commands=[run, merge, report],
     callback=_group,
     subcommand_metavar="[run] SOURCE... -o FOLDER",
 )

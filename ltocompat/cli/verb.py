@@ -160,8 +160,8 @@ def _looks_like_flag(word: str) -> bool:
 
 
 _TEXT = "words"
-_TAKE_ADDRESSES = {"sources", "scheduler", _TEXT}
-"""Arguments that are no paths, or not only: indexes, a cluster, and what error messages say."""
+_TAKE_ADDRESSES = {"sources", "scheduler", "folder", "shards", "page", _TEXT}
+"""Arguments that are no paths, or not only: indexes, a cluster, surveys, words of messages."""
 
 
 def _refuse_addresses(param: click.Parameter, value: object) -> None:

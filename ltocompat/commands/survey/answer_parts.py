@@ -116,7 +116,7 @@ class SurveyRows:
 
     def rows(self, table: str, *names: str) -> Sequence[Row]:
         """The rows of a table with these columns."""
-        found: list[Row] = self._dataset.table(table, names).to_pylist()
+        found: list[Row] = self._dataset.table(table, [*names]).to_pylist()
         return found
 
     @cached_property

@@ -6,39 +6,44 @@
     OUT/distributions/part-000001.parquet
     OUT/images/part-000001.parquet        .. and one for each other table
 
-A part holds all rows of some distributions. Each of its files is written beside and renamed, that
-of ``distributions`` last: with it the part is there, without it the files of the part are leftovers
-of a run that was killed, which the next run removes. What failed for a reason that may pass stands
-in parts of its own (``passing-``), which the next run removes too, and tries again.
+A part holds all rows of some distributions. Each of its files appears whole, that of
+``distributions`` last: with it the part is there, without it the files of the part are leftovers of
+a run that was killed, which the next run removes. What failed stands in parts of its own: for a
+reason that may pass (``passing-``), which the next run removes too, and tries again; for one that
+lasts (``failed-``), which it does where it is told to. OUT is a folder, or an address that fsspec
+knows (``s3://bucket/survey``).
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import time
-from collections.abc import Iterable, Iterator
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from io import BytesIO
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from msgspec import Struct, convert, json, structs
+from msgspec import Struct, ValidationError, convert, json, structs
 
 from ltocompat.commands.survey.extra import extra, see_installed
-from ltocompat.commands.survey.tables import SCHEMA_VERSION, TABLES, Row, Surveyed, columns
+from ltocompat.commands.survey.storage import Folder
+from ltocompat.commands.survey.tables import SCHEMA_VERSION, TABLES, Surveyed, columns
 from ltocompat.model.errors import UnreadableInput, UsageError
 from ltocompat.model.limits import MIB
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow import dataset as ds
 
 MANIFEST = "survey.json"
 _COMMIT = "distributions"  # the table whose file makes a part count
 _WRITTEN_FIRST = tuple(name for name in TABLES if name != _COMMIT)
-_LASTING, _PASSING = "part-", "passing-"
+_LASTING, _FAILED, _PASSING = _PREFIXES = ("part-", "failed-", "passing-")
 _SUFFIX = ".parquet"
 _VERSION_KEY = b"ltocompat.survey"
-_MOST_MANIFEST = 1 << 20  # bytes
-_LONGEST = 60.0  # seconds that rows wait for others to be written with
+_MOST_BYTES = 64 * MIB  # of rows of a part, as JSON
+_LONGEST = 30.0  # seconds that rows wait for others to be written with
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -52,6 +57,7 @@ class Question(Struct, frozen=True, kw_only=True):
         match: the pattern that projects of an index had to match; None: all.
         releases: how many releases of a project.
         every_python: the wheels for every Python.
+        shard: ``2/8``: the second of eight parts of the projects; None: all of them.
         started: when it began.
     """
 
@@ -62,6 +68,7 @@ class Question(Struct, frozen=True, kw_only=True):
     match: str | None = None
     releases: int = 1
     every_python: bool = False
+    shard: str | None = None
     started: datetime
 
     def same_as(self, other: Question) -> bool:
@@ -95,15 +102,27 @@ class Dataset:
     """
 
     def __init__(self, folder: str) -> None:
-        self.folder = folder
-        manifest = _manifest(folder)
+        self.folder = Folder(folder)
+        manifest = _manifest(self.folder)
         if manifest is None:
             raise UnreadableInput(
                 f"{folder!r} holds no survey; write one with: ltocompat survey SOURCE -o {folder}"
             )
         self.manifest = manifest
 
-    def table(self, name: str, wanted: Iterable[str] | None = None) -> pa.Table:
+    def scan(self, name: str) -> ds.Dataset:
+        """A table of which nothing was read yet.
+
+        Args:
+            name: one of ``TABLES``.
+        """
+        reader, schema = extra("pyarrow.dataset"), arrow_schema(name)
+        paths = [self.folder.path(name, part) for part in _parts(self.folder)]
+        if not paths:
+            return reader.dataset(schema.empty_table())
+        return reader.dataset(paths, schema=schema, filesystem=self.folder.files, format="parquet")
+
+    def table(self, name: str, wanted: list[str] | None = None) -> pa.Table:
         """A whole table.
 
         Args:
@@ -113,36 +132,30 @@ class Dataset:
         Raises:
             UnreadableInput: a file of it can't be read.
         """
-        arrow, pq = extra("pyarrow"), extra("pyarrow.parquet")
-        names = None if wanted is None else list(wanted)
-        parts = []
-        for part in _parts(self.folder):
-            path = os.path.join(self.folder, name, part)
-            try:
-                with arrow.OSFile(path) as file:  # a path may look like an address: s3:/b
-                    parts.append(pq.read_table(file, columns=names))
-            except (OSError, arrow.ArrowException) as error:
-                raise UnreadableInput(f"{path!r} can't be read: {error}") from error
-        schema = arrow_schema(name)
-        if names is not None:
-            schema = arrow.schema([schema.field(column) for column in names])
-        return arrow.concat_tables([schema.empty_table(), *parts], promote_options="default")
+        try:
+            return self.scan(name).to_table(columns=wanted)
+        except (OSError, extra("pyarrow").ArrowException) as error:
+            path = self.folder.path(name)
+            raise UnreadableInput(f"{path!r} can't be read: {error}") from error
 
-    def rows(self, name: str) -> Iterator[Row]:
-        """The rows of a table, checked against their type.
+    def surveyed(self) -> Iterator[Surveyed]:
+        """The rows of each distribution and of each failure, checked against their types.
 
         Raises:
-            UnreadableInput: a file of it can't be read, or holds what no such row holds.
+            UnreadableInput: a file can't be read, or holds what no such row holds.
         """
-        from msgspec import ValidationError
-
-        for batch in self.table(name).to_batches(max_chunksize=1024):
+        reader = extra("pyarrow.parquet")
+        for part in _parts(self.folder):
+            found: defaultdict[str, dict[str, list[object]]] = defaultdict(dict)
             try:
-                yield from (convert(row, TABLES[name]) for row in batch.to_pylist())
-            except ValidationError as error:
-                raise UnreadableInput(
-                    f"{os.path.join(self.folder, name)!r} holds a row that is none: {error}"
-                ) from error
+                for name in TABLES:
+                    data = BytesIO(self.folder.files.cat_file(self.folder.path(name, part)))
+                    for row in reader.read_table(data).to_pylist():
+                        found[row["sha256"] or row["source"]].setdefault(name, []).append(row)
+                yield from (convert(rows, Surveyed) for rows in found.values())
+            except (OSError, ValidationError, extra("pyarrow").ArrowException) as error:
+                path = self.folder.path(part)
+                raise UnreadableInput(f"{path!r} can't be read: {error}") from error
 
 
 class Known(NamedTuple):
@@ -160,14 +173,14 @@ class Known(NamedTuple):
 class DatasetWriter:
     """Adds to a dataset, alone; use it as a context manager.
 
-    What is added is written when there is enough of it, and at the end.
+    What is added is written when there is enough of it, within half a minute, and at the end.
 
     Args:
         folder: where it is, or is to be.
         question: what this run asks.
         append: it may be another question than that of the run before.
-        rows: how many rows of all tables make a part.
-        distributions: how many distributions make one.
+        retry_failed: forget what failed, for whatever reason.
+        distributions: how many distributions make a part.
 
     Attributes:
         unlisted: projects and indexes that could not be listed by the run before, for a reason that
@@ -184,89 +197,120 @@ class DatasetWriter:
         question: Question,
         *,
         append: bool = False,
-        rows: int = 200_000,
+        retry_failed: bool = False,
         distributions: int = 1_000,
     ) -> None:
         see_installed("pyarrow")  # whoever lacks it is told before any work is done
-        self.folder = folder
-        self._most = rows, distributions
-        self._oldest = time.monotonic()
-        self._lasting: list[Surveyed] = []
-        self._passing: list[Surveyed] = []
-        os.makedirs(folder, exist_ok=True)
-        self._lock = _locked(folder)
-        try:
-            self._manifest = _continued(folder, question, append=append)
-            _write_manifest(folder, self._manifest)
+        self._folder = Folder(folder)
+        self._most = distributions
+        self._waiting = {prefix: _Waiting() for prefix in _PREFIXES}
+        self._adding = threading.Lock()
+        self._ended = threading.Event()
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self._folder.locked())
+            self._manifest = _continued(self._folder, question, append=append)
+            self._write_manifest(self._manifest)
             self.unlisted = self._unlisted()
-            self._recover()
-        except BaseException:
-            self._lock.close()
-            raise
+            self._recover(_PREFIXES[1 if retry_failed else 2 :])
+            self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
+        clock = threading.Thread(target=self._flush_in_time, daemon=True)
+        clock.start()
+        self._stack.callback(clock.join)
+        self._stack.callback(self._ended.set)
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        try:
+        with self._stack:
             self.flush()
             if kind is None:
-                finished = structs.replace(self._manifest, finished=datetime.now(UTC))
-                _write_manifest(self.folder, finished)
-        finally:
-            self._lock.close()
+                now = datetime.now(UTC)
+                self._write_manifest(structs.replace(self._manifest, finished=now))
 
     def known(self) -> dict[str, Known]:
         """Source -> what each distribution that is there for good was."""
-        if not _parts(self.folder):
-            return {}
-        table = Dataset(self.folder).table(_COMMIT, ("source", "sha256", "size"))
+        table = self._dataset().table(_COMMIT, ["source", "sha256", "size"])
         return {row["source"]: Known(row["sha256"], row["size"]) for row in table.to_pylist()}
-
-    def _unlisted(self) -> frozenset[str]:
-        """Projects and indexes that could not be listed by the run before, for a lasting reason."""
-        if not _parts(self.folder):
-            return frozenset()
-        table = Dataset(self.folder).table("errors", ("source", "step", "passing"))
-        rows = table.to_pylist()
-        return frozenset(r["source"] for r in rows if r["step"] == "list" and not r["passing"])
 
     def add(self, found: Surveyed) -> None:
         """Add the rows of a distribution, or of a failure."""
-        if not self._lasting and not self._passing:
-            self._oldest = time.monotonic()
-            extra("pyarrow.parquet")  # for which nobody waits while workers have tasks
-        (self._passing if found.passing else self._lasting).append(found)
-        late = time.monotonic() > self._oldest + _LONGEST
-        if late or _full(self._lasting, *self._most) or _full(self._passing, *self._most):
-            self.flush()
+        extra("pyarrow.parquet")  # for which nobody waits while workers have tasks
+        with self._adding:
+            waiting = self._waiting[_prefix(found)]
+            waiting.add(found)
+            if waiting.distributions >= self._most or waiting.size >= _MOST_BYTES:
+                self._flush()
 
     def flush(self) -> None:
         """Write what was added so far."""
-        self._flush(self._lasting, _LASTING)
-        self._flush(self._passing, _PASSING)
+        with self._adding:
+            self._flush()
 
-    def _flush(self, found: list[Surveyed], prefix: str) -> None:
-        if not found:
-            return
-        numbers = [int(part[len(prefix) : -len(_SUFFIX)]) for part in _parts(self.folder, prefix)]
-        part = f"{prefix}{max(numbers, default=0) + 1:06}{_SUFFIX}"
-        for name in (*_WRITTEN_FIRST, _COMMIT):
-            rows = [row for each in found for row in getattr(each, name)]
-            _write_part(self.folder, name, part, rows)
-        found.clear()
+    def _flush(self) -> None:
+        for prefix, waiting in self._waiting.items():
+            if waiting.distributions:
+                write_part(self._folder, prefix, waiting.rows)
+                self._waiting[prefix] = _Waiting()
 
-    def _recover(self) -> None:
+    def _flush_in_time(self) -> None:
+        """Write what waits for long: who is killed loses no more than that."""
+        while not self._ended.wait(_LONGEST):
+            with contextlib.suppress(Exception):  # what lasts ends the next part, or the run
+                self.flush()
+
+    def _dataset(self) -> Dataset:
+        return Dataset(self._folder.address)
+
+    def _unlisted(self) -> frozenset[str]:
+        """Projects and indexes that could not be listed by the run before, for a lasting reason."""
+        rows = self._dataset().table("errors", ["source", "step", "passing"]).to_pylist()
+        return frozenset(r["source"] for r in rows if r["step"] == "list" and not r["passing"])
+
+    def _recover(self, again: Sequence[str]) -> None:
         """Remove what is to be tried again, and what a killed run left."""
-        for part in _parts(self.folder, _PASSING):
-            os.unlink(os.path.join(self.folder, _COMMIT, part))
-        there = set(_parts(self.folder))
+        for part in _parts(self._folder):
+            if part.startswith(tuple(again)):
+                self._folder.remove(_COMMIT, part)
+        there = set(_parts(self._folder))
         for name in TABLES:
-            os.makedirs(os.path.join(self.folder, name), exist_ok=True)
-            for entry in os.listdir(os.path.join(self.folder, name)):
-                ours = entry.startswith((_LASTING, _PASSING, f".{_LASTING}", f".{_PASSING}"))
-                if ours and entry not in there:
-                    os.unlink(os.path.join(self.folder, name, entry))
+            for entry in self._folder.names(name):
+                if entry.removeprefix(".").startswith(_PREFIXES) and entry not in there:
+                    self._folder.remove(name, entry)
+
+    def _write_manifest(self, manifest: Manifest) -> None:
+        data = json.format(json.encode(manifest), indent=2) + b"\n"
+        self._folder.write(data, MANIFEST)
+
+
+class _Waiting:
+    """Rows that wait to be written, as JSON.
+
+    Attributes:
+        rows: those of each table.
+        distributions: of how many distributions or failures they are.
+        size: their bytes.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[bytes]] = {name: [] for name in TABLES}
+        self.distributions = self.size = 0
+
+    def add(self, found: Surveyed) -> None:
+        """Add the rows of a distribution, or of a failure."""
+        self.distributions += 1
+        for name, waiting in self.rows.items():
+            added = [json.encode(row) for row in getattr(found, name)]
+            self.size += sum(map(len, added))
+            waiting.extend(added)
+
+
+def _prefix(found: Surveyed) -> str:
+    """The beginning of the names of parts that such rows stand in."""
+    if found.passing:
+        return _PASSING
+    failed = any(row.status == "failed" for row in found.distributions)
+    return _FAILED if failed else _LASTING
 
 
 def arrow_schema(name: str) -> pa.Schema:
@@ -287,63 +331,47 @@ def arrow_schema(name: str) -> pa.Schema:
     return arrow.schema(fields, metadata={_VERSION_KEY: str(SCHEMA_VERSION).encode()})
 
 
-def write_table(path: str, name: str, rows: Iterable[Row]) -> None:
-    """Write rows of one table as a Parquet file, beside, then renamed.
+def write_part(folder: Folder, prefix: str, rows: dict[str, list[bytes]]) -> None:
+    """Write the rows of some distributions; with the last table they are there.
 
     Args:
-        path: where to.
-        name: one of ``TABLES``.
-        rows: its rows.
+        folder: of the dataset.
+        prefix: which parts it is one of.
+        rows: those of each table, as JSON.
     """
-    arrow, pq = extra("pyarrow"), extra("pyarrow.parquet")
-    table = _arrow_table(name, [json.encode(row) for row in rows])
-    part = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}")
-    with arrow.OSFile(part, "wb") as file:  # a path may look like an address: s3:/b
-        pq.write_table(table, file, compression="zstd")
-    _sync(part)
-    os.replace(part, path)
+    numbers = [int(part[len(prefix) : -len(_SUFFIX)]) for part in _parts(folder, prefix)]
+    part = f"{prefix}{max(numbers, default=0) + 1:06}{_SUFFIX}"
+    for name in (*_WRITTEN_FIRST, _COMMIT):
+        folder.write(parquet_file(name, rows[name]), name, part)
 
 
-def _arrow_table(name: str, rows: list[bytes]) -> pa.Table:
-    """A table whose rows are JSON.
+def parquet_file(name: str, rows: Sequence[bytes]) -> bytes:
+    """A Parquet file of rows of one table, which are JSON.
 
     Of Python's values pyarrow makes columns only when it has imported pandas, where that is there.
     """
-    arrow, reader = extra("pyarrow"), extra("pyarrow.json")
+    arrow, reader, pq = extra("pyarrow"), extra("pyarrow.json"), extra("pyarrow.parquet")
     schema = arrow_schema(name)
-    if not rows:
-        return arrow.Table.from_batches([], schema)
-    found = reader.read_json(
-        arrow.BufferReader(b"\n".join(rows)),
-        # A row has to fit into a block.
-        reader.ReadOptions(use_threads=False, block_size=max(MIB, *map(len, rows)) + 1),
-        reader.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
-    )
-    return arrow.Table.from_arrays(found.columns, schema=schema)  # with the meaning of each
+    table = schema.empty_table()
+    if rows:
+        found = reader.read_json(
+            arrow.BufferReader(b"\n".join(rows)),
+            # A row has to fit into a block.
+            reader.ReadOptions(use_threads=False, block_size=max(MIB, *map(len, rows)) + 1),
+            reader.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+        )
+        table = arrow.Table.from_arrays(found.columns, schema=schema)  # with the meaning of each
+    sink = BytesIO()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
 
 
-def _write_part(folder: str, name: str, part: str, rows: Iterable[Row]) -> None:
-    write_table(os.path.join(folder, name, part), name, rows)
-
-
-def _full(found: list[Surveyed], rows: int, distributions: int) -> bool:
-    if len(found) >= distributions:
-        return True
-    # Counted anew each time: there are no more than a thousand.
-    return sum(len(getattr(each, name)) for each in found for name in TABLES) >= rows
-
-
-def _parts(folder: str, prefix: str = "") -> list[str]:
+def _parts(folder: Folder, *prefixes: str) -> list[str]:
     """The names of the parts that are there, in their order."""
-    try:
-        entries = os.listdir(os.path.join(folder, _COMMIT))
-    except FileNotFoundError:
-        return []
-    prefixes = (prefix,) if prefix else (_LASTING, _PASSING)
-    return sorted(entry for entry in entries if entry.startswith(prefixes))
+    return [name for name in folder.names(_COMMIT) if name.startswith(prefixes or _PREFIXES)]
 
 
-def _manifest(folder: str) -> Manifest | None:
+def _manifest(folder: Folder) -> Manifest | None:
     """The manifest; None where there is none.
 
     Raises:
@@ -351,23 +379,23 @@ def _manifest(folder: str) -> Manifest | None:
     """
     from msgspec import MsgspecError
 
-    path = os.path.join(folder, MANIFEST)
+    path = folder.path(MANIFEST)
     try:
-        with open(path, "rb") as file:
-            found = json.decode(file.read(_MOST_MANIFEST), type=Manifest)
-    except FileNotFoundError:
-        return None
+        data = folder.read(MANIFEST)
+        if data is None:
+            return None
+        found = json.decode(data, type=Manifest)
     except (OSError, MsgspecError) as error:
         raise UnreadableInput(f"{path!r} can't be read: {error}; name another folder") from error
     if found.version != SCHEMA_VERSION:
         raise UnreadableInput(
-            f"{folder!r} has tables of version {found.version}, and this ltocompat knows "
+            f"{folder.address!r} has tables of version {found.version}, and this ltocompat knows "
             f"{SCHEMA_VERSION}; name another folder"
         )
     return found
 
 
-def _continued(folder: str, question: Question, *, append: bool) -> Manifest:
+def _continued(folder: Folder, question: Question, *, append: bool) -> Manifest:
     """The manifest with this run in it.
 
     Raises:
@@ -387,46 +415,7 @@ def _continued(folder: str, question: Question, *, append: bool) -> Manifest:
             if name != "started" and getattr(last, name) != getattr(question, name)
         ]
         raise UsageError(
-            f"{folder!r} holds a survey with other {' and '.join(differs)}; add what is new to it "
-            "with --append, or name another folder"
+            f"{folder.address!r} holds a survey with other {' and '.join(differs)}; add what is "
+            "new to it with --append, or name another folder"
         )
     return structs.replace(known, runs=(*known.runs, question), finished=None)
-
-
-def _write_manifest(folder: str, manifest: Manifest) -> None:
-    path = os.path.join(folder, MANIFEST)
-    part = f"{path}.part"
-    with open(part, "wb") as file:
-        file.write(json.format(json.encode(manifest), indent=2) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
-
-
-def _sync(path: str) -> None:
-    """Flush a file to disk before renaming it into place."""
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # not on every file system
-            os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _locked(folder: str) -> Any:  # noqa: ANN401 - an open file
-    """A lock that ends with the process, however that ends.
-
-    Raises:
-        UsageError: another process has it.
-    """
-    file = open(os.path.join(folder, ".lock"), "wb")  # noqa: SIM115 - closing it unlocks
-    try:
-        import fcntl
-    except ImportError:  # Windows: nobody is kept out
-        return file
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        raise UsageError(f"another survey is writing to {folder!r}; wait for its end") from error
-    return file

@@ -7,6 +7,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from ltocompat.scan.sources import is_address
+
 
 class Distribution(Struct, frozen=True, kw_only=True):
     """A file to survey, as its source knows it.
@@ -48,7 +50,7 @@ class Distribution(Struct, frozen=True, kw_only=True):
     @property
     def remote(self) -> bool:
         """Return whether it has to be fetched."""
-        return self.index is not None
+        return self.index is not None or is_address(self.source)
 
 
 class Measures(Struct, frozen=True, kw_only=True):

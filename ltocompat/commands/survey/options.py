@@ -1,6 +1,8 @@
 """Options of surveys: each with its type, its default and its line of help."""
 
 import fnmatch
+import re
+import zlib
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -13,6 +15,23 @@ from ltocompat.model.words import bytes_of
 
 LIMIT_BYTES = 8 * GIB
 """Bytes of one distribution, where nobody says otherwise."""
+
+
+_SHARD = re.compile("([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
+
+
+def _shard(text: str) -> str:
+    """Which part of the projects.
+
+    Raises:
+        UsageError: it is no part of a number of parts.
+    """
+    found = _SHARD.fullmatch(text)
+    if found is None or int(found[1]) > int(found[2]):
+        raise UsageError(
+            f"--shard {text!r} is no part of several; write 1/8 for the first of eight"
+        )
+    return text
 
 
 def _number(text: str) -> int:
@@ -76,14 +95,17 @@ class RunOptions(Struct, frozen=True):
     sources: Annotated[
         tuple[str, ...],
         Argument(
-            "Folders of packages, lists of names or requirements (a file, a line each), or package "
-            "indexes by address (https://HOST/simple).",
+            "Folders of packages, here or at an address that fsspec knows (s3://BUCKET/wheels), "
+            "lists of names or requirements (a file, a line each), or package indexes by address "
+            "(https://HOST/simple).",
             metavar="SOURCE...",
         ),
     ]
     folder: Annotated[
         str,
-        Option("The folder of the dataset.", flags=("-o", "--output"), metavar="FOLDER"),
+        Option(
+            "The folder of the dataset, or its address.", flags=("-o", "--output"), metavar="FOLDER"
+        ),
     ]
     targets: Annotated[
         tuple[str, ...],
@@ -98,6 +120,10 @@ class RunOptions(Struct, frozen=True):
     match: Annotated[
         str | None,
         Option("Of an index, the projects of such names: nvidia-*.", metavar="PATTERN"),
+    ] = None
+    shard: Annotated[
+        str | None,
+        Option("A part of the projects, the first of eight: 1/8.", metavar="I/N", parse=_shard),
     ] = None
     limit_bytes: Annotated[
         int,
@@ -119,13 +145,38 @@ class RunOptions(Struct, frozen=True):
     append: Annotated[
         bool, Option("Add what is new to a dataset of other sources, targets or versions.")
     ] = False
+    retry_failed: Annotated[bool, Option("Try all again that failed, for whatever reason.")] = False
     cache: Annotated[
         bool, Option("Read every package anew, whatever is kept of it.", flags=("--no-cache",))
     ] = True
     limits: Limits = DEFAULT_LIMITS
 
+    def in_shard(self, project: str) -> bool:
+        """Return whether a project is in this part of all of them."""
+        if self.shard is None:
+            return True
+        part, parts = map(int, self.shard.split("/"))
+        return zlib.crc32(project.encode("utf-8", "surrogateescape")) % parts == part - 1
+
+
+class MergeOptions(Struct, frozen=True):
+    """Which datasets become one."""
+
+    shards: Annotated[
+        tuple[str, ...],
+        Argument("The datasets of the shards: their folders or addresses.", metavar="FOLDER..."),
+    ]
+    folder: Annotated[
+        str,
+        Option(
+            "The folder of the dataset, or its address.", flags=("-o", "--output"), metavar="FOLDER"
+        ),
+    ]
+
 
 class ReportOptions(Struct, frozen=True):
     """Which survey to tell of."""
 
-    folder: Annotated[str, Argument("The folder of a survey's dataset.", metavar="FOLDER")]
+    folder: Annotated[
+        str, Argument("The folder of a survey's dataset, or its address.", metavar="FOLDER")
+    ]

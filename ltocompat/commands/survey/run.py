@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
 
 from msgspec import Struct, field, structs
 
-from ltocompat.commands.survey.dataset import DatasetWriter, Question
+from ltocompat.commands.survey.dataset import Dataset, DatasetWriter, Question
 from ltocompat.commands.survey.distribution import Distribution, sha256_of_path
 from ltocompat.commands.survey.engine import Engine, engine
 from ltocompat.commands.survey.http import Http, without_credentials
-from ltocompat.commands.survey.options import RunOptions
+from ltocompat.commands.survey.options import Choice, MergeOptions, RunOptions
 from ltocompat.commands.survey.sources import CONNECTIONS, Sources, is_index
 from ltocompat.commands.survey.tables import ErrorRow, Surveyed
 from ltocompat.commands.survey.task import TaskOptions, facts_version
+from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.projection import project
 from ltocompat.packages.index_settings import IndexSettings
@@ -68,7 +69,9 @@ def run(options: RunOptions) -> Iterator[Tally | Note | Failure]:
     # What is typed may have a name and a password, too.
     known_urls = (*settings.urls, *filter(is_index, options.sources))
     http = Http(structs.replace(settings, urls=known_urls), connections=CONNECTIONS)
-    sources = Sources(options.sources, options.choice, options.match, http, settings.urls)
+    sources = Sources(
+        options.sources, options.choice, options.match, options.in_shard, http, settings.urls
+    )
     sources.check()
     task = TaskOptions(
         facts_version(),
@@ -79,8 +82,41 @@ def run(options: RunOptions) -> Iterator[Tally | Note | Failure]:
         options.limits,
     )
     workers = engine(jobs=options.jobs, scheduler=options.scheduler, dashboard=options.dashboard)
-    with DatasetWriter(options.folder, _question(options), append=options.append) as writer:
-        yield from _Run(options, sources, task, writer).records(workers)
+    with DatasetWriter(
+        options.folder,
+        _question(options),
+        append=options.append,
+        retry_failed=options.retry_failed,
+    ) as writer:
+        yield from _Run(options.folder, sources, task, writer).records(workers)
+
+
+def merge(options: MergeOptions) -> Iterator[Tally | Note | Failure]:
+    """Make one dataset of those of the shards of a survey; last, what was done.
+
+    Raises:
+        UsageError: they are of different questions.
+        UnreadableInput: one can't be read.
+        Missing: what surveys need is not installed.
+    """
+    shards = [Dataset(folder) for folder in options.shards]
+    asked = {dataset.folder.address: dataset.manifest.runs[-1] for dataset in shards}
+    (first, question), *others = asked.items()
+    question = structs.replace(question, shard=None)
+    for folder, other in others:
+        if not question.same_as(structs.replace(other, shard=None)):
+            raise UsageError(f"{folder!r} holds a survey of another question than {first!r}")
+    for dataset in shards:
+        if dataset.manifest.finished is None:
+            yield Note(f"{dataset.folder.address!r} is not finished; run its survey again")
+
+    def read(_: object, __: object) -> Generator[Surveyed, None, None]:
+        for dataset in shards:
+            yield from dataset.surveyed()
+
+    nothing = Sources((), Choice(), None, bool, Http(IndexSettings(())), ())
+    with DatasetWriter(options.folder, question) as writer:
+        yield from _Run(options.folder, nothing, TaskOptions(question.facts), writer).records(read)
 
 
 def _question(options: RunOptions) -> Question:
@@ -95,6 +131,7 @@ def _question(options: RunOptions) -> Question:
         match=options.match,
         releases=options.choice.releases,
         every_python=options.choice.every_python,
+        shard=options.shard,
         started=datetime.now(UTC),
     )
 
@@ -103,15 +140,14 @@ class _Run:
     """One run over all that is not in the dataset yet."""
 
     def __init__(
-        self, options: RunOptions, sources: Sources, task: TaskOptions, writer: DatasetWriter
+        self, folder: str, sources: Sources, task: TaskOptions, writer: DatasetWriter
     ) -> None:
         self._sources = sources
         self._task = task
         self._writer = writer
         self._known = writer.known()
-        sums = (known.sha256 for known in self._known.values())
-        self._met = {sha256 for sha256 in sums if sha256 is not None}
-        self._tally = Tally(options.folder)
+        self._met = {known.sha256 or source for source, known in self._known.items()}
+        self._tally = Tally(folder)
 
     def records(self, workers: Engine) -> Iterator[Tally | Note]:
         """Notes on what could not be read, as it is met; last, the tally."""
@@ -136,19 +172,21 @@ class _Run:
         known = self._known.get(distribution.source)
         if known is None:
             return False
-        # A path may have other bytes by now; what an index gives no sum for stays as it is.
-        if distribution.remote or known.size != distribution.size:
-            return distribution.remote
-        return known.sha256 in (None, sha256_of_path(distribution.source))
+        if distribution.index is not None:  # what it gives no sum for stays as it is
+            return True
+        if known.size != distribution.size:
+            return False
+        # A path may have other bytes by now.
+        return distribution.remote or known.sha256 in (None, sha256_of_path(distribution.source))
 
     def _take(self, found: Surveyed) -> Iterator[Note]:
         """Add the rows of a distribution, but of equal files those of the first."""
-        sums = {row.sha256 for row in found.distributions} - {None}
-        if sums and sums <= self._met:
+        same = {row.sha256 or row.source for row in found.distributions}
+        if same and same <= self._met:
             self._tally.known += 1
             return
         if not found.passing:
-            self._met |= {sha256 for sha256 in sums if sha256 is not None}
+            self._met |= same
         self._writer.add(found)
         self._tally.take(found)
         if any(row.status == "failed" for row in found.distributions):

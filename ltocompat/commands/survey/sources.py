@@ -6,7 +6,7 @@ import heapq
 import itertools
 import os
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from msgspec import Struct, field
@@ -15,10 +15,12 @@ from ltocompat.commands.survey.distribution import Distribution, sha256_of_path
 from ltocompat.commands.survey.http import FetchFailed, Http
 from ltocompat.commands.survey.index import Index
 from ltocompat.commands.survey.options import Choice
+from ltocompat.commands.survey.storage import sizes_below
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.projection import project
 from ltocompat.packages.requested import Requested, read_list
 from ltocompat.packages.wheel_name import WheelName
+from ltocompat.scan.sources import is_address
 
 CONNECTIONS = 4
 """How many pages of an index are asked for at the same time."""
@@ -52,6 +54,7 @@ class Sources(Struct):
         named: folders, packages, lists, and addresses of indexes.
         choice: which files of a project are surveyed.
         match: a pattern of the names in an index; None for all.
+        in_shard: tells of a project whether it is surveyed.
         http: asks indexes.
         indexes: those that have what lists name, the main one first.
         unlisted: what could not be listed so far.
@@ -60,6 +63,7 @@ class Sources(Struct):
     named: tuple[str, ...]
     choice: Choice
     match: str | None
+    in_shard: Callable[[str], bool]
     http: Http
     indexes: tuple[str, ...]
     unlisted: list[Unlisted] = field(default_factory=list)
@@ -74,7 +78,7 @@ class Sources(Struct):
         for source in self.named:
             if is_index(source):
                 Index(source, self.http)
-            elif not os.path.exists(source):
+            elif not (sizes_below(source) if is_address(source) else os.path.exists(source)):
                 raise UnreadableInput(
                     f"{source!r} is no folder, package or list; an index is named by its address, "
                     "https://HOST/simple"
@@ -86,6 +90,9 @@ class Sources(Struct):
 
     def distributions(self) -> Iterator[Distribution]:
         """All of them, source by source, from the largest on."""
+        return (each for each in self._all() if self.in_shard(each.project or each.filename))
+
+    def _all(self) -> Iterator[Distribution]:
         for source in self.named:
             if is_index(source):
                 index = Index(source, self.http)
@@ -114,7 +121,7 @@ class Sources(Struct):
     ) -> Iterator[Distribution]:
         """The files of projects, in their order; a few pages are asked for ahead."""
         waiting: deque[tuple[Requested, Future[list[Distribution]]]] = deque()
-        rest = iter(projects)
+        rest = (one for one in projects if self.in_shard(one.project))
         with ThreadPoolExecutor(CONNECTIONS) as pool:
             while True:
                 for one in itertools.islice(rest, 2 * CONNECTIONS - len(waiting)):
@@ -162,8 +169,8 @@ def _by_size(number: int, distribution: Distribution) -> tuple[int, int, Distrib
 
 
 def is_index(source: str) -> bool:
-    """Return whether a source is named by an address."""
-    return "://" in source
+    """Return whether a source is named by the address of an index."""
+    return source.startswith(("http://", "https://"))
 
 
 def _is_list(source: str) -> bool:
@@ -176,12 +183,15 @@ def of_folder(folder: str) -> Iterator[Distribution]:
     Where the largest came last, the other workers would wait for it. Equal files are one
     distribution: the first by its path.
     """
-    sizes = {path: os.path.getsize(path) for path in _files(folder)}
+    if is_address(folder):
+        sizes = {k: v for k, v in sizes_below(folder).items() if k.endswith(_PACKAGES)}
+    else:
+        sizes = {path: os.path.getsize(path) for path in _files(folder)}
     often = Counter(sizes.values())
     met: set[str] = set()
     for path, size in sorted(sizes.items(), key=lambda file: (-file[1], file[0])):
         sha256 = None
-        if often[size] > 1:
+        if often[size] > 1 and not is_address(path):
             sha256 = sha256_of_path(path)
             if sha256 in met:
                 continue

@@ -24,6 +24,7 @@ from ltocompat.commands.survey.fetch import remote_members, remote_metadata
 from ltocompat.commands.survey.http import FetchFailed, Http, Traffic
 from ltocompat.commands.survey.options import LIMIT_BYTES
 from ltocompat.commands.survey.rows import RowMaker
+from ltocompat.commands.survey.storage import copy_file
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.errors import LimitExceeded, LtocompatError
@@ -130,6 +131,8 @@ class _Task:
 
     def _without_fetching(self) -> Surveyed | None:
         """The rows of a wheel whose list of members is enough; None of any other."""
+        if self._distribution.index is None:
+            return None
         http = self._http()
         budget = Budget(self._options.limits)
         found = remote_members(self._distribution, http, budget, self._traffic)
@@ -144,6 +147,13 @@ class _Task:
         """The rows of a distribution that is fetched for it."""
         distribution = self._distribution
         with _unnamed_file() as file:
+            if distribution.index is None:
+                copy_file(distribution.source, file)
+                self._traffic.fetched += file.tell()
+                self._traffic.requests += 1
+                file.seek(0)
+                self._step = "read"
+                return self._of_file(file)
             self._make.sha256 = self._http().download(
                 distribution.source,
                 file,

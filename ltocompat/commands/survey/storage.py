@@ -1,0 +1,142 @@
+"""Folders and files of this machine, or wherever fsspec reaches: ``s3://bucket/survey``.
+
+fsspec's packages for object stores (s3fs, gcsfs, adlfs) and their settings are the user's choice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from typing import IO, Any
+
+from ltocompat.commands.survey.extra import extra
+from ltocompat.model.errors import UnreadableInput, UsageError
+from ltocompat.model.limits import MIB
+from ltocompat.scan.sources import is_address
+
+
+def file_system(address: str) -> tuple[Any, str]:
+    """The file system of a path or address, fsspec's, and the path in it.
+
+    Raises:
+        UsageError: nothing knows such addresses.
+    """
+    fsspec = extra("fsspec")
+    if not is_address(address):
+        return fsspec.filesystem("file"), os.path.abspath(address).replace(os.sep, "/")
+    try:
+        files, path = fsspec.url_to_fs(address)
+    except Exception as error:  # whatever a foreign file system raises
+        raise UsageError(f"{address!r} can't be reached by fsspec: {error}") from error
+    return files, path
+
+
+def sizes_below(address: str) -> dict[str, int]:
+    """The addresses of all files below one, or of the file that is there, with their sizes.
+
+    Raises:
+        UnreadableInput: it can't be listed.
+    """
+    files, path = file_system(address)
+    try:
+        found = files.find(path, detail=True)
+        return {files.unstrip_protocol(name): info["size"] for name, info in found.items()}
+    except Exception as error:
+        raise UnreadableInput(f"{address!r} can't be listed: {error}") from error
+
+
+def copy_file(address: str, file: IO[bytes]) -> None:
+    """Copy what is at an address.
+
+    Raises:
+        OSError: it can't be read, for now.
+    """
+    try:
+        with extra("fsspec").open(address, "rb") as remote:
+            shutil.copyfileobj(remote, file, MIB)
+    except Exception as error:
+        raise OSError(f"{address!r} can't be read: {error}") from error
+    file.flush()
+
+
+class Folder:
+    """A folder of this machine, or at an address that fsspec knows.
+
+    Args:
+        address: its path or address.
+
+    Attributes:
+        address: the same.
+
+    Raises:
+        UsageError: nothing knows such addresses.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._local = not is_address(address)
+        self.files, self._root = file_system(address)
+
+    def path(self, *names: str) -> str:
+        """The path of something in it, as its file system has it."""
+        return "/".join((self._root, *names))
+
+    def read(self, name: str) -> bytes | None:
+        """The first mebibyte of a file; None where there is none."""
+        try:
+            data: bytes = self.files.cat_file(self.path(name), end=MIB)
+        except FileNotFoundError:
+            return None
+        return data
+
+    def names(self, *folders: str) -> list[str]:
+        """The names of what lies in a folder of it; none where there is no such folder."""
+        try:
+            self.files.invalidate_cache(self.path(*folders))
+            found = self.files.ls(self.path(*folders), detail=False)
+        except FileNotFoundError:
+            return []
+        return sorted(path.rpartition("/")[2] for path in found)
+
+    def write(self, data: bytes, *names: str) -> None:
+        """Write a file, which is there whole or not at all."""
+        path = self.path(*names)
+        if not self._local:
+            self.files.pipe_file(path, data)
+            return
+        part = self.path(*names[:-1], f".{names[-1]}")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(part, "wb") as file:
+            file.write(data)
+            file.flush()
+            with contextlib.suppress(OSError):  # not on every file system
+                os.fsync(file.fileno())
+        os.replace(part, path)
+
+    def remove(self, *names: str) -> None:
+        """Remove a file."""
+        self.files.rm_file(self.path(*names))
+
+    def locked(self) -> contextlib.AbstractContextManager[object]:
+        """A lock that ends with the process, however that ends; there is none at an address.
+
+        Raises:
+            UsageError: another process has it.
+        """
+        if not self._local:
+            return contextlib.nullcontext()
+        os.makedirs(self.path(), exist_ok=True)
+        file = open(self.path(".lock"), "wb")  # noqa: SIM115 - closing it unlocks
+        try:
+            import fcntl
+        except ImportError:  # Windows: nobody is kept out
+            return file
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.close()
+            raise UsageError(
+                f"another survey is writing to {self.address!r}; wait for its end"
+            ) from error
+        return file
