@@ -21,6 +21,7 @@ from ltocompat.cli import VERBS, run, verb_command
 from ltocompat.cli.run_verb import ProgressLine
 from ltocompat.commands.extract import Extracted
 from ltocompat.commands.options import ExtractOptions, InspectOptions
+from ltocompat.model import watchdog
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.image import Artifact, Module, Record, Skipped
@@ -450,8 +451,28 @@ def test_off_a_terminal_a_line_comes_now_and_then(
             assert text == " 50% of 4.0 MiB nvlink 13.5.37\n"
             shown.append(second)
     line.erase()
-    assert shown == [5, 10, 20, 40, 80, 140, 200, 260]
+    assert shown == [5, *range(10, 301, 10)]
     assert capsys.readouterr().err == ""
+
+
+def test_off_a_terminal_a_line_comes_while_one_member_is_unpacked(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The timer that looks after readers asks for it: a member may take minutes."""
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    line = ProgressLine()
+    line(Progress("x\u2028.deb", 1 << 20, 4 << 20))
+    for _ in range(3):
+        now[0] += 10
+        watchdog._look()  # noqa: SLF001 - as SIGALRM does
+    told = capfd.readouterr()
+    assert told.err.count(" 25% of 4.0 MiB x\\u2028.deb, still at work\n") == 3
+    assert told.out == ""
+    line.close()
+    now[0] += 10
+    watchdog._look()  # noqa: SLF001
+    assert capfd.readouterr().err == ""
 
 
 def test_a_terminal_gets_its_own_width(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:

@@ -11,7 +11,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -24,7 +24,7 @@ from ltocompat.files.output import replaced, writing
 from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, PacedProgress, Progress, UnconfinedTrial
 from ltocompat.model.location import Location
-from ltocompat.model.watchdog import Overdue
+from ltocompat.model.watchdog import Overdue, at_each_look
 from ltocompat.report import FORMATS, Options, Report, Writable, write, writer
 from ltocompat.report.exit_status import CLOSED_PIPE, INTERNAL, INTERRUPTED, ExitStatus, log
 from ltocompat.report.streams import Answer, AnswerLost, flush_answer
@@ -118,9 +118,7 @@ def wants_json(arguments: list[str]) -> bool:
 _PATIENCE = 1.0  # seconds of work before the line appears
 _PERIOD = 0.1  # seconds between two states of it
 _LINES_PATIENCE = 5.0  # seconds of work before the first line where nothing can be written over
-_LINES_PERIOD = (
-    60.0  # seconds between two such lines at most; before, each comes after twice the time
-)
+_LINES_PERIOD = 10.0  # seconds between two of them at most, however long one member takes
 
 
 class ProgressLine(PacedProgress):
@@ -133,6 +131,14 @@ class ProgressLine(PacedProgress):
         self._terminal = sys.stderr.isatty()
         super().__init__(_PATIENCE if self._terminal else _LINES_PATIENCE)
         self._shown = 0
+        if not self._terminal:
+            at_each_look.append(self._still_at_work)
+
+    def _still_at_work(self) -> None:
+        if self.last is not None and self.overdue():
+            line = f"{_state(self.last)}{escape(self.last.path)}, still at work\n"
+            with suppress(OSError):  # not through a stream that may be writing just now
+                os.write(2, line.encode("utf-8", "backslashreplace"))
 
     def pause(self, elapsed: float) -> float:
         """See ``PacedProgress``."""
@@ -145,6 +151,11 @@ class ProgressLine(PacedProgress):
         else:
             sys.stderr.write(f"{_state(progress)}{escape(progress.path)}\n")
             sys.stderr.flush()
+
+    def close(self) -> None:
+        """Take the line away for good."""
+        self.erase()
+        at_each_look.clear()
 
     def erase(self) -> None:
         """Take the line away."""
@@ -219,7 +230,7 @@ class Output:
 
     def close(self) -> None:
         """Take the progress line away."""
-        self.progress.erase()
+        self.progress.close()
 
 
 class FormatRequest(Struct, frozen=True):

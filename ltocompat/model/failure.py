@@ -66,18 +66,29 @@ class PacedProgress(ABC):
 
     Args:
         patience: seconds until it is shown first.
+
+    Attributes:
+        last: what it was told last.
     """
 
     def __init__(self, patience: float) -> None:
         self._begun = time.monotonic()
         self._next = self._begun + patience
+        self.last: Progress | None = None
 
     def __call__(self, progress: Progress) -> None:
         """Take note of ``progress`` and show it when it is time to."""
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + self.pause(now - self._begun)
+        self.last = progress
+        if self.overdue():
             self.show(progress)
+
+    def overdue(self) -> bool:
+        """Return whether it is time to show something, which counts from now on as shown."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + self.pause(now - self._begun)
+        return True
 
     @abstractmethod
     def pause(self, elapsed: float) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from ltocompat.model.limits import Budget
@@ -21,6 +21,9 @@ GRACE = 60.0
 _EVERY = 10.0  # seconds between two looks
 _at_work: list[tuple[Budget, float]] = []  # each with when it was begun, on the monotonic clock
 _grace: list[float] = []  # empty until it was begun
+
+at_each_look: list[Callable[[], None]] = []
+"""What else is done then, in the main thread, in the middle of whatever is at hand there."""
 
 
 T = TypeVar("T")
@@ -53,6 +56,7 @@ def end() -> None:
 def rearm_after_fork() -> None:
     """Watch a forked process, too, where its parent is watched: it has no timer of its own."""
     _at_work.clear()
+    at_each_look.clear()
     if _grace:
         begin(_grace[0])
 
@@ -85,6 +89,8 @@ def watched_steps(values: Iterable[T], budget: Budget) -> Iterator[T]:
 
 
 def _look(*_: object) -> None:
+    for act in at_each_look:
+        act()
     now = time.monotonic()
     for budget, begun in _at_work:
         if now > max(budget.deadline, begun) + _grace[0]:

@@ -21,6 +21,10 @@ from ltocompat.report.text import clip, common_folder, truncate
 _LONGEST_NAME = 16  # of a target's name that is used as it is
 
 
+AS_PACKAGE = "as a package"
+"""The label of results that are about metadata alone, wherever the package goes."""
+
+
 class Cell(Struct, frozen=True):
     """One cell of an artifact.
 

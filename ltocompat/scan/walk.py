@@ -99,6 +99,7 @@ class ScanSettings(Struct, frozen=True):
         """
         if path not in self.sources:
             with opened(path, self.limits, typed=typed) as view:
+                self.report(path, 0, view.size)
                 yield view
             return
         view = self.sources[path]

@@ -16,6 +16,7 @@ from ltocompat.model.verdict import Loss, Result, Verdict, worst
 from ltocompat.model.words import count, truncate_list
 from ltocompat.report import Failure, Options
 from ltocompat.report.cells import (
+    AS_PACKAGE,
     GAP,
     PIPED,
     Cell,
@@ -128,7 +129,9 @@ class _Answer:
                     current = None
                 current = current or EvaluatedArtifact(record.path)
                 current.add(record)
-                self.names.setdefault(record.target.name, record.target.name)
+                alone = record.target == ANY_TARGET and not record.coverage.modules
+                name = record.target.name
+                self.names.setdefault(name, AS_PACKAGE if alone else name)
                 self.has_modules |= record.coverage.modules > 0
         if current is not None:
             yield current
@@ -198,9 +201,12 @@ def _environment(answer: _Answer) -> Block:
     sound = [answer.names[target.name] for target in answer.targets if target not in lossy]
     parts = [f"runs on {', '.join(sound) or 'none of the targets'}"] if answer.targets else []
     for (verdict, packages, asked), names in alike.items():
-        verb = "loses" if len(names) == 1 else "lose"
-        words = f"{verb} {packages}{asked}" if verdict is Verdict.FAIL else f"may lose {packages}"
-        parts.append(f"{', '.join(names)} {words}")
+        s = "s" if len(names) == 1 else ""
+        words = f"lose{s} {packages}{asked}" if verdict is Verdict.FAIL else f"may lose {packages}"
+        of_targets = [name for name in names if name != AS_PACKAGE]
+        parts += [f"{', '.join(of_targets)} {words}"] if of_targets else []
+        may = "fails" if verdict is Verdict.FAIL else "may fail"
+        parts += [f"{packages} {may} {AS_PACKAGE}"] if AS_PACKAGE in names else []
     return Paragraph(("; ".join(parts),))
 
 
@@ -329,7 +335,7 @@ _ROW_COLUMNS = (
     Column("GPU", width=10),
     Column("route"),
     Column("verdict"),
-    Column("modules"),
+    Column("modules for it"),
     Column("picked", width=8),
     Column("variant", width=8),
     Column("not judged"),
