@@ -32,6 +32,7 @@ html_title = "ltocompat"
 html_baseurl = SITE_URL
 html_static_path = ["_static", "../ltocompat/report/schemas"]
 html_css_files = ["site.css"]
+html_js_files = ["search-form.js"]
 html_copy_source = False
 html_additional_pages = {"search": "search.html"}  # Sphinx writes none without its own index
 html_show_sphinx = False

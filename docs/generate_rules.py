@@ -12,7 +12,7 @@ import importlib
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,8 @@ from ltocompat.commands.explain import Explained, explain
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.model.errors import Missing
 from ltocompat.rules.catalogue import rules_about
-from ltocompat.rules.messages import matches
+from ltocompat.rules.message_values import derived
+from ltocompat.rules.messages import filled, matches, messages
 from ltocompat.rules.prose import (
     FAMILIES,
     LeftOut,
@@ -135,27 +136,25 @@ def _heading(family: str) -> str:
 
 
 def _left_out_page(left_out: LeftOut) -> str:
-    return f"# {left_out.id}: {_plain(left_out.title)}\n\nNot built. {_plain(left_out.why)}\n"
+    why = f"## Why no check says it\n\n{_plain(left_out.why)}"
+    parts = (f"# {left_out.id}: {_plain(left_out.title)}", *_what_users_see(left_out.id, ()), why)
+    return "\n\n".join(parts) + "\n"
 
 
 def _rule_page(rule: Prose) -> Iterator[str]:
     yield f"# {rule.id}: {_plain(rule.title)}"
-    yield _plain(rule.statement)
-    yield f"* Verdict: {_plain(rule.verdict)}\n* Level: {rule.level}"
-    if rule.messages:
-        yield "## What programs print"
-        yield _block("\n".join(rule.messages))
-    seen = _seen().get(rule.id, [])[:_MOST_SEEN]
-    if seen:
-        yield "## In real logs"
-        for example in seen:
-            yield from _example(example)
-    yield f"## When it speaks\n\n{_plain(rule.condition)}"
-    yield f"## What to do\n\n{_plain(rule.remedy)}"
+    yield from _what_users_see(rule.id, rule.messages)
+    yield f"## Fix\n\n{_plain(rule.remedy)}"
+    # With a file to fill in, as it is where a text tells no values.
+    checks = [filled(row.check, derived({})) for row in messages() if row.rule == rule.id]
+    if checks:
+        yield "## Check\n\n" + "\n".join(f"* {_code(text)}" for text in dict.fromkeys(checks))
+    yield f"## Why\n\n{_plain(rule.statement)}\n\n{_plain(rule.condition)}"
     yield (
-        "## How it is known\n\n"
-        f"* Read from: {_plain(rule.evidence)}\n* Source: {_plain(rule.source)}\n"
-        f"* Tests: {_tests(rule.id)}"
+        "## Verdict and evidence\n\n"
+        f"* Verdict: {_plain(rule.verdict)}\n* Level: {rule.level}\n"
+        f"* Read from: {_plain(rule.evidence)}\n"
+        f"* Source: {_plain(rule.source)}\n* Tests: {_tests(rule.id)}"
     )
     example = _examples().get(rule.id)
     if example is not None:
@@ -163,6 +162,19 @@ def _rule_page(rule: Prose) -> Iterator[str]:
         yield _block("\n".join(_command(*example[word]) for word in ("strikes", "spares")))
     text = _OF_MACHINES if _is_of_machines(rule) else _IGNORE
     yield "## How to ignore it\n\n" + text.format(rule=rule.id, expires=_EXPIRES).rstrip()
+
+
+def _what_users_see(rule_id: str, texts: Sequence[str]) -> Iterator[str]:
+    """The messages of a rule, each with an anchor, and lines of real logs with what is said."""
+    seen = _seen().get(rule_id, [])[:_MOST_SEEN]
+    if texts or seen:
+        yield "## What you see"
+    for number, text in enumerate(texts, 1):
+        yield f"({rule_id.lower()}-message-{number})=\n{_block(text)}"
+    if seen:
+        yield "### In real logs"
+        for example in seen:
+            yield from _example(example)
 
 
 def _is_of_machines(rule: Prose) -> bool:
@@ -224,6 +236,8 @@ def _logs() -> Iterator[tuple[str, str]]:
     logs = tomllib.loads((_DATA / "explain_messages.toml").read_text("utf-8"))
     for table in ("message", "held_out", "seen"):
         yield from ((row["found"], row["text"]) for row in logs[table])
+    threads = tomllib.loads((_DATA / "explain_threads.toml").read_text("utf-8"))["paste"]
+    yield from ((row["found"], row["text"]) for row in threads)
     incidents = tomllib.loads((_DATA / "incidents.toml").read_text("utf-8"))["incident"]
     yield from ((row["source"], row["text"]) for row in incidents if row["text"])
 

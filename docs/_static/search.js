@@ -4,6 +4,8 @@
 const WORTH_OF_FREQUENCY = 1.2;
 const WORTH_OF_LENGTH = 0.6;
 const MOST_RESULTS = 20;
+const MOST_CAUSES = 3;
+const LONGEST_ADDRESS = 2000;
 const MOST_PREFIXES = 40;
 
 const stem = (word) =>
@@ -18,31 +20,6 @@ function wordsOf(text) {
     found.push(...(parts.length > 1 ? [name, ...parts] : parts));
   }
   return found.map((word) => stem(word.toLowerCase()));
-}
-
-// The rules of messages that a text holds, as `ltocompat explain` finds them: a place that one row
-// has explained is none for the rows below it. Some rows hold for certain versions only, which are
-// not looked up here: they are taken, and explain nothing.
-function rulesOfMessages(text) {
-  const lines = text.split("\n").map((line) => line.replace(/^[> \t]+/, ""));
-  const flat = lines.join(" ").split(/\s+/).filter(Boolean).join(" ");
-  const explained = new Uint8Array(flat.length);
-  const causes = [];
-  const shared = [];
-  for (const row of searchIndex.messages) {
-    if (!row.find.some((fixed) => flat.includes(fixed))) continue;
-    if (row.beside && !new RegExp(row.beside).test(flat)) continue;
-    if (row.unless && new RegExp(row.unless).test(flat)) continue;
-    const places = [...flat.matchAll(new RegExp(row.pattern, "g"))].filter(
-      (place) => !explained.subarray(place.index, place.index + place[0].length).includes(1),
-    );
-    if (!places.length) continue;
-    causes.push(row.rule);
-    shared.push(...(row.also || []));
-    if (!row.sure) continue;
-    for (const place of places) explained.fill(1, place.index, place.index + place[0].length);
-  }
-  return [...causes, ...shared];
 }
 
 function idsIn(text) {
@@ -73,11 +50,11 @@ function scores(text) {
   return total;
 }
 
-// The pages that fit a text, best first, each with whether its rule explains a message of the text.
-function search(text) {
+// The pages that fit a text, best first, each with whether its rule is one of those that explain the text.
+function search(text, rules) {
   const pages = searchIndex.pages;
   const byRule = new Map(pages.map((page, number) => [page[3]?.toUpperCase(), number]));
-  const known = [...idsIn(text), ...rulesOfMessages(text)].map((id) => byRule.get(id.toUpperCase()));
+  const known = [...idsIn(text), ...rules].map((id) => byRule.get(id.toUpperCase()));
   const first = [...new Set(known.filter((number) => number !== undefined))];
   const total = scores(text);
   const others = [...total.keys()]
@@ -96,12 +73,28 @@ function element(name, text, parent) {
   return made;
 }
 
+// The cause of a text, as the command tells it.
+function answer(cause) {
+  const section = element("section", "", document.getElementById("answer"));
+  element("blockquote", cause.line, section);
+  const list = element("dl", "", section);
+  for (const part of ["cause", "fix", "check"]) {
+    element("dt", part[0].toUpperCase() + part.slice(1), list);
+    element(part === "check" ? "code" : "span", cause[part], element("dd", "", list));
+  }
+  element("dt", "Rule", list);
+  element("a", cause.rule, element("dd", "", list)).href = `rules/${cause.rule.toLowerCase()}.html`;
+}
+
 function show(text) {
   const list = document.getElementById("results");
   const status = document.getElementById("found");
   list.replaceChildren();
+  document.getElementById("answer").replaceChildren();
   if (!text.trim()) return;
-  const results = search(text);
+  const causes = explain(text);
+  causes.slice(0, MOST_CAUSES).forEach(answer);
+  const results = search(text.slice(0, LONGEST), causes.map((cause) => cause.rule));
   const number = results.filter((result) => result.known).length;
   status.textContent = !results.length
     ? "Nothing here has one of these words."
@@ -117,14 +110,34 @@ function show(text) {
   }
 }
 
+// The text stands behind # in the address, which browsers send to no server; a long one nowhere.
+function textOfAddress() {
+  const behind = new URLSearchParams(location.hash.slice(1)).get("q");
+  return behind ?? new URLSearchParams(location.search).get("q") ?? "";
+}
+
 if (typeof document !== "undefined") {
-  const query = new URLSearchParams(location.search).get("q") || "";
   const form = document.getElementById("search-form");
-  form.q.value = query;
+  const look = () => {
+    const text = form.q.value;
+    const behind = text.length <= LONGEST_ADDRESS ? `#q=${encodeURIComponent(text)}` : "";
+    history.replaceState(null, "", location.pathname + behind);
+    show(text);
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    look();
+  });
   form.q.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
-    form.requestSubmit();
+    look();
   });
-  show(query);
+  form.q.addEventListener("paste", () => setTimeout(look));
+  const open = () => {
+    form.q.value = textOfAddress();
+    look();
+  };
+  addEventListener("hashchange", open);
+  open();
 }

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from explain_tables import explain_tables
 from sphinx.application import Sphinx
 
-from ltocompat.rules.messages import Message, messages, pattern_of
 from ltocompat.rules.prose import rule_ids
 
 _WORDS = re.compile(r"[A-Za-z0-9_]+")
@@ -56,7 +56,7 @@ def index(app: Sphinx) -> dict[str, Any]:
         for word, number in counts.items():
             postings.setdefault(word, []).append([len(pages), number])
         pages.append([name, _title(doctree), _summary(doctree), rules.get(name), counts.total()])
-    return {"pages": pages, "words": postings, "messages": [_row(row) for row in messages()]}
+    return {"pages": pages, "words": postings, **explain_tables()}
 
 
 def words_of(text: str) -> list[str]:
@@ -97,21 +97,3 @@ def _summary(doctree: nodes.document) -> str:
     paragraph = next(iter(doctree.findall(nodes.paragraph)), None)
     text = " ".join(paragraph.astext().split()) if paragraph is not None else ""
     return text if len(text) <= _SUMMARY else f"{text[:_SUMMARY].rsplit(' ', 1)[0]} ..."
-
-
-def _row(row: Message) -> dict[str, Any]:
-    """A message with its patterns in the words of JavaScript."""
-    value = {
-        "rule": row.rule,
-        "also": row.also,
-        "find": row.find,
-        "pattern": _javascript(pattern_of(row.pattern).pattern),
-        "beside": _javascript(row.beside),
-        "unless": _javascript(row.unless),
-        "sure": not row.when,
-    }
-    return {key: part for key, part in value.items() if part}
-
-
-def _javascript(pattern: str) -> str:
-    return pattern.replace("(?P<", "(?<").replace(r"\Z", "$")

@@ -42,7 +42,7 @@ def searched(browser: Browser, page: Path, field: str, text: str) -> list[str]:
     browser.run(f"document.querySelector({field!r}).focus()")
     browser.type(text)
     browser.press("Enter", 13, "\r")
-    browser.until(f"location.search && document.querySelector('#found') && {LINKS}.length")
+    browser.until(f"location.hash && document.querySelector('#found') && {LINKS}.length")
     links: list[str] = browser.run(LINKS)
     return links
 
@@ -69,7 +69,7 @@ def test_the_small_field_of_every_page_searches_too(browser: Browser, site: Path
 
 
 def test_a_search_for_nothing_known_says_so(browser: Browser, site: Path) -> None:
-    browser.open(site / "search.html", "?q=zzzzqqqq")
+    browser.open(site / "search.html", "#q=zzzzqqqq")
     assert browser.run("document.getElementById('found').textContent").startswith("Nothing")
 
 
@@ -109,7 +109,7 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
     browser.look(width, scheme)
     found = {}
     for page in pages(site):
-        browser.open(page, "?q=error+222" if page.stem == "search" else "")
+        browser.open(page, "#q=error+222" if page.stem == "search" else "")
         browser.settle()
         name = str(page.relative_to(site))
         assert browser.noise == [], name  # before axe looks for styles

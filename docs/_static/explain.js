@@ -1,0 +1,488 @@
+// What `ltocompat explain` says of a text, in the browser, by the tables in search-index.js: those of the program
+// (extension/error_search.py). Functions are named as in ltocompat/rules/paste.py, evidence.py, message_values.py
+// and messages.py; tests/test_site_explain.py holds both to the same answers.
+"use strict";
+
+const LONGEST = 200000;
+const LONGEST_PATH = 300;
+const TRIES = 16;
+const BLANKS = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
+const BLANK = new RegExp(BLANKS);
+const LINE_ENDS = /\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]/;
+
+const stripped = (text) => text.replace(new RegExp(`^${BLANKS}+|${BLANKS}+$`, "g"), "");
+const words = (text) => text.split(new RegExp(`${BLANKS}+`)).filter(Boolean);
+const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\xa0", ndash: "–", hellip: "…" };
+
+const regexes = new Map();
+function regex(source, flags = "") {
+  const key = `${flags}/${source}`;
+  if (!regexes.has(key)) {
+    const inline = source.startsWith("(?i)");
+    regexes.set(key, new RegExp(inline ? source.slice(4) : source, inline ? `${flags}i` : flags));
+  }
+  return regexes.get(key);
+}
+
+// ---- A paste as programs wrote it (rules/paste.py)
+
+function unescapedHtml(text) {
+  return text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-z]{2,6}));?/g, (all, number, hex, name) => {
+    if (name) return ENTITIES[name] ?? all;
+    return String.fromCodePoint(Math.min(number ? Number(number) : parseInt(hex, 16), 0x10ffff));
+  });
+}
+
+function undone(line) {
+  const { paste } = searchIndex.explain;
+  if (line.includes("\x1b")) line = line.replace(regex(paste.ansi, "g"), "");
+  if (line.includes("&") || line.includes("<")) line = unescapedHtml(line.replace(regex(paste.tag, "g"), " "));
+  line = line.replace(/[\u2018\u2019\u201a\u2032]/g, "'").replace(/[\u201c\u201d\u201e\u2033]/g, '"');
+  line = line.replace(/\xa0/g, " ");
+  if (line.includes("\\")) {
+    if (regex(`^(?:${paste.json})`).test(line)) {
+      line = line.replace(regex(paste.escaped, "g"), (_, blank, number, letter) => {
+        if (blank) return blank === "t" ? " " : "\n";
+        return number ? String.fromCharCode(parseInt(number, 16)) : letter;
+      });
+    } else if (!regex(paste.drive).test(line)) {
+      line = line.replace(regex(paste.markdown, "g"), "$1");
+    }
+  }
+  return line.includes("**") ? line.replace(regex(paste.bullet, "g"), "") : line;
+}
+
+function withoutEdges(line) {
+  const { paste } = searchIndex.explain;
+  const left = line.match(regex(`^(?:${paste.leftEdge})`));
+  const start = left ? left[0].length : 0;
+  let end = line.replace(/[ \t]+$/, "").length;
+  if (end > start && paste.edges.includes(line[end - 1])) end = line.slice(0, end - 1).replace(/[ \t]+$/, "").length;
+  return line.slice(start, Math.max(start, end));
+}
+
+function pieces(lines) {
+  const { paste } = searchIndex.explain;
+  const found = [];
+  lines.forEach((line, number) => {
+    for (const part of undone(line).split("\n")) {
+      const inside = withoutEdges(part);
+      const text = inside.replace(regex(paste.logged.replace("\\A", "^")), "");
+      if (stripped(text) && !regex(`^(?:${paste.rule})$`).test(text)) found.push({ text, line: number, width: inside.length });
+    }
+  });
+  return found;
+}
+
+class Reading {
+  constructor(parts) {
+    this.starts = [];
+    this.lines = [];
+    const texts = [];
+    let length = 0;
+    for (const [text, line] of parts) {
+      this.starts.push(length);
+      this.lines.push(line);
+      texts.push(text);
+      length += text.length;
+    }
+    this.flat = texts.join("");
+    this.lower = this.flat.toLowerCase();
+    this.letters = new Uint32Array(this.flat.length + 1);
+    for (let place = 0; place < this.flat.length; place++) {
+      this.letters[place + 1] = this.letters[place] + (this.flat[place] !== " ");
+    }
+  }
+
+  lineOf(place) {
+    let number = this.starts.length - 1;
+    while (number > 0 && this.starts[number] > place) number--;
+    return this.lines[number];
+  }
+}
+
+function joined(parts, width) {
+  let cut = true;
+  return parts.map((piece) => {
+    const blank = cut && !BLANK.test(piece.text[0]) ? "" : " ";
+    cut = Boolean(width) && piece.width >= width;
+    return [blank + words(piece.text).join(" "), piece.line];
+  });
+}
+
+function readings(lines) {
+  const { paste } = searchIndex.explain;
+  const parts = pieces(lines);
+  const widest = parts.reduce((most, piece) => Math.max(most, piece.width), 0);
+  const broken = new Reading(joined(parts, 0));
+  const wrapped = new Reading(joined(parts, widest >= paste.narrowest ? widest : 0));
+  return wrapped.flat === broken.flat ? [broken] : [broken, wrapped];
+}
+
+// ---- The machine that a text names (rules/evidence.py)
+
+function valuesOf(name, text) {
+  const found = [];
+  for (const match of text.slice(0, LONGEST).matchAll(regex(searchIndex.explain.evidence[name], "g"))) {
+    found.push(match.slice(1).find(Boolean));
+  }
+  return found;
+}
+
+function release(value) {
+  if (value.includes(".")) return value;
+  if (value.length > 3) return `${Math.floor(value / 1000)}.${Math.floor((value % 1000) / 10)}`;
+  return `${value.slice(0, -1)}.${value.slice(-1)}`;
+}
+
+function wordsOfGpu(text) {
+  const { gpus } = searchIndex.explain;
+  const plain = stripped(text).replace(regex(gpus.vgpu, "i"), "").toLowerCase();
+  const spaced = plain.replace(/[^0-9a-z]+|(?<=rtx)(?=a[0-9])/g, " ");
+  return spaced.replace(regex(gpus.noise, "g"), " ").match(/[a-z]+|[0-9]+/g) || [];
+}
+
+function leftOut(said, full) {
+  const missing = new Set();
+  let kept = 0;
+  for (let number = 0; number < full.length; number++) {
+    const word = full[number];
+    if (kept < said.length && said[kept] === word) {
+      const before = number ? full[number - 1] : "";
+      if (/^\d+$/.test(word) && before.length === 1 && missing.has(before)) return null;
+      kept++;
+    } else missing.add(word);
+  }
+  return kept === said.length ? missing : null;
+}
+
+function modelsNamed(text) {
+  const { models, vendors, optional } = searchIndex.explain.gpus;
+  if (text.length > 80) return [];
+  let said = wordsOfGpu(text);
+  for (const model of models) model.words ??= wordsOfGpu(model.name);
+  const exact = models.filter((model) => model.words.join(" ") === said.join(" "));
+  if (exact.length) return exact;
+  said = said.filter((word) => !vendors.includes(word));
+  if (!said.length) return [];
+  const found = models.map((model) => [model, leftOut(said, model.words)]).filter(([, missing]) => missing);
+  if (said.length > 1 || /^\d+$/.test(said[0])) {
+    const usual = found.filter(([, missing]) => [...missing].every((word) => optional.includes(word)));
+    if (usual.length) return usual.map(([model]) => model);
+  }
+  return found.map(([model]) => model);
+}
+
+function gpusOf(text) {
+  return valuesOf("gpu", text)
+    .map(modelsNamed)
+    .filter((models) => new Set(models.map((model) => model.number)).size === 1)
+    .map((models) => models[0].name);
+}
+
+function evidence(text) {
+  const { sms } = searchIndex.explain;
+  const drivers = new Set(valuesOf("driver", text));
+  const full = [...drivers].filter((value) => value.includes("."));
+  const numbers = valuesOf("capability", text).map((value) => value.match(/\d+/g).join(""));
+  const gpus = new Set(gpusOf(text));
+  const read = {
+    driver: [...drivers].filter((value) => !full.some((other) => other.startsWith(`${value}.`))),
+    gpu: [...gpus],
+    gpu_sm: [
+      ...numbers.filter((number) => Number(number) in sms),
+      ...[...gpus].map((name) => String(modelsNamed(name)[0].number)),
+    ],
+    optix: valuesOf("optix", text),
+  };
+  for (const name of ["nvcc", "toolkit", "torch", "said", "smi"]) read[name] = valuesOf(name, text).map(release);
+  const once = {};
+  for (const [name, values] of Object.entries(read)) if (new Set(values).size === 1) once[name] = values[0];
+  if (read.gpu_sm.length && !("gpu_sm" in once)) delete once.gpu;
+  return once;
+}
+
+function ofAnotherVendor(text) {
+  const { evidence: patterns } = searchIndex.explain;
+  const other = regex(patterns.otherVendor).test(text) && !regex(patterns.nvidia).test(text);
+  return other || regex(patterns.surelyOther).test(text);
+}
+
+// ---- What the tables make of a value (rules/message_values.py)
+
+const parsed = (cuda) => cuda.split(".").slice(0, 2).map(Number);
+const order = (one, other) => {
+  const [a, b] = [parsed(one), parsed(other)];
+  return a[0] - b[0] || a[1] - b[1];
+};
+const majorOf = (cuda) => String(parsed(cuda)[0]);
+const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`);
+const known = (values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value));
+
+function branchOf(cuda) {
+  const row = searchIndex.explain.branches.find(([, of]) => of === parsed(cuda).join("."));
+  return row ? String(row[0]) : "";
+}
+
+function index(cuda, first) {
+  const same = searchIndex.explain.indexes.filter((row) => majorOf(row) === majorOf(cuda));
+  const fit = same.filter((row) => (first ? order(row, cuda) >= 0 : order(row, cuda) <= 0));
+  const row = first ? fit[0] : fit.at(-1);
+  return row ? `cu${row.replace(".", "")}` : "";
+}
+
+const ofCuda = (text) => ({ major: majorOf(text), branch: branchOf(text), index: index(text, false) });
+
+function ofPtx(isa) {
+  const cuda = searchIndex.explain.ptx[isa];
+  return cuda ? { cuda, branch: branchOf(cuda) } : {};
+}
+
+function ofNumber(text) {
+  const cuda = `${Math.floor(text / 1000)}.${Math.floor((text % 1000) / 10)}`;
+  return { cuda, ...ofCuda(cuda) };
+}
+
+function ofDriver(text) {
+  const { branches, floors, optix } = searchIndex.explain;
+  const table = new Map(branches);
+  const named = Number(text.split(".")[0]);
+  const branch = table.has(named - (named % 5)) ? named - (named % 5) : named;
+  const cuda = table.get(branch);
+  const releases = optix.filter(([, first]) => first <= branch);
+  const own = { own_branch: String(branch), optix: releases.length ? releases.at(-1)[0] : "" };
+  if (!cuda) return own;
+  const major = Number(majorOf(cuda)) + 1;
+  const next = floors[major] ? { next: String(floors[major]), next_major: String(major) } : {};
+  return { ...own, ...ofCuda(cuda), cuda, branch: String(branch), ...next };
+}
+
+function ofSm(text) {
+  const match = text.match(/^(\d{2,3})([af]?)$/);
+  const row = match && searchIndex.explain.sms[Number(match[1])];
+  if (!row) return {};
+  let { first } = row;
+  if (match[2] === "f" && order(first, "12.9") < 0) first = "12.9";
+  else if (text === "90a") first = "12.0";
+  const number = String(Number(match[1]));
+  const cc = `${number.slice(0, -1)}.${number.slice(-1)}`;
+  return { name: row.name, cc, first, last: row.last, index: index(first, true) };
+}
+
+const DERIVED = {
+  ptx: ofPtx,
+  reads: ofPtx,
+  linker_reads: ofPtx,
+  cuda: ofCuda,
+  found: ofNumber,
+  newer: (text) => ({ cuda: `${text.slice(0, -1)}.${text.slice(-1)}` }),
+  tool: (text) => ({ cuda: `${text.slice(0, -1)}.${text.slice(-1)}` }),
+  driver: ofDriver,
+  std: (text) => ({ first: searchIndex.explain.languages[text.replace(/^gnu|^c/, "")] || "" }),
+  sm: ofSm,
+  gpu_sm: ofSm,
+  nvcc: ofCuda,
+  toolkit: ofCuda,
+  torch: ofCuda,
+  symbol: (text) => searchIndex.explain.removed[text] || {},
+  optix: (text) => ({ branch: String(searchIndex.explain.optix.find(([name]) => name === text)?.[1] || "") }),
+};
+
+function madeWith(values) {
+  for (const name of ["nvcc", "toolkit", "torch", "said"]) {
+    const made = values[name];
+    if (made && (!values.driver_cuda || order(made, values.driver_cuda) > 0)) {
+      return known({ made, made_branch: branchOf(made), made_major: majorOf(made) });
+    }
+  }
+  return {};
+}
+
+function visualStudio(values) {
+  const { hosts, studio } = searchIndex.explain;
+  let newest = 0;
+  for (const [cuda, , , msvc] of hosts) {
+    if (values.nvcc === cuda) newest = msvc;
+    else if (newest && msvc > newest) {
+      const name = (version) => `Visual Studio ${studio[version]}`;
+      return { host_is: name(newest), host_next: cuda, host_next_is: name(msvc) };
+    }
+  }
+  return {};
+}
+
+function hostCompiler(values) {
+  if ((values.compiler || "").startsWith("Microsoft")) return visualStudio(values);
+  if (!("host" in values)) return {};
+  const clang = values.compiler === "clang";
+  const [name, command] = clang ? ["clang", "clang++"] : ["gcc", "g++"];
+  const newest = Number(values.host) - clang;
+  const found = { host_is: `${name} ${newest}`, host_command: `${command}-${newest}` };
+  const row = searchIndex.explain.hosts.find(([, gcc, other]) => (clang ? other : gcc) > newest);
+  if (!row) return found;
+  return { ...found, host_next: row[0], host_next_is: `${name} ${clang ? row[2] : row[1]}` };
+}
+
+function packageOf(values) {
+  const file = (values.file || "").split(/[\\/]/).at(-1);
+  let rows = searchIndex.explain.files[file.toLowerCase().endsWith(".dll") ? file.toLowerCase() : file] || [];
+  const major = values.torch_major || values.made_major || "12";
+  const fit = rows.filter(([name]) => name.endsWith(`-cu${major}`));
+  if (fit.length) rows = fit;
+  return rows.length === 1 ? { file_package: quoted(rows[0][0] + rows[0][1]) } : {};
+}
+
+function endOf(path) {
+  if (path.length <= 48) return path;
+  const tail = path.slice(-48);
+  return `...${tail.slice(Math.max(tail.indexOf("/"), 0))}`;
+}
+
+function derived(values) {
+  let found = {};
+  for (const [name, value] of Object.entries(values)) found[name.replace(/_+$/, "")] = value;
+  if ("cc" in found) found.sm = found.cc.replaceAll(".", "");
+  for (const [name, derive] of Object.entries(DERIVED)) {
+    if (!(name in found)) continue;
+    for (const [part, value] of Object.entries(known(derive(found[name])))) found[`${name}_${part}`] = value;
+  }
+  if ("smi" in found) {
+    const of = Object.entries(ofCuda(found.smi)).map(([part, value]) => [`driver_${part}`, value]);
+    found = { driver_cuda: found.smi, ...Object.fromEntries(of), ...found };
+  }
+  Object.assign(found, madeWith(found), hostCompiler(found), packageOf(found));
+  if ((found.symbol || "").length > 60) found.symbol = `${found.symbol.slice(0, 60)}...`;
+  if ("torch" in found && found.gpu_sm_first && order(found.torch, found.gpu_sm_first) >= 0) delete found.gpu_sm_index;
+  const major = found.major || (found.builtins || "").split(".")[0];
+  found.cu_suffix = major === "12" ? "-cu12" : major === "11" ? "-cu11" : "";
+  if ("needs_file" in found) found.needs_path = endOf(found.needs_file);
+  const place = found.file || found.needs_file;
+  found.file_argument = place ? quoted(place) : "FILE";
+  return found;
+}
+
+const dropped = (values) => "sm_last" in values && (!values.nvcc || order(values.nvcc, values.sm_last) > 0);
+const CONDITIONS = {
+  "": () => true,
+  "no such architecture": (values) => !("sm_first" in values),
+  dropped,
+  "newer than the tool": (values) => "sm_first" in values && !dropped(values),
+  removed: (values) => "symbol_last" in values,
+  "driver reads Zstandard": (values) => "driver" in values && order(`${values.driver}.0`, "550.54") >= 0,
+  "may be Zstandard": (values) =>
+    ["nvcc", "toolkit", "torch"].every((name) => !values[name] || order(values[name], "12.8") >= 0),
+};
+
+// ---- Causes that a text names (rules/messages.py)
+
+function places(message, reading, explained, flags) {
+  const { flat, lower, letters } = reading;
+  const there = flags
+    ? message.find.some((fixed) => lower.includes(fixed.toLowerCase()))
+    : message.find.some((fixed) => flat.includes(fixed));
+  if (!there) return [];
+  if (message.beside && !regex(message.beside, flags).test(flat)) return [];
+  if (message.unless && regex(message.unless, flags).test(flat)) return [];
+  return [...flat.matchAll(regex(message.pattern, `g${flags}`))].filter((place) => {
+    const [start, end] = [letters[place.index], letters[place.index + place[0].length]];
+    return !explained.subarray(start, end).includes(1);
+  });
+}
+
+function firstThatHolds(message, found, lines, reading, machine) {
+  for (const place of found.slice(0, TRIES)) {
+    const groups = known(place.groups || {});
+    const before = reading.flat.slice(Math.max(0, place.index - LONGEST_PATH), place.index);
+    const user = before.match(/([^\s"'`(]*\.(?:so|pyd)\b[^\s"'`(]*): $/);
+    if (user) groups.needs_file ??= user[1];
+    const values = derived({ ...machine, ...groups });
+    if (CONDITIONS[message.when || ""](values)) {
+      return { message, values, found: place[0], line: stripped(lines[reading.lineOf(place.index)]) };
+    }
+  }
+  return null;
+}
+
+function matchesWith(lines, read, flags) {
+  const found = [];
+  const explained = new Uint8Array(read[0].flat.length + 1);
+  let machine = null;
+  for (const message of searchIndex.messages) {
+    for (const reading of read) {
+      const there = places(message, reading, explained, flags);
+      if (!there.length) continue;
+      machine ??= evidence(read[0].flat);
+      const match = firstThatHolds(message, there, lines, reading, machine);
+      if (!match) continue;
+      found.push(match);
+      for (const place of there) {
+        explained.fill(1, reading.letters[place.index], reading.letters[place.index + place[0].length]);
+      }
+      break;
+    }
+  }
+  return found;
+}
+
+function filled(template, values) {
+  const fill = (text) => text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "?");
+  let sentence = "";
+  let end = 0;
+  for (const optional of template.matchAll(/\[\[(.*?)\]\]/g)) {
+    sentence += fill(template.slice(end, optional.index));
+    const whole = (part) => [...part.matchAll(/\{(\w+)\}/g)].every(([, name]) => name in values);
+    const alternative = optional[1].split("|").find(whole);
+    if (alternative !== undefined) sentence += fill(alternative);
+    end = optional.index + optional[0].length;
+  }
+  return sentence + fill(template.slice(end));
+}
+
+function readBeside(message, values) {
+  const parts = (message.reads || [])
+    .filter((name) => name in values)
+    .map((name) => `${name} ${values[name]}${values[`${name}_cuda`] ? ` (CUDA ${values[`${name}_cuda`]})` : ""}`);
+  return parts.length ? ` The text names ${parts.join(", ")}.` : "";
+}
+
+function shortened(text) {
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST / 2)}\n${text.slice(-LONGEST / 2)}`;
+}
+
+// Causes of a text, the one that decides first: its rule, the line, and what to say of it.
+function explain(text) {
+  const lines = shortened(text).split(LINE_ENDS);
+  const read = readings(lines);
+  let found = matchesWith(lines, read, "");
+  if (!found.length) found = matchesWith(lines, read, "i");
+  if (found.length && ofAnotherVendor(read[0].flat)) found = [];
+  const causes = new Map();
+  const shared = new Set();
+  const add = (rule, also, cause) => {
+    if (shared.has(rule) || causes.has(rule)) return;
+    causes.set(rule, { rule, ...cause });
+    for (const other of also) shared.add(other);
+  };
+  for (const { message, values, line } of found) {
+    const cause = filled(message.cause, values) + readBeside(message, values);
+    add(message.rule, message.also || [], { line, cause, fix: filled(message.fix, values), check: filled(message.check, values) });
+  }
+  if (!found.length) for (const row of named(stripped(text))) add(row.rule, row.also, row);
+  return [...causes.values()];
+}
+
+// An error by its name or number alone, or as Rust prints it (commands/explain.py).
+function named(text) {
+  const { bare, ofRust, spelled, errors } = searchIndex.explain;
+  const alone = text.match(regex(`^(?:${bare})$`));
+  const names = alone ? [alone.groups.word] : text.slice(0, LONGEST).match(regex(ofRust, "g")) || [];
+  const found = [];
+  for (const name of new Set(names)) {
+    const key = /^\d+$/.test(name) ? String(Number(name)) : name.replace(regex(spelled, "gi"), "").toLowerCase();
+    const line = stripped(text.split(LINE_ENDS).find((row) => row.includes(name)));
+    for (const row of errors[key] || []) found.push({ ...row, line });
+  }
+  return found;
+}
+
+if (typeof module !== "undefined") module.exports = { explain };

@@ -1,0 +1,125 @@
+"""What ``explain.js`` reads: the rows of messages, and the facts that make values of theirs.
+
+The patterns are the program's own, wherever they stand in it, so that the two can't differ.
+"""
+# ruff: noqa: SLF001
+
+from __future__ import annotations
+
+from typing import Any
+
+from ltocompat.commands import explain as command
+from ltocompat.facts import drivers, gpus, libraries, table, toolkits
+from ltocompat.rules import evidence, message_values, paste
+from ltocompat.rules.messages import Message, matches, messages, pattern_of
+
+
+def explain_tables() -> dict[str, Any]:
+    """Return what ``search-index.js`` has for it."""
+    names = ("driver", "nvcc", "toolkit", "torch", "said", "smi", "optix", "gpu", "capability")
+    patterns = {name: getattr(evidence, f"_{name.upper()}") for name in names}
+    vendors = {
+        "otherVendor": evidence._OTHER_VENDOR.pattern,
+        "surelyOther": evidence._SURELY_OTHER.pattern,
+        "nvidia": evidence._NVIDIA.pattern,
+    }
+    patterns["gpu"] = f"(?i){patterns['gpu']}"
+    of_paste = {
+        "ansi": paste._ANSI,
+        "tag": paste._TAG,
+        "json": paste._JSON,
+        "escaped": paste._ESCAPED,
+        "drive": paste._DRIVE,
+        "markdown": paste._MARKDOWN,
+        "bullet": paste._BULLET,
+        "leftEdge": paste._LEFT_EDGE,
+        "logged": paste._LOGGED,
+        "rule": paste._RULE,
+    }
+    explain = {
+        "paste": {
+            **{name: pattern.pattern for name, pattern in of_paste.items()},
+            "edges": paste._EDGES,
+            "narrowest": paste._NARROWEST,
+        },
+        "evidence": {**patterns, **vendors},
+        "gpus": _gpus(),
+        "sms": {
+            row.number: {
+                "name": row.name,
+                "first": str(row.first_toolkit),
+                "last": str(row.last_toolkit or ""),
+            }
+            for row in gpus.sms()
+        },
+        "ptx": {isa: str(cuda) for isa, cuda in toolkits._cuda().items()},
+        "branches": [[branch, str(cuda)] for branch, cuda in drivers._branches().items()],
+        "floors": {floor.major: floor.branch for floor in drivers._major_floors()},
+        "indexes": [str(cuda) for cuda in toolkits.pytorch_indexes()],
+        "languages": message_values._LANGUAGES,
+        "hosts": [[str(r.cuda), r.gcc, r.clang, r.msvc] for r in toolkits.host_compilers()],
+        "studio": message_values._STUDIO,
+        "optix": [[row.optix, row.branch] for row in toolkits.optix_releases()],
+        "removed": {
+            row.name: {"last": str(row.last), "instead": row.instead}
+            for row in toolkits.removed_names().values()
+        },
+        "files": _files(),
+        "bare": _javascript(command._BARE.pattern),
+        "ofRust": command._OF_RUST.pattern,
+        "spelled": drivers._SPELLED.pattern,
+        "errors": _errors(),
+    }
+    return {"messages": [_row(row) for row in messages()], "explain": explain}
+
+
+def _gpus() -> dict[str, Any]:
+    return {
+        "vgpu": gpus._VGPU,
+        "noise": gpus._NOISE,
+        "vendors": sorted(gpus._VENDOR),
+        "optional": sorted(gpus._OPTIONAL),
+        "models": [{"name": model.name, "number": model.number} for model in gpus.gpu_models()],
+    }
+
+
+def _files() -> dict[str, list[list[str]]]:
+    """The packages of each library, with the versions that have it where others have not."""
+    found = {}
+    for file, rows in libraries._by_file().items():
+        names: dict[str, str] = {}
+        for row in rows:
+            majors = {package.major for package in libraries.library_packages()[row.name]}
+            names.setdefault(row.name, "" if len(majors) == 1 else f"=={rows[0].major}.*")
+        found[file] = [[name, version] for name, version in names.items() if "-jit-" not in name]
+    return found
+
+
+def _errors() -> dict[str, list[dict[str, Any]]]:
+    """What is said of each error by number and by the part of its name that spellings share."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    numbers = [
+        row["number"] for name in ("errors", "runtime_errors") for row in table(name)["error"]
+    ]
+    for key in (*map(str, numbers), *drivers._errors_by_name()):
+        for error in (
+            drivers.errors_called(key) if key.isdecimal() else drivers._errors_by_name()[key]
+        ):
+            for match in matches(f"{error.name}\n{error.text}"):
+                said = {"cause": match.cause, "fix": match.fix, "check": match.check}
+                row = {"rule": match.message.rule, "also": match.message.also, **said}
+                if row not in found.setdefault(key, []):
+                    found[key].append(row)
+    return {key: rows for key, rows in found.items() if rows}
+
+
+def _row(row: Message) -> dict[str, Any]:
+    """A message with its patterns in the words of JavaScript."""
+    value = {name: getattr(row, name) for name in row.__struct_fields__ if name != "source"}
+    for name in ("pattern", "beside", "unless"):
+        value[name] = value[name] and _javascript(pattern_of(value[name]).pattern)
+    return {key: part for key, part in value.items() if part}
+
+
+def _javascript(pattern: str) -> str:
+    return pattern.replace("(?P<", "(?<").replace(r"\Z", "$")
