@@ -191,3 +191,34 @@ def test_what_is_no_report_is_one_sentence(
         other.write_text(text)
         assert run(["check", str(path), "--deploy-target", TARGET, "--with", str(other)]) == 2
         assert "is no report of pip" in capsys.readouterr().err
+
+
+def test_a_prefix_of_conda_is_its_conda_meta(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As conda writes it; with Python in it or without, and whatever else lies in conda-meta."""
+    (tmp_path / "conda-meta").mkdir()
+    for name, sample in (("libalpha", "nvrtc-12.4-sm_80"), ("libbeta", "nvcc-13.0-sm_80")):
+        (tmp_path / "lib" / name).mkdir(parents=True)
+        code = (FOLDER / "cubin" / f"{sample}.cubin").read_bytes()
+        (tmp_path / "lib" / name / "k.cubin").write_bytes(code)
+        record = {"name": name, "version": "1.2", "files": [f"lib/{name}/k.cubin", 3]}
+        (tmp_path / "conda-meta" / f"{name}-1.2-h0_0.json").write_text(json.dumps(record))
+    for name, text in (("history", ""), ("a.json", "["), ("b.json", '{"files": 3}')):
+        (tmp_path / "conda-meta" / name).write_text(text)
+    goals = ("driver=580.65.06,gpu=a100", "driver=550.54.14,gpu=a100")
+    targets = [word for goal in goals for word in ("--deploy-target", goal)]
+    first, reports = "runs on A; B loses libbeta: it needs driver 580.65.06", set()
+    for site in (None, tmp_path / "lib" / "python3.11" / "site-packages"):
+        if site is not None:
+            site.mkdir(parents=True)
+        for where in ([str(tmp_path)], [f"{tmp_path}/"], ["--python", str(tmp_path)]):
+            assert run(["check", *where, *targets]) == 1
+            reports.add(capsys.readouterr().out)
+    (report,) = reports
+    assert report.startswith(f"{first}\n")
+    assert "libalpha 1.2" in report
+    file = str(tmp_path / "lib" / "libbeta" / "k.cubin")
+    assert str(owner(file)) == "libbeta 1.2"
+    results = list(check(CheckOptions((file,), targets=goals)))
+    assert {each.verdict for each in results if isinstance(each, Result)} >= {Verdict.FAIL}

@@ -1,17 +1,23 @@
 """Conda packages: info/index.json of a ``.tar.bz2``, or of the inner archive of a ``.conda``.
 
+Those of a prefix are listed by its folder conda-meta.
+
 Source: conda documentation, "Package specification" and "Package match specifications".
 """
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LimitExceeded
-from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.packages.declared import of_conda
 from ltocompat.packages.members import member_of, members_of, zip_names
 from ltocompat.packages.values import Dependency, Kind, Package, normalized
@@ -21,6 +27,7 @@ _INDEX, _PATHS = "info/index.json", "info/paths.json"
 _INFO = re.compile(r"info-[^/]*\.tar\.(?:zst|bz2)")
 _BZIP2 = b"BZh"
 _MOST_INDEX = MIB
+_MOST_RECORD = 64 * MIB  # of what one package of a prefix has; that of python has 2 MB
 _SPEED = 16 * MIB  # bytes of JSON a second, at worst
 _CLAUSE = re.compile(r"(==|!=|>=|<=|~=|=|>|<)?\s*([0-9][\w.+!]*?)(\.?\*)?")
 
@@ -61,6 +68,25 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
         declared=tuple(value for value in declared if value is not None),
         problems=tuple(problems),
     )
+
+
+@functools.lru_cache(maxsize=4)  # asked for each file of a prefix
+def installed_files(meta: str, _changed: int, limits: Limits) -> dict[str, Package]:
+    """Path from a prefix on -> the package that put the file there, by its folder conda-meta.
+
+    Each package there has a file NAME-VERSION-BUILD.json with the members ``name``, ``version``
+    and ``files`` (conda documentation, "conda-meta"). What can't be read names no file.
+    """
+    found: dict[str, Package] = {}
+    names = sorted(name for name in os.listdir(meta) if name.endswith(".json"))
+    for path in Budget(limits).timed([os.path.join(meta, name) for name in names], every=1):
+        with suppress(OSError, ValueError):
+            value = _json(read_regular(path, _MOST_RECORD))
+            if isinstance(value, dict) and isinstance(value.get("files"), list):
+                name, version = normalized(str(value.get("name"))), str(value.get("version"))
+                package = Package(kind=Kind.CONDA, path=path, name=name, version=version)
+                found |= {file: package for file in value["files"] if isinstance(file, str)}
+    return found
 
 
 def _info(view: ByteView, path: str, budget: Budget) -> ByteView | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ltocompat.files.archives.folder import DIST_INFO, MOST_RECORD, names_in_record
+from ltocompat.files.archives.folder import CONDA_META, DIST_INFO, MOST_RECORD, names_in_record
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LimitExceeded
@@ -135,7 +135,12 @@ def distribution_of(path: str, budget: Budget) -> Package | None:
 
 
 def _lister(wanted: str, folder: str, budget: Budget) -> Package | None:
-    """The distribution in a folder whose RECORD lists a file, named from there on."""
+    """The distribution in a folder whose RECORD, or conda-meta, lists a file, named from there."""
+    meta = os.path.join(folder, CONDA_META)
+    if os.path.isdir(meta):
+        from ltocompat.packages.conda import installed_files
+
+        return installed_files(meta, os.stat(meta).st_mtime_ns, budget.limits).get(wanted)
     tops = _by_top(folder, os.stat(folder).st_mtime_ns, budget.limits)
     for info in tops.get(wanted.partition("/")[0], ()):
         times = sorted(entry.stat().st_mtime_ns for entry in os.scandir(info))

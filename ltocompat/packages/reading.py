@@ -67,7 +67,9 @@ def package_of(
     except (OSError, ValueError, LtocompatError):
         # It is reported where its device code is read.
         return None
-    return owner(path, budget)
+    found = owner(path, budget)
+    # Of what a prefix of conda has, only the name is known: its metadata held where it was solved.
+    return None if found is None or found.kind == "conda" else found
 
 
 def packages_at(path: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Package, ...]:
@@ -176,4 +178,4 @@ def _may_have_packages(folder: str) -> bool:
 @functools.lru_cache(maxsize=1024)
 def _has_distributions(folder: str, _changed: int) -> bool:
     with os.scandir(folder) as entries:
-        return any(entry.name.endswith(".dist-info") for entry in entries)
+        return any(entry.name.endswith((".dist-info", "conda-meta")) for entry in entries)

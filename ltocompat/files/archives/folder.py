@@ -70,6 +70,7 @@ def _file(path: str, root: str) -> str | Skipped | None:
 
 _PROBES = ("CompilerId", "CMakeScratch", "CMakeTmp", "TryCompile", "ShowIncludes")
 DIST_INFO = ".dist-info"
+CONDA_META = "conda-meta"
 MOST_RECORD = 16 * MIB
 """Bytes of RECORD that are read; that of the largest packages has a few MB."""
 
@@ -87,9 +88,9 @@ def sites_of(folder: str) -> tuple[str, ...]:
     patterns = ("lib*/python*/site-packages", "Lib/site-packages")
     found = sorted(path for text in patterns for path in glob.glob(text, root_dir=folder))[::-1]
     of_environment = any(
-        os.path.exists(os.path.join(folder, name)) for name in ("pyvenv.cfg", "conda-meta")
+        os.path.exists(os.path.join(folder, name)) for name in ("pyvenv.cfg", CONDA_META)
     )
-    real = {os.path.realpath(os.path.join(folder, path)): path for path in found}
+    real = {os.path.realpath(os.path.join(folder, path)): path for path in found or ["lib"]}
     return tuple(os.path.join(folder, path) for path in real.values()) if of_environment else ()
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ltocompat.facts import SITES, among_tests, is_device_runtime
-from ltocompat.files.archives.folder import sites_of
+from ltocompat.files.archives.folder import CONDA_META, sites_of
 from ltocompat.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 # Files of an environment that hold no device code, by far the most.
 _TEXTS = (".py", ".pyc", ".pyi", ".pxd", ".pyx", ".h", ".hpp", ".cuh", ".txt", ".md", ".rst")
-_CONDA = "conda-meta"
 _OURS = __name__.partition(".")[0]
 _ASK = (
     "import sysconfig; print(sysconfig.get_path('purelib')); print(sysconfig.get_path('platlib'))"
@@ -60,7 +59,7 @@ def chosen(python: str | None, environ: Mapping[str, str], machine: Machine) -> 
         UsageError: ``python`` does not run, and is no folder of packages.
     """
     if python is not None and (sites := sites_of(os.path.join(machine.folder, python))):
-        conda = os.path.isdir(os.path.join(machine.folder, python, _CONDA))
+        conda = os.path.isdir(os.path.join(machine.folder, python, CONDA_META))
         folders = (os.path.join(machine.folder, python, "lib"),) if conda else sites
         return Installation(python, NAMED, tuple(map(os.path.normpath, folders)))
     if python is not None:
