@@ -49,5 +49,21 @@ def test_a_fatbin_section_of_zeros(tmp_path: Path) -> None:
             zeroed += 1
     reasons = skipped(bytes(data), tmp_path / "zeros.so")
     assert zeroed
-    assert len(reasons) == zeroed
-    assert all("bytes of a fatbin section belong to no region" in reason for reason in reasons)
+    assert sum("fatbin section belong to no region" in reason for reason in reasons) == zeroed
+    assert sum("wrappers point at bytes that are no region" in reason for reason in reasons) == 1
+
+
+def test_a_region_of_a_file_without_sections_whose_header_is_damaged(tmp_path: Path) -> None:
+    # A wrapper points at it; a cubin inside is still found by itself.
+    data = bytearray(SAMPLE.read_bytes())
+    struct.pack_into("<Q", data, _SHOFF, 0)
+    struct.pack_into("<HH", data, _SHNUM, 0, 0)
+    region = data.index(b"\x50\xed\x55\xba\1\0\x10\0")
+    assert skipped(bytes(data), tmp_path / "whole.so") == []
+    data[region + 6] = 0xFF
+    assert skipped(bytes(data), tmp_path / "size.so") == [
+        "a fatbin wrapper points here, where no region can be read"
+    ]
+    data[region] = 0
+    (reason,) = skipped(bytes(data), tmp_path / "magic.so")
+    assert reason.endswith("fatbin wrappers point at bytes that are no region")

@@ -8,14 +8,23 @@ from typing import Annotated
 import pytest
 from as_of import as_of
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 from samples import BROKEN, FOLDER, GOOD, Sample
 from syrupy.assertion import SnapshotAssertion
 
 import ltocompat
 from ltocompat.cli import run
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.image import Compression, HostBinary, Image, ImageKind, Module, Producer, Role
+from ltocompat.model.image import (
+    Compression,
+    HostBinary,
+    Image,
+    ImageKind,
+    Module,
+    Producer,
+    PtxFlaw,
+    Role,
+)
 from ltocompat.model.location import Location
 from ltocompat.model.projection import From, project
 from ltocompat.model.records_v1 import inspect as v1
@@ -87,6 +96,13 @@ def test_text_is_read_back() -> None:
     assert project(Part, PartRecord("c", None)) == Part(Location("c"))
 
 
+@pytest.mark.parametrize("words", [PtxFlaw, ImageKind, Compression, Role])
+def test_every_word_is_read_back_and_a_later_one_is_none_of_them(words: type[PtxFlaw]) -> None:
+    assert [words.parse(str(word)) for word in words] == list(words)
+    later = words.parse("a word of a later version")
+    assert later is (words("unknown") if "unknown" in list(words) else next(iter(words)))
+
+
 def test_a_field_that_nothing_gives_is_told() -> None:
     with pytest.raises(TypeError, match="title"):
         project(WholeRecord, PART)
@@ -99,9 +115,7 @@ def test_a_published_record_gives_its_model_back(sample: Sample) -> None:
     ):
         if isinstance(record, Module):
             for image in record.images:
-                back = project(Image, project(v1.Image, image))
-                ltoir = image.ltoir and replace(image.ltoir, debug=None)
-                assert back == replace(image, ltoir=ltoir)
+                assert project(Image, project(v1.Image, image)) == image
         elif isinstance(record, HostBinary):
             host = project(HostBinary, project(v1.Member, record))
             for name in v1.Member.__struct_fields__:

@@ -97,7 +97,8 @@ def is_library(data: bytes) -> bool:
 
 
 def is_code(data: bytes) -> bool:
-    return data not in (HTML, b"", BYTES["a pointer"])
+    no_code = ("a page", "nothing", "a pointer", "random bytes", "zeros")
+    return data not in [BYTES[name] for name in (*no_code, "a page with the end of a zip")]
 
 
 def is_packed(data: bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from io import BytesIO
 from pathlib import Path
 
 import fsspec
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -303,9 +305,25 @@ def test_rows_are_written_in_time_though_no_further_ones_come(
 def test_a_folder_without_a_survey_is_no_dataset(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInput, match="holds no survey"):
         Dataset(str(tmp_path))
-    (tmp_path / "survey.json").write_text("{}")
-    with pytest.raises(UnreadableInput, match="name another folder"):
-        Dataset(str(tmp_path))
+    for text in (b"{}", b"[" * 100_000, b'{"schema": "\xff"}'):
+        (tmp_path / "survey.json").write_bytes(text)
+        with pytest.raises(UnreadableInput, match="name another folder"):
+            Dataset(str(tmp_path))
+
+
+def test_a_text_that_is_none_and_a_table_without_a_column_are_told(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    folder = tmp_path / "damaged"
+    shutil.copytree(dataset.folder.path(), folder)
+    (part,) = (folder / "distributions").glob("part-*")
+    table = pq.read_table(part)
+    index = table.schema.get_field_index("project")
+    texts = pa.array([b"\xff"] * len(table), pa.binary()).view(pa.string())
+    for damaged in (table.set_column(index, "project", texts), table.drop_columns(["sha256"])):
+        pq.write_table(damaged, part)
+        with pytest.raises(UnreadableInput, match="can't be read"):
+            list(Dataset(str(folder)).surveyed())
 
 
 def _same_rows(folder: Path) -> dict[str, list[str]]:

@@ -151,13 +151,16 @@ def test_objects_stay_objects_where_nvlink_takes_them(
     assert endings in answer.log
 
 
-def test_nvlink_writes_its_output_and_no_other_file(tmp_path: Path) -> None:
+def test_nvlink_writes_its_output_and_no_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     program = tmp_path / "nvlink"
     compiled(program, LEAVING)
     with Pool(program, workers=1, tool=Tool.NVLINK) as pool:
-        folder = pool._folder  # noqa: SLF001 - of all forks
-        assert folder is not None
-        path = TrialInput("a.o", InputKind.OBJECT, f"{folder.name}/left".encode())
+        (folder,) = Path(tempfile.gettempdir()).glob("ltocompat-*")  # of all forks
+        path = TrialInput("a.o", InputKind.OBJECT, f"{folder}/left".encode())
         (answer,) = pool.run([Request((path,), ("-arch=sm_80",))])
         there = "Permission denied" if LANDLOCK in pool.sandbox else "done"
         assert answer.log.split("\n") == ["done", there, there]

@@ -22,8 +22,8 @@ _BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)")
 BLOCK = 512
 """Bytes of a header of tar."""
 _ASCII = bytes(range(128))
-# Programs, fatbins and LTO-IR: none of them is a zip, whatever its payload ends with.
-_NO_ZIPS = (b"\x7fEL", b"MZ", FATBIN_MAGIC, b"\xed\x43\x4e\x7f")
+CODE_MAGICS = (b"\x7fEL", b"MZ", FATBIN_MAGIC, b"\xed\x43\x4e\x7f")
+"""The first bytes of programs, fatbins and LTO-IR: none is a zip, whatever its payload ends in."""
 COFF_MACHINES = {
     0x14C: "x86",
     0x1C0: "ARM",
@@ -53,7 +53,7 @@ def is_ar(view: ByteView) -> bool:
 
 def may_be_zip(view: ByteView) -> bool:
     """Return whether this may be a zip, which is also recognised by its end, behind anything."""
-    return not view.peek(0, 4).startswith(_NO_ZIPS)
+    return not view.peek(0, 4).startswith(CODE_MAGICS)
 
 
 def may_be_coff(view: ByteView) -> bool:

@@ -1,15 +1,26 @@
-"""Files that are written whole, or not at all: no full disk leaves a part in their place."""
+"""Files that are written whole, or not at all: neither a full disk nor a kill leaves a part."""
 
 from __future__ import annotations
 
 import errno
 import os
 import shutil
+import stat
+import sys
+import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import TextIO
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Self, TextIO
 
 from ltocompat.model.errors import LtocompatError
+
+_OWN_FILES = "/proc/self/fd"
+_NAMELESS = getattr(os, "O_TMPFILE", 0)
+_MINE = os.O_CLOEXEC if hasattr(os, "O_CLOEXEC") else getattr(os, "O_BINARY", 0)
+# A file that is mounted has a name that can't be replaced, as has one in a folder of another's.
+_CANT_BE_REPLACED = (errno.EBUSY, errno.EACCES, errno.EPERM, errno.EROFS, errno.EXDEV)
+_SCRATCH, _SETTLED = "ltocompat-", 60.0  # seconds until a folder has its lock
 
 
 def write_new(path: str, data: bytes) -> None:
@@ -20,10 +31,9 @@ def write_new(path: str, data: bytes) -> None:
         LtocompatError: it can't be written.
     """
     try:
-        with _part(path) as part:
-            with open(part, "xb") as file:
-                file.write(data)
-            _name(part, path)
+        with _Part(path) as part:
+            _write_all(part.fd, data)
+            part.become(path)
     except FileExistsError:
         raise
     except OSError as error:
@@ -51,24 +61,22 @@ def replaced(path: str) -> Iterator[TextIO]:
     """
     final = os.path.realpath(path)
     device = os.path.exists(final) and not os.path.isfile(final)  # such as /dev/stderr, or a pipe
-    with _part(final) as beside:
-        part = final if device else beside
-        with writing(path):
-            file = open(  # noqa: SIM115 - closed below
-                part,
-                "w" if device else "x",
-                encoding="utf-8",
-                errors="backslashreplace",
-                newline="\n",
-            )
+    with ExitStack() as stack, writing(path):
+        part = None if device else stack.enter_context(_Part(final))
+        fd = os.open(final, os.O_WRONLY | _MINE) if part is None else part.fd
+        file = open(  # noqa: SIM115 - closed below
+            fd,
+            "w",
+            encoding="utf-8",
+            errors="backslashreplace",
+            newline="\n",
+            closefd=part is None,
+        )
         try:
             yield file
-            with writing(path):
-                file.close()
-                if not device:
-                    with suppress(OSError):
-                        shutil.copymode(final, part)
-                    os.replace(part, final)
+            file.flush()
+            if part is not None:
+                part.replace(final)
         finally:
             with suppress(OSError):
                 file.close()
@@ -83,33 +91,161 @@ def writing(path: str) -> Iterator[None]:
         raise _unwritten(path, error) from error
 
 
+@contextmanager
+def scratch_folder() -> Iterator[str]:
+    """A temporary folder, which is gone afterwards; those of runs that were killed go first."""
+    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            if entry.name.startswith(_SCRATCH):
+                _sweep(entry.path)
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH) as folder:
+        held = _locked(folder)
+        try:
+            yield folder
+        finally:
+            if held is not None:
+                os.close(held)
+
+
+def _sweep(path: str) -> None:
+    """Remove a temporary folder of ours that no living process holds."""
+    with suppress(OSError):
+        status = os.lstat(path)
+        ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+        if ours and status.st_mtime < time.time() - _SETTLED:
+            held = _locked(path)
+            if held is not None:
+                shutil.rmtree(path, ignore_errors=True)
+                os.close(held)
+
+
+def _locked(folder: str) -> int | None:
+    """The descriptor that holds the lock of a folder; None where it is held, or can't be."""
+    with suppress(ImportError, OSError):
+        import fcntl  # which Windows has not
+
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            raise
+        return fd
+    return None
+
+
 def _unwritten(path: str, error: OSError, way: str = "name a file that can be") -> LtocompatError:
     reason = error.strerror or type(error).__name__
     return LtocompatError(f"{path!r} can't be written ({reason}); {way}")
 
 
-@contextmanager
-def _part(path: str) -> Iterator[str]:
-    """The path of a file beside ``path``, which is gone afterwards."""
-    part = f"{path}.{os.urandom(4).hex()}.part"
-    try:
-        yield part
-    finally:
-        with suppress(OSError):
-            os.unlink(part)
+class _Part:
+    """What a file will be, written without a name or beside it.
 
+    Linux has files without a name, of which a kill leaves nothing.
 
-def _name(part: str, path: str) -> None:
-    """Give a file a name that is free; where a disk has no links, as free as can be seen.
+    Args:
+        path: the file.
 
-    Raises:
-        FileExistsError: the name is taken.
+    Attributes:
+        fd: a descriptor to write.
+        name: of the file; empty for none.
     """
-    try:
-        os.link(part, path)
-    except FileExistsError:
-        raise
-    except OSError:
-        if os.path.lexists(path):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path) from None
-        os.replace(part, path)
+
+    def __init__(self, path: str) -> None:
+        self.fd, self.name = -1, ""
+        if _NAMELESS and os.path.isdir(_OWN_FILES):
+            with suppress(OSError):  # not every file system has them
+                folder = os.path.dirname(path) or os.curdir
+                self.fd = os.open(folder, _NAMELESS | os.O_RDWR | _MINE, 0o666)
+        if self.fd >= 0:
+            return
+        name = _beside(path)
+        try:
+            self.fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | _MINE, 0o666)
+            self.name = name
+        except OSError:
+            if not (os.path.isfile(path) and os.access(path, os.W_OK)):
+                raise
+            with tempfile.TemporaryFile() as file:  # the folder alone can't be written
+                self.fd = os.dup(file.fileno())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+        if self.name:
+            with suppress(OSError):
+                os.unlink(self.name)
+
+    def close(self) -> None:
+        """Close the descriptor, once."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def become(self, path: str) -> None:
+        """Give the file a name that is free; where a disk has no links, as free as can be seen.
+
+        Raises:
+            FileExistsError: the name is taken.
+        """
+        try:
+            if self.name:
+                self.close()  # Windows renames no open file
+                os.link(self.name, path)
+            else:
+                # A folder to start from, which an absolute path has no use for, makes it linkat.
+                os.link(f"{_OWN_FILES}/{self.fd}", path, src_dir_fd=self.fd, follow_symlinks=True)
+        except FileExistsError:
+            raise
+        except OSError:
+            if os.path.lexists(path):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path) from None
+            if not self.name:
+                raise
+            os.replace(self.name, path)
+
+    def replace(self, path: str) -> None:
+        """Take the place of a file, and its mode; if it can't be replaced, give it the contents."""
+        try:
+            if not self.name:
+                beside = _beside(path)
+                self.become(beside)
+                self.name = beside
+            with suppress(OSError):
+                shutil.copymode(path, self.name)
+            if sys.platform == "win32":
+                self.close()
+            os.replace(self.name, path)
+        except OSError as error:
+            if self.fd < 0 or error.errno not in _CANT_BE_REPLACED or not os.path.isfile(path):
+                raise
+            _overwrite(self.fd, path)
+
+
+def _beside(path: str) -> str:
+    return f"{path}.{os.urandom(4).hex()}.part"
+
+
+def _write_all(fd: int, data: bytes | memoryview) -> None:
+    while data:
+        data = memoryview(data)[os.write(fd, data) :]
+
+
+def _overwrite(fd: int, path: str) -> None:
+    """Write the contents of a file into another one, once there is room for all of them."""
+    with open(fd, "rb", closefd=False) as file:
+        file.seek(0)
+        data = file.read()
+    with open(path, "r+b", buffering=0) as file:
+        before = os.fstat(file.fileno()).st_size
+        try:
+            if len(data) > before and hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), before, len(data) - before)
+        except OSError:
+            file.truncate(before)
+            raise
+        _write_all(file.fileno(), data)
+        file.truncate(len(data))

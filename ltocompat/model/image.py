@@ -24,8 +24,8 @@ class _OpenWords(enum.StrEnum):
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read a word; one that came after this version is ``unknown``, else the first one."""
-        known = [word for word in cls if word in (text, "unknown")]
-        return (known or [*cls])[0]
+        words = {str(word): word for word in cls}
+        return words.get(text) or words.get("unknown") or next(iter(cls))
 
 
 class PtxFlaw(_OpenWords):

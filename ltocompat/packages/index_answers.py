@@ -88,7 +88,7 @@ def project_files(data: bytes, content_type: str, url: str) -> list[IndexFile]:
         return [file for link in parser.links if _can_be_kept(file := _of_link(*link, url))]
     try:
         found = msgspec.json.decode(data, type=_JsonProject)
-    except msgspec.MsgspecError as error:
+    except (ValueError, RecursionError) as error:
         raise UnreadableInput(f"{url} is no page of a project: {error}") from error
     return [file for raw in found.files if _can_be_kept(file := _of_json(raw, url))]
 

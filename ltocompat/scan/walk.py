@@ -514,16 +514,19 @@ class _FileWalk(Struct, Generic[D], frozen=True):
             whole = _whole_file(view, place, self.budget)
             yield from FatbinWalk(view, place, host, self.budget) if whole is None else (whole,)
             return
-        yield from (Skipped(place, problem) for problem in host.problems)
+        host.registration()  # which finds problems of its own
+        told = host.problems
+        yield from (Skipped(place, problem) for problem in told)
         if self.slicing is not None and slices.worth_it(view):
             file = slices.SlicedFile(view, place, host, self.budget, self.slicing.describer)
             needing = functools.partial(_needing, host, place)
             yield from file.by_workers(self.slicing.jobs, needing)
-            return
-        yield from FatbinWalk(view, place, host, self.budget)
-        described = _needing(host, place)
-        if described is not None:
-            yield described
+        else:
+            yield from FatbinWalk(view, place, host, self.budget)
+            described = _needing(host, place)
+            if described is not None:
+                yield described
+        yield from (Skipped(place, problem) for problem in host.problems if problem not in told)
 
 
 def _needing(host: ObjectFile, place: Location) -> HostBinary | None:

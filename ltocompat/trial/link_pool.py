@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
-import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from msgspec.structs import replace
 
 from ltocompat import facts
+from ltocompat.files.output import scratch_folder
 from ltocompat.model.arch import Release
 from ltocompat.model.trial_answer import TOO_NEW
 from ltocompat.scan.workers import cores
@@ -78,23 +79,22 @@ class Pool(ChildPool[Request, Answer]):
     ) -> None:
         self.library = os.path.realpath(library)
         self.tool = tool
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._scratch = ExitStack()
         program = (*PROGRAM, self.library)
         if tool is Tool.NVLINK:
             # Removed here, since a child that is stuck is killed.
             try:
-                self._folder = tempfile.TemporaryDirectory(prefix="ltocompat-nvlink-")
+                folder = self._scratch.enter_context(scratch_folder())
             except OSError as error:
                 raise no_process(self.library, error) from error
-            program = (*_NVLINK_PROGRAM, self.library, self._folder.name)
+            program = (*_NVLINK_PROGRAM, self.library, folder)
         number = workers or cores()
         super().__init__(program, self.library, limits, workers=number, trial_run=trial_run)
 
     def close(self) -> None:
         """End all children."""
         super().close()
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._scratch.close()
 
     @functools.cached_property
     def release(self) -> Release:

@@ -36,7 +36,9 @@ _PARTS_AT_ONCE = 64
 # -I, -S: no variable and no file of the user's leads Python to other code; our own modules are
 # imported from where this process has them.
 _START = """
-import importlib, json, sys
+import importlib, json, os, sys
+os.fchdir(folder := int(sys.argv.pop(1)))
+os.close(folder)
 sys.path[:] = json.loads(sys.argv.pop(1))
 importlib.import_module(sys.argv.pop(1)).main()
 """
@@ -80,11 +82,9 @@ class Process:
         self._unsent: deque[memoryview] = deque()
         # Replies come with their output; a header and the logs fit in besides.
         self._reader = protocol.FrameReader(limits.output_bytes * 2)
-        self._folder = ""
         try:
             self._begin(words, environ, fresh=fresh)
         except OSError as error:
-            self._leave_no_folder()
             raise no_process(subject, error) from error
         self._deadline = time.monotonic() + limits.start_seconds
 
@@ -99,8 +99,7 @@ class Process:
             self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
             append = fcntl.fcntl(self._printed, fcntl.F_GETFL) | os.O_APPEND
             fcntl.fcntl(self._printed, fcntl.F_SETFL, append)
-            imports = json.dumps([path for path in sys.path if os.path.isabs(path)])
-            self._process = self._start([*_PYTHON, imports, *words], notes, environ, fresh=fresh)
+            self._process = self._start(words, notes, environ, fresh=fresh)
         finally:
             os.close(notes)
         self.notes = memoryview(self._memory).cast("I")
@@ -111,29 +110,32 @@ class Process:
         os.set_blocking(self.replies_fd, False)
 
     def _start(
-        self, command: list[str], notes: int, environ: Mapping[str, str], *, fresh: bool
+        self, words: Sequence[str], notes: int, environ: Mapping[str, str], *, fresh: bool
     ) -> subprocess.Popen[bytes]:
         # The kernel would end a child with the thread that started it, not with its process.
         parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
         required = self._limits.require_sandbox or bool(os.environ.get(REQUIRE_SANDBOX))
         limits = replace(self._limits, require_sandbox=required)
         settings = serving.ChildSettings(parent, notes, fresh, limits)
+        imports = json.dumps([path for path in sys.path if os.path.isabs(path)])
+        folder = _removed_folder()
         try:
-            self._folder = tempfile.mkdtemp(prefix="ltocompat-trial-")
             return subprocess.Popen(  # noqa: S603 - our own program
-                [*command, settings.dump()],
-                cwd=self._folder,
+                [*_PYTHON, str(folder), imports, *words, settings.dump()],
+                cwd="/",
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._printed,
                 bufsize=0,
-                pass_fds=(notes,),
+                pass_fds=(notes, folder),
                 start_new_session=True,  # which has no terminal that could be typed into
                 env={**environment_of_libraries(), **environ},
             )
         except OSError:
             self._printed.close()
             raise
+        finally:
+            os.close(folder)
 
     def wait_ready(self) -> None:
         """Wait until the child has loaded the library.
@@ -149,13 +151,7 @@ class Process:
                 raise TrialImpossible(self._why_not("it takes too long"))
             self.read()
 
-    def _leave_no_folder(self) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            os.rmdir(self._folder)
-
     def _take_handshake(self, handshake: dict[str, Any]) -> None:
-        # From here on it runs in a folder that is gone, in which nothing can be made.
-        self._leave_no_folder()
         if "impossible" in handshake:
             raise TrialImpossible(f"{self._subject}: {handshake['impossible']}")
         if "missing" in handshake:
@@ -253,5 +249,13 @@ class Process:
             for stream in (self._process.stdin, self._process.stdout, self._printed):
                 if stream is not None:
                     stream.close()
-            self._leave_no_folder()
         return self._process.wait()
+
+
+def _removed_folder() -> int:
+    """A descriptor of a folder that is gone, in which nothing can be made."""
+    folder = tempfile.mkdtemp(prefix="ltocompat-")
+    try:
+        return os.open(folder, os.O_RDONLY)
+    finally:
+        os.rmdir(folder)

@@ -84,6 +84,8 @@ def whole(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Sequence[object]:
     """What one process finds; of problems of a host file nothing is said by slices."""
     view = ByteView.of(data)
     host = read_host(view, Budget(limits))
+    if host is not None:
+        host.registration()  # finds some of them
     problems = () if host is None else host.problems
     found = records_of_view(view, PLACE, ScanSettings(limits=limits, jobs=1))
     return [

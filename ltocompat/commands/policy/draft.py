@@ -6,7 +6,6 @@ import datetime as dt
 import glob
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -18,7 +17,7 @@ from ltocompat.commands.policy.fingerprint import FindingKey
 from ltocompat.commands.policy.gate import HELD_UP, Audited
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.commands.policy.values import Policy
-from ltocompat.files.output import writing
+from ltocompat.files.output import scratch_folder, writing
 from ltocompat.model.arch import Release
 from ltocompat.model.target import ANY_TARGET, DriverVersion, Target
 from ltocompat.model.verdict import Finding, Verdict
@@ -158,7 +157,7 @@ class DraftTarget(Struct, frozen=True):
 
     def policy(self, today: dt.date, path: str) -> Policy:
         """The policy that the text means, as if it stood in the file ``path``."""
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch_folder() as folder:
             written = os.path.join(folder, OWN)
             with writing(written), open(written, "w", encoding="utf-8") as file:
                 file.write(self.text(today))

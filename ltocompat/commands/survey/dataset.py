@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from msgspec import Struct, ValidationError, convert, json, structs
+from msgspec import Struct, convert, json, structs
 
 from ltocompat.commands.survey.extra import extra, see_installed
 from ltocompat.commands.survey.storage import Folder
@@ -153,7 +153,7 @@ class Dataset:
                     for row in reader.read_table(data).to_pylist():
                         found[row["sha256"] or row["source"]].setdefault(name, []).append(row)
                 yield from (convert(rows, Surveyed) for rows in found.values())
-            except (OSError, ValidationError, extra("pyarrow").ArrowException) as error:
+            except (OSError, ValueError, KeyError, extra("pyarrow").ArrowException) as error:
                 path = self.folder.path(part)
                 raise UnreadableInput(f"{path!r} can't be read: {error}") from error
 
@@ -377,15 +377,13 @@ def _manifest(folder: Folder) -> Manifest | None:
     Raises:
         UnreadableInput: it is no manifest, or not one of this version.
     """
-    from msgspec import MsgspecError
-
     path = folder.path(MANIFEST)
     try:
         data = folder.read(MANIFEST)
         if data is None:
             return None
         found = json.decode(data, type=Manifest)
-    except (OSError, MsgspecError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UnreadableInput(f"{path!r} can't be read: {error}; name another folder") from error
     if found.version != SCHEMA_VERSION:
         raise UnreadableInput(

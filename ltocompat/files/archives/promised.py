@@ -14,7 +14,16 @@ from msgspec import Struct
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.elf_layout import MAGIC as ELF
-from ltocompat.files.first_bytes import BLOCK, holds_no_code, is_ar, is_tar, may_be_coff, packing_of
+from ltocompat.files.first_bytes import (
+    BLOCK,
+    CODE_MAGICS,
+    holds_no_code,
+    is_ar,
+    is_tar,
+    may_be_coff,
+    packing_of,
+)
+from ltocompat.files.images import TILEIR, ptx
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import Budget
 
@@ -41,8 +50,10 @@ _DEB = b"!<arch>\ndebian-binary"
 _CONDA = re.compile(r"pkg-[^/]+\.tar\.(?:zst|bz2)")
 _LINKER_SCRIPT = re.compile(rb"\s*(?:/\*|INPUT\b|GROUP\b|OUTPUT_FORMAT\b)")
 _PACKED = ("gz", "bz2", "xz", "zst")
-# ELF, PE, LLVM's bitcode, and what macOS has (mach-o/loader.h, mach-o/fat.h).
-_OBJECTS = (ELF, b"MZ", b"BC\xc0\xde", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+# ELF, PE, LLVM's bitcode, WebAssembly, and what macOS has (mach-o/loader.h, mach-o/fat.h).
+_OBJECTS = (ELF, b"MZ", b"BC\xc0\xde", b"\0asm", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+# Clang's bundles hold code of other makers' GPUs.
+_IMAGES = (*CODE_MAGICS, TILEIR, b"__CLANG_OFFLOAD_BUNDLE__", b"\x10\xff\x10\xad")
 
 
 # A check loads the reader that it asks: most names promise nothing.
@@ -76,12 +87,15 @@ def _is_library(view: ByteView, _: Budget) -> bool:
     return known or is_ar(view) or may_be_coff(view)
 
 
-def _is_code(view: ByteView, _: Budget) -> bool:
+def _is_code(view: ByteView, budget: Budget) -> bool:
     if not view.size:
         return False
-    if holds_no_code(view) and not _LINKER_SCRIPT.match(view.peek(0, BLOCK)):
+    script = _LINKER_SCRIPT.match(view.peek(0, BLOCK))
+    if holds_no_code(view) and not script:
         raise Malformed("it is text")
-    return True
+    head = view.peek(0, ptx.HEAD_SIZE)
+    whole = head.startswith(_IMAGES) or ptx.sniff(head)
+    return whole or _is_library(view, budget) or container_of(view, budget) is not None
 
 
 def _is_packed(view: ByteView, _: Budget) -> bool:

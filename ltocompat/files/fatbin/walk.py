@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -104,6 +106,12 @@ class _Accounting:
             start, end = self.covered[-1][0], max(end, self.covered[-1][1])
             self.covered.pop()
         self.covered.append((start, end))
+
+    def leaves_out(self, offset: int) -> bool:
+        """Return whether an offset lies in no fatbin section, and nothing covers it."""
+        before = bisect_right(self.covered, offset, key=itemgetter(0))
+        spans = (*self._sections, *self.covered[max(before - 1, 0) : before])
+        return not any(start <= offset < end for start, end in spans)
 
     def gaps(self) -> Iterator[tuple[int, int]]:
         """Offset and size of every stretch of a fatbin section that is neither covered nor padding.
@@ -293,6 +301,10 @@ class FatbinWalk:
         for offset, size in self._accounting.gaps():
             reason = f"{size} bytes of a fatbin section belong to no region"
             yield Skipped(self._place.at(offset), reason, size)
+        for offset in sorted(self._host.registration().regions if self._host else ()):
+            if self._accounting.leaves_out(offset):
+                reason = "a fatbin wrapper points here, where no region can be read"
+                yield Skipped(self._place.at(offset), reason)
 
     def _at(self, hit: _Hit) -> Sequence[StoredModule | Skipped]:
         if hit.needle == NEEDLE:

@@ -175,10 +175,15 @@ def read_registration(view: ByteView, budget: Budget, host: ObjectReader) -> Reg
     spans = named or host.wrapper_search_spans()
     found = list(_candidates(view, budget, host, spans))
     wrappers, lost = _follow(host, budget, found)
+    astray = sum(w.region is not None and not _is_region(view, w.region) for w in wrappers)
     if not named:
         # Anywhere else the magic can be a constant; only a pointer to a region proves a wrapper.
         wrappers = [w for w in wrappers if _is_region(view, w.region)]
         lost = 0
+    if astray:
+        host.problems.append(
+            f"{astray} of {len(found)} fatbin wrappers point at bytes that are no region"
+        )
     if lost:
         host.problems.append(
             f"{lost} of {len(found)} fatbin wrappers cannot be followed: their pointers have no "

@@ -42,6 +42,7 @@ class Ltoir(Record):
     container: str
     nvvm_ir: str | None
     llvm: str | None
+    debug: str | None = None
 
 
 class Cubin(Record):
