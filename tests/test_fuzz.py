@@ -12,16 +12,21 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from fuzz import meaning
 from fuzz.fuzz import FOUND, TARGETS, Task, work
 from fuzz.machine import MACHINE, machine_in
+from fuzz.meaning import LAWS, Step
 from fuzz.mutate import Material, mutated
 from fuzz.put_back import BUGS, PROJECT
 from fuzz.readers import seeds
 from fuzz.structure import FORMS, WRAPPERS, fields_of, forms_of
-from fuzz.watch import Watch
+from fuzz.watch import Broken, Watch
+from msgspec.structs import replace
 from package_writer import tar_of, zip_of
 from reading import modules_of
 from samples import FOLDER
+
+from ltocompat.files.fatbin import walk
 
 KEPT = sorted(path for path in FOUND.glob("*") if path.suffix != ".md")
 READ_BY = {name.replace(" ", "-"): target for name, target in TARGETS.items()}
@@ -39,9 +44,51 @@ def test_what_was_found_is_mended() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_target_stands_changed_bytes(name: str) -> None:
-    done = work(Task(name, 150, time.monotonic() + 60, seed=name, lines=False))
+    inputs = 6 if name in LAWS else 150
+    done = work(Task(name, inputs, time.monotonic() + 60, seed=name, lines=False))
     assert done.inputs
     assert done.found == {}
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LAWS)
+def test_a_law_holds_for_changed_bytes(name: str) -> None:
+    done = work(Task(name, 600, time.monotonic() + 300, seed=name, lines=False))
+    assert done.inputs
+    assert done.found == {}
+
+
+SOUND = (FOLDER / "objects" / "libaxpy-no-device-link.so").read_bytes()
+
+
+@pytest.mark.parametrize("kind", range(8))
+def test_damage_is_what_its_numbers_say(kind: int) -> None:
+    step = Step(kind, 0, 1, 8 << 1)
+    at, end = 1, 2
+    after = {
+        meaning.CUT: SOUND[:at],
+        meaning.ZERO: SOUND[:at] + b"\0" + SOUND[end:],
+        meaning.FILL: SOUND[:at] + b"\xff" + SOUND[end:],
+        meaning.DELETE: SOUND[:at] + SOUND[end:],
+        meaning.INSERT: SOUND[:at] + b"\0" + SOUND[at:],
+        meaning.BEHEAD: SOUND[at:],
+    }
+    content, damaged = meaning.damaged(bytes([1, kind, 0, 1, 0, 0, 0, 16, 0, 0, 0]) + SOUND)
+    assert content == SOUND
+    assert step.done_to(SOUND) == damaged
+    assert damaged == after.get(kind, damaged) != SOUND
+
+
+def test_a_law_that_is_broken_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = walk.FatbinWalk._read_region  # noqa: SLF001 - what it can't read it keeps to itself
+    cut = bytes([1, meaning.CUT, 0]) + (len(FATBIN) // 2).to_bytes(4, "little") + bytes(4) + FATBIN
+    assert meaning.damage(cut) is not None  # it is told
+    monkeypatch.setattr(
+        walk.FatbinWalk, "_read_region", lambda *words: replace(read(*words), unread=[])
+    )
+    with pytest.raises(Broken, match="fewer images"), Watch() as watch:
+        raise Broken(watch.failure(meaning.damage, cut, 10.0))
 
 
 def breaks(data: bytes) -> None:

@@ -28,21 +28,24 @@ from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).parent
-for folder in (HERE.parent.parent, HERE.parent):
+for folder in (HERE.parent.parent, HERE.parent, HERE.parent / "oracle"):
     sys.path.insert(0, str(folder))
 
 from tabulate import tabulate  # noqa: E402 - these are found beside this file
 
 from fuzz import files, verbs  # noqa: E402
 from fuzz.lines import Line, Lines, by_function, ranges  # noqa: E402
+from fuzz.meaning import LAWS  # noqa: E402
 from fuzz.mutate import Material, mutated  # noqa: E402
 from fuzz.readers import NO_READERS, READERS, Reader  # noqa: E402
 from fuzz.watch import Watch, confine  # noqa: E402
 
 FOUND = HERE / "found"
+CORPUS = HERE / "corpus"
 VERBS = "verbs"
 TARGETS = {
     **READERS,
+    **LAWS,
     VERBS: Reader(
         verbs.read,
         verbs.seeds_of_verbs,
@@ -53,8 +56,10 @@ TARGETS = {
 }
 _SHARES = 8  # parts of a target's inputs, so that processes end at about the same time
 _SHORTEST_TURN = 10.0  # seconds; inputs that grew are forgotten with a turn
-_MINIMISING = 20.0  # seconds
+_MINIMISING = 8.0  # seconds
 _LONGEST_GROWN = 200_000
+_MOST_GROWN = 2_000
+_MOST_KEPT = 2_000  # of a target, by one run
 _SLOW = 0.05  # seconds of CPU from which an input is worth making slower
 _GO_ON_SLOW = 0.05  # the share of inputs that are made of slow ones
 _MONITORED = hasattr(sys, "monitoring")
@@ -90,18 +95,23 @@ class Done:
         seconds: of CPU.
         found: the first input for each thing that is wrong.
         hit: lines that were reached.
+        grown: inputs that reached more than all before.
+        new: how many of them there were.
     """
 
     inputs: int = 0
     seconds: float = 0.0
     found: dict[str, bytes] = field(default_factory=dict)
     hit: set[Line] = field(default_factory=set)
+    grown: list[bytes] = field(default_factory=list)
+    new: int = 0
 
     def add(self, other: Done) -> None:
         """Take what came of another part."""
         self.inputs += other.inputs
         self.seconds += other.seconds
         self.hit |= other.hit
+        self.new += len(other.grown)
         for what, data in other.found.items():
             self.found.setdefault(what, data)
 
@@ -111,6 +121,7 @@ def work(task: Task, show: Callable[[bytes], None] = lambda _: None) -> Done:
     target, dice, done = TARGETS[task.name], random.Random(task.seed), Done()  # noqa: S311 - no secret
     pool = _Pool(task.name, dice)
     lines = Lines(_all_files() if task.lines else (), _without())
+    answers: set[object] = set()
     bound = target.seconds * (1 if _MONITORED or not task.lines else 10)
     begun = time.process_time()
     if task.lines:
@@ -124,7 +135,9 @@ def work(task: Task, show: Callable[[bytes], None] = lambda _: None) -> Done:
             what = watch.failure(target.read, data, bound)
             done.inputs += 1
             if what is None:
-                pool.learn(data, watch.spent, reached_more=len(lines.hit) > before)
+                more = len(lines.hit) > before or (target.guided and watch.answer not in answers)
+                answers.add(watch.answer if target.guided else None)
+                pool.learn(data, watch.spent, reached_more=more)
             elif what not in done.found:
                 if task.first:
                     done.found[what] = data
@@ -133,6 +146,7 @@ def work(task: Task, show: Callable[[bytes], None] = lambda _: None) -> Done:
     if task.lines:
         lines.stop()
     done.seconds, done.hit = time.process_time() - begun, lines.hit
+    done.grown = pool.grown
     return done
 
 
@@ -142,6 +156,32 @@ def _sound(name: str) -> tuple[bytes, ...]:
     return tuple(TARGETS[name].seeds())
 
 
+@functools.cache
+def _corpus(name: str) -> tuple[bytes, ...]:
+    """What earlier runs kept of a target."""
+    where = CORPUS / name.replace(" ", "-")
+    return tuple(path.read_bytes() for path in sorted(where.glob("*")))
+
+
+def minimise(name: str) -> str:
+    """Keep the shortest inputs of a corpus that reach all it reaches; say how many."""
+    target, where = TARGETS[name], CORPUS / name.replace(" ", "-")
+    lines, answers, kept = Lines(_all_files(), _without()), set[object](), 0
+    lines.start()
+    with Watch() as watch:
+        paths = sorted(where.glob("*"), key=lambda path: path.stat().st_size)
+        for path in paths:
+            before = len(lines.hit) + len(answers)
+            watch.failure(target.read, path.read_bytes(), 10 * target.seconds)
+            answers.add(watch.answer if target.guided else None)
+            if len(lines.hit) + len(answers) > before:
+                kept += 1
+            else:
+                path.unlink()
+    lines.stop()
+    return f"{name}: {kept} of {len(paths)} inputs reach all"
+
+
 class _Pool:
     """What inputs are made from: sound ones, those that reached new lines, and slow ones."""
 
@@ -149,15 +189,17 @@ class _Pool:
         target, sound = TARGETS[name], list(_sound(name))
         dice.shuffle(sound)  # every share begins with others of them
         self._sound = tuple(sound)
-        self._grown: list[bytes] = []
+        self._kept = _corpus(name)
+        self.grown: list[bytes] = []
         self._slow: list[bytes] = []
         self._slowest = _SLOW
         self._material = Material(self._sound, target.words, target.text, target.wraps, target.form)
         self._dice = dice
 
     def inputs(self) -> Iterator[bytes]:
-        """The sound ones, then changed ones without end."""
+        """The sound ones, those of earlier runs, then changed ones without end."""
         yield from self._sound
+        yield from self._kept
         while True:
             yield mutated(self._begin(), self._material, self._dice)
 
@@ -165,16 +207,16 @@ class _Pool:
         which = self._dice.random()
         if which < _GO_ON_SLOW and self._slow:
             return self._dice.choice(self._slow)
-        if which < 0.5 and self._grown:
-            return self._dice.choice(self._grown)
+        if which < 0.5 and self.grown:
+            return self._dice.choice(self.grown)
         return self._dice.choice(self._sound)
 
     def learn(self, data: bytes, spent: float, *, reached_more: bool) -> None:
         """Keep an input to go on from, where it is worth it."""
         if len(data) > _LONGEST_GROWN:
             return
-        if reached_more:
-            self._grown.append(data)
+        if reached_more and len(self.grown) < _MOST_GROWN:
+            self.grown.append(data)
         if spent > 1.5 * self._slowest:
             self._slowest = spent
             self._slow = [*self._slow[-4:], data]
@@ -280,7 +322,7 @@ def shares(names: Sequence[str], words: argparse.Namespace) -> Iterator[Task]:
     end = time.monotonic() + 60 * words.minutes
     for name in names:
         many, parts = words.inputs, _SHARES
-        if name == VERBS:
+        if name == VERBS or name in LAWS:
             many, parts = words.verb_inputs, 4 * _SHARES
         for number in range(parts):
             if time.monotonic() > end:
@@ -293,33 +335,37 @@ def keep(name: str, data: bytes, where: Path) -> str:
     """Write a found case; its name."""
     digest = hashlib.sha256(data).hexdigest()[:12]
     where.mkdir(parents=True, exist_ok=True)
-    path = where / f"{name.replace(' ', '-')}-{digest}"
+    path = where / f"{name.replace(' ', '-')}-{digest}".lstrip("-")
     path.write_bytes(data)
     return path.name
 
 
 def report(results: dict[str, Done], *, lines: bool, seconds: float) -> str:
     """The table of all targets."""
-    rows, hit = [], _hit(results)
+    rows, hit = list[list[str]](), _hit(results)
     for name, done in results.items():
         rate = done.inputs / done.seconds if done.seconds else 0.0
-        row = [name, f"{done.inputs:,}", f"{done.seconds:.0f}", f"{rate:,.0f}", len(done.found)]
+        row = [name, f"{done.inputs:,}", f"{done.seconds:.0f}", f"{3600 * rate:,.0f}"]
+        row += [f"{done.new:,}", str(len(done.found))]
         if lines:
             reached, every, _ = _coverage(name, hit)
-            row += [every or "", f"{100 * reached / every:.0f} %" if every else ""]
+            row += [f"{every:,}", f"{100 * reached / every:.0f} %"] if every else ["", ""]
         rows.append(row)
     total = sum(done.inputs for done in results.values())
     titles = [
         "target",
         "inputs",
         "seconds",
-        "inputs/s",
+        "inputs per CPU hour",
+        "new",
         "found",
         *(["lines", "reached"] if lines else []),
     ]
     sides = ("left", *["right"] * (len(titles) - 1))
     table = tabulate(rows, titles, "github", disable_numparse=True, colalign=sides)
-    return f"{table}\n{total:,} inputs in {seconds:.0f} s"
+    hours = sum(done.seconds for done in results.values()) / 3600
+    of_all = f"{total / hours:,.0f} inputs per CPU hour" if hours else ""
+    return f"{table}\n{total:,} inputs in {seconds:.0f} s, {hours:.2f} CPU hours; {of_all}"
 
 
 def _hit(results: dict[str, Done]) -> set[Line]:
@@ -373,6 +419,7 @@ def _words() -> argparse.Namespace:
     parser.add_argument("--first", action="store_true", help="end with the first find")
     parser.add_argument("--coverage", action="store_true", help="name lines that are not reached")
     parser.add_argument("--replay", type=Path, help="read this file alone, by the target of --only")
+    parser.add_argument("--minimise", action="store_true", help="the corpus of earlier runs")
     parser.add_argument("--found", type=Path, default=FOUND, help="where found cases are kept")
     words = parser.parse_args()
     if words.replay and len(words.only or ()) != 1:
@@ -402,12 +449,27 @@ def replay(name: str, path: Path) -> int:
     return 0 if what is None else 1
 
 
+def _take(name: str, done: Done, results: dict[str, Done], where: Path) -> None:
+    """Keep what was found, and what reached more, for the next run."""
+    for what, data in done.found.items():
+        if what not in results[name].found:
+            kept = keep(name, data, where)
+            print(f"{name}: {what}: kept {len(data)} bytes as {kept}", flush=True)
+    corpus = CORPUS / name.replace(" ", "-")
+    for data in done.grown[: max(0, _MOST_KEPT - results[name].new)]:
+        keep("", data, corpus)
+    results[name].add(done)
+
+
 def main() -> int:
     """Read the command line, and run."""
     words = _words()
     if words.replay:
         return replay(words.only[0], words.replay)
-    names = words.only or [VERBS, *READERS]  # what takes longest comes first
+    names = words.only or [VERBS, *LAWS, *READERS]  # what takes longest comes first
+    if words.minimise:
+        print("\n".join(map(minimise, names)))
+        return 0
     print(f"seed {words.seed}", flush=True)
     results = {name: Done() for name in names}
     _prepare(names, lines=words.lines)
@@ -415,11 +477,7 @@ def main() -> int:
     begun = time.monotonic()
     with contextlib.suppress(KeyboardInterrupt):
         for name, done in spread(tasks, words.jobs):
-            for what, data in done.found.items():
-                if what not in results[name].found:
-                    kept = keep(name, data, words.found)
-                    print(f"{name}: {what}: kept {len(data)} bytes as {kept}", flush=True)
-            results[name].add(done)
+            _take(name, done, results, words.found)
             if words.first and done.found:
                 break
     print(report(results, lines=words.lines, seconds=time.monotonic() - begun))

@@ -21,7 +21,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parent.parent
-_LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "found", "docs", "benchmarks", "oracle")
+_LEFT_OUT = shutil.ignore_patterns(
+    ".*", "__pycache__", "found", "corpus", "docs", "benchmarks", "oracle"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ from reading import records_of
 from samples import ALL, FOLDER
 from summaries import summaries
 
-from fuzz import machine
+from fuzz import documents, machine
 from fuzz.files import folder, written
 from fuzz.structure import WRAPPERS, Form
 from ltocompat.commands.explain import explain
@@ -115,6 +115,7 @@ class Reader:
         wraps: whether it enters containers.
         form: of its inputs, where no bytes of them tell it.
         seconds: of CPU that an input may take.
+        guided: whether what ``read`` returns says how an input is new.
     """
 
     read: Read
@@ -125,6 +126,7 @@ class Reader:
     wraps: bool = False
     form: Form | None = None
     seconds: float = 2.0
+    guided: bool = False
 
     def files(self) -> set[str]:
         """The files of its modules."""
@@ -802,10 +804,41 @@ READERS: dict[str, Reader] = {
         form=machine.MACHINE,
     ),
 }
+READERS |= {
+    "baseline": Reader(
+        _file("baseline.json", documents.baseline),
+        lambda: iter(documents.baselines()),
+        ("commands.policy.baseline", "commands.policy.extent"),
+    ),
+    "index": Reader(
+        documents.page,
+        documents.pages,
+        ("packages.index_answers", "commands.survey.index"),
+        (b"<a href=", b"data-yanked", b"sha256=", b"&gt;", b"2024-01-02T03:04:05Z"),
+        form=documents.NUMBERED,
+    ),
+    "survey": Reader(
+        documents.survey,
+        documents.surveys,
+        ("commands.survey.dataset",),
+        form=documents.NUMBERED,
+    ),
+}
+if importlib.util.find_spec("pyarrow") is None:  # an extra, too
+    del READERS["survey"]
 if importlib.util.find_spec("yaml") is None:  # an extra of the package, as of this fuzzer
     del READERS["yaml lock"]
 # What a user writes may be wrong usage; what lies in a file that was named never is.
-_OF_USERS = {"toml lock", "requirements", "yaml lock", "policy", "target", "place", "explain"}
+_OF_USERS = {
+    "baseline",
+    "toml lock",
+    "requirements",
+    "yaml lock",
+    "policy",
+    "target",
+    "place",
+    "explain",
+}
 
 
 def _blaming_nobody(read: Read) -> Read:

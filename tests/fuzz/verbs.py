@@ -20,6 +20,7 @@ from fuzz.files import folder, written
 from fuzz.machine import MACHINE, machine_in
 from fuzz.readers import READERS, seeds
 from fuzz.structure import Form, Part
+from fuzz.watch import Broken
 from ltocompat.cli import run
 
 _TARGET = ("--deploy-target", "driver=550,gpu=h100+l4,nvjitlink=12.4")
@@ -31,10 +32,6 @@ _USAGE = {"-", "pylock.toml", "requirements.txt", "ltocompat.toml", "baseline.js
 _COMMAND = re.compile(r"^\s*(?:::[a-z]|##\[|##vso\[)", re.MULTILINE)
 _TRACE = re.compile(r"^Traceback \(most", re.MULTILINE)  # in a line, it is quoted
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-class Broken(Exception):
-    """A verb broke its contract."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +131,7 @@ def read(data: bytes) -> None:
     words = [names.get(word, word.replace("{}", path)) for word in verb.words]
     out, messages = io.StringIO(), io.StringIO()
     printed = contextlib.redirect_stdout(out), contextlib.redirect_stderr(messages)
-    with _no_cache(), _input(content), printed[0], printed[1]:
+    with no_cache(), _input(content), printed[0], printed[1]:
         code = run(words)
     if code == _WRONG_USAGE and verb.name in _USAGE:
         code = 0
@@ -142,7 +139,7 @@ def read(data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _no_cache() -> Iterator[None]:
+def no_cache() -> Iterator[None]:
     """Nothing of earlier inputs, and nothing of this machine's user."""
     before = dict(os.environ)
     os.environ |= {"LTOCOMPAT_NO_CACHE": "1", "XDG_CACHE_HOME": folder(), "HOME": folder()}

@@ -28,6 +28,10 @@ _OURS = Path(ltocompat.__file__).parent
 _ENDLESS = 240  # seconds of wall clock after which a process that C code holds ends with a trace
 
 
+class Broken(Exception):
+    """A law or a contract is broken; the sentence says which, without values of the input."""
+
+
 class TooLong(BaseException):
     """An input took so long that nobody waits for its end."""
 
@@ -37,12 +41,14 @@ class Watch:
 
     Attributes:
         spent: seconds of CPU that the last input took.
+        answer: what the reader made of it.
     """
 
     def __init__(self) -> None:
         self._armed = 0.0
         self._least = 0
         self.spent = 0.0
+        self.answer: object = None
         self._before = ExitStack()
 
     def __enter__(self) -> Self:
@@ -100,19 +106,16 @@ class Watch:
         streams = sys.stdout, sys.stderr
         sys.stdout = sys.stderr = terminal = _Terminal()
         signal.setitimer(signal.ITIMER_VIRTUAL, 1.5 * seconds)
+        self.answer = None
         try:
-            read(data)
+            self.answer = read(data)
         except LtocompatError as error:
             if len(str(error)) > 5_000:
                 return "a sentence without end"
         except TooLong:
             return "too long"
-        except MemoryError:
-            return "too much memory"
-        except RecursionError:
-            return "RecursionError"
         except Exception as error:  # noqa: BLE001 - what this is for
-            return f"{type(error).__name__} at {_where(error.__traceback__)}"
+            return _what(error)
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             sys.stdout, sys.stderr = streams
@@ -123,6 +126,14 @@ def confine() -> None:
     """Let this process, which is given away, have only so much memory."""
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+
+
+def _what(error: Exception) -> str:
+    """What is wrong, in the same words for what is alike."""
+    if isinstance(error, Broken):
+        return str(error)[:200]
+    alike = {MemoryError: "too much memory", RecursionError: "RecursionError"}
+    return alike.get(type(error)) or f"{type(error).__name__} at {_where(error.__traceback__)}"
 
 
 class _Terminal:

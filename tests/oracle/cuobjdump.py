@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.metadata
 import os
@@ -29,8 +30,21 @@ def executable() -> Path:
     return found
 
 
-def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run it; it looks for nvdisasm beside itself and on the search path."""
+def is_there() -> bool:
+    """Return whether it is installed, as on Linux on x86-64 alone."""
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        return bool(importlib.metadata.files("nvidia-cuda-cuobjdump"))
+    return False
+
+
+def run(
+    *arguments: str | Path, cwd: Path | None = None, seconds: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run it; it looks for nvdisasm beside itself and on the search path.
+
+    Raises:
+        subprocess.TimeoutExpired: it took more than ``seconds``.
+    """
     program = executable()
     environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
     return subprocess.run(
@@ -41,13 +55,18 @@ def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Completed
         cwd=cwd,
         env=environment,
         check=False,
+        timeout=seconds,
     )
 
 
 def listed(path: Path) -> Counter[tuple[str, str]]:
     """(kind, number and suffix of the architecture) of every image that it lists."""
     # It reads the members of thin archives relative to where it runs.
-    text = run("-all", path.name, cwd=path.parent).stdout
+    return listed_in(run("-all", path.name, cwd=path.parent).stdout)
+
+
+def listed_in(text: str) -> Counter[tuple[str, str]]:
+    """(kind, number and suffix of the architecture) of every image in its listing."""
     found: Counter[tuple[str, str]] = Counter()
     headings = list(_HEADING.finditer(text))
     for heading in headings:

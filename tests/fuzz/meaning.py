@@ -1,0 +1,611 @@
+"""Laws as readers: what is read means the same, whoever reads it and in which form.
+
+``damage``: changed bytes never make a better verdict, or fewer images without a word (law 12).
+``cuobjdump``: what NVIDIA's reader lists of the same bytes, we list. ``saved``: JSON in, the same
+JSON out, and nothing moves between a file and what was saved of it. ``formats``: each agrees with
+the exit code. ``baseline``: an audit is green by the baseline that was written of it.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import json
+import os
+import random
+import re
+import struct
+import subprocess
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass
+
+import cuobjdump
+import msgspec
+
+import ltocompat
+from fuzz.files import folder, written
+from fuzz.readers import LIMITS, Reader, seeds
+from fuzz.structure import Form, Part, fields_of, forms_of
+from fuzz.verbs import no_cache
+from fuzz.watch import Broken
+from ltocompat.cli import run
+from ltocompat.commands import check
+from ltocompat.commands.comparison import saved
+from ltocompat.commands.options import CheckOptions
+from ltocompat.files.images import ptx
+from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.failure import Failure
+from ltocompat.model.image import Image, ImageKind, Module, Record, Skipped
+from ltocompat.model.records_v1.inspect import Inspect
+from ltocompat.model.verdict import Result, Route, Verdict
+from ltocompat.targets import parse
+
+_CODE = ("elf", "pe", "coff", "ar", "fatbin", "cubin", "ptx", "ltoir", "wheel", "containers")
+_ENTRY_HEADER = 64
+_LONGEST = 60_000
+TARGETS = tuple(
+    parse(
+        [
+            "driver=535.54.03,gpu=a100",
+            "driver=580.65.06,gpu=h100,nvjitlink=13.0",
+            "driver=550.54.14,gpu=h100+l4,nvjitlink=12.4",
+            "driver=580.65.06,gpu=sm_120,nvjitlink=12.9",
+        ]
+    )
+)
+_TARGET_WORDS = ("--deploy-target", "driver=580.65.06,gpu=h100,nvjitlink=13.0")
+
+
+# -- damage, as numbers in front of what it is done to
+
+
+_STEP = struct.Struct("<BBII")
+_MOST_STEPS = 3
+CUT, ZERO, FILL, NOISE, DELETE, FLIP, INSERT, BEHEAD = range(8)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One damage.
+
+    Attributes:
+        kind: what is done.
+        depth: so many containers are opened first; their sums are right again afterwards.
+        place: where, and dice.
+        size: how many bytes.
+    """
+
+    kind: int
+    depth: int
+    place: int
+    size: int
+
+    def done_to(self, data: bytes) -> bytes:
+        """Return the damaged bytes."""
+        if not data:
+            return data
+        dice = random.Random(self.place)  # noqa: S311 - no secret
+        forms = forms_of(data)
+        if self.depth and forms:
+            parts = list(dice.choice(forms).parts(data, dice))
+            if parts:
+                part, inner = dice.choice(parts), self.size ^ self.place >> 7
+                less = Step(self.kind, self.depth - 1, inner, self.size)
+                return part.put(less.done_to(part.data))
+        at, width = self._where(data, forms)
+        return self._changed(data, at, at + width)
+
+    def _where(self, data: bytes, forms: list[Form]) -> tuple[int, int]:
+        """Half of them a field of the format, which is where structure breaks."""
+        fields = fields_of(data, forms[self.place % len(forms)]) if forms else []
+        if fields and self.size & 1:
+            return fields[self.place % len(fields)]
+        at = self.place % len(data)
+        return at, min(1 + (self.size >> 5) % (1 << (self.size >> 1 & 15)), len(data) - at)
+
+    def _changed(self, data: bytes, at: int, end: int) -> bytes:
+        width = end - at
+        middle = {
+            ZERO: bytes(width),
+            FILL: b"\xff" * width,
+            NOISE: random.Random(self.size).randbytes(width),  # noqa: S311 - no secret
+            DELETE: b"",
+            FLIP: bytes([data[at] ^ 1 << (self.size >> 9 & 7)]) + data[at + 1 : end],
+            INSERT: bytes(width) + data[at:end],
+        }
+        if self.kind == CUT:
+            return data[:at]
+        if self.kind == BEHEAD:
+            return data[at:]
+        return data[:at] + middle[self.kind] + data[end:]
+
+
+def split(data: bytes) -> tuple[list[Step], bytes]:
+    """Take an input apart: damages, and what they are done to."""
+    number = data[0] % (_MOST_STEPS + 1) if data else 0
+    end = 1 + number * _STEP.size
+    if len(data) < end:
+        return [], b""
+    rows = (_STEP.unpack_from(data, 1 + n * _STEP.size) for n in range(number))
+    return [Step(kind % 8, depth & 3, place, size) for kind, depth, place, size in rows], data[end:]
+
+
+def with_steps(content: bytes, dice: random.Random) -> bytes:
+    """An input: newly drawn damages in front of what they are done to."""
+    number = dice.choice((1, 1, 1, 2, 3))
+    rows = (
+        _STEP.pack(
+            dice.randrange(8),
+            dice.choice((0, 0, 0, 1, 1, 2, 3)),
+            dice.choice((dice.randrange(256), dice.randrange(1 << 32))),
+            dice.randrange(1 << 32),
+        )
+        for _ in range(number)
+    )
+    return bytes([number]) + b"".join(rows) + content
+
+
+def damaged(data: bytes) -> tuple[bytes, bytes]:
+    """Return what an input is before its damages, and after."""
+    steps, content = split(data)
+    after = content
+    for step in steps:
+        after = step.done_to(after)[: _LONGEST * 4]
+    return content, after
+
+
+def _parts(data: bytes, dice: random.Random) -> Iterator[Part]:
+    """Seldom what is damaged itself, which then is another sound file, or none."""
+    if dice.random() < 0.3:
+        yield Part(split(data)[1], lambda new: with_steps(new, dice))
+
+
+def _rearrange(data: bytes, dice: random.Random) -> bytes:
+    return with_steps(split(data)[1], dice)
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int]]:
+    for n in range(data[0] % (_MOST_STEPS + 1) if data else 0):
+        at = 1 + n * _STEP.size
+        yield from ((at, 1), (at + 1, 1), (at + 2, 4), (at + 6, 4))
+
+
+FORM = Form(lambda _: True, _fields, _parts, _rearrange)
+
+
+def _seeds() -> Iterator[bytes]:
+    dice = random.Random(12)  # noqa: S311 - no secret
+    for reader in _CODE:
+        found = [data for data in seeds(reader) if len(data) < _LONGEST]
+        for data in found[:: max(1, len(found) // 25)]:
+            yield with_steps(data, dice)
+
+
+# -- what a file means
+
+
+_ENDINGS = (
+    (b"\x7fELF\2\1\1\x33", "x.cubin"),
+    (b"\x7fELF\2\1\1\x41", "x.cubin"),
+    (b"\x7fELF", "x.so"),
+    (b"\xed\x43\x4e\x7f", "x.ltoir"),
+    (b"\x1f\x8b", "x.so.gz"),
+    (b"BZh", "x.so.bz2"),
+    (b"\xfd7zXZ", "x.so.xz"),
+    (b"\x28\xb5\x2f\xfd", "x.so.zst"),
+    (b"MZ", "x.dll"),
+    (b"!<", "x.a"),
+    (b"\x50\xed\x55\xba", "x.fatbin"),
+    (b"PK", "x-1.0-py3-none-any.whl"),
+)
+
+
+_NAMELESS = "x.bin"
+_WITHOUT_SUMS = ("x.a", "x.tar", _NAMELESS)
+_PACKED = ("x.so.gz", "x.so.bz2", "x.so.xz", "x.so.zst", "x-1.0-py3-none-any.whl")
+_HOSTS = ("x.so", "x.dll")
+_OWN_SECTIONS = (".nv_fatbin", "__nv_relfatbin", "__nv_rel")
+
+
+def _name(data: bytes) -> str:
+    """A name that promises what a sound file is; damage doesn't change it."""
+    if ptx.sniff(data[: ptx.HEAD_SIZE]):
+        return "x.ptx"
+    if data[257:262] == b"ustar":
+        return "x.tar"
+    return next((name for start, name in _ENDINGS if data.startswith(start)), _NAMELESS)
+
+
+def claim(image: Image) -> tuple[object, ...]:
+    """Return what an image says of itself."""
+    versions = (image.needs, image.ltoir, image.cubin, image.relocatable, image.made_by)
+    return image.kind, str(image.arch), *versions
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What is made of a file.
+
+    Attributes:
+        records: what was read.
+        claims: of its images.
+        proven: those of them for which something else in the file stands, too: in a host file its
+            section or a wrapper.
+        words: on what could not be read, or is damaged.
+        verdicts: by target, GPU and route.
+        rules: of all findings.
+    """
+
+    records: list[Record]
+    claims: Counter[tuple[object, ...]]
+    proven: Counter[tuple[object, ...]]
+    words: Counter[str]
+    verdicts: dict[tuple[str, str, Route | None], Verdict]
+    rules: frozenset[str]
+
+    @property
+    def shape(self) -> str:
+        """What is new about it leads the fuzzer."""
+        verdicts = sorted({str(verdict) for verdict in self.verdicts.values()})
+        words = sorted({re.sub(r"[0-9a-f]+|'[^']*'", "", word)[:40] for word in self.words})
+        kinds = sorted({str(claim[0]) for claim in self.claims})
+        return f"{kinds}{verdicts}{words}{sorted(self.rules)}"
+
+
+def _proven(name: str, records: list[Record]) -> Iterator[Module]:
+    for each in records:
+        if isinstance(each, Module) and (
+            name not in _HOSTS or each.registered or each.section in _OWN_SECTIONS
+        ):
+            yield each
+
+
+def _images(records: list[Record]) -> list[Image]:
+    return [image for each in records if isinstance(each, Module) for image in each.images]
+
+
+def meaning(name: str, data: bytes) -> Meaning:
+    """Read a file, and judge it for each target."""
+    path, failures = written(name, data), list[LtocompatError]()
+    records = list(
+        ltocompat.inspect(path, kernels=True, limits=LIMITS, jobs=1, on_error=failures.append)
+    )
+    checked = list(check.run(CheckOptions((path,), TARGETS, limits=LIMITS, cache=False)))
+    results = [each for each in checked if isinstance(each, Result)]
+    images = _images(records)
+    words = Counter(each.reason for each in records if isinstance(each, Skipped))
+    words.update(str(error) for error in failures)
+    words.update(str(each.error) for each in checked if isinstance(each, Failure))
+    for image in images:
+        words.update((*image.problems, *map(str, image.flaws)))
+    return Meaning(
+        records,
+        Counter(map(claim, images)),
+        Counter(claim(image) for each in _proven(name, records) for image in each.images),
+        words,
+        {
+            (each.target.name, str(each.gpu), each.route): each.counted
+            for each in results
+            if each.gpu is not None
+        },
+        frozenset(rule for each in results for rule in each.rules),
+    )
+
+
+# -- damage
+
+
+def damage(data: bytes) -> object:
+    """Hold law 12 on a sound file and its damages.
+
+    Raises:
+        Broken: it is broken.
+    """
+    before_bytes, after_bytes = damaged(data)
+    if before_bytes == after_bytes or not before_bytes:
+        return None
+    before = _sound(_name(before_bytes), before_bytes)
+    if before is None:
+        return None
+    after = meaning(_name(before_bytes), after_bytes)
+    said = after.words - before.words
+    if said:
+        return after.shape
+    lost, new = before.claims - after.claims, after.claims - before.claims
+    fewer = (before.proven & lost).total() > new.total()
+    if fewer and _is_evident(_name(before_bytes), split(data)[0], after):
+        kinds = "+".join(sorted({str(each[0]) for each in lost}))
+        kind = _kind(before_bytes)
+        raise Broken(f"fewer images ({kinds}) of {kind} without a word")
+    if not lost and not new:
+        for key, verdict in before.verdicts.items():
+            if after.verdicts.get(key, Verdict.FAIL) < verdict and not (after.rules - before.rules):
+                raise Broken(
+                    f"a better verdict than {verdict} of {_kind(before_bytes)}: "
+                    f"{'+'.join(sorted(before.rules - after.rules))}"
+                )
+    return after.shape
+
+
+def _is_evident(name: str, steps: list[Step], after: Meaning) -> bool:
+    """Return whether what is left proves that something was there.
+
+    Members of a package with right sums are whatever they are, and those of tar and ar have no
+    sums; a file that is called nothing may be anything.
+    """
+    shape_is_broken = all(step.kind in (CUT, DELETE, INSERT, BEHEAD) for step in steps)
+    outside = all(step.depth == 0 for step in steps)
+    if name in _WITHOUT_SUMS:
+        return outside and shape_is_broken and bool(after.claims)
+    if name in _PACKED:
+        return outside
+    return bool(after.claims) or name != _NAMELESS
+
+
+def _kind(data: bytes) -> str:
+    return _name(data).rpartition(".")[2]
+
+
+@functools.lru_cache(512)
+def _sound(name: str, data: bytes) -> Meaning | None:
+    """What a file means, if all of it can be read and there is something."""
+    try:
+        found = meaning(name, data)
+    except LtocompatError:
+        return None
+    return found if found.claims and not found.words else None
+
+
+# -- cuobjdump
+
+
+_LISTED = {ImageKind.SASS: "sass", ImageKind.PTX: "ptx", ImageKind.LTOIR: "ltoir"}
+
+
+def held_against_cuobjdump(data: bytes) -> object:
+    """What cuobjdump lists of a file, we list, or say what can't be read.
+
+    Raises:
+        Broken: we don't.
+    """
+    _, content = damaged(data)
+    found = meaning(_name(content), content)
+    if found.words:
+        return found.shape
+    path = written("listed" + os.path.splitext(_name(content))[1], content)
+    try:
+        done = cuobjdump.run("-all", path, seconds=5)
+        listed = cuobjdump.listed_in(done.stdout)
+    except (subprocess.TimeoutExpired, AssertionError):
+        return found.shape
+    if done.returncode:
+        return found.shape
+    ours = Counter(
+        (_LISTED.get(image.kind, ""), _number(image)) for image in _images(found.records)
+    )
+    missed = listed - ours
+    if missed:
+        raise Broken(
+            f"cuobjdump lists {'+'.join(sorted({kind for kind, _ in missed}))} "
+            f"of {_kind(content)}, which we don't"
+        )
+    return found.shape
+
+
+def _number(image: Image) -> str:
+    arch = image.entry_arch or image.arch
+    return "" if arch is None else str(arch).partition("_")[2]
+
+
+# -- saved
+
+
+def held_against_saved(data: bytes) -> object:
+    """What was saved of a file says the same, and comes out as it went in.
+
+    Raises:
+        Broken: it doesn't.
+    """
+    _, content = damaged(data)
+    path = written(_name(content), content)
+    code, text, _ = _ran("inspect", "--kernels", "--format", "json", path)
+    if not text:
+        return code
+    document = json.loads(text)
+    if document["schema"] != saved.SCHEMA:
+        return code
+    value = msgspec.json.decode(text.encode(), type=Inspect)
+    if json.loads(msgspec.json.encode(value)) != document:
+        raise Broken("an inspection that was read and written again is another")
+    kept = written("saved.json", text.encode())
+    given, moved, message = _ran("diff", "--format", "json", kept, path)
+    empty = not any(artifact["modules"] for artifact in document["artifacts"])
+    if given not in (0, 3) or (given == 3) != (code == 3 or empty):
+        raise Broken(f"diff of a file and what was saved of it ends in {given}, inspect in {code}")
+    if moved and any(json.loads(moved).get("changes", ())):
+        raise Broken(f"a file and what was saved of it differ: {message[:60]}")
+    _same_records(path, value)
+    return code, len(document["artifacts"])
+
+
+def _same_records(path: str, value: Inspect) -> None:
+    try:
+        again = [each for each in saved.records(value, "saved.json") if each is not None]
+    except UsageError as error:
+        raise Broken("what was saved can't be read") from error
+    records = ltocompat.inspect(path, kernels=True, jobs=1, on_error=lambda _: None)
+    modules = [each for each in records if isinstance(each, Module)]
+    if [each for each in again if isinstance(each, Module)] != modules:
+        raise Broken("modules that were saved and read again are others")
+
+
+# -- formats
+
+
+_ANNOTATION = re.compile(r"^::(error|warning|notice)\b", re.MULTILINE)
+_FORMATS = ("json", "sarif", "junit", "gitlab", "github", "csv", "jsonl", "concise", "html")
+
+
+def held_by_formats(data: bytes) -> object:
+    """Each format agrees with the exit code, which is that of each other.
+
+    Raises:
+        Broken: one doesn't.
+    """
+    steps, content = split(data)
+    _, content = damaged(data)
+    path = written(_name(content), content)
+    line = ("check", *_TARGET_WORDS, path)
+    chosen = _FORMATS[(steps[0].place if steps else 0) % len(_FORMATS)]
+    code, _, _ = _ran(*line)
+    out = [written(f"answer.{name}", b"") for name in _FORMATS]
+    together, _, _ = _ran(
+        *line, *(w for n, p in zip(_FORMATS, out, strict=True) for w in ("--format", f"{n}={p}"))
+    )
+    alone, text, _ = _ran(*line, "--format", chosen)
+    if not code == together == alone:
+        raise Broken(f"exit codes {code}, {together}, {alone} of a table, all formats, {chosen}")
+    judged = _judged(out[0])
+    for name, place in zip(_FORMATS, out, strict=True):
+        with open(place, encoding="utf-8", newline="") as file:
+            answer = file.read()
+        if name == chosen and name != "json" and answer != text:
+            raise Broken(f"{name} into a file is another than on standard output")
+        wrong = _AGREE[name](answer, code) if name in _AGREE and judged else None
+        if wrong:
+            raise Broken(f"{name} and exit code {code}: {wrong}")
+    return code, chosen
+
+
+def _judged(path: str) -> bool:
+    """Return whether there is device code, or a failure; else standard error alone says why 3."""
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    return bool(document.get("results")) or bool(document.get("summary", {}).get("errors"))
+
+
+def _json(text: str, code: int) -> str | None:
+    document = json.loads(text)
+    verdicts = [row["verdict"] for row in document["results"]]
+    fails = "fail" in verdicts
+    if fails != (code == 1):
+        return f"a verdict of {'fail' if fails else 'no fail'}"
+    open_ = not verdicts or "unknown" in verdicts or document["summary"]["errors"]
+    return "nothing is undecided" if code == 3 and not open_ else None
+
+
+def _sarif(text: str, code: int) -> str | None:
+    (one,) = json.loads(text)["runs"]
+    errors = any(row.get("level") == "error" for row in one["results"])
+    told = errors or one.get("invocations", [{}])[0].get("toolExecutionNotifications")
+    if code == 1 and not errors:
+        return "no error"
+    if code == 0 and errors:
+        return "an error"
+    return None if code != 3 or told or one["results"] else "nothing is said"
+
+
+def _junit(text: str, code: int) -> str | None:
+    root = ET.fromstring(text)  # noqa: S314 - our own answer
+    bad = sum(1 for tag in ("failure", "error") for _ in root.iter(tag))
+    return None if bool(bad) == bool(code) else f"{bad} failures and errors"
+
+
+def _gitlab(text: str, code: int) -> str | None:
+    rows = [row["severity"] for row in json.loads(text)]
+    bad = any(each in ("critical", "blocker", "major") for each in rows)
+    if code == 1 and not bad:
+        return "nothing severe"
+    return (
+        "something severe"
+        if code == 0 and any(e in ("critical", "blocker") for e in rows)
+        else None
+    )
+
+
+def _github(text: str, code: int) -> str | None:
+    kinds = {found[1] for found in _ANNOTATION.finditer(text)}
+    if code == 1 and "error" not in kinds:
+        return "no ::error"
+    if code == 3 and not kinds:
+        return "nothing is said"
+    return "an ::error" if code == 0 and "error" in kinds else None
+
+
+def _csv(text: str, code: int) -> str | None:
+    rows = list(csv.DictReader(io.StringIO(text)))
+    return "no row" if code and not rows else None
+
+
+def _jsonl(text: str, code: int) -> str | None:
+    rows = [json.loads(line) for line in text.splitlines()]
+    return "no row" if code and not rows else None
+
+
+_AGREE: dict[str, Callable[[str, int], str | None]] = {
+    "json": _json,
+    "sarif": _sarif,
+    "junit": _junit,
+    "gitlab": _gitlab,
+    "github": _github,
+    "csv": _csv,
+    "jsonl": _jsonl,
+}
+
+
+# -- baselines
+
+
+def held_by_baseline(data: bytes) -> object:
+    """An audit is green by its own baseline, of which it writes the same again.
+
+    Raises:
+        Broken: it isn't.
+    """
+    _, content = damaged(data)
+    path = written(_name(content), content)
+    kept = os.path.join(folder(), "known.json")
+    with suppress(FileNotFoundError):
+        os.unlink(kept)
+    line = ("audit", path, *_TARGET_WORDS)
+    first, _, _ = _ran(*line, "--write-baseline", kept)
+    if not os.path.exists(kept):
+        return first
+    with open(kept, encoding="utf-8") as file:
+        text = file.read()
+    second, _, message = _ran(*line, "--baseline", kept)
+    if second == 1 or (second == 0) != (first == 0):
+        raise Broken(
+            f"an audit that ends in {first} while it writes a baseline ends in {second} by it"
+        )
+    third, _, _ = _ran(*line, "--write-baseline", kept)
+    with open(kept, encoding="utf-8") as file:
+        if file.read() != text or third != first:
+            raise Broken("a baseline that is written twice is another")
+    return first, text.count("fingerprint"), bool(message)
+
+
+def _ran(*words: str) -> tuple[int, str, str]:
+    """Run a command line; its exit code, answer and messages."""
+    out, messages = io.StringIO(), io.StringIO()
+    with no_cache(), redirect_stdout(out), redirect_stderr(messages):
+        code = run(list(words))
+    return code, out.getvalue(), messages.getvalue()
+
+
+def _law(read: Callable[[bytes], object], seconds: float = 10.0) -> Reader:
+    return Reader(read, _seeds, form=FORM, seconds=seconds, guided=True)
+
+
+LAWS = {
+    "damage": _law(damage),
+    "saved": _law(held_against_saved),
+    "formats": _law(held_by_formats, 15.0),
+    "known": _law(held_by_baseline),
+}
+if cuobjdump.is_there():
+    LAWS["cuobjdump"] = _law(held_against_cuobjdump)
