@@ -810,6 +810,7 @@ def test_pipes_among_the_metadata_of_a_package_are_not_waited_for(
 # Rooms that read what others made; those of their files that open something by themselves, and why.
 READING_ROOMS = ("files", "packages", "scan", "targets")
 OPENED_ELSEWHERE = {
+    "files/output.py": "what this process has just written, and its temporary folders",
     "scan/walk.py": "what is named may be a pipe, which is kept in a file first",
     "packages/requested.py": "a list that is named may be a pipe",
     "targets/linkers/machine.py": "an open descriptor",

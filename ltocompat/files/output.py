@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import shutil
 import stat
@@ -108,15 +109,16 @@ def scratch_folder() -> Iterator[str]:
 
 
 def _sweep(path: str) -> None:
-    """Remove a temporary folder of ours that no living process holds."""
+    """Remove a file or a temporary folder of ours that no living process holds."""
     with suppress(OSError):
         status = os.lstat(path)
-        ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
-        if ours and status.st_mtime < time.time() - _SETTLED:
-            held = _locked(path)
-            if held is not None:
-                shutil.rmtree(path, ignore_errors=True)
-                os.close(held)
+        folder, old = stat.S_ISDIR(status.st_mode), status.st_mtime < time.time() - _SETTLED
+        ours = status.st_uid == os.getuid() and (folder or stat.S_ISREG(status.st_mode))
+        held = _locked(path) if ours and old else None
+        if held is not None:
+            remove = shutil.rmtree if folder else os.unlink
+            remove(path)
+            os.close(held)
 
 
 def _locked(folder: str) -> int | None:
@@ -211,6 +213,11 @@ class _Part:
         """Take the place of a file, and its mode; if it can't be replaced, give it the contents."""
         try:
             if not self.name:
+                if not os.path.exists(path):
+                    self.become(path)
+                    return
+                for left in glob.iglob(f"{glob.escape(path)}.????????.part"):
+                    _sweep(left)  # by a run that was killed between two calls
                 beside = _beside(path)
                 self.become(beside)
                 self.name = beside

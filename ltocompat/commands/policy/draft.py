@@ -156,10 +156,14 @@ class DraftTarget(Struct, frozen=True):
         return "\n".join([*lines, "", *([] if self.ignored else _example(expires))])
 
     def policy(self, today: dt.date, path: str) -> Policy:
-        """The policy that the text means, as if it stood in the file ``path``."""
-        with scratch_folder() as folder:
+        """The policy that the text means, as if it stood in the file ``path``.
+
+        Raises:
+            LtocompatError: there is no room for temporary files.
+        """
+        with writing("a temporary folder"), scratch_folder() as folder:
             written = os.path.join(folder, OWN)
-            with writing(written), open(written, "w", encoding="utf-8") as file:
+            with open(written, "w", encoding="utf-8") as file:
                 file.write(self.text(today))
             return replace(read_policy(written, today), source=path)
 
