@@ -111,6 +111,7 @@ KINDS = {
     "arch-lost": "architectures lost",
     "arch-gained": "architectures gained",
     "gpu": "GPU served",
+    "coverage": "kernels with code",
     "nvjitlink": "least nvJitLink",
     "nvjitlink-imports": "least nvJitLink for imports",
     "driver": "least driver",

@@ -166,6 +166,12 @@ class Service(Tabular, frozen=True):
     or_older: bool = False
 
     @property
+    def kernels(self) -> tuple[int, int]:
+        """How many kernels it has, and how many the GPU that is served best; 0 for as many."""
+        counts = ((route.coverage.kernels, route.coverage.best_kernels) for route in self.routes)
+        return max(counts, key=lambda pair: pair[1], default=(0, 0))
+
+    @property
     def unlinked(self) -> bool:
         """Return whether it is served, but not what has to be linked: no known nvJitLink does."""
         return self.driver is not None and any(

@@ -45,6 +45,13 @@ def read_kernels(
     for file, inside in _by_file(wanted).items():
         at = kept.around(file) or (Location(file.path), view)
         names |= dict(_in_view(at, file, inside, settings.limits))
+    put_names(summaries, names)
+
+
+def put_names(
+    summaries: Iterable[ArtifactSummary], names: Mapping[Location, ModuleKernels]
+) -> None:
+    """Put the kernels of modules, by place, into their groups."""
     for group in chain.from_iterable(summary.groups for summary in summaries):
         if any(place in names for place in group.places):
             group.kernels = [names[place].names if place in names else () for place in group.places]

@@ -27,7 +27,9 @@ from ltocompat.model.image import (
 from ltocompat.model.limits import MIB, Limits
 from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature
+from ltocompat.rules.engine.coverage import unevenly_served
 from ltocompat.rules.linker_imports import version_of
+from ltocompat.scan.second_pass import kernel_names, put_names
 from ltocompat.scan.summarize import SummaryBuilder
 
 _MOST_FILES = 10_000
@@ -115,6 +117,7 @@ class Side:
         self.overflowed = False
         self.metadata: Metadata | None = None
         self._roots = roots
+        self._limits = limits
         self._names = names
         self._most_kernels = min(limits.symbols, _MOST_KERNELS)
         self._name_bytes = 0
@@ -144,6 +147,9 @@ class Side:
     def _end(self, path: str) -> None:
         """A file ends; of one without code for GPUs or a host around it nothing is asked."""
         summary = self._file_at_hand.summary(path)
+        places = () if self.saved or not self._names else unevenly_served(summary, None)
+        if places:
+            put_names((summary,), kernel_names(places, self._limits))
         if summary.groups or summary.hosts or summary.skipped_count:
             self._summaries.append(summary)
         self._file_at_hand = SummaryBuilder(apart=False, members=self._members)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ltocompat.model.arch import Release
 from ltocompat.model.diff import DRIVER_ROSE, LOST_ARCH, LOST_PTX, NVJITLINK_ROSE, Change
+from ltocompat.model.grouping import grouped
 from ltocompat.model.requirement import Required, Service
 from ltocompat.model.target import DriverVersion
 
@@ -32,6 +33,7 @@ def floor_moves(before: RequirementFloors, after: RequirementFloors) -> Iterator
     """Every change of what two sides ask."""
     old, new = before.code, after.code
     yield from _gpus(old, new)
+    yield from _coverage(old, new)
     yield from _linkers(before, after)
     yield from _drivers(old, new)
 
@@ -215,3 +217,12 @@ def _gpus(old: Required, new: Required) -> Iterator[Change]:
         word = (LOST_PTX if before == "ptx" else LOST_ARCH) if after == _NOTHING else None
         sides = [(how,) if how != _NOTHING else None for how in (before, after)]
         yield Change("gpu", "", ", ".join(archs), sides[0], sides[1], len(archs), word)
+
+
+def _coverage(old: Required, new: Required) -> Iterator[Change]:
+    """GPUs that have less, or more, of the kernels of the one that is served best (IMG-04)."""
+    pairs = ((one.kernels, other.kernels, one.number) for one, other in _served(old, new))
+    moved = grouped(((a, b), f"sm_{number}") for a, b, number in pairs if a != b)
+    for sides, archs in moved.items():
+        before, after = ((f"{here:,} of {most:,}" if most else "all",) for here, most in sides)
+        yield Change("coverage", "", ", ".join(archs), before, after, len(archs))

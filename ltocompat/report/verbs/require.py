@@ -193,23 +193,17 @@ def _runs_with(required: Required) -> str:
 def _lost_kernels(services: Sequence[Service]) -> Iterator[Paragraph]:
     """``20 of 100 kernels have code for sm_75 (IMG-04)``."""
     known = [service for service in services if service.name != NEXT]
-    alike = grouped((_kernels_of(service), service) for service in known)
+    alike = grouped((service.kernels, service) for service in known)
     for (here, most), several in alike.items():
         if most:
             archs = archs_range(several, known)
             yield Paragraph((f"{here:,} of {most:,} kernels have code for {archs} (IMG-04)",))
 
 
-def _kernels_of(service: Service) -> tuple[int, int]:
-    """Return how many kernels it has, and how many the GPU that is served best; 0 for as many."""
-    counts = (route.coverage for route in service.routes)
-    return max(((own.kernels, own.best_kernels) for own in counts), key=lambda pair: pair[1])
-
-
 def _hardly(services: Sequence[Service]) -> Iterator[Paragraph]:
     """``few modules are for sm_52-75, and 241 for sm_100: probably not built for sm_52-75``."""
     known = [service for service in services if service.name != NEXT]
-    hardly = [service for service in known if service.hardly and not _kernels_of(service)[1]]
+    hardly = [service for service in known if service.hardly and not service.kernels[1]]
     if not hardly:
         return
     most = max(known, key=_modules_of)

@@ -1,0 +1,70 @@
+"""The kernels that a GPU has code for are one number, whoever is asked: what was put in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fatbin_writer as writer
+import pytest
+from libraries_made import build, needs_gcc
+from samples import FOLDER
+
+import ltocompat
+from ltocompat.cli import run
+from ltocompat.commands.audit import audit
+from ltocompat.commands.policy.gate import Audited
+
+TARGET = "driver=580.65.06,gpu=a100"
+
+
+def library(path: Path, kernels: dict[bytes, tuple[int, ...]]) -> Path:
+    """A library with a registered region for each kernel, compiled for these architectures."""
+    text = ""
+    for number, (name, archs) in enumerate(kernels.items()):
+        region = path.with_suffix(f".{number}.fatbin")
+        entries = []
+        for arch in archs:
+            code = (FOLDER / "cubin" / f"nvrtc-13.0-sm_{arch}.cubin").read_bytes()
+            cubin = code.replace(b"saxpy", name)
+            spec = writer.EntrySpec(writer.KINDS["sass"], cubin, sm=arch, version=(13, 0))
+            entries.append(writer.entry(spec))
+        region.write_bytes(writer.region(entries))
+        lines = [
+            '.section .nv_fatbin, "a"',
+            f'.balign 8\nr{number}: .incbin "{region}"',
+            '.section .nvFatBinSegment, "aw"',
+            f".balign 8\n.int 0x466243b1, 1\n.quad r{number}, 0",
+        ]
+        text += "".join(f"{line}\n" for line in lines)
+    text = text.replace('"', '\\"').replace("\n", "\\n")
+    return build(path, source=f'asm("{text}.text");')
+
+
+@needs_gcc
+def test_check_require_audit_diff_and_html_say_the_same_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = (b"saxpy", b"daxpy", b"caxpy")
+    whole = library(tmp_path / "whole.so", dict.fromkeys(names, (80, 90)))
+    lost = library(tmp_path / "lost.so", {names[0]: (80, 90), names[1]: (90,), names[2]: (90,)})
+    (checked,) = ltocompat.check(lost, TARGET)
+    (required,) = ltocompat.require(lost)
+    service = next(each for each in required.services if each.number == 80)
+    audited = [a for a in audit([lost], targets=[TARGET]) if isinstance(a, Audited)]
+    results = [checked, *(each.checked for each in audited if each.checked.gpu)]
+    told = [(each.coverage.kernels, each.coverage.best_kernels) for each in results]
+    assert len(told) > 1
+    assert {*told, service.kernels} == {(1, 3)}
+    (coverage,) = (c for c in ltocompat.diff(whole, lost).changes if c.kind == "coverage")
+    assert (coverage.old, coverage.new) == (("all",), ("1 of 3",))
+    assert "sm_80" in coverage.about
+    for form, words in (
+        ("html", "1 of 3 kernels that are for sm_90 have code for sm_80; it has none for caxpy"),
+        ("table", "warning[IMG-04] 2 of 3 kernels have no code for sm_80"),
+    ):
+        assert run(["check", str(lost), "--deploy-target", TARGET, "--format", form]) == 0
+        assert words in capsys.readouterr().out
+    assert run(["require", str(lost)]) == 0
+    assert "1 of 3 kernels have code for sm_80" in capsys.readouterr().out
+    (checked,) = ltocompat.check(whole, TARGET)
+    assert not checked.coverage.best_kernels
