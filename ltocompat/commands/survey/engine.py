@@ -210,20 +210,23 @@ def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
         "distributed.scheduler.no-workers-timeout": _WITHOUT_WORKERS,
         **({} if dashboard else _QUIET),
     }
-    with (
-        dask.config.set(settings),
-        distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            security=True,
-            # Some port is listened at in any case; without routes nothing answers there.
-            dashboard_address="127.0.0.1:8787" if dashboard else "127.0.0.1:0",
-            scheduler_kwargs={"dashboard": dashboard},
-            worker_dashboard_address=None,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with dask.config.set(settings), contextlib.ExitStack() as stack:
+        try:
+            cluster = stack.enter_context(
+                distributed.LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    security=True,
+                    # Some port is listened at in any case; without routes nothing answers there.
+                    dashboard_address="127.0.0.1:8787" if dashboard else "127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": dashboard},
+                    worker_dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+            client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+        except (OSError, RuntimeError) as error:
+            raise LtocompatError(f"workers can't be started: {error}") from error
         yield client

@@ -15,13 +15,13 @@ import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 from msgspec import Struct
 
 from ltocompat.commands.survey.extra import extra
 from ltocompat.model.errors import LtocompatError
-from ltocompat.model.limits import GIB, MIB
+from ltocompat.model.limits import MIB
 from ltocompat.model.version import VERSION
 from ltocompat.packages.index_settings import IndexSettings
 
@@ -96,23 +96,10 @@ class Http:
 
     Args:
         settings: of the user's indexes.
-        connections: how many to one host at a time.
-        longest_wait: seconds that a server may have us wait between two tries.
-        read_seconds: how long nothing may come.
     """
 
-    def __init__(
-        self,
-        settings: IndexSettings,
-        *,
-        connections: int = 1,
-        longest_wait: float = _LONGEST_WAIT,
-        read_seconds: float = _READ_SECONDS,
-    ) -> None:
+    def __init__(self, settings: IndexSettings) -> None:
         self._settings = settings
-        self._connections = connections
-        self._longest_wait = longest_wait
-        self._read_seconds = read_seconds
         self._pools: dict[str | None, Any] = {}
         self._credentials = {
             _host(url): credentials for url in settings.urls if (credentials := _credentials(url))
@@ -133,15 +120,6 @@ class Http:
         with self._answer(url, {"Accept": accept}, traffic) as answer:
             data = b"".join(self._pieces(answer, url, most, traffic))
             return Page(data, answer.headers.get("Content-Type", ""), _final(url, answer))
-
-    @contextlib.contextmanager
-    def pieces(
-        self, url: str, accept: str, most: int, traffic: Traffic
-    ) -> Iterator[tuple[Iterator[bytes], str]]:
-        """An answer as it comes, and what it says to be; as ``page`` otherwise."""
-        with self._answer(url, {"Accept": accept}, traffic) as answer:
-            pieces = self._pieces(answer, url, most, traffic)
-            yield pieces, answer.headers.get("Content-Type", "")
 
     def part(
         self, url: str, span: str, most: int, traffic: Traffic, etag: str | None
@@ -197,12 +175,10 @@ class Http:
         Raises:
             FetchFailed: it can't be had whole, or is another one.
         """
-        for again in range(2):  # a wrong sum may be a cache's half file, for once
+        for _ in range(2):  # a wrong sum may be a cache's half file, for once
             found = self._download(url, file, most, traffic)
-            if sha256 is None or found == sha256:
+            if sha256 in (None, found):
                 return found
-            if not again:
-                continue
         raise FetchFailed(
             f"{url} has SHA-256 {found}, not {sha256} as its index says", passing=True
         )
@@ -213,7 +189,7 @@ class Http:
         reason = ""
         for attempt in range(_ATTEMPTS):
             if attempt:
-                time.sleep(min(2.0**attempt / 4, self._longest_wait))
+                time.sleep(min(2.0**attempt / 4, _LONGEST_WAIT))
             headers = {"Accept-Encoding": "identity"}
             if done and etag is not None:
                 headers |= {"Range": f"bytes={done}-", "If-Range": etag}
@@ -260,7 +236,7 @@ class Http:
         traffic.requests += 1
         try:
             answer = self._pool(url).request(
-                "GET", url, headers=sent, preload_content=False, retries=self._retry()
+                "GET", url, headers=sent, preload_content=False, retries=_retry()
             )
         except library.exceptions.HTTPError as error:
             raise FetchFailed(f"{url} can't be fetched: {_reason(error)}", passing=True) from error
@@ -306,27 +282,15 @@ class Http:
         except library.exceptions.HTTPError as error:
             raise _Cut(f"{url} broke off behind {done} bytes: {_reason(error)}") from error
 
-    def _retry(self) -> Any:  # noqa: ANN401 - urllib3's own
-        return _retry_class()(
-            total=_ATTEMPTS,
-            redirect=5,
-            status_forcelist=_BUSY,
-            backoff_factor=0.25,
-            backoff_max=self._longest_wait,
-            backoff_jitter=0.25,
-            raise_on_status=False,
-            remove_headers_on_redirect=["Authorization", "Cookie", "Proxy-Authorization"],
-        )
-
     def _pool(self, url: str) -> Any:  # noqa: ANN401 - urllib3's own
         proxy = self._proxy(url)
         if proxy not in self._pools:
             library = extra("urllib3")
             options: dict[str, Any] = {
                 "num_pools": 4,
-                "maxsize": self._connections,
+                "maxsize": 1,
                 "block": True,
-                "timeout": library.Timeout(connect=_CONNECT_SECONDS, read=self._read_seconds),
+                "timeout": library.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
                 "ssl_context": _certificates(self._settings.cert),
             }
             self._pools[proxy] = (
@@ -344,7 +308,7 @@ class Http:
 
 
 @functools.cache
-def _retry_class() -> Any:  # noqa: ANN401 - urllib3's own
+def _retry() -> Any:  # noqa: ANN401 - urllib3's own
     """urllib3's way to try again, but that no server keeps us waiting for hours."""
     library = extra("urllib3")
 
@@ -353,7 +317,16 @@ def _retry_class() -> Any:  # noqa: ANN401 - urllib3's own
             seconds = super().get_retry_after(response)
             return None if seconds is None else min(seconds, _LONGEST_WAIT)
 
-    return PatientRetry
+    return PatientRetry(
+        total=_ATTEMPTS,
+        redirect=5,
+        status_forcelist=_BUSY,
+        backoff_factor=0.25,
+        backoff_max=_LONGEST_WAIT,
+        backoff_jitter=0.25,
+        raise_on_status=False,
+        remove_headers_on_redirect=["Authorization", "Cookie", "Proxy-Authorization"],
+    )
 
 
 class _Cut(FetchFailed):
@@ -365,7 +338,7 @@ class _Cut(FetchFailed):
 
 MOST_PAGE = 64 * MIB
 """Bytes of one project's page; real ones stay below 10 MiB."""
-MOST_LIST = GIB
+MOST_LIST = 256 * MIB
 """Bytes of the list of all projects; the largest known has 40 MB."""
 MOST_METADATA = 16 * MIB
 """Bytes of one METADATA."""
@@ -397,28 +370,27 @@ def _etag(headers: Mapping[str, str]) -> str | None:
 
 def without_credentials(url: str) -> str:
     """An address without the user's name and password."""
-    if not _is_sound(url):
-        return url
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    parts = _split(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() or url
 
 
-def _is_sound(url: str) -> bool:
+def _split(url: str) -> SplitResult:
+    """The parts of an address; of one without a meaning there are none."""
     try:
-        urlsplit(url)
+        return urlsplit(url)
     except ValueError:
-        return False
-    return True
+        return urlsplit("")
 
 
 def _host(url: str) -> tuple[str, str]:
     """The scope of credentials: scheme and host, with its port."""
-    parts = urlsplit(without_credentials(url)) if _is_sound(url) else urlsplit("")
-    return parts.scheme, parts.netloc.lower()
+    parts = _split(url)
+    return parts.scheme, parts.netloc.rpartition("@")[2].lower()
 
 
 def _credentials(url: str) -> str | None:
-    if not _is_sound(url) or (parts := urlsplit(url)).username is None:
+    parts = _split(url)
+    if parts.username is None:
         return None
     return f"{unquote(parts.username)}:{unquote(parts.password or '')}"
 

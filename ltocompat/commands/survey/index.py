@@ -59,10 +59,10 @@ class Index:
             FetchFailed: there is no such list.
         """
         pattern = None if match is None else normalized(match)
-        with self._http.pieces(f"{self.url}/", ACCEPTED, MOST_LIST, Traffic()) as (pieces, kind):
-            for name in project_names(pieces, kind):
-                if pattern is None or fnmatch.fnmatchcase(name, pattern):
-                    yield name
+        page = self._http.page(f"{self.url}/", ACCEPTED, MOST_LIST, Traffic())
+        for name in project_names([page.data], page.content_type):
+            if pattern is None or fnmatch.fnmatchcase(name, pattern):
+                yield name
 
     def files(self, requested: Requested, choice: Choice) -> list[Distribution]:
         """The files of a project that are to be surveyed, newest release first.

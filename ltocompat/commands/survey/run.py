@@ -14,7 +14,7 @@ from ltocompat.commands.survey.distribution import Distribution, sha256_of_path
 from ltocompat.commands.survey.engine import Engine, engine
 from ltocompat.commands.survey.http import Http, without_credentials
 from ltocompat.commands.survey.options import Choice, MergeOptions, RunOptions
-from ltocompat.commands.survey.sources import CONNECTIONS, Sources, is_index
+from ltocompat.commands.survey.sources import Sources, is_index
 from ltocompat.commands.survey.tables import ErrorRow, Surveyed
 from ltocompat.commands.survey.task import TaskOptions, facts_version
 from ltocompat.model.errors import UsageError
@@ -68,7 +68,7 @@ def run(options: RunOptions) -> Iterator[Tally | Note | Failure]:
     settings = IndexSettings.of()
     # What is typed may have a name and a password, too.
     known_urls = (*settings.urls, *filter(is_index, options.sources))
-    http = Http(structs.replace(settings, urls=known_urls), connections=CONNECTIONS)
+    http = Http(structs.replace(settings, urls=known_urls))
     sources = Sources(
         options.sources, options.choice, options.match, options.in_shard, http, settings.urls
     )

@@ -5,9 +5,8 @@ from __future__ import annotations
 import heapq
 import itertools
 import os
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 
 from msgspec import Struct, field
 
@@ -21,9 +20,6 @@ from ltocompat.model.projection import project
 from ltocompat.packages.requested import Requested, read_list
 from ltocompat.packages.wheel_name import WheelName
 from ltocompat.scan.sources import is_address
-
-CONNECTIONS = 4
-"""How many pages of an index are asked for at the same time."""
 
 MOST_KNOWN = 2_000
 """How many distributions of an index are known before the largest of them is the next task."""
@@ -119,22 +115,15 @@ class Sources(Struct):
     def _of_projects(
         self, projects: Iterable[Requested], indexes: Sequence[Index]
     ) -> Iterator[Distribution]:
-        """The files of projects, in their order; a few pages are asked for ahead."""
-        waiting: deque[tuple[Requested, Future[list[Distribution]]]] = deque()
-        rest = (one for one in projects if self.in_shard(one.project))
-        with ThreadPoolExecutor(CONNECTIONS) as pool:
-            while True:
-                for one in itertools.islice(rest, 2 * CONNECTIONS - len(waiting)):
-                    waiting.append((one, pool.submit(self._files, one, indexes)))
-                if not waiting:
-                    return
-                one, page = waiting.popleft()
-                try:
-                    yield from page.result()
-                except LtocompatError as error:
-                    passing = isinstance(error, FetchFailed) and error.passing
-                    name = one.project
-                    self.unlisted.append(Unlisted(name, name, str(error), passing))
+        """The files of projects, in their order."""
+        for one in projects:
+            if not self.in_shard(one.project):
+                continue
+            try:
+                yield from self._files(one, indexes)
+            except LtocompatError as error:
+                passing = isinstance(error, FetchFailed) and error.passing
+                self.unlisted.append(Unlisted(one.project, one.project, str(error), passing))
 
     def _files(self, project: Requested, indexes: Sequence[Index]) -> list[Distribution]:
         """The files of a project in the first index that has it."""
