@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
 import nox
+
+_PINS = ".github/actions/ltocompat/requirements.txt"
 
 nox.options.sessions = ["lint", "tests"]
 nox.options.reuse_existing_virtualenvs = True
@@ -58,7 +61,7 @@ def audit_ourselves(session: nox.Session) -> None:
 
 @nox.session
 def pins(session: nox.Session) -> None:
-    """The versions that the action installs, with the hashes of their files: once a release."""
+    """The versions that the action and the template install, with the hashes: once a release."""
     build = Path(session.create_tmp(), "build.in")
     requires = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["build-system"]["requires"]
     build.write_text("\n".join(requires), "utf-8")
@@ -66,8 +69,13 @@ def pins(session: nox.Session) -> None:
     session.run(
         *("uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-annotate"),
         *("--no-header", "--upgrade", "--python-version", "3.11", "pyproject.toml", str(build)),
-        *("--output-file", ".github/actions/ltocompat/requirements.txt"),
+        *("--output-file", _PINS),
     )
+    template = Path("templates/ltocompat.gitlab-ci.yml")
+    before, mark, after = template.read_text("utf-8").partition("LTOCOMPAT_PINS: |\n")
+    (_, rest) = re.split(r"^(?= {0,5}\S)", after, maxsplit=1, flags=re.MULTILINE)
+    pinned = "".join(f"      {line}\n" for line in Path(_PINS).read_text("utf-8").splitlines())
+    template.write_text(before + mark + pinned + rest, "utf-8")
 
 
 @nox.session

@@ -67,3 +67,23 @@ def test_a_region_of_a_file_without_sections_whose_header_is_damaged(tmp_path: P
     data[region] = 0
     (reason,) = skipped(bytes(data), tmp_path / "magic.so")
     assert reason.endswith("fatbin wrappers point at bytes that are no region")
+
+
+def test_a_header_that_is_cut_or_names_nothing(tmp_path: Path) -> None:
+    data = bytearray(SAMPLE.read_bytes())
+    for left in (4, 5, 15, 40):
+        assert skipped(bytes(data[:left]), tmp_path / "cut.so"), left
+    data[4] = 7  # neither 32 nor 64 bits
+    assert "its ELF header is cut or damaged" in skipped(bytes(data), tmp_path / "class.so")
+    object_ = bytearray((SAMPLE.parent / "nvcc-13.0-rdc-axpy.o").read_bytes())
+    struct.pack_into("<Q", object_, _SHOFF, 0)
+    assert skipped(bytes(object_), tmp_path / "x.o") == [
+        "its header names neither sections nor segments"
+    ]
+
+
+def test_a_cubin_for_another_machine(tmp_path: Path) -> None:
+    data = bytearray((SAMPLE.parent.parent / "cubin" / "nvrtc-13.0-sm_90.cubin").read_bytes())
+    struct.pack_into("<H", data, 18, 62)
+    reasons = skipped(bytes(data), tmp_path / "x.cubin")
+    assert "a cubin by its OS ABI, for machine 62, not 190" in reasons

@@ -19,6 +19,7 @@ from packages_made import wheel
 from samples import FOLDER
 
 from ltocompat.cli import main, run
+from ltocompat.model.version import VERSION
 
 ROOT = Path(__file__).parent.parent
 ACTION = ROOT / ".github" / "actions" / "ltocompat" / "action.yml"
@@ -146,6 +147,9 @@ def test_the_job_for_gitlab_runs_a_verb_that_there_is_and_keeps_what_it_writes(
     job = yaml.safe_load((ROOT / "templates" / "ltocompat.gitlab-ci.yml").read_text("utf-8"))
     ((name, keys),) = job.items()
     assert name.startswith(".")  # hidden: a template that others extend
+    pins = keys["variables"].pop("LTOCOMPAT_PINS")
+    assert pins == (ACTION.parent / "requirements.txt").read_text("utf-8")
+    assert keys["variables"]["LTOCOMPAT_RELEASE"] == VERSION
     (line,) = keys["script"]
     Project.copy(tmp_path / "kernels").build()
     monkeypatch.chdir(tmp_path / "kernels")

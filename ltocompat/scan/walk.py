@@ -25,10 +25,12 @@ from ltocompat.files.archives.promised import broken_promise
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.codec import Payload
+from ltocompat.files.elf_layout import MAGIC as ELF
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk, bare_image
 from ltocompat.files.first_bytes import holds_no_code
 from ltocompat.files.images import TILEIR, ptx
+from ltocompat.files.images.cubin_header import NEEDLE as CUBIN
 from ltocompat.files.objects import read_host
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
@@ -511,6 +513,9 @@ class _FileWalk(Struct, Generic[D], frozen=True):
     def _host_and_code(self, view: ByteView, place: Location) -> Iterator[Stored | Module]:
         host = read_host(view, self.budget)
         if host is None:
+            head = view.peek(0, len(CUBIN))
+            if head.startswith(ELF) and head != CUBIN:
+                yield Skipped(place, "its ELF header is cut or damaged", view.size)
             whole = _whole_file(view, place, self.budget)
             yield from FatbinWalk(view, place, host, self.budget) if whole is None else (whole,)
             return

@@ -20,27 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from fuzz.mistakes import MISTAKES, Bug  # noqa: E402 - it is found beside this file
+
 PROJECT = HERE.parent.parent
-_LEFT_OUT = shutil.ignore_patterns(
-    ".*", "__pycache__", "found", "corpus", "docs", "benchmarks", "oracle"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Bug:
-    """A mended bug.
-
-    Attributes:
-        name: in the table.
-        target: what reads there.
-        file: below ``ltocompat``.
-        changes: texts of that file, and what they were.
-    """
-
-    name: str
-    target: str
-    file: str
-    changes: tuple[tuple[str, str], ...]
+_LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "found", "corpus", "docs", "benchmarks")
 
 
 BUGS = (
@@ -137,6 +122,7 @@ BUGS = (
             (", re.ASCII", ""),
         ),
     ),
+    *MISTAKES,
 )
 
 
@@ -215,8 +201,10 @@ def main() -> int:
     parser.add_argument("--only", help="bugs with this word in their name")
     parser.add_argument("--jobs", type=int, default=1, help="bugs that are looked for at a time")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--laws", action="store_true", help="mistakes that break a law alone")
     words = parser.parse_args()
-    bugs = [bug for bug in BUGS if not words.only or words.only in bug.name]
+    every = MISTAKES if words.laws else BUGS
+    bugs = [bug for bug in every if not words.only or words.only in bug.name]
     missed = 0
     with ThreadPoolExecutor(words.jobs) as pool:
         searches = {pool.submit(search, bug, words.minutes, words.seed): bug for bug in bugs}

@@ -21,6 +21,7 @@ from ltocompat.model.limits import MIB, Budget
 
 _BITS = {1: 32, 2: 64}
 _ORDERS = {1: "<", 2: ">"}
+_OS_ABI, _CUDA_ABIS = 7, (0x33, 0x41)  # of cubins; ARM has the second one, too
 _IDENT_SIZE = 16
 # More tags than any linker writes; the table has no length of its own.
 _MAX_DYNAMIC_TAGS = 10_000
@@ -170,6 +171,10 @@ def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
         _read_segments(elf, budget, tables)
     with guarded(problems, "the dynamic section"):
         _read_dynamic(elf, budget, tables)
+    if elf.header.ident[_OS_ABI] in _CUDA_ABIS and elf.header.machine != layout.EM_ARM:
+        problems.append(f"a cubin by its OS ABI, for machine {elf.header.machine}, not 190")
+    if not (tables.headers or tables.segments or problems):
+        problems.append("its header names neither sections nor segments")
     return tables
 
 
