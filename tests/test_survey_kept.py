@@ -63,7 +63,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Dataset, list[Survey
     return whole, found
 
 
-@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.nightly)])
 def test_a_run_that_is_stopped_at_any_change_loses_and_doubles_no_row(
     step: int,
     made: tuple[Dataset, list[Surveyed]],
