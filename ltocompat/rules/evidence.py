@@ -14,6 +14,7 @@ _DRIVER = (
     r"|nvidia-utils\b[^:\n]{0,60}: ?(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b"
     r"|nvidia-driver-(\d{3})\b|nvidia-driver[a-z-]{1,20}(\d{3}\.\d{1,3}(?:\.\d{1,3})?)"
     r"|\bdriver (?:version )?(?:is |v|R)?([3-9]\d{2})\b(?![.\d])"
+    r"|\b([3-9]\d{2}\.\d{2,3}(?:\.\d{1,3})?) [Dd]river\b"
 )
 _NVCC = (
     r"\brelease (\d{1,2}\.\d), V\d|\bnvcc(?: version)?[:= ]{1,3}v?(\d{1,2}\.\d)\b"
@@ -45,7 +46,8 @@ _GPU = (
     r"(?: ?(?:Ti|SUPER|Ada|Blackwell|D|M|MX)\b){0,2}"
     r"|\d{4}Ti"
     r"|[AHBLTVP]\d{1,3}S?(?= ?(?:-|\d{2,3} ?GB|PCIe|SXM|HBM|NVL|GPU))"
-    r"|(?<=NVIDIA )(?:GB|GH|[AHBLTVPK])\d{1,4}[A-Z]?\b|(?<=Tesla )[A-Z]{1,2}\d{1,4}[A-Z]?\b)"
+    r"|(?:(?<=NVIDIA )|(?<=GPU: ))(?:GB|GH|[AHBLTVPK])\d{1,4}[A-Z]?\b"
+    r"|(?<=Tesla )[A-Z]{1,2}\d{1,4}[A-Z]?\b)"
 )
 _CAPABILITY = (
     r"\b[Cc](?:ompute|UDA) [Cc]apability(?: (?:of|is|sm_))?[:= `(]{1,3}(?:sm_)?"
