@@ -355,7 +355,7 @@ def test_listing_a_thousand_images_holds_none_of_them(form: str) -> None:
         def write(self, text: str, /) -> None:
             pass
 
-    # Held, they take more than 700 kB.
+    # Held, they take more than 700 kB, beside the rules' code of 64 signatures.
     warm = (record for record in many(1_000, 3) if not isinstance(record, Skipped))
     write(form, REPORT, warm, Nowhere(), Options(images=True))  # imports, and what is kept anyway
     records = (record for record in many(1_000, 3) if not isinstance(record, Skipped))
@@ -363,7 +363,7 @@ def test_listing_a_thousand_images_holds_none_of_them(form: str) -> None:
     write(form, REPORT, records, Nowhere(), Options(images=True))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 1 << 20
+    assert peak < 3 << 19
 
 
 def test_scrambled_and_plain_images_share_a_row() -> None:

@@ -34,8 +34,8 @@ from ltocompat.rules.constraints import (
     FixedVerdict,
     unknown_version,
 )
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.evaluate import evaluate
-from ltocompat.rules.engine.findings import finding_of
 from ltocompat.rules.engine.fold_versions import combinations
 from ltocompat.rules.prose import rules
 from ltocompat.rules.rule import CompatUse, Component, Constraint, Requirement, Subject
@@ -178,7 +178,7 @@ def test_no_constraint_speaks_in_code(
     )
     ruling = evaluate(requirement, target, target.gpus[gpu], linker)
     if ruling.message:
-        assert_is_sentence(finding_of(ruling), subject)
+        assert_is_sentence(Engine().finding_of(ruling), subject)
 
 
 @given(stored_images(), st.integers(0, 999), st.integers(0, 3), linkers)
@@ -193,7 +193,7 @@ def test_no_requirement_of_an_image_speaks_in_code(
         for requirement in requirements_of(subject):
             ruling = evaluate(requirement, target, where, linker)
             if ruling.message:
-                assert_is_sentence(finding_of(ruling), requirement.subject)
+                assert_is_sentence(Engine().finding_of(ruling), requirement.subject)
 
 
 def test_a_pair_of_compat_and_driver_reads_as_words() -> None:

@@ -29,6 +29,7 @@ from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.trial_answer import Trials as Answers
 from ltocompat.model.verdict import Loss, Result, Route
 from ltocompat.packages.reading import owner
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.scan.sources import Source, opened_sources
 from ltocompat.scan.walk import ScanSettings
 
@@ -271,9 +272,10 @@ def resolve_targets(
     """
     machine = functools.cache(functools.partial(_this_machine, python))
     found: list[DeploymentTarget] = []
+    engine = Engine()
     for spelling in spellings or (THIS_MACHINE,):
         if isinstance(spelling, Target):
-            found += _described([spelling], machine if of_environment else None)
+            found += _described([spelling], machine if of_environment else None, engine)
         elif not isinstance(spelling, str):
             found.append(spelling)
         elif spelling == THIS_MACHINE:
@@ -281,7 +283,7 @@ def resolve_targets(
         else:
             from ltocompat.targets import parse
 
-            found += _described(parse([spelling]), machine if of_environment else None)
+            found += _described(parse([spelling]), machine if of_environment else None, engine)
     return tuple(found)
 
 
@@ -310,11 +312,11 @@ def _this_machine(python: str | None) -> ThisMachine:
 
 
 def _described(
-    targets: Sequence[Target], machine: Callable[[], ThisMachine] | None
+    targets: Sequence[Target], machine: Callable[[], ThisMachine] | None, engine: Engine
 ) -> list[DeploymentTarget]:
     """Targets that were described, with the packages of a machine where some are meant."""
     if machine is None:
-        return list(map(DescribedTarget, targets))
+        return [DescribedTarget(target, engine) for target in targets]
     from ltocompat.commands.this_machine import PackagesElsewhere
 
     return [PackagesElsewhere.of(machine(), target) for target in targets]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.failure import Failure
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result, Route
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.judge_artifact import Artifact
 
 if TYPE_CHECKING:
@@ -40,9 +41,16 @@ class DeploymentTarget(Protocol):
 
 
 class DescribedTarget(Struct, frozen=True):
-    """A target that was described; nobody looked at it."""
+    """A target that was described; nobody looked at it.
+
+    Attributes:
+        target: the target.
+        engine: what is known already of modules that go there, or to targets beside it.
+        here: it is this machine.
+    """
 
     target: Target
+    engine: Engine = field(default_factory=Engine)
     here: bool = False
 
     @property
@@ -52,7 +60,7 @@ class DescribedTarget(Struct, frozen=True):
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
         """The verdicts on an artifact."""
-        return Artifact(summary).results(self.target, route)
+        return Artifact(summary, self.engine).results(self.target, route)
 
     def own_result(self) -> Result | None:
         """None: nobody looked."""

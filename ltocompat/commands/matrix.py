@@ -18,6 +18,7 @@ from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.target import Target, exactly
 from ltocompat.model.verdict import Route
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.routes import routes
 from ltocompat.scan.sources import Source, opened_sources
@@ -60,7 +61,7 @@ def run(options: MatrixOptions) -> Iterator[Matrix | Failure]:
     Raises:
         Missing: an nvJitLink is not at hand.
     """
-    linkers = linker_targets()
+    linkers, engine = linker_targets(), Engine()
     with Trials(options) as trials, opened_sources(options.paths, options.limits) as sources:
         if options.trial_link:
             trials.ask_linkers(linkers)
@@ -68,25 +69,27 @@ def run(options: MatrixOptions) -> Iterator[Matrix | Failure]:
             if isinstance(summary, Failure):
                 yield summary
                 continue
-            yield from matrices(summary, linkers, tried=options.trial_link)
+            yield from matrices(summary, linkers, engine, tried=options.trial_link)
             if summary.skipped:
                 yield Failure.of(UnreadableInput(_unread(summary)))
 
 
 def matrices(
-    summary: ArtifactSummary, linkers: Sequence[Target], *, tried: bool = False
+    summary: ArtifactSummary, linkers: Sequence[Target], engine: Engine, *, tried: bool = False
 ) -> Iterator[Matrix]:
     """The matrices of one artifact.
 
     Args:
         summary: the artifact.
         linkers: as ``linker_targets`` gives them.
+        engine: what is known of its modules already.
         tried: these linkers were asked.
     """
+    artifact = Artifact(summary, engine)
     if _goes(summary, Route.LINK):
-        yield _grid(summary, "nvJitLink", linkers, Route.LINK, tried=tried)
+        yield _grid(artifact, summary.path, "nvJitLink", linkers, Route.LINK, tried=tried)
     if _goes(summary, Route.LOAD):
-        yield _grid(summary, "driver", _driver_targets(), Route.LOAD, tried=False)
+        yield _grid(artifact, summary.path, "driver", _driver_targets(), Route.LOAD, tried=False)
 
 
 def _unread(summary: ArtifactSummary) -> str:
@@ -100,14 +103,19 @@ def _goes(summary: ArtifactSummary, route: Route) -> bool:
 
 
 def _grid(
-    summary: ArtifactSummary, what: str, targets: Sequence[Target], route: Route, *, tried: bool
+    artifact: Artifact,
+    path: str,
+    what: str,
+    targets: Sequence[Target],
+    route: Route,
+    *,
+    tried: bool,
 ) -> Matrix:
-    artifact = Artifact(summary)
     # What `check` says on each target: its line of this route, or its only one.
     rows = (artifact.results(target, line=route) for target in targets)
     cells = tuple(tuple(row if tried else map(advising_trials, row)) for row in rows)
     columns = tuple(map(str, targets[0].gpus))
-    return Matrix(summary.path, what, tuple(t.name for t in targets), columns, cells, tried)
+    return Matrix(path, what, tuple(t.name for t in targets), columns, cells, tried)
 
 
 def linker_targets() -> list[Target]:

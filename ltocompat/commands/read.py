@@ -42,6 +42,7 @@ from ltocompat.model.weight import Measured, Weight
 from ltocompat.packages.reading import owner, package_in
 from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.engine.collect_requirements import required_beside
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.rule import Problem
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.sources import Source, is_address, name_of, opened_address, opened_file
@@ -120,7 +121,7 @@ class Reading:
 
     def matrix(self) -> Iterator[Matrix]:
         """Its verdicts by every nvJitLink and by every driver branch."""
-        return matrices(self._kept.summary, linker_targets())
+        return matrices(self._kept.summary, linker_targets(), Engine())
 
     def weigh(self) -> Weight:
         """The weight of its device code, and what of that could be saved."""

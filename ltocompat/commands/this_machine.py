@@ -19,7 +19,7 @@ from ltocompat.model.target import THIS_MACHINE, Quantifier, Target, VersionSet,
 from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.engine.findings import machine_result, with_problems
-from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.rule import Problem
 from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.environment import Environment
@@ -94,7 +94,7 @@ class ThisMachine(DescribedTarget, frozen=True, kw_only=True):
                 target = replace(
                     target, nvjitlink=exactly(linker.release, linker.path, linker.version)
                 )
-        for result in results(summary, target, route):
+        for result in Artifact(summary, self.engine).results(target, route):
             yield with_problems(replace(result, target=self.target), problems)
 
     def is_packaged(self, path: str) -> bool:
@@ -155,5 +155,5 @@ class PackagesElsewhere(DescribedTarget, frozen=True, kw_only=True):
                     target = replace(
                         target, nvjitlink=exactly(linker.release, linker.path, linker.version)
                     )
-        for result in results(summary, target, route):
+        for result in Artifact(summary, self.engine).results(target, route):
             yield replace(result, target=self.target)

@@ -147,9 +147,10 @@ def unknown_on(
     summary: ArtifactSummary, targets: Sequence[Target], route: Route | None = None
 ) -> list[Target]:
     """The targets, and of each the GPUs, where a linker would settle what is unknown."""
+    from ltocompat.rules.engine.engine import Engine
     from ltocompat.rules.engine.judge_artifact import Artifact
 
-    artifact, found = Artifact(summary, advises=False), []
+    artifact, found = Artifact(summary, Engine(), advises=False), []
     for target in targets:
         gpus = [
             result.gpu

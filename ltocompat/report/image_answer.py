@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from ltocompat.facts.gpus import gpus_in_use
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import HostBinary, Image, ImageKind, Module
 from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.report.text import Few, fold_archs
 from ltocompat.scan.summarize import SummaryBuilder
+
+if TYPE_CHECKING:
+    from ltocompat.rules.engine.engine import Engine
 
 _MOST_MAKERS = 8
 _MOST_ARCHS = 200
@@ -44,12 +50,18 @@ class ImageAnswer:
             self._summary.add_module(module, {})
             if signature not in self._signatures and len(self._signatures) < _PREPARED:
                 # While workers read the rest of a file, and not once they are done.
-                from ltocompat.rules.engine.driver_floors import prepare
-
-                prepare(signature)
+                for gpu in gpus_in_use():
+                    self._known.loaded_code(signature, gpu)
             self._signatures.add(signature)
         for image in module.images:
             self._add_image(image)
+
+    @functools.cached_property
+    def _known(self) -> Engine:
+        """What rules say of the modules; they are loaded when there is something to say."""
+        from ltocompat.rules.engine.engine import Engine
+
+        return Engine()
 
     def add_host(self, host: HostBinary) -> None:
         """Take note of the file around modules, which comes after them."""
@@ -100,7 +112,7 @@ class ImageAnswer:
         from ltocompat.rules.engine.driver_floors import driver_floors
 
         summary = self._summary.summary(self._path)
-        floors = driver_floors(summary)
+        floors = driver_floors(summary, self._known)
         sass, ptx, beyond = floors.sass, floors.ptx, floors.beyond
         of_ptx = "newer than all that are known" if beyond else f">= {ptx}" if ptx else ""
         if sass is None and not of_ptx:

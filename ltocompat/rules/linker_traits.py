@@ -49,14 +49,16 @@ class LinkerTraits(Struct, frozen=True, eq=False):
     links_all_for_family: bool
     lto: bool
 
-    @functools.lru_cache(maxsize=4096)  # noqa: B019 - of these values there are a few
     def seen_by(self, signature: ModuleSignature) -> LinkerTraits:
         """Keep the traits that can matter to a module, which are equal for linkers alike to it."""
-        archs, suffixed, stored, has_sass = _traits_of_module(signature)
+        archs = [image.arch for image in signature.images if image.arch is not None]
+        suffixed = any(arch.suffix for arch in archs)
+        stored = any(image.in_fatbin for image in signature.images)
+        has_sass = any(image.kind is ImageKind.SASS for image in signature.images)
         concatenated = any(image.concatenated for image in signature.images)
         return _alike(
             self.major,
-            self.archs & archs,
+            self.archs.intersection(arch.number for arch in archs),
             self.passes_concatenated or not concatenated,
             self.sees_concatenated or not concatenated,
             self.checks_arch or stored,
@@ -68,16 +70,6 @@ class LinkerTraits(Struct, frozen=True, eq=False):
             self.links_all_for_family,
             self.lto or all(image.kind is not ImageKind.LTOIR for image in signature.images),
         )
-
-
-@functools.lru_cache(maxsize=4096)
-def _traits_of_module(signature: ModuleSignature) -> tuple[frozenset[int], bool, bool, bool]:
-    """Its architectures; whether one has a suffix, any has an entry in a fatbin, any is SASS."""
-    archs = [image.arch for image in signature.images if image.arch is not None]
-    numbers = frozenset(arch.number for arch in archs)
-    stored = any(image.in_fatbin for image in signature.images)
-    has_sass = any(image.kind is ImageKind.SASS for image in signature.images)
-    return numbers, any(arch.suffix for arch in archs), stored, has_sass
 
 
 @functools.cache

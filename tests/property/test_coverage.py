@@ -29,6 +29,7 @@ from ltocompat.report.verbs import matrix as matrix_report
 from ltocompat.report.verbs import require as require_report
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.coverage import unevenly_served
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.targets import parse
 
@@ -113,7 +114,7 @@ def test_require_and_matrix_name_the_gpus_that_check_does(counts: dict[int, int]
         if " :: sm_arch :: " in line.text
     }
     assert not promised & hardly
-    grids = list(matrices(summary, linker_targets()))
+    grids = list(matrices(summary, linker_targets(), Engine()))
     text = written("table", matrix_report.REPORT, grids)
     assert ("(IMG-04)" in text) is bool(hardly)
 

@@ -19,6 +19,7 @@ from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, Versi
 from ltocompat.model.trial_answer import TOO_NEW, TrialOutcome, Trials, link_key
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.constraints import driver_releases
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.find_floors import linkers
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.target_classes import TargetClasses
@@ -90,7 +91,7 @@ def judged(summary: ArtifactSummary, parts: Parts) -> set[object]:
 
 
 def a_class_has_one_verdict(summary: ArtifactSummary, drawn: list[Parts]) -> None:
-    classes = TargetClasses(summary)
+    classes = TargetClasses(summary, Engine())
     first_of_class: dict[Hashable, tuple[Parts, set[object]]] = {}
     for parts in (near for middle in drawn for near in cross(middle)):
         verdict = judged(summary, parts)

@@ -72,7 +72,6 @@ def found_about(
         yield from rule.ask(looked_at)
 
 
-@functools.lru_cache(maxsize=4096)  # the same for every target that has the GPU
 def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
     """Collect the requirements of a module on its way, each once."""
     kinds = frozenset(image.kind for image in subject.signature.images)
@@ -83,7 +82,6 @@ def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
     return tuple(found)
 
 
-@functools.lru_cache(maxsize=256)  # the same for every target
 def requirements_of_host(host: HostBinary) -> tuple[Requirement, ...]:
     """Collect the requirements of a host file."""
     return tuple(found_about("HostBinary", host))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
@@ -14,7 +13,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.location import Location
-from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import (
     MOST_KERNELS,
@@ -40,6 +39,7 @@ from ltocompat.rules.engine.coverage import (
     KernelCoverage,
     findings_of_coverage,
 )
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.findings import finding_by_engine, note
 from ltocompat.rules.engine.idle_modules import (
     has_empty_kernels,
@@ -52,9 +52,11 @@ from ltocompat.rules.rule import Problem
 
 
 def artifact_findings(
+    engine: Engine,
     summary: ArtifactSummary,
     judged: list[GroupVerdict],
     target: Target,
+    *,
     gpu: Gpu | None,
     kernels: KernelCoverage | None,
 ) -> Iterator[Finding]:
@@ -69,7 +71,7 @@ def artifact_findings(
     yield from notes_of_empty(judged, gpu)
     yield from notes_of_versions(judged, target, gpu)
     if not summary.single_link:  # whose inputs are told one by one
-        yield from findings_of_coverage(judged, gpu, kernels)
+        yield from findings_of_coverage(judged, gpu, kernels, engine)
 
 
 def _newest(judged: list[GroupVerdict]) -> Gpu:
@@ -126,9 +128,10 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     ]
     for group_verdict in judged:
         signature = group_verdict.group.signature
-        for image, rule_id, reason in _exclusions(signature, gpu, group_verdict.way):
+        for image in dict.fromkeys(signature.images):
+            rule_id, reason = exclusion(image, gpu, group_verdict.way)
             obstacles.add(rule_id)
-            reasons.setdefault(image, reason)
+            reasons.setdefault(str(image), reason)
     (only,) = obstacles if len(obstacles) == 1 else (NOTHING_SERVES,)
     route = judged[0].way
     objects = all(group_verdict.group.signature.needs_device_link for group_verdict in judged)
@@ -259,16 +262,6 @@ def _hollow(places: list[Location]) -> str:
     return f"; the kernels of {places[0]} only return" if places else ""
 
 
-@functools.lru_cache(maxsize=8192)  # the same for every driver and linker
-def _exclusions(
-    signature: ModuleSignature, gpu: Gpu, way: Route
-) -> tuple[tuple[str, str, str], ...]:
-    """Each image of a module in words, and why it is not for a GPU: the rule, and its reason."""
-    found = ((str(image), *exclusion(image, gpu, way)) for image in signature.images)
-    return tuple(dict.fromkeys(found))
-
-
-@functools.lru_cache(maxsize=4096)
 def exclusion(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
     """The rule by which an image is not for a GPU, and its reason in a few words."""
     kinds = None if way is Route.LINK else frozenset({image.kind})

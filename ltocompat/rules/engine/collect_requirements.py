@@ -36,7 +36,6 @@ from ltocompat.model.trial_answer import narrowed
 from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.artifact_code import linked_by_driver
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
-from ltocompat.rules.catalogue import requirements_of, requirements_of_host
 from ltocompat.rules.constraints import LinkerOfKnownMaker, least_version
 from ltocompat.rules.engine.driver_floors import (
     DriverFloors,
@@ -46,6 +45,7 @@ from ltocompat.rules.engine.driver_floors import (
     loaded,
     of_any_gpu,
 )
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.find_floors import (
     Checked,
     LineFloors,
@@ -55,10 +55,10 @@ from ltocompat.rules.engine.find_floors import (
     linkers,
 )
 from ltocompat.rules.engine.paste_lines import paste_lines
-from ltocompat.rules.engine.picked_code import linked_code
+from ltocompat.rules.engine.picked_code import PickedCode
 from ltocompat.rules.engine.routes import routes
 from ltocompat.rules.linker_traits import traits_of
-from ltocompat.rules.rule import Component, Constraint, Requirement, Subject, Unbounded
+from ltocompat.rules.rule import Component, Constraint, Requirement, Unbounded
 from ltocompat.rules.services import HOW
 from ltocompat.targets.versions.drivers import later
 
@@ -128,18 +128,18 @@ class _Tally(Struct):
     linkers: list[Constraint] = field(default_factory=list)
     ltoir_is_linked: bool = False
 
-    def add(self, subject: Subject, group: ModuleGroup) -> None:
+    def add(self, code: PickedCode, group: ModuleGroup) -> None:
         """Count what modules on their way to a GPU ask of any."""
-        linked = subject.route is Route.LINK
-        kinds = {image.kind for image in subject.picked}
+        linked = code.how == "link"
+        kinds = {image.kind for image in code.images}
         self.ltoir_is_linked |= linked and ImageKind.LTOIR in kinds
-        for requirement in requirements_of(subject):
+        for requirement in code.requirements:
             if requirement.component not in _LISTED or not of_any_gpu(requirement):
                 continue
             if requirement.component is Component.LINKER:
                 self.linkers.append(requirement.constraint)
             elif not linked:
-                self.drivers.setdefault(how(subject), []).append(requirement.constraint)
+                self.drivers.setdefault(how(code), []).append(requirement.constraint)
             self.count(requirement, group.example, group.count, id(group))
 
     def add_host(self, requirement: Requirement, host: HostBinary) -> None:
@@ -181,28 +181,34 @@ class _Tally(Struct):
         return tuple(sorted(asked, key=lambda a: (a.component, a.rule, -a.module_count)))
 
 
-def required(summary: ArtifactSummary) -> Required:
-    """All that an artifact asks."""
+def required(summary: ArtifactSummary, engine: Engine | None = None) -> Required:
+    """All that an artifact asks.
+
+    Args:
+        summary: the artifact.
+        engine: what is known of its modules already; None: nothing.
+    """
+    engine = engine or Engine()
     groups = [_settled(group) for group in summary.groups]
     settled = replace(summary, groups=groups)
     tally = _Tally()
     for host in summary.hosts:
-        for requirement in requirements_of_host(host):
+        for requirement in engine.requirements_of_host(host):
             tally.add_host(requirement, host)
     asks_linker = bool(tally.linkers) and own_linker(summary) is None
-    checked = Checked(settled)
+    checked = Checked(settled, engine)
     rows = [
         _Row(gpu, tuple(line_floors(checked, gpu, asks_linker=asks_linker)))
         for gpu in gpus_in_use()
     ]
     for row in rows:
-        for subject, group in _subjects(groups, row):
-            tally.add(subject, group)
+        for code, group in _codes(engine, groups, row):
+            tally.add(code, group)
     for row in rows:
-        _add_what_older_linkers_would_take(tally, groups, row)
+        _add_what_older_linkers_would_take(engine, tally, groups, row)
     linker, no_linker = _linker_floor(summary, rows, tally, asks_linker=asks_linker)
     services = tuple(_service(checked, row, linker, summary) for row in rows)
-    variants = tuple(_variant_floors(parts) for parts in variant_parts(summary))
+    variants = tuple(_variant_floors(parts, engine) for parts in variant_parts(summary))
     driver = floors_of_least(map(_driver_floors, variants)) or least_drivers(tally.drivers)
     return Required(
         path=summary.path,
@@ -235,8 +241,8 @@ def required_beside(
     return beside_metadata(found, package, limits)
 
 
-def _variant_floors(parts: VariantParts) -> VariantFloors:
-    needs = required(parts.used)
+def _variant_floors(parts: VariantParts, engine: Engine) -> VariantFloors:
+    needs = required(parts.used, engine)
     linker = needs.nvjitlink
     return project(
         VariantFloors,
@@ -262,15 +268,17 @@ def _settled(group: ModuleGroup) -> ModuleGroup:
     return replace(group, signature=signature)
 
 
-def _subjects(groups: Iterable[ModuleGroup], row: _Row) -> Iterator[tuple[Subject, ModuleGroup]]:
-    """The subjects of rules: each module on each of its routes to a GPU."""
+def _codes(
+    engine: Engine, groups: Iterable[ModuleGroup], row: _Row
+) -> Iterator[tuple[PickedCode, ModuleGroup]]:
+    """The code that rules look at: that of each module on each of its routes to a GPU."""
     for group in groups:
-        for subject in (*loaded(group, row.gpu), *_linked(group, row)):
-            yield subject, group
+        for code in (*loaded(engine, group, row.gpu), *_linked(engine, group, row)):
+            yield code, group
 
 
 def _add_what_older_linkers_would_take(
-    tally: _Tally, groups: Iterable[ModuleGroup], row: _Row
+    engine: Engine, tally: _Tally, groups: Iterable[ModuleGroup], row: _Row
 ) -> None:
     """Count what sets a floor although no linker from there on takes it.
 
@@ -284,8 +292,8 @@ def _add_what_older_linkers_would_take(
         for group in groups:
             if Route.LINK not in routes(group.signature):
                 continue
-            code = linked_code(group.signature, row.gpu, traits_of(older))
-            for requirement in requirements_of(code.subject) if code.subject else ():
+            code = engine.linked_code(group.signature, row.gpu, traits_of(older))
+            for requirement in code.requirements:
                 if requirement.rule in missing and not requirement.constraint.of_gpu:
                     tally.count(requirement, group.example, group.count, id(group))
 
@@ -294,12 +302,12 @@ def _linker_before(release: Release) -> Release | None:
     return max((other for other in linkers() if other < release), default=None)
 
 
-def _linked(group: ModuleGroup, row: _Row) -> Iterator[Subject]:
-    """The subject of rules where a linker takes a module."""
+def _linked(engine: Engine, group: ModuleGroup, row: _Row) -> Iterator[PickedCode]:
+    """The code that a linker takes of a module."""
     if Route.LINK in routes(group.signature):
-        code = linked_code(group.signature, row.gpu, traits_of(row.linker))
-        if code.subject and code.images:
-            yield code.subject
+        code = engine.linked_code(group.signature, row.gpu, traits_of(row.linker))
+        if code.images:
+            yield code
 
 
 def _linker_floor(

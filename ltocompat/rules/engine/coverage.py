@@ -9,9 +9,9 @@ a tenth of the modules of another, or less, is told.
 
 from __future__ import annotations
 
-import functools
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 
@@ -26,24 +26,26 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu
-from ltocompat.model.verdict import MOST_KERNELS, Finding, Level, Route
+from ltocompat.model.verdict import MOST_KERNELS, Finding, Level
 from ltocompat.model.words import truncate_list
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
+from ltocompat.rules.engine.arch_parts import (
+    CODE,
+    OF_ARCH,
+    archs_of,
+    in_use,
+    one_arch,
+    tied_by_suffix,
+)
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.findings import note
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
-from ltocompat.rules.engine.picked_code import linked_code, loaded_code
-from ltocompat.rules.engine.routes import routes
 
 # The lowest part that a library has for a GPU that its documentation names is 36 modules beside 241
 # (cuSPARSELt 0.8.1, sm_80); those with a tenth or less stand in the rule's source.
 _PART = 10
 _MOST_TOLD = 5
 _MOST_READ = 30_000  # modules of an artifact whose kernels are read; libtorch_cuda has some 4,000
-_CODE = (ImageKind.SASS, ImageKind.PTX)
-_OF_ARCH = re.compile(r"\d*(?:sm|compute|arch|cutlass)_?(\d{2,3})(?!\d)[af]?", re.IGNORECASE)
-
-_PART_OF_NAME = re.compile(r"([0-9]{1,4})|S[0-9A-Z]*_|St|[NIK]")  # of a mangled name
-
 # Namespaces of CUB and Thrust name the architectures that their file was compiled for.
 _NAMESPACE = re.compile(r"\d*(CUB|THRUST)_[\d_]+_NS")
 
@@ -88,8 +90,8 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> s
         wanted: the GPUs that are asked about; None for all in use.
     """
     groups = [group for group in summary.groups if _counts(group)]
-    asked = _in_use() if wanted is None else tuple(wanted)
-    served = [_archs_of(group.signature) for group in groups]
+    asked = in_use() if wanted is None else tuple(wanted)
+    served = [archs_of(group.signature) for group in groups]
     uneven = any(
         archs and gpu.arch.number not in archs and not archs.isdisjoint(_of_kind(gpu))
         for archs, group in zip(served, groups, strict=True)
@@ -109,26 +111,28 @@ class Kernels:
 
     Args:
         groups: its modules, with the names of their kernels.
+        engine: what is known of them already.
     """
 
-    def __init__(self, groups: Sequence[ModuleGroup]) -> None:
+    def __init__(self, groups: Sequence[ModuleGroup], engine: Engine) -> None:
         self._groups = groups
+        self._engine = engine
         self._names = [names_of(group) for group in groups]
         self._untied = [
             frozenset[str]()
             if tied_by_suffix(group.signature)
             else frozenset(
-                name for name in names if not _OF_ARCH.search(name) and _EMPTY not in name
+                name for name in names if not OF_ARCH.search(name) and _EMPTY not in name
             )
             for group, names in zip(groups, self._names, strict=True)
         ]
         self._found: dict[tuple[object, ...], KernelCoverage | None] = {}
 
     @classmethod
-    def of(cls, summary: ArtifactSummary) -> Kernels | None:
+    def of(cls, summary: ArtifactSummary, engine: Engine) -> Kernels | None:
         """Return those of an artifact; None where nobody read them."""
         read = not summary.single_link and any(group.kernels for group in summary.groups)
-        return cls(summary.groups) if read else None
+        return cls(summary.groups, engine) if read else None
 
     def on(self, judged: Sequence[GroupVerdict], gpu: Gpu | None) -> KernelCoverage | None:
         """Return the kernels that a GPU loses; None where it loses none, or has none.
@@ -157,6 +161,7 @@ class Kernels:
             key=lambda pair: len(pair[1]),
             default=(gpu.arch.number, frozenset[str]()),
         )
+        stem = self._engine.stem
         templates = frozenset(map(stem, here))
         shared = frozenset[str]().union(
             *(
@@ -187,7 +192,7 @@ class Kernels:
         found = (
             names
             for group, names in zip(self._groups, self._untied, strict=True)
-            if names and arch in _archs_of(group.signature)
+            if names and arch in self._engine.archs_of(group.signature)
         )
         return frozenset[str]().union(*found)
 
@@ -199,19 +204,20 @@ class Kernels:
         Neither those whose name, kernels or suffixes tie them to another architecture, nor those
         whose kernels another library has for the GPU.
         """
+        of_kind = _of_kind(gpu)
         served, files = set(), dict[tuple[str, ...], list[ModuleGroup]]()
         for group, serves in zip(self._groups, serving, strict=True):
             if serves:
                 served |= {place.members for place in group.places}
-            elif group.kernels and not _of_kind(gpu).isdisjoint(_archs_of(group.signature)):
+            elif group.kernels and not of_kind.isdisjoint(self._engine.archs_of(group.signature)):
                 for part in _by_file(group):
                     files.setdefault(part.example.members, []).append(part)
         for file, groups in files.items():
-            tied = not file or _OF_ARCH.search(posixpath.basename(file[-1]))
+            tied = not file or OF_ARCH.search(posixpath.basename(file[-1]))
             if tied or file in served:
                 continue
-            kernels = Kernels(groups).untied
-            if kernels and here.isdisjoint(map(stem, kernels)):
+            kernels = Kernels(groups, self._engine).untied
+            if kernels and here.isdisjoint(map(self._engine.stem, kernels)):
                 yield UnservedLibrary(tuple(groups), kernels)
 
     @property
@@ -221,11 +227,14 @@ class Kernels:
 
 
 def findings_of_coverage(
-    judged: Sequence[GroupVerdict], gpu: Gpu | None, found: KernelCoverage | None
+    judged: Sequence[GroupVerdict],
+    gpu: Gpu | None,
+    found: KernelCoverage | None,
+    engine: Engine,
 ) -> Iterator[Finding]:
     """A warning about the kernels that a GPU loses, or that hardly any module is for it."""
     if found is None or gpu is None:
-        yield from _sparse_coverage(judged, gpu)
+        yield from _sparse_coverage(judged, gpu, engine)
         return
     if not found.lost:
         return
@@ -262,42 +271,11 @@ def names_of(group: ModuleGroup) -> frozenset[str]:
     return frozenset(_NAMESPACE.sub(r"\1", name) for names in group.kernels for name in names)
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def stem(name: str) -> str:
-    """The template that a kernel is made of: ``cutlass.Kernel.gemm.kernel.EllGemm``, ``k_*``.
-
-    Parts of a unit that is compiled once for each architecture have the same templates, with tiles
-    and types of their own, or names with the architecture in them. Read are the names in front of
-    the second list of template arguments (Itanium C++ ABI, 5.1).
-    """
-    parts, position, lists = [], 2, 0
-    while name.startswith("_Z") and lists < 2 and (part := _PART_OF_NAME.match(name, position)):
-        position = part.end()
-        lists += part[0] == "I"
-        if part[1]:
-            parts.append(name[position : position + int(part[1])])
-            position += int(part[1])
-    return _OF_ARCH.sub("*", ".".join(parts) or name)
-
-
-def tied_by_suffix(signature: ModuleSignature) -> bool:
-    """Return whether all its code is for one GPU or family alone (``sm_90a``, ``sm_100f``)."""
-    archs = [image.arch for image in signature.images if image.kind in _CODE]
-    return all(arch is not None and arch.suffix for arch in archs)
-
-
 def _counts(group: ModuleGroup) -> bool:
     """Return whether the runtime loads these modules, and they may have kernels."""
-    code = [image for image in group.signature.images if image.kind in _CODE]
+    code = [image for image in group.signature.images if image.kind in CODE]
     return bool(group.signature.registered and code) and not all(
         image.has_kernels is False for image in code
-    )
-
-
-def one_arch(signature: ModuleSignature) -> bool:
-    """Return whether it is SASS for one architecture: a part of a unit compiled for each."""
-    return len({image.arch for image in signature.images}) == 1 and all(
-        image.kind is ImageKind.SASS for image in signature.images
     )
 
 
@@ -309,33 +287,16 @@ def _serving(each: GroupVerdict) -> bool:
     return each.for_gpu and each.module_verdict.how != "damaged"
 
 
-@functools.lru_cache(maxsize=8192)
-def _archs_of(signature: ModuleSignature) -> frozenset[int]:
-    """The architectures in use that a module has code for."""
-    return frozenset(gpu.arch.number for gpu in _in_use() if _serves(signature, gpu))
-
-
-@functools.cache
-def _in_use() -> tuple[Gpu, ...]:
-    return gpus.gpus_in_use()[:-1]
-
-
-@functools.cache
 def _of_kind(gpu: Gpu) -> frozenset[int]:
     """The architectures in use that are integrated as a GPU is, or discrete as it is."""
     integrated = gpus.is_tegra(gpu.arch.number)
-    numbers = (each.arch.number for each in _in_use())
+    numbers = (each.arch.number for each in in_use())
     return frozenset(number for number in numbers if gpus.is_tegra(number) is integrated)
 
 
-class _Part(Struct, frozen=True):
-    """The number of modules for an architecture."""
-
-    arch: SmArch
-    modules: int
-
-
-def _sparse_coverage(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
+def _sparse_coverage(
+    judged: Sequence[GroupVerdict], gpu: Gpu | None, engine: Engine
+) -> Iterator[Finding]:
     """A note where a tenth of the modules that are for another GPU, or less, are for this one.
 
     Which modules have kernels is known of those that are for this GPU and of those that are not;
@@ -346,36 +307,19 @@ def _sparse_coverage(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterato
     here = sum(each.group.count for each in serving)
     if gpu is None or not here or here * _PART > sum(each.group.count for each in counted):
         return
-    most = _greatest_part(tuple((each.group.signature, each.group.count) for each in counted))
-    if here * _PART <= most.modules:
+    parts = Counter[int]()
+    for each in counted:
+        parts.update(dict.fromkeys(engine.archs_of(each.group.signature), each.group.count))
+    most = max(parts.values(), default=0)
+    if here * _PART <= most:
+        best = find_gpu(f"sm_{min(arch for arch in parts if parts[arch] == most)}").arch
         number = f"{here:,} module{'s' * (here > 1)} with kernels {'are' if here > 1 else 'is'}"
         yield note(
             SPARSE_COVERAGE,
-            f"{number} for {gpu.arch}, and {most.modules:,} are for {most.arch}: "
+            f"{number} for {gpu.arch}, and {most:,} are for {best}: "
             f"it was probably not built for {gpu.arch}",
             here,
             serving[0].group.example,
             "architectures in entry headers",
             level=Level.WARNING,
         )
-
-
-_Modules = tuple[tuple[ModuleSignature, int], ...]
-
-
-@functools.lru_cache(maxsize=8)  # the same for every target and GPU
-def _greatest_part(modules: _Modules) -> _Part:
-    return max((_part(modules, gpu) for gpu in _in_use()), key=lambda part: part.modules)
-
-
-def _part(modules: _Modules, gpu: Gpu) -> _Part:
-    return _Part(gpu.arch, sum(count for signature, count in modules if _serves(signature, gpu)))
-
-
-def _serves(signature: ModuleSignature, gpu: Gpu) -> bool:
-    """Return whether some driver or linker picks code of a module for a GPU."""
-    going = routes(signature)
-    return bool(
-        (Route.LOAD in going and loaded_code(signature, gpu).images)
-        or (Route.LINK in going and linked_code(signature, gpu, None).images)
-    )

@@ -9,14 +9,13 @@ from msgspec import Struct
 from ltocompat.facts import drivers
 from ltocompat.facts.gpus import gpus_in_use
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, variant_parts
-from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.constraints import driver_releases, least_version
-from ltocompat.rules.engine.picked_code import loaded_code
+from ltocompat.rules.engine.engine import Engine
+from ltocompat.rules.engine.picked_code import PickedCode
 from ltocompat.rules.engine.routes import routes
-from ltocompat.rules.rule import Component, Constraint, Requirement, Subject, Unbounded
+from ltocompat.rules.rule import Component, Constraint, Requirement, Unbounded
 
 
 class DriverFloors(Struct, frozen=True):
@@ -37,10 +36,10 @@ class DriverFloors(Struct, frozen=True):
         return self.sass or self.ptx
 
 
-def driver_floors(summary: ArtifactSummary) -> DriverFloors:
+def driver_floors(summary: ArtifactSummary, engine: Engine) -> DriverFloors:
     """Find the least drivers of an artifact, as ``required`` does."""
-    variants = [_floors_of(parts.used.groups) for parts in variant_parts(summary)]
-    return floors_of_least(variants) or _floors_of(summary.groups)
+    variants = [_floors_of(engine, parts.used.groups) for parts in variant_parts(summary)]
+    return floors_of_least(variants) or _floors_of(engine, summary.groups)
 
 
 def floors_of_least(variants: Iterable[DriverFloors]) -> DriverFloors | None:
@@ -49,29 +48,23 @@ def floors_of_least(variants: Iterable[DriverFloors]) -> DriverFloors | None:
     return min(asking, key=lambda pair: pair[0])[1] if asking else None
 
 
-def prepare(signature: ModuleSignature) -> None:
-    """Look at a module for ``driver_floors``, which then has little left to do."""
-    for gpu in gpus_in_use():
-        loaded_code(signature, gpu)
-
-
-def _floors_of(groups: Sequence[ModuleGroup]) -> DriverFloors:
+def _floors_of(engine: Engine, groups: Sequence[ModuleGroup]) -> DriverFloors:
     asked: dict[str, list[Constraint]] = {}
     for gpu in gpus_in_use():
         for group in groups:
-            for subject in loaded(group, gpu):
-                for requirement in requirements_of(subject):
+            for code in loaded(engine, group, gpu):
+                for requirement in code.requirements:
                     if requirement.component is Component.DRIVER and of_any_gpu(requirement):
-                        asked.setdefault(how(subject), []).append(requirement.constraint)
+                        asked.setdefault(how(code), []).append(requirement.constraint)
     return least_drivers(asked)
 
 
-def loaded(group: ModuleGroup, gpu: Gpu) -> Iterator[Subject]:
-    """The subject of rules where a driver loads a module."""
+def loaded(engine: Engine, group: ModuleGroup, gpu: Gpu) -> Iterator[PickedCode]:
+    """The code that a driver loads of a module."""
     if Route.LOAD in routes(group.signature):
-        code = loaded_code(group.signature, gpu)
-        if code.subject and code.images and (group.named or not code.without_kernels):
-            yield code.subject
+        code = engine.loaded_code(group.signature, gpu)
+        if code.images and (group.named or not code.without_kernels):
+            yield code
 
 
 def of_any_gpu(requirement: Requirement) -> bool:
@@ -79,9 +72,9 @@ def of_any_gpu(requirement: Requirement) -> bool:
     return not requirement.constraint.of_gpu
 
 
-def how(subject: Subject) -> str:
-    """The use of the code: ``sass``, ``ptx``, ..., or ``none``."""
-    return str(subject.picked[0].kind) if subject.picked else "none"
+def how(code: PickedCode) -> str:
+    """The use of code that is picked: ``sass``, ``ptx``, ..."""
+    return str(code.images[0].kind)
 
 
 def least_drivers(asked: Mapping[str, Sequence[Constraint]]) -> DriverFloors:

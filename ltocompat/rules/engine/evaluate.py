@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -55,20 +53,9 @@ def evaluate(
     value = _value(component, target, gpu, linker)
     if value is None and component not in (Component.NONE, Component.OPTIONS):
         return Evaluation(requirement, Verdict.OK if component is Component.COMPAT else None)
-    return _held(requirement, value, str(value), offline)
-
-
-@functools.lru_cache(maxsize=8192)  # code for many GPUs asks the same of their one driver
-def _held(
-    requirement: Requirement,
-    value: Any,  # noqa: ANN401 - each component has its own type
-    text: str,  # equal drivers may have different names
-    offline: bool,  # noqa: FBT001 - a key of the cache
-) -> Evaluation:
-    """Hold a requirement against the value on its component."""
     verdict = requirement.constraint.judge(value)
     if verdict is not Verdict.OK:
-        texts = _sentences(requirement, verdict, text, offline=offline)
+        texts = _sentences(requirement, verdict, str(value), offline=offline)
         return Evaluation(requirement, verdict, *texts)
     noted = requirement.constraint.noted(value)
     return Evaluation(requirement, verdict, *(_remark(requirement) if noted else ()))

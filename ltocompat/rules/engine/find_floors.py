@@ -19,6 +19,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary, variant_parts
 from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet, exactly
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.constraints import driver_releases
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.target_classes import TargetClasses
 from ltocompat.rules.rule import VersionT
@@ -120,12 +121,13 @@ class Checked:
 
     Args:
         summary: the artifact.
+        engine: what is known of its modules already.
     """
 
-    def __init__(self, summary: ArtifactSummary) -> None:
-        self._artifact = Artifact(summary, advises=False)
+    def __init__(self, summary: ArtifactSummary, engine: Engine) -> None:
+        self._artifact = Artifact(summary, engine, advises=False)
         used = [parts.used for parts in variant_parts(summary)] or [summary]
-        self._classes = tuple(map(TargetClasses, used))
+        self._classes = tuple(TargetClasses(each, engine) for each in used)
         self._kept: dict[Hashable, dict[Route | None, Line]] = {}
 
     def lines(

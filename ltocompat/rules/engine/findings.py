@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +13,7 @@ from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Ve
 from ltocompat.rules.constraints import least_version
 from ltocompat.rules.engine.evaluate import Evaluation
 from ltocompat.rules.prose import rule_prose
-from ltocompat.rules.rule import ABOUT_LOADING, Constraint, Problem, Requirement, Unbounded
+from ltocompat.rules.rule import ABOUT_LOADING, Problem, Requirement, Unbounded
 
 _VARYING = [
     (re.compile(pattern), left)
@@ -33,7 +32,6 @@ _VARYING = [
 _VERSION = re.compile(r"(?<![A-Za-z0-9_])[0-9]+(?:\.[0-9]+)*")
 
 
-@functools.lru_cache(maxsize=4096)
 def subject_of(text: str) -> str:
     """A text without what a rebuild changes in it: ``PTX compute_80`` of ``PTX 8.4 compute_80``.
 
@@ -49,7 +47,7 @@ def _asked_by(requirement: Requirement) -> tuple[str, ...]:
 
     Empty where no version changes the verdict.
     """
-    least = _least_version(requirement.constraint)
+    least = least_version([requirement.constraint])
     if not isinstance(least, Unbounded):
         return (f"{requirement.component} {least}",)
     versions = _VERSION.findall(requirement.subject)
@@ -58,14 +56,19 @@ def _asked_by(requirement: Requirement) -> tuple[str, ...]:
     return (f"version {versions[-1]}",)
 
 
-@functools.lru_cache(maxsize=1024)  # findings on many GPUs have one constraint
-def _least_version(constraint: Constraint) -> object:
-    return least_version([constraint])
+def key_of(requirement: Requirement) -> tuple[str, tuple[str, ...]]:
+    """The subject of a requirement's findings, and the versions that they ask for."""
+    return subject_of(requirement.subject), _asked_by(requirement)
 
 
-def finding_of(ruling: Evaluation) -> Finding:
-    """The finding behind a ruling that has a message; the fold counts its modules."""
-    requirement = ruling.requirement
+def finding_of(ruling: Evaluation, key: tuple[str, tuple[str, ...]]) -> Finding:
+    """The finding behind a ruling that has a message; the fold counts its modules.
+
+    Args:
+        ruling: the ruling.
+        key: that of its requirement, as ``key_of`` gives it.
+    """
+    requirement, (subject, asked) = ruling.requirement, key
     constraint, verdict = requirement.constraint, ruling.verdict or Verdict.OK
     open_ = verdict in (Verdict.UNKNOWN, Verdict.OK)
     return Finding(
@@ -81,8 +84,8 @@ def finding_of(ruling: Evaluation) -> Finding:
         promised_after_trial=open_ and constraint.promised,
         nondeterministic=constraint.nondeterministic,
         headline=ruling.headline,
-        subject=subject_of(requirement.subject),
-        asked=_asked_by(requirement),
+        subject=subject,
+        asked=asked,
     )
 
 

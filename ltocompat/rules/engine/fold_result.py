@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import HostBinary
 from ltocompat.model.late_lines import LateLines
-from ltocompat.model.location import Location
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import (
     Coverage,
@@ -24,11 +23,10 @@ from ltocompat.model.verdict import (
     worst,
 )
 from ltocompat.model.words import count
-from ltocompat.rules.catalogue import requirements_of_host
 from ltocompat.rules.engine.artifact_findings import artifact_findings, impossible_route, left_open
 from ltocompat.rules.engine.coverage import KernelCoverage, Kernels
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
-from ltocompat.rules.engine.findings import finding_of
 from ltocompat.rules.engine.idle_modules import with_choices, with_neutral
 from ltocompat.rules.engine.judge_link import findings_of_link
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict, ModuleVerdict
@@ -39,18 +37,20 @@ HALVES = ("load", "link")
 
 
 def folded(
+    engine: Engine,
     summary: ArtifactSummary,
     judged: list[GroupVerdict],
     target: Target,
+    *,
     gpu: Gpu | None,
     route: Route | None,
-    *,
     missing: Sequence[Finding],
     kernels: Kernels | None,
 ) -> Result:
     """The verdict on an artifact, from those on its modules and host files.
 
     Args:
+        engine: what is known of its modules already.
         summary: the artifact.
         judged: its modules, with their verdicts.
         target: where it is going, with the nvJitLink that it brings itself.
@@ -62,17 +62,18 @@ def folded(
     coverage = None if kernels is None else kernels.on(judged, gpu)
     judged = with_choices(
         with_neutral(judged),
+        engine.stem,
         single_link=summary.single_link,
         may_have_more=summary.has_sources or bool(summary.skipped_count),
     )
-    hosts = _judged_hosts(summary, target, gpu)
+    hosts = _judged_hosts(engine, summary, target, gpu)
     parts = [*(each.module_verdict for each in judged), *(needs for _, needs in hosts)]
     not_judged = frozenset[str]().union(*(part.not_judged for part in parts))
     nothing = _nothing_judged(judged, hosts, not_judged)
     around = [
         *_of_hosts(hosts),
-        *artifact_findings(summary, judged, target, gpu, coverage),
-        *findings_of_link(summary, judged, target, gpu),
+        *artifact_findings(engine, summary, judged, target, gpu=gpu, kernels=coverage),
+        *findings_of_link(engine, summary, judged, target, gpu),
         *missing,
     ]
     if route is not None and _has_another_route(judged):
@@ -106,10 +107,10 @@ def folded(
 
 
 def _judged_hosts(
-    summary: ArtifactSummary, target: Target, gpu: Gpu | None
+    engine: Engine, summary: ArtifactSummary, target: Target, gpu: Gpu | None
 ) -> list[tuple[HostBinary, ModuleVerdict]]:
     """The host files that need something of the target, with the verdicts on that."""
-    judged = ((host, _judge_host(host, target, gpu)) for host in summary.hosts)
+    judged = ((host, _judge_host(engine, host, target, gpu)) for host in summary.hosts)
     return [
         (host, needs)
         for host, needs in judged
@@ -117,9 +118,11 @@ def _judged_hosts(
     ]
 
 
-def _judge_host(host: HostBinary, target: Target, gpu: Gpu | None) -> ModuleVerdict | None:
+def _judge_host(
+    engine: Engine, host: HostBinary, target: Target, gpu: Gpu | None
+) -> ModuleVerdict | None:
     """The verdict on a host file on a target; None where no rule speaks of it."""
-    requirements = requirements_of_host(host)
+    requirements = engine.requirements_of_host(host)
     if not requirements:
         return None
     linker = target.nvjitlink.value if target.nvjitlink else None
@@ -127,7 +130,7 @@ def _judge_host(host: HostBinary, target: Target, gpu: Gpu | None) -> ModuleVerd
     return ModuleVerdict(
         worst(each.verdict for each in rulings if each.verdict is not None and _says(each)),
         "host",
-        tuple(finding_of(ruling) for ruling in rulings if ruling.message),
+        tuple(engine.finding_of(ruling) for ruling in rulings if ruling.message),
         frozenset(map(_half, filter(_matters, rulings))),
         why=_asks(requirements),
     )
@@ -253,9 +256,4 @@ def _reasons(
 def _why(group: ModuleGroup, judged: ModuleVerdict) -> str:
     unjudged = judged.not_judged and judged.verdict is Verdict.NOT_FOR_GPU
     text = "not judged" if unjudged else judged.verdict
-    return f"{_modules(group.count, group.example)}: {text}: {judged.why}"
-
-
-@functools.lru_cache(maxsize=8192)  # the same for every target and GPU
-def _modules(number: int, example: Location) -> str:
-    return f"{count(number, 'module')} (e.g. {example})"
+    return f"{count(group.count, 'module')} (e.g. {group.example}): {text}: {judged.why}"

@@ -18,7 +18,7 @@ sm_103a, and sources for all else). Where there is nothing else, nothing can be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -27,7 +27,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict
 from ltocompat.rules.builtin_rules import NO_KERNELS
-from ltocompat.rules.engine.coverage import one_arch, stem
+from ltocompat.rules.engine.arch_parts import one_arch
 from ltocompat.rules.engine.findings import note
 from ltocompat.rules.engine.module_verdict import GroupVerdict
 
@@ -39,7 +39,11 @@ _WHY = "loaded only where the library's own code chooses it"
 
 
 def with_choices(
-    judged: Sequence[GroupVerdict], *, single_link: bool, may_have_more: bool
+    judged: Sequence[GroupVerdict],
+    stem: Callable[[str], str],
+    *,
+    single_link: bool,
+    may_have_more: bool,
 ) -> list[GroupVerdict]:
     """The modules' verdicts; of modules that a library loads by choice, no more than is known.
 
@@ -48,14 +52,15 @@ def with_choices(
 
     Args:
         judged: the modules, with their verdicts.
+        stem: gives the template of a kernel.
         single_link: all that can be linked is, so that nothing of it is a choice.
         may_have_more: what the package has besides is not known: sources, or bytes left unread.
     """
     if not single_link and (may_have_more or any(map(_may_serve, judged))):
         judged = [_left_open(each) if each.group.loose else each for each in judged]
     if any(each.group.kernels and _fails_as_ptx(each, registered=True) for each in judged):
-        stems = _sass_kernels(judged)
-        judged = [part for each in judged for part in _without_siblings(each, stems)]
+        stems = _sass_kernels(judged, stem)
+        judged = [part for each in judged for part in _without_siblings(each, stems, stem)]
     if not any(map(_is_choice, judged)):
         return list(judged)
     by_sass = _served(judged, "sass")
@@ -92,7 +97,9 @@ def _fails_as_ptx(each: GroupVerdict, *, registered: bool) -> bool:
     )
 
 
-def _sass_kernels(judged: Sequence[GroupVerdict]) -> dict[_File, set[str]]:
+def _sass_kernels(
+    judged: Sequence[GroupVerdict], stem: Callable[[str], str]
+) -> dict[_File, set[str]]:
     """The templates of kernels that each file has parts for this architecture of, as SASS."""
     stems: dict[_File, set[str]] = {}
     for each in judged:
@@ -104,7 +111,7 @@ def _sass_kernels(judged: Sequence[GroupVerdict]) -> dict[_File, set[str]]:
 
 
 def _without_siblings(
-    each: GroupVerdict, stems: Mapping[_File, set[str]]
+    each: GroupVerdict, stems: Mapping[_File, set[str]], stem: Callable[[str], str]
 ) -> Iterator[GroupVerdict]:
     """Tell apart the modules whose kernels other modules of their library have as SASS here."""
     group, verdict = each.group, each.module_verdict

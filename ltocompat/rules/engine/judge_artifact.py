@@ -43,6 +43,7 @@ from ltocompat.rules.engine.artifact_findings import (
     without_libraries,
 )
 from ltocompat.rules.engine.coverage import Kernels
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.findings import finding_by_engine, finding_of_problem
 from ltocompat.rules.engine.fold_result import folded
 from ltocompat.rules.engine.fold_versions import over_versions
@@ -74,7 +75,7 @@ def results(
         target: where it is going.
         wanted: the route; None judges each that its modules go.
     """
-    yield from Artifact(summary).results(target, wanted)
+    yield from Artifact(summary, Engine()).results(target, wanted)
 
 
 class Artifact:
@@ -82,17 +83,19 @@ class Artifact:
 
     Args:
         summary: the artifact, which is not changed any more.
+        engine: what is known of its modules already.
         advises: of a failure it is said whether a link without -lto goes, which is judged for it.
     """
 
-    def __init__(self, summary: ArtifactSummary, *, advises: bool = True) -> None:
+    def __init__(self, summary: ArtifactSummary, engine: Engine, *, advises: bool = True) -> None:
         self._judge = _on_gpu if advises else _with_lto
         # One link takes all that is given to it.
         variants = () if summary.single_link else variant_parts(summary)
         self._for_windows = _is_for_windows(summary)
-        self._whole = _Part.of(summary)
+        self._whole = _Part.of(summary, engine)
         self._variants = [
-            (each.variant, _Part.of(each.used), _Part.of(each.alone)) for each in variants
+            (each.variant, _Part.of(each.used, engine), _Part.of(each.alone, engine))
+            for each in variants
         ]
 
     def results(
@@ -179,6 +182,7 @@ class _Part(Struct, frozen=True):
         linker: the nvJitLink that it brings itself; None for none.
         by_driver: the driver links its LTO-IR, whatever nvJitLink is there.
         kernels: the names of its kernels; None where nobody read them.
+        engine: what is known of its modules already.
     """
 
     summary: ArtifactSummary
@@ -186,6 +190,7 @@ class _Part(Struct, frozen=True):
     linker: VersionSet[Release] | None
     by_driver: bool
     kernels: Kernels | None
+    engine: Engine
 
     @property
     def mixed(self) -> bool:
@@ -194,11 +199,11 @@ class _Part(Struct, frozen=True):
         return any(ImageKind.LTOIR in each and len(each) > 1 for each in kinds)
 
     @classmethod
-    def of(cls, summary: ArtifactSummary) -> _Part:
+    def of(cls, summary: ArtifactSummary, engine: Engine) -> _Part:
         """With what no target changes."""
         missing = tuple(map(finding_of_problem, target_independent_findings(summary)))
         linker, by_driver = _linker_inside(summary), linked_by_driver(summary)
-        return cls(summary, missing, linker, by_driver, Kernels.of(summary))
+        return cls(summary, missing, linker, by_driver, Kernels.of(summary, engine), engine)
 
     def on(self, target: Target) -> Target:
         """The target, with the nvJitLink that the artifact brings itself."""
@@ -231,16 +236,26 @@ def _on_gpu(
 def _with_lto(
     part: _Part, target: Target, gpu: Gpu | None, route: Route | None, *, route_given: bool
 ) -> Result:
-    summary, known = part.summary, part.on(target)
+    summary, engine, known = part.summary, part.engine, part.on(target)
     if summary.single_link:
         objects = any(each.signature.needs_device_link for each in summary.groups)
         at_link = known.for_link(objects=objects)
-        judged = [_judge_in_link(group, at_link, gpu, route) for group in summary.groups]
+        judged = [_judge_in_link(engine, each, at_link, gpu, route) for each in summary.groups]
     else:
         judged = [
-            _judge(each, known, gpu, route, route_given=route_given) for each in summary.groups
+            _judge(engine, each, known, gpu, route, route_given=route_given)
+            for each in summary.groups
         ]
-    return folded(summary, judged, known, gpu, route, missing=part.missing, kernels=part.kernels)
+    return folded(
+        engine,
+        summary,
+        judged,
+        known,
+        gpu=gpu,
+        route=route,
+        missing=part.missing,
+        kernels=part.kernels,
+    )
 
 
 def _linker_inside(summary: ArtifactSummary) -> VersionSet[Release] | None:
@@ -252,24 +267,31 @@ def _linker_inside(summary: ArtifactSummary) -> VersionSet[Release] | None:
 
 
 def _judge(
-    group: ModuleGroup, target: Target, gpu: Gpu | None, route: Route | None, *, route_given: bool
+    engine: Engine,
+    group: ModuleGroup,
+    target: Target,
+    gpu: Gpu | None,
+    route: Route | None,
+    *,
+    route_given: bool,
 ) -> GroupVerdict:
     natural = routes_on(group.signature, target)
     way = natural[0] if route is None else route
     if way not in (possible_routes(group.signature) if route_given else natural):
-        elsewhere = judge(group.signature, target, gpu, natural[0], group.trials)
+        elsewhere = judge(engine, group.signature, target, gpu, natural[0], trials=group.trials)
         serves = not route_given and elsewhere.verdict is not Verdict.NOT_FOR_GPU
         return GroupVerdict(group, off_route(way, serves_elsewhere=serves), way)
-    return GroupVerdict(group, judge(group.signature, target, gpu, way, group.trials), way)
+    verdict = judge(engine, group.signature, target, gpu, way, trials=group.trials)
+    return GroupVerdict(group, verdict, way)
 
 
 def _judge_in_link(
-    group: ModuleGroup, target: Target, gpu: Gpu | None, route: Route | None
+    engine: Engine, group: ModuleGroup, target: Target, gpu: Gpu | None, route: Route | None
 ) -> GroupVerdict:
     """All that can be linked is; what has nothing for the target makes the linker refuse."""
     possible = possible_routes(group.signature)
     way = route or (Route.LINK if Route.LINK in possible else Route.LOAD)
-    found = _judge(group, target, gpu, way, route_given=True)
+    found = _judge(engine, group, target, gpu, way, route_given=True)
     missed = found.module_verdict.how == "none" and not found.module_verdict.not_judged
     if way is not Route.LINK or gpu is None or not missed or group.signature.needs_device_link:
         return found

@@ -17,8 +17,9 @@ from ltocompat.model.trial_answer import TrialOutcome, link_key
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
 from ltocompat.rules.builtin_rules import ABSENT_FROM_DEVICE_LINK, TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.catalogue import found_about
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.evaluate import evaluate
-from ltocompat.rules.engine.findings import finding_by_engine, finding_of
+from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.module_verdict import GroupVerdict
 from ltocompat.rules.link_selection import passed_over_by_nvlink
 from ltocompat.rules.rule import Link
@@ -28,7 +29,11 @@ _UNSEEN = frozenset({"unresolved", "duplicate symbol", "lost kernels"})
 
 
 def findings_of_link(
-    summary: ArtifactSummary, judged: Sequence[GroupVerdict], target: Target, gpu: Gpu | None
+    engine: Engine,
+    summary: ArtifactSummary,
+    judged: Sequence[GroupVerdict],
+    target: Target,
+    gpu: Gpu | None,
 ) -> tuple[Finding, ...]:
     """Findings of rules on all that is linked, and the answer of the linker that was given all."""
     linked = _linked(judged)
@@ -42,7 +47,7 @@ def findings_of_link(
         key = link_key(linker, gpu.arch, offline=offline, lto=target.lto)
         tried = summary.link_trials.get(key)
     link = _link(summary, judged, gpu, linker, offline=offline)
-    found = _settled(_judged(link, target, linker), tried)
+    found = _settled(_judged(engine, link, target, linker), tried)
     examples = {ABSENT_FROM_DEVICE_LINK: left_out[0].group.example} if left_out else {}
     example = (_beside_ltoir(linked) or linked[0]).group.example
     verdicts = (each.module_verdict.verdict for each in judged if each.way is Route.LINK)
@@ -152,12 +157,12 @@ def _link(
     )
 
 
-def _judged(link: Link, target: Target, linker: Release) -> list[Finding]:
+def _judged(engine: Engine, link: Link, target: Target, linker: Release) -> list[Finding]:
     rulings = (
         evaluate(requirement, target, link.gpu, linker, offline=link.offline)
         for requirement in found_about("Link", link)
     )
-    return [finding_of(ruling) for ruling in rulings if ruling.message]
+    return [engine.finding_of(ruling) for ruling in rulings if ruling.message]
 
 
 def _beside_ltoir(linked: Sequence[GroupVerdict]) -> GroupVerdict | None:

@@ -13,30 +13,31 @@ from ltocompat.model.target import Gpu, Target
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key, load_key, narrowed
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
 from ltocompat.rules.builtin_rules import TRIAL_DISAGREES, TRIAL_REFUSED
-from ltocompat.rules.catalogue import requirements_of
+from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
-from ltocompat.rules.engine.findings import finding_of
 from ltocompat.rules.engine.module_verdict import ModuleVerdict, Reasoning
-from ltocompat.rules.engine.picked_code import (
-    PickedCode,
-    linked_code,
-    loaded_code,
-    without_concatenated,
-)
+from ltocompat.rules.engine.picked_code import PickedCode, without_concatenated
 from ltocompat.rules.engine.routes import own_target
 from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.prose import rule_prose
-from ltocompat.rules.rule import Component, Requirement, Subject
+from ltocompat.rules.rule import Component, Requirement
 from ltocompat.rules.selection import SelectionFailure
 
 
 def judge(
-    signature: ModuleSignature, target: Target, gpu: Gpu | None, route: Route, trials: Trials
+    engine: Engine,
+    signature: ModuleSignature,
+    target: Target,
+    gpu: Gpu | None,
+    route: Route,
+    *,
+    trials: Trials,
 ) -> ModuleVerdict:
     """Judge a module.
 
     Args:
+        engine: what is known of modules already.
         signature: the module.
         target: where it is going.
         gpu: one of its GPUs; None where it names none.
@@ -44,12 +45,12 @@ def judge(
         trials: what linkers did with it.
     """
     if route is Route.LINK:
-        return _linked(signature, target, gpu, trials)
+        return _linked(engine, signature, target, gpu, trials)
     if gpu is None:
         return _NO_GPU
-    judged = _picked_by_driver(loaded_code(signature, gpu), target, gpu)
+    judged = _loaded(engine, engine.loaded_code(signature, gpu), target, gpu)
     if judged.ignores_concatenated and (seen := without_concatenated(signature)):
-        judged = _picked_by_driver(loaded_code(seen, gpu), target, gpu)
+        judged = _loaded(engine, engine.loaded_code(seen, gpu), target, gpu)
     tried = trials.get(load_key(target.name, gpu.arch)) if trials else None
     return judged if tried is None else with_trial(judged, tried)
 
@@ -59,8 +60,7 @@ _NO_GPU = ModuleVerdict(
 )
 
 
-@functools.lru_cache(maxsize=8192)  # modules that differ in what is not picked are judged alike
-def _picked_by_driver(code: PickedCode, target: Target, gpu: Gpu) -> ModuleVerdict:
+def _loaded(engine: Engine, code: PickedCode, target: Target, gpu: Gpu) -> ModuleVerdict:
     if code.subject is None:
         unread = (
             frozenset({"load"}) if code.missed is SelectionFailure.OTHER_KIND else frozenset[str]()
@@ -73,12 +73,12 @@ def _picked_by_driver(code: PickedCode, target: Target, gpu: Gpu) -> ModuleVerdi
             why=why,
             without_kernels=code.without_kernels,
         )
-    judged = _ruled(code.subject, target, gpu, None, code.how)
+    judged = _ruled(engine, code, target, gpu, None)
     return replace(judged, without_kernels=True) if code.without_kernels else judged
 
 
 def _linked(
-    signature: ModuleSignature, target: Target, gpu: Gpu | None, trials: Trials
+    engine: Engine, signature: ModuleSignature, target: Target, gpu: Gpu | None, trials: Trials
 ) -> ModuleVerdict:
     waits = signature.needs_device_link or signature.behind_first
     known, offline = target.linker_of(objects=waits)
@@ -92,14 +92,14 @@ def _linked(
         pick = pick_for_linker(signature, aim.arch, linker, lto=target.lto)
         return replace(_UNREAD, picked=pick.images)
     if known is None:
-        return _linked_by_any(signature, aim)
+        return _linked_by_any(engine, signature, aim)
     key = link_key(known.value, aim.arch, offline=offline, lto=target.lto)
     linker, tried = known.value, trials.get(key)
     left = signature if tried is None else narrowed(signature, linker, tried)
-    code = linked_code(left, aim, traits_of(linker, lto=target.lto), offline=offline)
+    code = engine.linked_code(left, aim, traits_of(linker, lto=target.lto), offline=offline)
     if code.subject is None:
         return ModuleVerdict(Verdict.NOT_FOR_GPU, code.how, why=str(code.missed))
-    judged = _ruled(code.subject, target, gpu, linker, code.how)
+    judged = _ruled(engine, code, target, gpu, linker)
     return judged if tried is None else with_trial(judged, tried)
 
 
@@ -110,13 +110,12 @@ _UNREAD = ModuleVerdict(
 )
 
 
-@functools.lru_cache(maxsize=8192)  # the same whatever else targets say
-def _linked_by_any(signature: ModuleSignature, aim: Gpu) -> ModuleVerdict:
+def _linked_by_any(engine: Engine, signature: ModuleSignature, aim: Gpu) -> ModuleVerdict:
     """A link by a linker that the target doesn't name: what no linker takes fails all the same.
 
     What a driver may link is unknown.
     """
-    code = linked_code(signature, aim, None)
+    code = engine.linked_code(signature, aim, None)
     if code.missed:
         return ModuleVerdict(Verdict.NOT_FOR_GPU, "none", why=str(code.missed))
     refused = [
@@ -134,7 +133,7 @@ def _linked_by_any(signature: ModuleSignature, aim: Gpu) -> ModuleVerdict:
             picked=code.images,
             why=why,
         )
-    findings = tuple(map(finding_of, refused))
+    findings = tuple(map(engine.finding_of, refused))
     why = f"{signature.images[0]}: no linker takes it"
     verdict = worst(each.verdict for each in findings)
     return ModuleVerdict(verdict, "link", findings, picked=code.images, why=why)
@@ -154,13 +153,15 @@ def _every_linker() -> tuple[Release, ...]:
     return (*known, Release(known[-1].major + 1, 0))
 
 
-@functools.lru_cache(maxsize=8192)  # the same for several variants, and for kernels or none
 def _ruled(
-    subject: Subject, target: Target, gpu: Gpu | None, linker: Release | None, how: str
+    engine: Engine, code: PickedCode, target: Target, gpu: Gpu | None, linker: Release | None
 ) -> ModuleVerdict:
+    subject = code.subject
+    assert subject is not None  # noqa: S101 - of its two callers
+
     rulings = [
         evaluate(requirement, target, gpu, linker, offline=subject.offline)
-        for requirement in requirements_of(subject)
+        for requirement in code.requirements
     ]
     if any(image.problem is not None for image in subject.picked):
         rulings = [_doubted(ruling) for ruling in rulings]
@@ -178,14 +179,14 @@ def _ruled(
             for each_evaluation in evaluations
             if each_evaluation.verdict is not Verdict.JIT
         ]
-    findings = tuple(map(finding_of, evaluations))
+    findings = tuple(map(engine.finding_of, evaluations))
     blind = any(
         ruling.verdict is Verdict.FAIL and ruling.requirement.constraint.ignores_concatenated
         for ruling in rulings
     )
     return ModuleVerdict(
         verdict,
-        how,
+        code.how,
         findings,
         frozenset(not_judged),
         subject.picked,

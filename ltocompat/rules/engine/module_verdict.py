@@ -35,7 +35,6 @@ class Reasoning(Struct, frozen=True, eq=False, dict=True):
         return f"{picked}: {held or 'nothing is asked of the target'}"
 
 
-@functools.lru_cache(maxsize=8192)  # code for many GPUs asks the same of their one driver
 def _as_held(ruling: Evaluation) -> str:
     """``driver >= 525.60.13 ok (DRV-01)``; empty where nothing was in play."""
     requirement = ruling.requirement

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -45,7 +44,6 @@ class PickedCode(Struct, frozen=True, eq=False):
         return self.subject.picked if self.subject else ()
 
 
-@functools.lru_cache(maxsize=8192)  # the same for every driver
 def loaded_code(signature: ModuleSignature, gpu: Gpu) -> PickedCode:
     """Pick the image that a driver loads which sees all of a module."""
     pick = pick_for_driver(signature, gpu.arch.number)
@@ -63,27 +61,9 @@ def loaded_code(signature: ModuleSignature, gpu: Gpu) -> PickedCode:
 
 
 def linked_code(
-    signature: ModuleSignature, aim: Gpu, linker: LinkerTraits | None, *, offline: bool = False
+    signature: ModuleSignature, aim: Gpu, linker: LinkerTraits | None, *, offline: bool
 ) -> PickedCode:
-    """Pick the images that a linker takes.
-
-    Args:
-        signature: the module.
-        aim: the GPU that it is linked for.
-        linker: the traits of the linker; None where it is not known.
-        offline: it is nvlink.
-    """
-    seen = None if linker is None else linker.seen_by(signature)
-    return _linked_code(signature, aim, seen, offline)
-
-
-@functools.lru_cache(maxsize=8192)
-def _linked_code(
-    signature: ModuleSignature,
-    aim: Gpu,
-    linker: LinkerTraits | None,
-    offline: bool,  # noqa: FBT001 - a key of the cache
-) -> PickedCode:
+    """Pick the images that a linker takes; of its traits only those count that the module sees."""
     pick = pick_for_linkers_alike(signature, aim.arch, linker)
     found_by: tuple[Release, ...] = ()
     if pick.missed and linker is not None:
@@ -111,12 +91,10 @@ def is_damaged(signature: ModuleSignature) -> bool:
     return any(image.problem is not None for image in signature.images)
 
 
-@functools.cache
 def _nothing(missed: SelectionFailure, *, without_kernels: bool = False) -> PickedCode:
     return PickedCode("none", None, (), missed, without_kernels)
 
 
-@functools.lru_cache(maxsize=8192)
 def _ruled(subject: Subject, how: str, *, without_kernels: bool = False) -> PickedCode:
     return PickedCode(how, subject, requirements_of(subject), subject.missed, without_kernels)
 

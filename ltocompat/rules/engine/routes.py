@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 from msgspec.structs import replace
 
 from ltocompat.model.arch import ArchForm
@@ -13,7 +11,6 @@ from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import Route
 
 
-@functools.lru_cache(maxsize=8192)
 def routes(signature: ModuleSignature) -> tuple[Route, ...]:
     """The routes of a module onto a GPU: the runtime's modules are loaded, LTO-IR is linked.
 

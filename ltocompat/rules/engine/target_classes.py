@@ -7,6 +7,7 @@ dozen different answers.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
@@ -15,13 +16,8 @@ from ltocompat.model.artifact_summary import ArtifactSummary, own_linker
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.trial_answer import link_key
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.rules.catalogue import requirements_of_host
-from ltocompat.rules.engine.picked_code import (
-    PickedCode,
-    linked_code,
-    loaded_code,
-    without_concatenated,
-)
+from ltocompat.rules.engine.engine import Engine
+from ltocompat.rules.engine.picked_code import PickedCode, without_concatenated
 from ltocompat.rules.engine.routes import possible_routes, routes
 from ltocompat.rules.linker_traits import LinkerTraits, traits_of
 from ltocompat.rules.rule import Component, Constraint, Requirement
@@ -55,9 +51,11 @@ class TargetClasses:
 
     Args:
         summary: the artifact.
+        engine: what is known of its modules already.
     """
 
-    def __init__(self, summary: ArtifactSummary) -> None:
+    def __init__(self, summary: ArtifactSummary, engine: Engine) -> None:
+        self._engine = engine
         signatures = tuple(dict.fromkeys(group.signature for group in summary.groups))
         going = possible_routes if summary.single_link else routes
         self._loaded = [each for each in signatures if Route.LOAD in going(each)]
@@ -70,9 +68,7 @@ class TargetClasses:
         self._tried = {*summary.link_trials}.union(*(group.trials for group in summary.groups))
         own = own_linker(summary)
         self._own = Release.parse(own.version) if own is not None and own.version else None
-        self._of_hosts = tuple(
-            requirement for host in summary.hosts for requirement in requirements_of_host(host)
-        )
+        self._of_hosts = tuple(chain.from_iterable(map(engine.requirements_of_host, summary.hosts)))
         self._picked: dict[tuple[str, LinkerTraits | None], _Picked] = {}
         self._classes: dict[Hashable, int] = {}
         self._answers: dict[Hashable, int] = {}
@@ -108,9 +104,10 @@ class TargetClasses:
         return self._picked[gpu.name, linker]
 
     def _pick(self, gpu: Gpu, linker: LinkerTraits | None) -> _Picked:
-        loaded = [loaded_code(signature, gpu) for signature in self._loaded]
-        by_old_drivers = [loaded_code(signature, gpu) for signature in self._loaded_by_old_drivers]
-        linked = [linked_code(signature, gpu, linker) for signature in self._linked]
+        engine = self._engine
+        loaded = [engine.loaded_code(signature, gpu) for signature in self._loaded]
+        by_old_drivers = [engine.loaded_code(left, gpu) for left in self._loaded_by_old_drivers]
+        linked = [engine.linked_code(signature, gpu, linker) for signature in self._linked]
         codes = [*loaded, *by_old_drivers, *linked]
         unique = {_content(code): code for code in codes}
         numbers = {content: number for number, content in enumerate(unique)}
@@ -182,8 +179,7 @@ def _verdict(
 
 def _content(code: PickedCode) -> Hashable:
     """A key that two codes share only where equal images are picked."""
-    # Equal subjects have the same requirements, and not only equal ones.
-    return (code.how, code.missed, code.without_kernels, id(code.requirements))
+    return (code.how, code.missed, code.without_kernels, code.subject)
 
 
 def _misses_all(codes: Sequence[PickedCode]) -> bool:

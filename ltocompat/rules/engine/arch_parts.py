@@ -1,0 +1,70 @@
+"""Architectures that modules and kernels are for, by their images and their names."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from ltocompat.facts import gpus
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import ModuleSignature
+from ltocompat.model.target import Gpu
+from ltocompat.model.verdict import Route
+from ltocompat.rules.engine.routes import routes
+from ltocompat.rules.link_selection import pick_for_linkers_alike
+from ltocompat.rules.selection import pick_for_driver
+
+CODE = (ImageKind.SASS, ImageKind.PTX)
+OF_ARCH = re.compile(r"\d*(?:sm|compute|arch|cutlass)_?(\d{2,3})(?!\d)[af]?", re.IGNORECASE)
+
+_PART_OF_NAME = re.compile(r"([0-9]{1,4})|S[0-9A-Z]*_|St|[NIK]")  # of a mangled name
+
+
+def stem(name: str) -> str:
+    """The template that a kernel is made of: ``cutlass.Kernel.gemm.kernel.EllGemm``, ``k_*``.
+
+    Parts of a unit that is compiled once for each architecture have the same templates, with tiles
+    and types of their own, or names with the architecture in them. Read are the names in front of
+    the second list of template arguments (Itanium C++ ABI, 5.1).
+    """
+    parts, position, lists = [], 2, 0
+    while name.startswith("_Z") and lists < 2 and (part := _PART_OF_NAME.match(name, position)):
+        position = part.end()
+        lists += part[0] == "I"
+        if part[1]:
+            parts.append(name[position : position + int(part[1])])
+            position += int(part[1])
+    return OF_ARCH.sub("*", ".".join(parts) or name)
+
+
+def tied_by_suffix(signature: ModuleSignature) -> bool:
+    """Return whether all its code is for one GPU or family alone (``sm_90a``, ``sm_100f``)."""
+    archs = [image.arch for image in signature.images if image.kind in CODE]
+    return all(arch is not None and arch.suffix for arch in archs)
+
+
+def one_arch(signature: ModuleSignature) -> bool:
+    """Return whether it is SASS for one architecture: a part of a unit compiled for each."""
+    return len({image.arch for image in signature.images}) == 1 and all(
+        image.kind is ImageKind.SASS for image in signature.images
+    )
+
+
+def archs_of(signature: ModuleSignature) -> frozenset[int]:
+    """The architectures in use that a module has code for."""
+    return frozenset(gpu.arch.number for gpu in in_use() if _serves(signature, gpu))
+
+
+@functools.cache
+def in_use() -> tuple[Gpu, ...]:
+    """A GPU of every architecture in use, ascending."""
+    return gpus.gpus_in_use()[:-1]
+
+
+def _serves(signature: ModuleSignature, gpu: Gpu) -> bool:
+    """Return whether some driver or linker picks code of a module for a GPU."""
+    going = routes(signature)
+    return bool(
+        (Route.LOAD in going and pick_for_driver(signature, gpu.arch.number).images)
+        or (Route.LINK in going and pick_for_linkers_alike(signature, gpu.arch, None).images)
+    )

@@ -1,0 +1,59 @@
+"""The memory of judging: what equal modules, hosts and findings come to, found once."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ltocompat.model.signature import ModuleSignature
+from ltocompat.model.target import Gpu
+from ltocompat.model.verdict import Finding
+from ltocompat.rules.catalogue import requirements_of_host
+from ltocompat.rules.engine import picked_code
+from ltocompat.rules.engine.arch_parts import archs_of, stem
+from ltocompat.rules.engine.evaluate import Evaluation
+from ltocompat.rules.engine.findings import finding_of, key_of
+from ltocompat.rules.engine.picked_code import PickedCode
+from ltocompat.rules.linker_traits import LinkerTraits
+
+_MOST = 8192  # libraries have thousands of modules and a few dozen signatures
+_MOST_NAMES = 1 << 16
+
+
+class Engine:
+    """The functions of judging that are asked again and again, with their answers so far.
+
+    No answer depends on those before it. A use case makes an engine for all that it judges, with
+    which everything is forgotten.
+    """
+
+    def __init__(self) -> None:
+        self.loaded_code = lru_cache(_MOST)(picked_code.loaded_code)
+        self.requirements_of_host = lru_cache(_MOST)(requirements_of_host)
+        self._key_of = lru_cache(_MOST)(key_of)
+        self.archs_of = lru_cache(_MOST)(archs_of)
+        self.stem = lru_cache(_MOST_NAMES)(stem)
+        self._seen_by = lru_cache(_MOST)(LinkerTraits.seen_by)
+        self._linked_code = lru_cache(_MOST)(picked_code.linked_code)
+
+    def linked_code(
+        self,
+        signature: ModuleSignature,
+        aim: Gpu,
+        linker: LinkerTraits | None,
+        *,
+        offline: bool = False,
+    ) -> PickedCode:
+        """Pick the images that a linker takes; linkers alike to a module take the same.
+
+        Args:
+            signature: the module.
+            aim: the GPU that it is linked for.
+            linker: the traits of the linker; None where it is not known.
+            offline: it is nvlink.
+        """
+        seen = None if linker is None else self._seen_by(linker, signature)
+        return self._linked_code(signature, aim, seen, offline=offline)
+
+    def finding_of(self, ruling: Evaluation) -> Finding:
+        """The finding behind a ruling that has a message; the fold counts its modules."""
+        return finding_of(ruling, self._key_of(ruling.requirement))
