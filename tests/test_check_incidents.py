@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import samples
+from rule_cases import strikes
 
 from ltocompat.commands.check import check
 from ltocompat.model.verdict import Result, Verdict
@@ -65,6 +66,7 @@ def test_an_incident_fails_with_its_rule_and_says_what_to_do(
     assert finding.source
 
 
+@strikes("LTO-05")
 def test_a_fatbin_with_only_ltoir_that_is_loaded_directly_fails_with_209() -> None:
     result = judged(
         "fatbin-ltoir/nvfatbin-12.4-of-12.4-lto_80.fatbin",

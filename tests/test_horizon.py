@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from measure import described
 from msgspec.structs import replace
 from newest import NEWEST, NEXT
+from rule_cases import spares, strikes
 from rules import driver, gpu, image, judged, linking, loading, sample
 from samples import FOLDER
 
@@ -126,6 +127,7 @@ def test_a_later_minor_of_a_linker_is_judged_by_what_is_documented(
         ("nvjitlink=12.10,gpu=sm_90", "order between 12.9 and 13.0"),
     ],
 )
+@strikes("TGT-03")
 def test_a_version_that_no_table_has_is_noted(target: str, said: str) -> None:
     route = "load" if "driver" in target else "link"
     (note,) = found(check("ptx/nvrtc-12.0-compute_80.ptx", target, route), "TGT-03")
@@ -135,6 +137,7 @@ def test_a_version_that_no_table_has_is_noted(target: str, said: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["driver=551.61", "driver=615", "driver=580.65.06"])
+@spares("TGT-03")
 def test_a_version_of_the_tables_is_not_noted(target: str) -> None:
     result = check(PTX, f"{target},nvjitlink=13.5,gpu=sm_90", "load")
     assert not found(result, "TGT-03")
@@ -153,6 +156,7 @@ def test_later_drivers_of_a_branch_for_windows_serve_what_the_branch_serves() ->
     assert judged("DRV-04", subject, driver("590.44.01")) is Verdict.FAIL
 
 
+@strikes("LTO-18")
 def test_scrambled_ltoir_of_the_newest_container_is_ok_with_its_condition(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -176,6 +180,7 @@ def test_a_matrix_names_the_condition_of_its_cells(capsys: pytest.CaptureFixture
     assert "LTO-18" not in capsys.readouterr().out
 
 
+@spares("LTO-18")
 def test_ltoir_that_shows_its_release_has_no_condition() -> None:
     target = f"nvjitlink={NEWEST},gpu=sm_90"
     for name in (LTOIR, "fatbin-ltoir/nvfatbin-13.2-of-13.2-lto_80.fatbin"):

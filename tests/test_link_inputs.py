@@ -14,6 +14,7 @@ from typing import Literal
 
 import pytest
 from fatbin_writer import KINDS, EntrySpec, entry, region
+from rule_cases import spares, strikes
 from samples import FOLDER
 
 import ltocompat
@@ -82,6 +83,8 @@ LINKERS = ("nvjitlink=12.4", "nvjitlink=13.5", "nvlink=13.5")
 
 
 @pytest.mark.parametrize("linker", LINKERS)
+@strikes("BLD-14")
+@spares("BLD-14")
 def test_linkers_read_the_first_region_of_a_joined_object(tmp_path: Path, linker: str) -> None:
     files = {
         name: wrapped(tmp_path / f"{name}.o", text)
@@ -154,6 +157,8 @@ def test_what_an_object_registers_for_the_runtime_is_no_part_of_a_link(tmp_path:
     assert told([user, final], "nvjitlink=13.5,gpu=a100")["BLD-10"] == "fail"
 
 
+@strikes("BLD-15")
+@spares("BLD-15")
 def test_the_first_nvjitlink_takes_no_archive(tmp_path: Path) -> None:
     first = wrapped(tmp_path / "first.o", FIRST)
     library = archive(tmp_path / "lib.a", first)
@@ -221,6 +226,8 @@ _TAKES = {
 
 @pytest.mark.parametrize("declared", _TAKES)
 @pytest.mark.parametrize("defined", _TAKES)
+@strikes("BLD-16")
+@spares("BLD-16")
 def test_inputs_agree_on_what_a_function_takes(tmp_path: Path, declared: str, defined: str) -> None:
     """Measured with nvJitLink 12.0 to 13.5 and nvlink 13.0 to 13.5, as PTX and as cubins."""
     takes, _, call = _TAKES[declared]
@@ -284,6 +291,8 @@ _TEXTS = {
 
 
 @pytest.mark.parametrize("name", _TEXTS)
+@strikes("PTX-12")
+@spares("PTX-12")
 def test_compilers_refuse_ptx_for_its_form(tmp_path: Path, name: str) -> None:
     """Expected is which nvJitLinks refuse such texts, for sm_80 and for sm_90."""
     head, *refusing = _TEXTS[name]

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from newest import ptx_beyond
 from packages_made import CUBIN_12_4, conda, judged, told, wheel
 from packaging.requirements import Requirement
+from rule_cases import spares, strikes
 from samples import FOLDER
 
 from ltocompat.cli import run
@@ -176,6 +177,7 @@ def test_a_classifier_of_one_major_promises_its_drivers(tmp_path: Path) -> None:
     assert judged(wheel(tmp_path, code, classifiers=both)) == ()
 
 
+@strikes("PKG-16")
 def test_a_driver_that_metadata_admit_has_to_take_the_code(tmp_path: Path) -> None:
     code = {"libx/x.ptx": PTX_12_9}
     named = wheel(tmp_path, code, classifiers=[CUDA_12_4])
@@ -196,6 +198,7 @@ def test_metadata_need_not_admit_what_links_of_loaded_code_would_ask(tmp_path: P
     assert told(judged(conda(tmp_path, code, ["__cuda >=11.7"]))) == {"PKG-16": FAIL}
 
 
+@spares("PKG-16")
 def test_metadata_that_ask_for_the_driver_break_no_promise(tmp_path: Path) -> None:
     code = {"libx/x.ptx": PTX_12_9}
     assert judged(wheel(tmp_path, code, classifiers=[CUDA_12_4.replace("12.4", "12.9")])) == ()
@@ -206,6 +209,7 @@ def test_metadata_that_ask_for_the_driver_break_no_promise(tmp_path: Path) -> No
     assert judged(wheel(tmp_path, {"libx/x.fatbin": both}, classifiers=[CUDA_12_4])) == ()
 
 
+@strikes("PKG-15")
 def test_a_gpu_that_metadata_admit_has_to_be_served(tmp_path: Path) -> None:
     code = {"libx/x.cubin": CUBIN_12_4}  # SASS for sm_80
     assert told(judged(variant_wheel(tmp_path, code, sm_arch=["80_real", "90_real"]))) == {
@@ -217,6 +221,7 @@ def test_a_gpu_that_metadata_admit_has_to_be_served(tmp_path: Path) -> None:
     assert later[0].message.startswith("sm_90, sm_100, ")
 
 
+@spares("PKG-15")
 def test_gpus_that_are_served_break_no_promise(tmp_path: Path) -> None:
     code = {"libx/x.cubin": CUBIN_12_4}
     assert judged(variant_wheel(tmp_path, code, sm_arch=["80_real", "86_real"])) == judged(

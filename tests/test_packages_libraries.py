@@ -11,6 +11,7 @@ import pytest
 from every_case import every
 from libraries_made import build, needs_gcc
 from packages_made import conda, judged, library, metadata, told, wheel
+from rule_cases import spares, strikes
 from test_hosts_windows import image
 
 from ltocompat.model.verdict import Verdict
@@ -309,6 +310,8 @@ def test_a_plugin_is_loaded_after_what_it_extends(
         ("/croot/x_1/_h_env_placehold_placehold/lib", OK, ""),
     ],
 )
+@strikes("PKG-14")
+@spares("PKG-14")
 def test_runpath_names_no_folder_of_its_build(
     tmp_path: Path, case: tuple[str, Verdict | None, str]
 ) -> None:

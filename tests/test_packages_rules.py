@@ -22,6 +22,7 @@ from packages_made import (
     told,
     wheel,
 )
+from rule_cases import spares, strikes
 from samples import FOLDER
 from test_hosts_windows import image
 
@@ -68,12 +69,14 @@ def only(problems: tuple[Problem, ...], rule: str) -> Problem:
     return found
 
 
+@spares("NJL-06", "PKG-02", "PKG-03", "PKG-04", "PKG-11")
 def test_the_right_line_is_right(tmp_path: Path, opening: bytes, loading: bytes) -> None:
     assert judged(wheel(tmp_path, files(opening, LTOIR_13_5), [RIGHT])) == ()
     assert judged(wheel(tmp_path, files(loading, LTOIR_13_5), [RIGHT])) == ()
     assert judged(wheel(tmp_path, files(loading), ["nvidia-nvjitlink>=13.3,<14"])) == ()
 
 
+@strikes("NJL-06", "PKG-02")
 def test_a_bare_dependency_is_too_low_and_has_no_end(tmp_path: Path, opening: bytes) -> None:
     problems = judged(wheel(tmp_path, files(opening, LTOIR_13_5), ["nvidia-nvjitlink"]))
     assert told(problems) == {"NJL-06": FAIL, "PKG-02": UNDOCUMENTED}
@@ -143,6 +146,7 @@ def test_old_code_in_a_library_of_13_needs_no_more_than_13_0(
     assert problems[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.0,<14"
 
 
+@strikes("PKG-01")
 def test_a_missing_dependency_fails_where_something_needs_it(
     tmp_path: Path, opening: bytes, loading: bytes
 ) -> None:
@@ -194,6 +198,7 @@ def test_what_only_an_extra_brings_is_a_note(tmp_path: Path, loading: bytes) -> 
     assert "only with the extra ctk" in problems[0].message
 
 
+@spares("PKG-01")
 def test_a_wheel_with_its_own_copy_needs_none(tmp_path: Path) -> None:
     """As auditwheel leaves it: a hash in the name, in DT_NEEDED too."""
     name = "libnvJitLink-3ab1c2d4.so.13"
@@ -207,6 +212,7 @@ def test_a_static_copy_needs_none(tmp_path: Path) -> None:
     assert judged(wheel(tmp_path, files(host, LTOIR_13_5))) == ()
 
 
+@strikes("PKG-03")
 def test_a_pin_is_told_and_one_that_is_too_low_fails(tmp_path: Path, loading: bytes) -> None:
     high = judged(wheel(tmp_path, files(loading), ["nvidia-nvjitlink==13.5.37"]))
     assert told(high) == {"PKG-03": UNDOCUMENTED}
@@ -216,6 +222,7 @@ def test_a_pin_is_told_and_one_that_is_too_low_fails(tmp_path: Path, loading: by
     assert only(low, "PKG-03").evidence.endswith("-> nvidia-nvjitlink")
 
 
+@strikes("PKG-04")
 def test_the_package_of_another_major_fails(tmp_path: Path, loading: bytes) -> None:
     problems = judged(wheel(tmp_path, files(loading), ["nvidia-nvjitlink-cu12>=12.4"]))
     assert told(problems) == {"PKG-04": FAIL}
@@ -265,6 +272,7 @@ def test_conda_is_held_to_the_same(tmp_path: Path, opening: bytes) -> None:
     assert told(first) == told(bare)
 
 
+@strikes("PKG-05")
 def test_the_name_of_another_major_fails(tmp_path: Path, loading: bytes) -> None:
     problems = judged(wheel(tmp_path, files(loading), [RIGHT], name="libx-cu12"))
     assert told(problems) == {"PKG-05": FAIL}
@@ -277,6 +285,7 @@ def test_the_name_of_another_major_fails(tmp_path: Path, loading: bytes) -> None
     assert told(local) == {"PKG-05": FAIL}
 
 
+@spares("PKG-05")
 def test_one_of_several_names_to_open_is_enough(tmp_path: Path) -> None:
     host = library(tmp_path, opens=["libnvrtc.so.12", "libnvrtc.so.13"])
     for name in ("libx-cu12", "libx-cu13"):
@@ -304,6 +313,7 @@ def test_code_of_a_newer_compiler_breaks_the_name(tmp_path: Path) -> None:
     assert judged(wheel(tmp_path, {"libx/x.cubin": CUBIN_12_4}, name="libx-cu13")) == ()
 
 
+@strikes("PKG-06")
 def test_the_tag_of_another_machine_fails(tmp_path: Path, loading: bytes) -> None:
     for tag in ("py3-none-manylinux_2_28_aarch64", "py3-none-win_amd64", "py3-none-any"):
         problems = judged(wheel(tmp_path, files(loading), [RIGHT], tag=tag))
@@ -322,6 +332,7 @@ def test_libraries_of_several_machines_are_all_named(tmp_path: Path, loading: by
     assert problem.remedy == "build a package for each of them"
 
 
+@spares("PKG-06")
 def test_a_tag_that_says_nothing_known_is_not_judged(tmp_path: Path, loading: bytes) -> None:
     assert judged(wheel(tmp_path, files(loading), [RIGHT], tag="py3-none-plan9_x")) == ()
 
@@ -351,6 +362,8 @@ def test_one_library_of_another_machine_is_a_note(tmp_path: Path, loading: bytes
         (None, "libx/lib64/libx.so", False),
     ],
 )
+@strikes("PKG-07")
+@spares("PKG-07")
 def test_runpath_has_to_reach_the_dependency(
     tmp_path: Path, runpath: str | None, member: str, found: bool
 ) -> None:
@@ -393,6 +406,8 @@ def test_a_package_that_uses_pathfinder_may_load_it_first(tmp_path: Path) -> Non
     assert told(judged(path)) == {"PKG-07": OK}
 
 
+@strikes("PKG-08")
+@spares("PKG-08")
 def test_two_packages_with_one_nvjitlink_are_told(tmp_path: Path, opening: bytes) -> None:
     name = "nvidia/cu13/lib/libnvJitLink.so.13"
     path = wheel(tmp_path, {name: opening, "libx/x.ltoir": LTOIR_13_5})
@@ -406,6 +421,8 @@ def test_two_packages_with_one_nvjitlink_are_told(tmp_path: Path, opening: bytes
     assert judged(path, others=packages_beside([third])) == ()
 
 
+@strikes("PKG-17")
+@spares("PKG-17")
 def test_two_packages_that_write_one_library_are_told(tmp_path: Path, opening: bytes) -> None:
     """What a package puts beside another's files in one folder is no trouble."""
     path = wheel(tmp_path, {"ort/_x.so": opening, "ort/__init__.py": b""}, name="ort")
@@ -454,6 +471,8 @@ def test_conda_has_two_folders_of_libraries(tmp_path: Path) -> None:
         assert told(problems) == ({} if found else {"PKG-07": UNKNOWN})
 
 
+@strikes("PKG-12")
+@spares("PKG-12")
 def test_a_package_given_beside_has_to_be_admitted(tmp_path: Path, loading: bytes) -> None:
     path = wheel(tmp_path, files(loading), ["nvidia-nvjitlink>=13.3,<14"])
     for version, expected in (("13.1.115", {"PKG-12": FAIL}), ("13.5.37", {})):
@@ -467,6 +486,8 @@ def test_what_is_given_beside_has_to_be_a_package(tmp_path: Path) -> None:
         packages_beside([tmp_path / "x.so"])
 
 
+@strikes("PKG-09")
+@spares("PKG-09")
 def test_promised_architectures_have_to_be_inside(tmp_path: Path) -> None:
     path = wheel(tmp_path, {"libx/x.cubin": CUBIN_12_4})
     archs = (SmArch.parse("sm_80"), SmArch.parse("sm_90"))
@@ -479,6 +500,8 @@ def test_promised_architectures_have_to_be_inside(tmp_path: Path) -> None:
     assert "has no PTX" in judged(path, promise=ptx)[0].message
 
 
+@strikes("PKG-10")
+@spares("PKG-10")
 def test_a_promised_driver_has_to_be_new_enough(tmp_path: Path) -> None:
     path = wheel(tmp_path, {"libx/x.cubin": CUBIN_13_5})
     old = Promise("p.toml", driver=DriverVersion((525, 60, 13)))
@@ -511,6 +534,7 @@ def test_wheels_of_windows_are_held_to_the_same(tmp_path: Path) -> None:
     assert judged(other)[0].remedy == "tag it win_amd64"
 
 
+@strikes("PKG-11")
 def test_metadata_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     problems = judged(wheel(tmp_path, {"libx/x.cubin": CUBIN_12_4}, ["]]]"]))
     assert told(problems) == {"PKG-11": UNKNOWN}
@@ -545,6 +569,7 @@ def packed(compression: str, sm: int = 80) -> bytes:
     return region([entry(EntrySpec(KINDS["sass"], CUBIN_12_4, sm, compression=compression))])
 
 
+@strikes("PKG-13")
 def test_sass_that_the_first_drivers_of_its_major_refuse_breaks_the_name(tmp_path: Path) -> None:
     """Drivers before 550.54.14 can't unpack Zstandard; CUDA 12 begins with 525.60.13."""
     inside = {"libx/x.fatbin": packed("zstd")}
@@ -560,6 +585,7 @@ def test_sass_that_the_first_drivers_of_its_major_refuse_breaks_the_name(tmp_pat
     assert told(judged(toolkit)) == {"PKG-13": UNDOCUMENTED}
 
 
+@spares("PKG-13")
 def test_sass_that_they_take_or_that_no_major_is_named_for_does_not(tmp_path: Path) -> None:
     for compression in ("lz4", "none"):
         inside = {"libx/x.fatbin": packed(compression)}

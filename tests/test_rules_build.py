@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from libraries_made import build
 from msgspec.structs import replace
+from rule_cases import spares, strikes
 from rules import ask, image
 from samples import FOLDER
 
@@ -122,6 +123,7 @@ def test_the_rule_speaks_where_the_linker_fails(
     "name",
     [AXPY, *(pytest.param(n, marks=pytest.mark.slow) for n in (SCALE, LINKED, "nvcc-13.5-lto.o"))],
 )
+@strikes("BLD-01")
 def test_an_object_waits_for_its_device_link_with_a_note(tmp_path: Path, name: str) -> None:
     (host,) = hosts(OBJECTS / name)
     (found,) = required(host)
@@ -133,6 +135,7 @@ def test_an_object_waits_for_its_device_link_with_a_note(tmp_path: Path, name: s
     assert text.strip("`'") in missing
 
 
+@spares("BLD-01")
 def test_plain_objects_and_finished_programs_ask_for_nothing() -> None:
     for name in ("nvcc-13.0-plain.o", "nvcc-13.0-rdc-sass", "nvcc-13.5-lto-program", "libsaxpy.so"):
         assert not [requirement for host in hosts(OBJECTS / name) for requirement in required(host)]
@@ -180,6 +183,7 @@ def subject(path: Path, arch: str) -> Subject:
     return Subject(module_signature(module), Route.LOAD, gpu, pick.images, pick.missed)
 
 
+@spares("BLD-05")
 def test_a_program_that_was_linked_from_ltoir_is_fine() -> None:
     kind = partial(ask, "BLD-05")
     assert not list(kind(subject(OBJECTS / "nvcc-13.5-lto-program", "sm_80")))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from every_case import every
 from msgspec.structs import asdict
+from rule_cases import spares, strikes
 from rules import ask, image, loading, sample
 from samples import FOLDER
 
@@ -172,6 +173,8 @@ def test_equal_images_ask_once() -> None:
     assert [requirement.rule for requirement in found].count("PTX-01") == 1
 
 
+@strikes("IMG-01")
+@spares("IMG-01")
 def test_a_picked_image_with_a_problem_is_unknown() -> None:
     (corrupt, sound) = sample("broken/zstd-cut.fatbin")
     (found,) = ask("IMG-01", loading(corrupt, on="sm_80"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from rule_cases import spares, strikes
 from rules import asked, compat, driver, image, judged, loading, noted, sample
 from samples import FOLDER
 
@@ -33,12 +34,15 @@ OK, UNKNOWN, FAIL = Verdict.OK, Verdict.UNKNOWN, Verdict.FAIL
         ("cubin/nvjitlink-13.0-of-12.8+12.9-sm_100.cubin", "sm_100", "575.57.08", FAIL),
     ],
 )
+@strikes("DRV-01")
 def test_drv_01_sass_needs_the_floor_of_its_major(
     name: str, on: str, version: str, verdict: Verdict
 ) -> None:
     assert judged("DRV-01", loading(*sample(name), on=on), driver(version)) is verdict
 
 
+@strikes("SASS-07")
+@spares("SASS-07")
 def test_drv_01_leaves_cubins_that_only_13_writes_to_sass_07() -> None:
     subject = loading(*sample("cubin/nvrtc-13.0-sm_80.cubin"), on="sm_80")
     assert judged("DRV-01", subject, driver("575.57.08")) is None
@@ -65,6 +69,7 @@ def test_drv_01_code_older_than_the_tables_runs_where_their_oldest_does(
     assert judged("DRV-01", subject, driver(version)) is verdict
 
 
+@spares("DRV-01")
 def test_drv_01_asks_nothing_where_the_writer_is_not_known() -> None:
     assert not asked("DRV-01", loading(image(ImageKind.SASS, "sm_80"), on="sm_80"))
 
@@ -73,6 +78,8 @@ def test_drv_01_asks_nothing_where_the_writer_is_not_known() -> None:
     ("version", "worth_a_note"),
     [("580.159.04", True), ("610.43.02", True), ("615.10.01", False), ("575.51.03", False)],
 )
+@strikes("DRV-02")
+@spares("DRV-02")
 def test_drv_02_notes_a_driver_of_the_same_major_and_an_older_minor(
     version: str, worth_a_note: bool
 ) -> None:
@@ -96,6 +103,7 @@ def test_drv_02_notes_a_driver_of_the_same_major_and_an_older_minor(
         ("sm_140", "640.10.01", UNKNOWN),
     ],
 )
+@strikes("DRV-03")
 def test_drv_03_a_driver_knows_the_gpus_of_its_time(
     on: str, version: str, verdict: Verdict
 ) -> None:
@@ -120,6 +128,7 @@ def test_drv_03_says_that_its_floors_are_derived() -> None:
         ("sm_75", "615.10.01", OK),
     ],
 )
+@strikes("DRV-04")
 def test_drv_04_newer_drivers_ignore_gpus_that_were_dropped(
     on: str, version: str, verdict: Verdict
 ) -> None:
@@ -127,6 +136,7 @@ def test_drv_04_newer_drivers_ignore_gpus_that_were_dropped(
     assert judged("DRV-04", subject, driver(version)) is verdict
 
 
+@spares("DRV-03", "DRV-04")
 def test_drv_03_and_04_ask_nothing_where_nothing_is_picked() -> None:
     subject = loading(image(ImageKind.SASS, "sm_80"), on="sm_90")
     assert not subject.picked
@@ -138,6 +148,8 @@ def test_drv_03_and_04_ask_nothing_where_nothing_is_picked() -> None:
     ("version", "verdict"),
     [("550.54.14", OK), ("550.54.13", FAIL), ("535.104.05", FAIL), ("580.65.06", OK)],
 )
+@strikes("FB-01")
+@spares("FB-01")
 def test_fb_01_zstandard_needs_a_driver_of_12_4(version: str, verdict: Verdict) -> None:
     # the PTX of this object is compressed with Zstandard, the SASS is not
     images = sample("objects/nvcc-13.0-plain.o")
@@ -163,6 +175,8 @@ def test_fb_01_a_frame_outside_of_a_fatbin_asks_what_the_code_in_it_asks(
     ("version", "verdict"),
     [("615.10.01", OK), ("610.43.02", UNKNOWN), ("580.159.04", FAIL), ("535.104.05", FAIL)],
 )
+@strikes("FB-03")
+@spares("FB-03")
 def test_fb_03_drivers_up_to_580_see_nothing_in_concatenated_entries(
     version: str, verdict: Verdict
 ) -> None:
@@ -198,6 +212,8 @@ ANY = loading(image(ImageKind.SASS, "sm_90", "13.0"), on="sm_90")
         ("CMP-07", compat("13.1", "580.65.06", system="wsl2"), FAIL),
     ],
 )
+@strikes("CMP-01", "CMP-02", "CMP-03", "CMP-07")
+@spares("CMP-01", "CMP-02", "CMP-03", "CMP-07")
 def test_cuda_compat(rule_id: str, use: CompatUse, verdict: Verdict) -> None:
     assert judged(rule_id, ANY, use) is verdict
 

@@ -12,6 +12,7 @@ import pytest
 from libraries_made import build, needs_gcc
 from machines import host_at
 from msgspec.structs import replace
+from rule_cases import spares, strikes
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
@@ -163,6 +164,8 @@ OTHER_SYMBOLS = (
         *(pytest.param(names, marks=pytest.mark.slow) for names in OTHER_SYMBOLS),
     ],
 )
+@strikes("NJL-01")
+@spares("NJL-01")
 def test_the_symbol_that_is_missing_is_the_one_that_the_loader_names(
     tmp_path: Path, names: list[str], releases: dict[str, Path]
 ) -> None:
@@ -193,6 +196,8 @@ def test_a_program_is_told_from_a_library(tmp_path: Path) -> None:
     )
 
 
+@strikes("NJL-04")
+@spares("NJL-04", "NJL-05")
 def test_plain_names_come_with_12_3(tmp_path: Path) -> None:
     library = user(
         tmp_path / "lib/libuser.so", ["nvJitLinkCreate"], nvjitlink(tmp_path / "new", "12.3")
@@ -205,6 +210,7 @@ def test_plain_names_come_with_12_3(tmp_path: Path) -> None:
     assert not told(looked(library, {"LD_LIBRARY_PATH": f"{tmp_path}/new"}))
 
 
+@strikes("NJL-05")
 def test_linked_ltoir_comes_with_13_2_under_older_names_too(tmp_path: Path) -> None:
     linked = nvjitlink(tmp_path / "new", "13.2")
     library = user(tmp_path / "lib/libuser.so", ["__nvJitLinkGetLinkedLTOIR_13_0"], linked)
@@ -215,6 +221,7 @@ def test_linked_ltoir_comes_with_13_2_under_older_names_too(tmp_path: Path) -> N
     assert found["NJL-05"].endswith(refused(library, environ))
 
 
+@strikes("NJL-02")
 def test_ld_library_path_hides_what_the_runpath_means(tmp_path: Path) -> None:
     meant = nvjitlink(tmp_path / "site-packages/nvidia/nvjitlink/lib", "12.4")
     library = user(
@@ -240,6 +247,7 @@ def test_ld_library_path_hides_what_the_runpath_means(tmp_path: Path) -> None:
     assert not told(looked(library))
 
 
+@spares("NJL-02", "NJL-10", "NJL-03")
 def test_rpath_is_not_hidden(tmp_path: Path) -> None:
     meant = nvjitlink(tmp_path / "own", "12.4")
     library = user(
@@ -287,6 +295,7 @@ def test_a_copy_that_is_loaded_already_wins(tmp_path: Path) -> None:
     assert told(preloaded)["NJL-01"].endswith(refused(library, environ))
 
 
+@strikes("NJL-03")
 def test_another_major_is_no_substitute(tmp_path: Path) -> None:
     library = user(
         tmp_path / "lib/libuser.so", ["__nvJitLinkCreate_12_4"], nvjitlink(tmp_path / "a", "12.4")
@@ -303,6 +312,7 @@ def test_another_major_is_no_substitute(tmp_path: Path) -> None:
     assert found["NJL-03"].endswith(refused(library, environ))
 
 
+@strikes("NJL-10")
 def test_what_is_found_nowhere_is_named_with_who_needs_it(tmp_path: Path) -> None:
     behind = build(tmp_path / "gone/libgone.so.3")
     between = build(tmp_path / "lib/libbetween.so", needs=[behind])
@@ -328,6 +338,7 @@ def test_the_libcuda_of_a_machine_without_driver_comes_later(tmp_path: Path) -> 
     assert "comes with the driver" in problem.message
 
 
+@strikes("NJL-08")
 def test_builtins_of_one_minor(tmp_path: Path) -> None:
     builtins = build(tmp_path / "cuda/libnvrtc-builtins.so.12.6")
     library = build(tmp_path / "lib/libuser.so", needs=[builtins])
@@ -422,12 +433,14 @@ def test_a_target_is_judged_by_symbols_and_by_soname(
     )
 
 
+@spares("NJL-09")
 def test_symbols_without_a_soname_are_judged_alone() -> None:
     (found,) = required(a_host("__nvJitLinkComplete_12_4", needed=""))
     assert found.constraint.judge(Release(13, 0)) is Verdict.FAIL
     assert str(found.constraint) == ">= 12.4, < 13"
 
 
+@spares("NJL-08")
 def test_builtins_ask_nvrtc_for_a_minor(tmp_path: Path) -> None:
     builtins = build(tmp_path / "libnvrtc-builtins.so.12.4")
     host = looked(build(tmp_path / "libuser.so", needs=[builtins])).host
@@ -445,6 +458,7 @@ def test_a_windows_file_fails_in_the_words_of_windows() -> None:
     assert found["NJL-03"].consequence.endswith("(error 126): nvJitLink_120_0.dll")
 
 
+@strikes("NJL-09")
 def test_a_static_copy_is_noted(tmp_path: Path) -> None:
     source = 'const char *a = "NVJITLINK_TRACE_MESSAGES";\n'
     host = looked(build(tmp_path / "libuser.so", source=source)).host

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from rule_cases import spares, strikes
 from rules import ask, asked, driver, image, judged, linking, loading, noted, sample
 
 from ltocompat.model.arch import Release
@@ -31,6 +32,8 @@ LTO = image(ImageKind.LTOIR, "lto_80", "12.9")
         ("fatbin-ltoir/nvfatbin-13.2-of-13.2-lto_80.fatbin", "13.2", OK),
     ],
 )
+@strikes("LTO-01")
+@spares("LTO-01")
 def test_lto_01_a_linker_is_no_older_than_the_compiler(
     name: str, linker: str, verdict: Verdict
 ) -> None:
@@ -45,6 +48,8 @@ def test_lto_01_a_linker_is_no_older_than_the_compiler(
         ("ltoir/nvrtc-11.8-lto_80.ltoir", "12.0", FAIL),
     ],
 )
+@strikes("LTO-02")
+@spares("LTO-02")
 def test_lto_02_only_one_major_is_promised(name: str, linker: str, verdict: Verdict) -> None:
     assert judged("LTO-02", linking(*sample(name), on="sm_90"), Release.parse(linker)) is verdict
 
@@ -62,6 +67,8 @@ def test_lto_02_only_one_major_is_promised(name: str, linker: str, verdict: Verd
         ("lto_80", "sm_120", None),
     ],
 )
+@strikes("LTO-04")
+@spares("LTO-04")
 def test_lto_04_with_a_suffix_a_trial_decides(
     code: str, target: str, verdict: Verdict | None
 ) -> None:
@@ -83,6 +90,7 @@ def test_lto_14_takes_the_entry_of_a_fatbin_away_before_lto_04_speaks() -> None:
     assert judged("LTO-04", linking(*images, on="sm_120", linker="12.9")) is UNKNOWN
 
 
+@spares("LTO-05")
 def test_lto_05_the_driver_does_not_link() -> None:
     images = sample("objects/nvcc-13.5-lto.o")
     assert judged("LTO-05", loading(*images, on="sm_90")) is FAIL
@@ -103,6 +111,8 @@ def test_lto_05_the_driver_does_not_link() -> None:
         ("ptx/nvrtc-13.0-compute_80.ptx", "sm_90", False),
     ],
 )
+@strikes("LTO-06", "LTO-07")
+@spares("LTO-06", "LTO-07")
 def test_lto_06_and_07_say_whether_the_link_has_the_option(
     name: str, on: str, with_lto: bool
 ) -> None:
@@ -114,6 +124,8 @@ def test_lto_06_and_07_say_whether_the_link_has_the_option(
     assert not [*asked("LTO-06", loading(*sample(name), on=on))]
 
 
+@strikes("LTO-09")
+@spares("LTO-09")
 def test_lto_09_ltoir_of_11_is_for_the_linker_of_a_driver() -> None:
     old = linking(*sample("ltoir/nvrtc-11.8-lto_80.ltoir"), on="sm_80")
     assert noted("LTO-09", old)
@@ -130,6 +142,8 @@ def test_lto_09_ltoir_of_11_is_for_the_linker_of_a_driver() -> None:
         ("14.0", "615.10.01", UNKNOWN),
     ],
 )
+@strikes("LTO-10b")
+@spares("LTO-10b")
 def test_lto_10b_what_a_linker_makes_is_of_its_own_major(
     linker: str, version: str, verdict: Verdict
 ) -> None:
@@ -137,6 +151,8 @@ def test_lto_10b_what_a_linker_makes_is_of_its_own_major(
     assert judged("LTO-10b", linking(LTO, on="sm_90")) is None
 
 
+@strikes("LTO-11")
+@spares("LTO-11")
 def test_lto_11_notes_debug_information() -> None:
     assert noted("LTO-11", linking(replace(LTO, debug=True), on="sm_80"))
     for debug in (False, None):
@@ -155,6 +171,8 @@ def test_lto_11_notes_debug_information() -> None:
         ("sm_107", "13.4", OK),
     ],
 )
+@strikes("LTO-15")
+@spares("LTO-15")
 def test_lto_15_a_linker_makes_code_for_the_architectures_in_its_list(
     target: str, linker: str, verdict: Verdict
 ) -> None:
@@ -173,6 +191,8 @@ def test_lto_15_a_linker_makes_code_for_the_architectures_in_its_list(
         ("ltoir/nvrtc-12.8-lto_80.ltoir", "12.0", None),
     ],
 )
+@strikes("FB-02")
+@spares("FB-02")
 def test_fb_02_old_linkers_do_not_unpack_what_newer_tools_compress(
     name: str, linker: str, verdict: Verdict | None
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import machines
 import pytest
 from machines import CLOSED, IN_WHEEL, MULTIARCH, OPEN, SITE, Recorded, banner, library, shared
+from rule_cases import spares, strikes
 
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules.catalogue import found_about
@@ -81,17 +82,20 @@ def wheels(root: Path, linker: str, compiler: str) -> Recorded:
         machines.nothing,
     ],
 )
+@spares("DRV-05", "PTX-08", "CMP-04", "CMP-05", "CMP-06", "NJL-07", "ENV-02", "ENV-04", "ENV-08")
 def test_sound_machines_have_no_flaw(make: Callable[[Path], Recorded], tmp_path: Path) -> None:
     made = make(tmp_path)
     assert not verdicts(made)
 
 
+@spares("ENV-05", "ENV-06", "ENV-07")
 def test_a_sound_set_of_wheels_has_no_flaw(tmp_path: Path) -> None:
     assert not verdicts(wheels(tmp_path, "12.9.86", "12.9.86"))
     assert not verdicts(wheels(tmp_path / "newer", "12.9.86", "12.4.127"))
 
 
 @pytest.mark.parametrize("make", [machines.compat_by_library_path, machines.compat_by_conf])
+@strikes("CMP-06")
 def test_compat_in_front_is_noted(make: Callable[[Path], Recorded], tmp_path: Path) -> None:
     """Whether the pair works is for CMP-01 to CMP-03 and a target to say."""
     table = found(make(tmp_path))
@@ -105,6 +109,7 @@ def test_compat_in_front_is_noted(make: Callable[[Path], Recorded], tmp_path: Pa
     )
 
 
+@strikes("CMP-04")
 def test_an_image_that_lists_compat_is_wrong_for_some_hosts(tmp_path: Path) -> None:
     made = Recorded(tmp_path)
     made.put("/etc/ld.so.conf", "include /etc/ld.so.conf.d/*.conf\n")
@@ -116,6 +121,7 @@ def test_an_image_that_lists_compat_is_wrong_for_some_hosts(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("variable", "verdict"), [("/usr/local/cuda/compat", UNKNOWN), (None, OK)])
+@strikes("CMP-05")
 def test_compat_without_its_compilers(
     tmp_path: Path, variable: str | None, verdict: Verdict
 ) -> None:
@@ -140,6 +146,7 @@ def test_compat_mixed_of_two_packages(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["1", "true", "0", ""])
+@strikes("PTX-08")
 def test_a_forbidden_ptx_compiler(tmp_path: Path, value: str) -> None:
     made = machines.plain_driver(tmp_path)
     made.environ["CUDA_DISABLE_PTX_JIT"] = value
@@ -155,6 +162,7 @@ def test_a_driver_without_its_ptx_compiler(tmp_path: Path) -> None:
     assert "error 221" in table["PTX-08"].message
 
 
+@strikes("DRV-05")
 def test_the_open_module_and_an_old_gpu(tmp_path: Path) -> None:
     made = machines.plain_driver(tmp_path)
     made.smi("Tesla V100-SXM2-16GB, 7.0, 580.95.05", "Tesla T4, 7.5, 580.95.05")
@@ -166,6 +174,7 @@ def test_the_open_module_and_an_old_gpu(tmp_path: Path) -> None:
     assert not verdicts(made)
 
 
+@strikes("ENV-04")
 def test_a_stub_in_front(tmp_path: Path) -> None:
     table = found(machines.stub_first(tmp_path))
     assert table.keys() == {"ENV-04"}
@@ -176,6 +185,7 @@ def test_a_stub_in_front(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("libcuda", "verdict"), [("575.57.08", FAIL), ("580.65.06", FAIL), ("580.105.08", UNKNOWN)]
 )
+@strikes("ENV-02", "ENV-08")
 def test_halves_of_two_drivers(tmp_path: Path, libcuda: str, verdict: Verdict) -> None:
     """580.95.05 over 580.159.04 was seen to fail with 803; newer over older is another matter."""
     made = Recorded(tmp_path)
@@ -193,6 +203,7 @@ def test_halves_of_two_drivers(tmp_path: Path, libcuda: str, verdict: Verdict) -
     ("linker", "compiler", "wrong"),
     [("12.4.127", "12.9.86", True), ("12.4.99", "12.4.127", False), ("12.9.86", "12.0.140", False)],
 )
+@strikes("ENV-05")
 def test_a_compiler_newer_than_the_linker(
     tmp_path: Path, linker: str, compiler: str, *, wrong: bool
 ) -> None:
@@ -232,6 +243,7 @@ def test_libnvvm_newer_than_linker_and_driver(tmp_path: Path) -> None:
         ("550.54.15", "12.4.127", False),
     ],
 )
+@strikes("ENV-06")
 def test_nvrtc_newer_than_the_driver_is_noted_by_its_ptx(
     tmp_path: Path, driver: str, compiler: str, *, wrong: bool
 ) -> None:
@@ -255,6 +267,8 @@ def test_nvrtc_newer_than_the_driver_is_noted_by_its_ptx(
         ("12.6.85", None, "13.0", UNKNOWN),  # measured: cuda_fp8.h of 13.0 with NVRTC 12.9
     ],
 )
+@strikes("ENV-09")
+@spares("ENV-09")
 def test_headers_of_another_release_than_nvrtc(
     tmp_path: Path, compiler: str, wheel: str | None, system: str | None, verdict: Verdict | None
 ) -> None:
@@ -274,6 +288,7 @@ def test_headers_of_another_release_than_nvrtc(
 
 
 @pytest.mark.parametrize(("builtins", "verdict"), [("12.4", FAIL), ("none", UNKNOWN)])
+@strikes("ENV-07")
 def test_builtins_of_another_minor(tmp_path: Path, builtins: str, verdict: Verdict) -> None:
     made = machines.plain_driver(tmp_path)
     made.environ["VIRTUAL_ENV"] = "/home/u/venv"
@@ -300,6 +315,7 @@ def test_one_soname_and_two_copies(tmp_path: Path) -> None:
     assert not verdicts(made)
 
 
+@strikes("NJL-07")
 def test_two_majors_are_noted_and_loud_where_they_meet(tmp_path: Path) -> None:
     made = machines.two_nvjitlinks(tmp_path)
     assert found(made)["NJL-07"].verdict is OK
@@ -323,6 +339,8 @@ def test_two_majors_are_noted_and_loud_where_they_meet(tmp_path: Path) -> None:
         ("cupy-cuda12x", "13.6.0", "12.2.140", None),
     ],
 )
+@strikes("LTO-10")
+@spares("LTO-10")
 def test_clients_that_take_the_nvjitlink_that_they_find(
     tmp_path: Path, package_name: str, version: str, linker: str | None, said: str | None
 ) -> None:
@@ -354,6 +372,8 @@ def test_what_clients_link_with_a_newer_major_may_not_load(tmp_path: Path) -> No
     ("home", "wheel", "verdict"),
     [("12.4", "12.4.127", None), ("12.4", "12.9.86", OK), ("13.0", "12.9.86", UNKNOWN)],
 )
+@strikes("ENV-03")
+@spares("ENV-03")
 def test_toolkits_that_were_chosen_by_hand(
     tmp_path: Path, home: str, wheel: str, verdict: Verdict | None
 ) -> None:
@@ -366,6 +386,8 @@ def test_toolkits_that_were_chosen_by_hand(
 
 
 @pytest.mark.parametrize("where", ["/nvvm/lib64/libnvvm.so.4", "/lib64/libnvvm.so.4", None])
+@strikes("BLD-06")
+@spares("BLD-06")
 def test_nvlink_looks_for_libnvvm_in_one_place(tmp_path: Path, where: str | None) -> None:
     made = machines.plain_driver(tmp_path)
     made.put("/usr/local/cuda-13.0/bin/nvlink", "#!/bin/sh\n")
@@ -436,6 +458,8 @@ def test_what_cannot_be_read_is_said(text: str) -> None:
         ("", {}, None),
     ],
 )
+@strikes("ENV-01")
+@spares("ENV-01")
 def test_what_an_image_asks_of_its_host(
     tmp_path: Path, text: str, more: dict[str, str], verdict: Verdict | None
 ) -> None:
@@ -459,6 +483,8 @@ def test_an_image_by_itself_only_says_what_it_asks(tmp_path: Path) -> None:
     ("driver", "told"),
     [("535.129.03", "2026-06"), ("610.43.02", "2026-08"), ("580.95.05", None), ("550.54.14", None)],
 )
+@strikes("ENV-10")
+@spares("ENV-10")
 def test_a_driver_of_a_branch_that_has_ended(tmp_path: Path, driver: str, told: str | None) -> None:
     """The months are those of NVIDIA's list, edition r615; R550 stands in none."""
     made = machines.plain_driver(tmp_path)

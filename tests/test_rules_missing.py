@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from packages_made import CUBIN_12_4, judged, told, wheel
+from rule_cases import spares, strikes
 from rules import image
 from samples import FOLDER
 
@@ -39,6 +40,7 @@ def notes(*images: ImageSignature, registered: bool | None = True) -> dict[str, 
     return {finding.rule: finding for finding in result.findings}
 
 
+@strikes("PTX-07")
 def test_sass_alone_leaves_gpus_to_come_without_a_kernel() -> None:
     note = notes(sass("sm_80"), sass("sm_90"))["PTX-07"]
     assert (note.verdict, note.level) == (Verdict.OK, Level.NOTE)
@@ -46,6 +48,7 @@ def test_sass_alone_leaves_gpus_to_come_without_a_kernel() -> None:
     assert "compute_90" in note.remedy
 
 
+@spares("PTX-07")
 def test_ptx_or_a_bare_image_that_was_named_is_no_such_lack() -> None:
     assert "PTX-07" not in notes(sass("sm_90"), ptx("compute_90"))
     assert "PTX-07" not in notes(sass("sm_90"), registered=None)
@@ -61,6 +64,7 @@ def test_what_may_lie_in_unread_places_is_not_said_to_be_missing() -> None:
     assert "PTX-07" not in {finding.rule for finding in result.findings}
 
 
+@strikes("SASS-09")
 def test_the_default_architecture_of_nvcc_alone_is_told() -> None:
     warned = notes(sass("sm_52"), ptx("compute_52"))["SASS-09"]
     assert (warned.verdict, warned.level) == (Verdict.OK, Level.WARNING)
@@ -68,6 +72,7 @@ def test_the_default_architecture_of_nvcc_alone_is_told() -> None:
     assert of_13.level is Level.NOTE
 
 
+@spares("SASS-09")
 def test_an_architecture_that_was_asked_for_is_none() -> None:
     assert "SASS-09" not in notes(sass("sm_75"), ptx("compute_75"))  # 12.8 has sm_52 for it
     assert "SASS-09" not in notes(sass("sm_52"), sass("sm_90"), ptx("compute_90"))
@@ -82,11 +87,13 @@ def rules_of(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["nvcc-13.5-lto-program"])
+@strikes("LTO-17")
 def test_ltoir_that_a_device_link_left_in_a_program_is_told(name: str) -> None:
     """nvcc -rdc=true with code=lto_80 and -dlto: the regions of the objects stay."""
     assert "LTO-17" in rules_of(FOLDER / "objects" / name)
 
 
+@spares("LTO-17")
 def test_ltoir_that_waits_for_its_link_is_not_left_over() -> None:
     for name in ("nvcc-13.5-lto.o", "nvcc-13.5-lto+sass.o", "nvcc-13.5-plain-sass"):
         assert "LTO-17" not in rules_of(FOLDER / "objects" / name)
@@ -98,6 +105,7 @@ def in_wheel(folder: Path, *names: str) -> Result:
     return result
 
 
+@strikes("IMG-05")
 def test_images_of_a_packages_tests_decide_nothing_of_it(tmp_path: Path) -> None:
     result = in_wheel(tmp_path, "libx/tests/data/a.ptx")
     assert result.without_device_code
@@ -109,6 +117,7 @@ def test_images_of_a_packages_tests_decide_nothing_of_it(tmp_path: Path) -> None
     assert "IMG-05" in {finding.rule for finding in both.findings}
 
 
+@spares("IMG-05")
 def test_images_beside_tests_and_images_that_are_named_are_judged(tmp_path: Path) -> None:
     assert in_wheel(tmp_path, "libx/contest/a.ptx", "libx/tests.ptx").coverage.modules == 2
     path = wheel(tmp_path, {"libx/tests/a.ptx": PTX_OF_TESTS})
@@ -142,6 +151,7 @@ def of_archive(folder: Path, name: str, member: str, **more: bytes) -> Result:
     return result
 
 
+@strikes("IMG-07")
 def test_the_device_runtime_that_a_package_hands_out_decides_nothing_of_it(tmp_path: Path) -> None:
     alone = of_archive(tmp_path, "libcudadevrt.a", "cuda_device_runtime.o")
     assert alone.without_device_code
@@ -151,6 +161,7 @@ def test_the_device_runtime_that_a_package_hands_out_decides_nothing_of_it(tmp_p
     assert {"IMG-07"} <= {finding.rule for finding in beside.findings}
 
 
+@spares("IMG-07")
 def test_other_archives_and_a_device_runtime_that_is_named_are_judged(tmp_path: Path) -> None:
     for name, member in (
         ("libx.a", "cuda_device_runtime.o"),
@@ -167,6 +178,8 @@ def test_other_archives_and_a_device_runtime_that_is_named_are_judged(tmp_path: 
     assert bare.coverage.modules == 1
 
 
+@strikes("IMG-06")
+@spares("IMG-06")
 def test_bitcode_in_a_package_is_said_to_be_not_judged(tmp_path: Path) -> None:
     code = {"libx/x.cubin": CUBIN_12_4}
     problems = judged(wheel(tmp_path, {**code, "libx/libdevice.10.bc": b"BC\xc0\xde"}))

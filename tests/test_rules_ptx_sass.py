@@ -9,6 +9,7 @@ from every_case import every
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from msgspec.structs import replace
 from newest import NEWEST_PTX, NEXT, NEXT_PTX
+from rule_cases import spares, strikes
 from rules import asked, driver, gpu, image, judged, linking, loading, sample
 from samples import FOLDER
 
@@ -40,6 +41,7 @@ def excluded(traits: ImageSignature, on: str, route: Route) -> dict[str, str]:
 
 
 @every("code", CODES)
+@spares("PTX-03", "PTX-04", "PTX-05", "SASS-01", "SASS-03", "SASS-04")
 def test_one_rule_of_selection_speaks_exactly_where_the_driver_does_not_pick(code: str) -> None:
     for number in NUMBERS:
         sass = excluded(image(ImageKind.SASS, code), f"sm_{number}", Route.LOAD)
@@ -78,6 +80,7 @@ def test_one_rule_of_selection_speaks_exactly_where_a_linker_does_not_pick(
         (ImageKind.PTX, "103f", "sm_100", "PTX-05", "sm_103 and sm_107 alone"),
     ],
 )
+@strikes("PTX-03", "PTX-04", "PTX-05", "SASS-01", "SASS-03", "SASS-04")
 def test_a_rule_of_selection_says_whom_code_is_for(
     kind: ImageKind, code: str, on: str, rule_id: str, clause: str
 ) -> None:
@@ -105,6 +108,8 @@ def test_sass_05_takes_sm_101_and_sm_110_for_one() -> None:
         ("ptx/nvrtc-13.5-compute_80.ptx", "615.10.01", FAIL),
     ],
 )
+@strikes("PTX-01")
+@spares("PTX-01")
 def test_ptx_01_a_driver_compiles_ptx_up_to_its_own_release(
     name: str, version: str, verdict: Verdict
 ) -> None:
@@ -148,6 +153,8 @@ def test_ptx_01_names_the_error() -> None:
         (None, "13.5", UNKNOWN),
     ],
 )
+@strikes("PTX-02")
+@spares("PTX-02")
 def test_ptx_02_a_linker_compiles_ptx_up_to_its_own_release(
     isa: str | None, linker: str, verdict: Verdict
 ) -> None:
@@ -156,6 +163,8 @@ def test_ptx_02_a_linker_compiles_ptx_up_to_its_own_release(
     assert judged("PTX-01", subject) is None
 
 
+@strikes("PTX-06")
+@spares("PTX-06")
 def test_ptx_06_without_sass_the_driver_compiles() -> None:
     images = sample("objects/nvcc-13.0-plain.o")
     (found,) = asked("PTX-06", loading(*images, on="sm_90"))
@@ -174,12 +183,15 @@ def test_ptx_06_without_sass_the_driver_compiles() -> None:
         ("sm_101", "sm_110", None),
     ],
 )
+@strikes("SASS-02")
+@spares("SASS-02")
 def test_sass_02_nothing_is_promised_between_orin_and_other_ampere(
     code: str, on: str, verdict: Verdict | None
 ) -> None:
     assert judged("SASS-02", loading(image(ImageKind.SASS, code), on=on)) is verdict
 
 
+@spares("SASS-08")
 def test_sass_08_a_relocatable_cubin_is_loaded_but_its_calls_may_miss() -> None:
     images = sample("cubin/nvrtc-13.5-sm_80-rdc.cubin")
     for registered in (None, False):
@@ -202,6 +214,7 @@ def test_sass_08_a_relocatable_cubin_is_loaded_but_its_calls_may_miss() -> None:
         (None, True, UNKNOWN),
     ],
 )
+@strikes("SASS-08")
 def test_sass_08_what_a_relocatable_cubin_leaves_undefined_decides(
     symbols: DeviceSymbols | None, *, kernels: bool, verdict: Verdict
 ) -> None:
@@ -214,6 +227,7 @@ def ptx_that_leaves(*functions: str) -> ImageSignature:
     return image(ImageKind.PTX, "80", isa="8.0", symbols=DeviceSymbols(functions))
 
 
+@strikes("PTX-09")
 def test_ptx_09_a_function_that_nothing_defines_is_refused() -> None:
     subject = loading(ptx_that_leaves("f", "g"), on="sm_90", registered=None)
     (found,) = asked("PTX-09", subject)
@@ -227,6 +241,7 @@ def test_ptx_09_a_function_that_nothing_defines_is_refused() -> None:
     assert judged("PTX-09", loading(alive, on="sm_90", registered=None)) is FAIL
 
 
+@spares("PTX-09")
 def test_ptx_09_spares_what_the_driver_provides_or_links() -> None:
     assert judged("PTX-09", loading(ptx_that_leaves(), on="sm_90")) is None
     assert judged("PTX-09", loading(image(ImageKind.PTX, "80"), on="sm_90")) is None
@@ -249,6 +264,7 @@ BEGINS = {
 
 
 @every("number", BEGINS)
+@strikes("PTX-10")
 def test_ptx_10_a_version_below_that_of_the_target_is_refused(number: str) -> None:
     major, minor = map(int, BEGINS[number].split("."))
     older = image(ImageKind.PTX, number, isa=f"{major - (not minor)}.{minor - 1 if minor else 8}")
@@ -259,6 +275,7 @@ def test_ptx_10_a_version_below_that_of_the_target_is_refused(number: str) -> No
 
 
 @every("number", BEGINS)
+@spares("PTX-10")
 def test_ptx_10_spares_the_first_version_of_every_target(number: str) -> None:
     first = image(ImageKind.PTX, number, isa=BEGINS[number])
     assert judged("PTX-10", loading(first, on=f"sm_{number}")) is None
@@ -280,6 +297,8 @@ def test_ptx_10_spares_the_first_version_of_every_target(number: str) -> None:
         ("cubin/nvrtc-12.9-sm_100.cubin", "sm_100", "12.8", FAIL),
     ],
 )
+@strikes("BLD-02")
+@spares("BLD-02")
 def test_bld_02_a_linker_takes_sass_up_to_its_own_release(
     name: str, on: str, linker: str, verdict: Verdict
 ) -> None:
@@ -329,6 +348,7 @@ def test_the_version_inside_a_ptx_counts_and_not_that_of_its_entry(
         (["75", "101a"], "sm_120a", "13.2"),
     ],
 )
+@strikes("PTX-11")
 def test_ptx_11_what_is_picked_by_its_number_alone_is_refused(
     entries: list[str], on: str, linker: str
 ) -> None:
@@ -346,6 +366,7 @@ def test_ptx_11_what_is_picked_by_its_number_alone_is_refused(
         (["75", "101a"], "sm_120a", "13.1"),
     ],
 )
+@spares("PTX-11")
 def test_ptx_11_spares_what_the_suffix_is_for(entries: list[str], on: str, linker: str) -> None:
     ptx = [image(ImageKind.PTX, arch, isa="8.8") for arch in entries]
     assert judged("PTX-11", linking(*ptx, on=on, linker=linker)) is None
@@ -360,6 +381,7 @@ def refused_by(tmp_path: Path, specs: list[EntrySpec], target: str) -> set[str]:
 
 
 @pytest.mark.parametrize("linker", ["12.0", "12.9", "13.1"])
+@strikes("FB-06")
 def test_fb_06_linkers_take_fewer_pairs_of_sass_than_gpus_run(tmp_path: Path, linker: str) -> None:
     cubin = (FOLDER / "cubin/nvrtc-12.4-sm_80-rdc.cubin").read_bytes()
     spec = EntrySpec(KINDS["sass"], cubin, sm=80)
@@ -367,6 +389,7 @@ def test_fb_06_linkers_take_fewer_pairs_of_sass_than_gpus_run(tmp_path: Path, li
 
 
 @pytest.mark.parametrize(("on", "linker"), [("87", "13.2"), ("86", "13.0"), ("86", "12.9")])
+@spares("FB-06")
 def test_fb_06_spares_a_linker_that_takes_them(tmp_path: Path, on: str, linker: str) -> None:
     cubin = (FOLDER / "cubin/nvrtc-12.4-sm_80-rdc.cubin").read_bytes()
     spec = EntrySpec(KINDS["sass"], cubin, sm=80)

@@ -1,13 +1,10 @@
 """Every rule has a case in which it strikes and one in which it spares.
 
-``data/rule_tests.toml`` says which tests those are; the cases that no other file has stand here.
+Tests say it themselves (``@strikes``, ``@spares``); those that no other file has stand here.
 """
 
 from __future__ import annotations
 
-import ast
-import functools
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,6 +15,7 @@ from link_cases import Given, bare, fatbin
 from msgspec.structs import replace
 from newest import ptx_beyond
 from report_values import valid_json
+from rule_cases import WORDS, marked, spares, strikes
 from rules import asked, image, linking
 from samples import FOLDER
 
@@ -28,29 +26,14 @@ from ltocompat.model.errors import Missing
 from ltocompat.model.image import ImageKind
 from ltocompat.rules.prose import rules
 
-HERE = Path(__file__).parent
-CASES: dict[str, dict[str, str]] = tomllib.loads((HERE / "data/rule_tests.toml").read_text("utf-8"))
 
-
-@functools.cache
-def names_of_tests(file: str) -> frozenset[str]:
-    """The names of the test functions of a file."""
-    tree = ast.parse((HERE / f"{file}.py").read_text("utf-8"))
-    found = (node.name for node in tree.body if isinstance(node, ast.FunctionDef))
-    return frozenset(name for name in found if name.startswith("test_"))
-
-
-def test_every_rule_of_the_catalogue_has_a_row_in_its_order() -> None:
-    assert list(CASES) == [rule.id for rule in rules()]
-
-
-@every("rule_id", CASES)
+@every("rule_id", [rule.id for rule in rules()])
 def test_every_rule_has_a_test_that_strikes_and_one_that_spares(rule_id: str) -> None:
-    row = CASES[rule_id]
-    assert list(row) == ["strikes", "spares"]
-    for case in row.values():
-        file, _, name = case.partition("::")
-        assert name in names_of_tests(file), f"{case} is no test"
+    assert {word for word in WORDS if (rule_id, word) in marked()} == set(WORDS)
+
+
+def test_tests_speak_of_rules_that_there_are() -> None:
+    assert {rule_id for rule_id, _ in marked()} == {rule.id for rule in rules()}
 
 
 def found(target: str, *paths: str, together: bool = False) -> set[str]:
@@ -60,6 +43,8 @@ def found(target: str, *paths: str, together: bool = False) -> set[str]:
     return {finding.rule for result in results for finding in result.findings}
 
 
+@strikes("IMG-03")
+@spares("IMG-03")
 def test_modules_without_kernels_are_told_where_nothing_else_serves() -> None:
     target = "driver=580.95.05,gpu=sm_80"
     assert "IMG-03" in found(target, "cubin/nvcc-13.0-sm_80-without-kernels.cubin")
@@ -103,6 +88,8 @@ PROGRAM = "objects/nvcc-13.5-lto+sass.o"  # its LTO-IR: -ftz=0 -prec_div=1
         ),
     ],
 )
+@strikes("SASS-06", "LTO-03", "LTO-14", "BLD-03", "TGT-01")
+@spares("SASS-06", "LTO-03", "LTO-14", "BLD-03", "TGT-01")
 def test_a_rule_strikes_on_one_target_and_spares_another(
     rule_id: str, strikes: str, spares: str, paths: list[str]
 ) -> None:
@@ -110,6 +97,8 @@ def test_a_rule_strikes_on_one_target_and_spares_another(
     assert rule_id not in found(spares, *paths)
 
 
+@strikes("TGT-02")
+@spares("TGT-02")
 def test_a_route_that_no_module_goes_is_told() -> None:
     target = "driver=580,nvjitlink=13.5,gpu=sm_80"
     program, waiting = "objects/nvcc-13.5-plain-sass", "objects/nvcc-13.5-rdc-axpy.o"
@@ -125,14 +114,18 @@ def test_a_route_that_no_module_goes_is_told() -> None:
         assert "TGT-02" not in {finding.rule for finding in possible.findings}
 
 
+@strikes("BLD-08")
+@spares("BLD-08")
 def test_final_sass_is_not_linked_and_relocatable_sass_is() -> None:
     target = "nvjitlink=13.0,gpu=sm_80"
-    for name, strikes in (("nvrtc-12.4-sm_80", True), ("nvrtc-12.4-sm_80-rdc", False)):
+    for name, refused in (("nvrtc-12.4-sm_80", True), ("nvrtc-12.4-sm_80-rdc", False)):
         path = str(FOLDER / f"cubin/{name}.cubin")
         (result,) = ltocompat.check(path, [target], route="link")
-        assert ("BLD-08" in {finding.rule for finding in result.findings}) is strikes
+        assert ("BLD-08" in {finding.rule for finding in result.findings}) is refused
 
 
+@strikes("LTO-08")
+@spares("LTO-08")
 def test_lto_is_partial_where_one_of_two_objects_has_none() -> None:
     target = "nvlink=13.5,gpu=sm_80"
     assert "LTO-08" in found(target, AXPY, SCALE, together=True)
@@ -152,6 +145,8 @@ def ptx(name: str, body: str, kernel: str) -> str:
 DEFINED, DECLARED = ".visible .func NAME()\n{\n ret;\n}", ".extern .func NAME();"
 
 
+@strikes("BLD-09", "BLD-10")
+@spares("BLD-09", "BLD-10")
 def test_two_definitions_and_none_at_all_are_told_of_one_link(tmp_path: Path) -> None:
     files = {
         "a": ptx("scale", DEFINED, "first"),
@@ -174,12 +169,15 @@ def test_two_definitions_and_none_at_all_are_told_of_one_link(tmp_path: Path) ->
     assert verdicts("aa", "12.5") == {"BLD-09": "fail"}
 
 
+@strikes("BLD-05")
 def test_an_object_with_ltoir_wants_dlto_again_and_a_finished_program_does_not() -> None:
     target = "nvlink=13.5,gpu=sm_80,driver=580"
     assert "BLD-05" in found(target, AXPY)
     assert "BLD-05" not in found(target, "objects/nvcc-13.5-lto-program")
 
 
+@strikes("LTO-12")
+@spares("LTO-12")
 def test_options_of_one_link_are_compared() -> None:
     target = "nvjitlink=13.5,gpu=sm_90"
     assert "LTO-12" in found(target, OPTIONS, PROGRAM, together=True)
@@ -187,12 +185,16 @@ def test_options_of_one_link_are_compared() -> None:
     assert "LTO-12" not in found(target, PROGRAM, together=True)
 
 
+@strikes("IMG-02")
+@spares("IMG-02")
 def test_what_can_not_be_read_is_told_and_what_can_is_not() -> None:
     target = "nvjitlink=13.5,gpu=sm_80,driver=580"
     assert "IMG-02" in found(target, "broken/archive-member-size.a")
     assert "IMG-02" not in found(target, "objects/libaxpy.a")
 
 
+@strikes("SASS-05")
+@spares("SASS-05")
 def test_sass_05_names_of_one_architecture_serve_each_other_and_no_neighbour() -> None:
     thor = "fatbin-ltoir/nvfatbin-13.0-of-13.0-lto_110f-none.fatbin"
     excluding = {"LTO-03", "LTO-14"}
@@ -217,6 +219,8 @@ def test_sass_05_names_of_one_architecture_serve_each_other_and_no_neighbour() -
         ),
     ],
 )
+@strikes("BLD-04", "BLD-07")
+@spares("BLD-04", "BLD-07")
 def test_a_rule_on_the_log_of_a_build_knows_its_message(
     rule_id: str, strikes: str, spares: str
 ) -> None:
@@ -247,6 +251,8 @@ def test_a_rule_on_the_log_of_a_build_knows_its_message(
         ('max-bytes = "1MB"', "fatbin/nvcc-13.2-none.fatbin", "POL-04", None),
     ],
 )
+@strikes("POL-01", "POL-02", "POL-03", "POL-04")
+@spares("POL-01", "POL-02", "POL-03", "POL-04")
 def test_a_policy_strikes_and_spares(  # noqa: PLR0917 - a table and two fixtures
     policy: str,
     path: str,
@@ -270,6 +276,8 @@ def test_a_policy_strikes_and_spares(  # noqa: PLR0917 - a table and two fixture
     assert verdicts.get(rule_id) == verdict
 
 
+@strikes("FB-05")
+@spares("FB-05")
 def test_sass_that_the_first_nvjitlink_copies_is_unknown_there(tmp_path: Path) -> None:
     pieces, _ = recorded.parts()
     of_12 = {
@@ -302,6 +310,8 @@ def test_sass_in_an_object_is_copied_by_nvjitlink_alone() -> None:
     assert not asked("FB-05", replace(waiting, offline=True))
 
 
+@strikes("FB-04")
+@spares("FB-04")
 def test_an_entry_without_a_place_for_options_is_not_linked(tmp_path: Path) -> None:
     target = "nvjitlink=13.5,driver=615,gpu=sm_80"
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from libraries_made import build, needs_gcc
 from packages_made import conda, wheel
 from report_values import written
+from rule_cases import spares, strikes
 from samples import FOLDER
 
 import ltocompat
@@ -251,6 +252,7 @@ SHAPES = ("x/libx_cuda{}.so", "x/cu{}/libx.so", "x/cuda_{}/y/_x.cpython-312.so")
 
 @needs_gcc
 @pytest.mark.parametrize("shape", SHAPES)
+@strikes("VAR-01")
 def test_the_variant_that_fits_best_decides_on_each_target(tmp_path: Path, shape: str) -> None:
     path = wheel(tmp_path, both(tmp_path, shape))
     old, new = of(path, DRIVER_12), of(path, DRIVER_13)
@@ -317,6 +319,7 @@ def test_of_a_library_in_two_majors_the_one_that_fits_best_decides(tmp_path: Pat
 
 
 @needs_gcc
+@spares("VAR-01")
 def test_none_that_only_look_so_are_folded(tmp_path: Path) -> None:
     """Each package has a file that a driver of CUDA 12 refuses, and that may always be in use."""
     for what, members in _look_so(tmp_path).items():

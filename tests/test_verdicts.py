@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from rule_cases import spares, strikes
 from rules import image
 
 from ltocompat.commands.advice import ended_trials
@@ -80,6 +81,8 @@ def test_a_module_that_is_not_for_the_gpu_says_nothing() -> None:
     )
 
 
+@strikes("IMG-04")
+@spares("IMG-04")
 def test_a_tenth_of_what_another_gpu_has_is_hardly_anything() -> None:
     hardly = judged(group(sass("sm_90"), count=334), group(sass("sm_80"), count=3345))
     assert (hardly.verdict, set(rules(hardly))) == (Verdict.OK, {"PTX-07", "IMG-04"})
@@ -259,6 +262,8 @@ def tried(
         ),
     ],
 )
+@strikes("TRIAL", "TRIAL-DISAGREES")
+@spares("TRIAL", "TRIAL-DISAGREES")
 def test_a_trial_settles_what_is_open_and_never_makes_a_verdict_better_than_documented(
     image: ImageSignature, linker: str, trials: Trials, verdict: Verdict, text: str | None
 ) -> None:

@@ -128,7 +128,6 @@ def _add(total: _Found, part: _Found) -> None:
     total.machines |= part.machines
 
 
-@functools.lru_cache(maxsize=4096)
 def dead(module: ModuleSignature, machine: str | None, *, linked: bool) -> tuple[Waste | None, ...]:
     """The reason why each image of a module is dead; None where it is not.
 

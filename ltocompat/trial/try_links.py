@@ -116,6 +116,8 @@ class LinkTrial(Closing):
         )
         self._stack = ExitStack()
         self._cache = cache
+        # A library has thousands of modules and dozens of signatures.
+        self._plan = functools.lru_cache(maxsize=8192)(_plan)
         self._linkers: dict[tuple[Tool, Release], CachedLinker] = {}
         self._versions: dict[tuple[Tool, Release], str] = {}
 
@@ -180,7 +182,7 @@ class LinkTrial(Closing):
     def _request(
         self, candidate: _Candidate, goal: _LinkJob, linked: set[_Linked]
     ) -> Request | None:
-        plan = _plan(candidate.signature, goal)
+        plan = self._plan(candidate.signature, goal)
         inputs = candidate.inputs if plan is not None else ()
         if plan is None or not inputs:
             return None
@@ -250,7 +252,6 @@ def _linked_signature(module: Module) -> ModuleSignature | None:
     return signature if Route.LINK in routes(signature) else None
 
 
-@functools.lru_cache(maxsize=8192)  # a library has thousands of modules and dozens of signatures
 def _plan(signature: ModuleSignature, goal: _LinkJob) -> _Plan | None:
     """How such modules are tried; None where nothing of them is linked."""
     pick = goal.pick(signature)
