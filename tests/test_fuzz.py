@@ -18,7 +18,7 @@ from fuzz.machine import MACHINE, machine_in
 from fuzz.meaning import LAWS, Step
 from fuzz.mutate import Material, mutated
 from fuzz.put_back import BUGS, PROJECT
-from fuzz.readers import seeds
+from fuzz.readers import READERS, seeds
 from fuzz.structure import FORMS, WRAPPERS, fields_of, forms_of
 from fuzz.watch import Broken, Watch
 from msgspec.structs import replace
@@ -193,6 +193,10 @@ def test_memory_is_counted_from_what_the_process_has_now() -> None:
         assert watch.failure(lambda _: b"x" * (140 << 20), b"") is None
         assert watch.failure(lambda _: None, b"x" * (200 << 20)) is None
         assert watch.failure(lambda _: b"x" * (180 << 20), b"") == "too much memory"
+
+
+def test_the_modules_of_every_target_are_there() -> None:
+    assert all(reader.files() for reader in READERS.values() if reader.modules)
 
 
 def test_mended_bugs_can_still_be_put_back() -> None:

@@ -671,7 +671,7 @@ def _messages() -> Iterator[bytes]:
 
 
 _MACHINE = (
-    *("targets.machine." + name for name in ("probe", "ldcache", "loader", "layout", "platform")),
+    *("targets.machine." + name for name in ("probe", "ldcache", "loader", "layout")),
     *("targets.machine." + name for name in ("driver", "toolkits", "compilers", "objects")),
     *(
         "targets.machine.library_search",
