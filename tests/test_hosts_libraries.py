@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from elf_writer import (
     BASE,
@@ -16,9 +19,12 @@ from elf_writer import (
     symbol,
     tags,
 )
+from libraries_made import build, needs_gcc
 from test_hosts_elf import read
 
-from ltocompat.model.image import CudaLibrary
+import ltocompat
+from ltocompat.cli import run
+from ltocompat.model.image import CudaLibrary, HostBinary
 from ltocompat.model.library_name import library_name
 from ltocompat.model.location import Location
 
@@ -152,3 +158,27 @@ def test_functions_of_the_linker_are_no_copy_of_it() -> None:
     host = read(elf(parts))
     (found,) = host.describe(Location("x.so")).libraries
     assert (found.name, found.how, found.file) == ("libnvJitLink", "opened", "libnvJitLink.so.13")
+
+
+@needs_gcc
+def test_ptx_that_lies_as_text_in_data_is_listed_with_its_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As programs of OptiX do; a format of it is none."""
+    source = r"""
+    const char a[] = "//\n.version 7.0\n.target sm_50\n.address_size 64\n";
+    const char b[] = ".version 8.4 // of 12.4\n// a comment\n.target sm_90a, debug\n";
+    const char c[] = ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry g() {ret;}";
+    const char none[] = ".version %d.%d\n.target sm_%d\n", *more = ".version 1.2.3 of the program";
+    """
+    path = build(tmp_path / "libx.so", source=source)
+    at = [match.start() for match in re.finditer(rb"\.version [78]", path.read_bytes())]
+    (host,) = (record for record in ltocompat.inspect(path) if isinstance(record, HostBinary))
+    assert host.ptx_texts == (
+        f"2 texts of PTX 7.0 for sm_50, the first at {at[0]:#x}",
+        f"1 text of PTX 8.4 for sm_90a, the first at {at[1]:#x}",
+    )
+    assert run(["inspect", str(path)]) == 0
+    assert f"not judged, in its data: {host.ptx_texts[1]}" in capsys.readouterr().out
+    assert run(["inspect", str(path), "--format", "json"]) == 0
+    assert host.ptx_texts[0] in capsys.readouterr().out

@@ -317,11 +317,13 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
         debug_size: bytes of its sections for a debugger of host code (``.debug_info`` ...).
         exports: names that it has for others, where the name of the file names a version of CUDA;
             not all of them where there are very many.
+        ptx_texts: PTX that lies as text in its data, whose library gives it to OptiX or a driver:
+            ``2 texts of PTX 7.0 for sm_50, the first at 0x2040``. It is not judged.
     """
 
     row_columns: ClassVar[str] = (
         f"{WHERE} format machine type undefined_registrations nvjitlink_imports "
-        "libraries soname needed runpath debug_size"
+        "libraries soname needed runpath debug_size ptx_texts"
     )
 
     place: Location
@@ -336,6 +338,7 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
     runpath: tuple[str, ...] = ()
     debug_size: int = 0
     exports: tuple[str, ...] = ()
+    ptx_texts: tuple[str, ...] = ()
 
     @property
     def linked(self) -> bool:

@@ -227,6 +227,7 @@ class HostNeeds:
         self._wrappers: Few[str] = Few(_MOST_NAMES)
         self._imports: Few[str] = Few(1_000)
         self._libraries: Few[CudaLibrary] = Few(_MOST_NAMES)
+        self._texts: Few[str] = Few(_MOST_NAMES)
 
     def add(self, host: HostBinary) -> None:
         """Fold one host file."""
@@ -239,6 +240,8 @@ class HostNeeds:
             self._imports.add(name)
         for library in host.libraries:
             self._libraries.add(library)
+        for text in host.ptx_texts:
+            self._texts.add(text)
 
     @property
     def of_device_code(self) -> bool:
@@ -252,7 +255,8 @@ class HostNeeds:
             evidence: each library with what says so; else all of them in a line.
         """
         libraries = self._library_lines() if evidence else self._libraries_in_a_line()
-        lines = [*self._undefined_lines(), *self._import_lines(), *libraries]
+        texts = [(f"not judged, in its data: {text}",) for text in self._texts]
+        lines = [*self._undefined_lines(), *self._import_lines(), *libraries, *texts]
         return Items("host needs", tuple(lines)) if lines else None
 
     def _libraries_in_a_line(self) -> list[tuple[str, ...]]:

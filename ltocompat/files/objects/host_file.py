@@ -75,11 +75,12 @@ class ObjectFile:
         """
         problems = self._structure.problems
         symbols, libraries = Symbols(), tuple[CudaLibrary, ...]()
+        texts = tuple[str, ...]()
         needed, runpath = tuple[str, ...](), tuple[str, ...]()
         with guarded(problems, "the symbols"):
             symbols = self._structure.symbols()
         with guarded(problems, "the needed libraries"):
-            libraries = libraries_of(self._view, self._budget, self._structure)
+            libraries, texts = libraries_of(self._view, self._budget, self._structure)
         with guarded(problems, "the needed libraries"):
             needed = tuple(row.file for row in self._structure.needed() if row.evidence != DELAYED)
             runpath = self._structure.runpath
@@ -99,4 +100,5 @@ class ObjectFile:
             runpath=runpath,
             debug_size=sum(section.size for section in self.sections if section.debug),
             exports=tuple(sorted(set(names))),
+            ptx_texts=texts,
         )

@@ -140,7 +140,11 @@ class Library(Record):
 
 
 class Host(Record):
-    """A host file and what its linker needs."""
+    """A host file and what its linker needs.
+
+    Attributes:
+        ptx_texts: PTX that lies as text in its data, which is not judged.
+    """
 
     format: str
     machine: str
@@ -148,12 +152,13 @@ class Host(Record):
     undefined_registrations: tuple[str, ...]
     nvjitlink_imports: tuple[str, ...]
     libraries: tuple[Library, ...]
+    ptx_texts: tuple[str, ...] = ()
 
 
 class Member(Host):
     """A host file inside an archive."""
 
-    place: PlaceText
+    place: PlaceText = ""  # always written; behind a member that older inspections lack
 
 
 class Artifact(Record):

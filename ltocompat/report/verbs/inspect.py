@@ -329,7 +329,10 @@ class _Held(Struct):
                 self.skipped_left_out += 1
         elif not record.place.members:
             self.host = project(v1.Host, record)
-        elif record.undefined_registrations or record.nvjitlink_imports or record.libraries:
+        elif (
+            any((record.undefined_registrations, record.nvjitlink_imports, record.libraries))
+            or record.ptx_texts
+        ):
             if len(self.members) < DEFAULT_LIMITS.skipped:
                 self.members.append(project(v1.Member, record))
             else:
