@@ -304,8 +304,7 @@ function visualStudio(values) {
   for (const [cuda, , , msvc] of hosts) {
     if (values.nvcc === cuda) newest = msvc;
     else if (newest && msvc > newest) {
-      const name = (version) => `Visual Studio ${studio[version]}`;
-      return { host_is: name(newest), host_next: cuda, host_next_is: name(msvc) };
+      return { host_is: studio[newest], host_next: cuda, host_next_is: studio[msvc] };
     }
   }
   return {};

@@ -142,7 +142,7 @@ def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:
     return {f"host_{part}": value for part, value in found.items()}
 
 
-_STUDIO = {1939: "2022 17.9", 1949: "2022", 1959: "2026"}
+_STUDIO = {1939: "Visual Studio 2022 17.9", 1949: "Visual Studio 2022", 1959: "Visual Studio 2026"}
 
 
 def _visual_studio(values: Mapping[str, str]) -> dict[str, str]:
@@ -152,11 +152,8 @@ def _visual_studio(values: Mapping[str, str]) -> dict[str, str]:
         if values.get("nvcc") == str(row.cuda):
             newest = row.msvc
         elif newest and row.msvc > newest:
-            found = {"is": _STUDIO[newest], "next": str(row.cuda), "next_is": _STUDIO[row.msvc]}
-            return {
-                f"host_{part}": value if part == "next" else f"Visual Studio {value}"
-                for part, value in found.items()
-            }
+            taken = {"host_is": _STUDIO[newest], "host_next_is": _STUDIO[row.msvc]}
+            return {**taken, "host_next": str(row.cuda)}
     return {}
 
 

@@ -137,8 +137,11 @@ def _matches(paste: Paste, known: Mapping[str, str], flags: int) -> Iterator[Mat
     machine: Mapping[str, str] | None = None
     # A byte for each letter: 1 where a message stands that a row above has explained.
     explained = bytearray(len(paste.readings[0].flat))
+    fixed = [(reading, _fixed_in(reading, flags)) for reading in paste.readings]
     for message in messages():
-        for reading in paste.readings:
+        for reading, there in fixed:
+            if there.isdisjoint(message.find):
+                continue
             places = _places(message, reading, explained, flags)
             if not places:
                 continue
@@ -153,17 +156,23 @@ def _matches(paste: Paste, known: Mapping[str, str], flags: int) -> Iterator[Mat
                 break
 
 
+@functools.cache
+def _fixed() -> frozenset[str]:
+    return frozenset(fixed for message in messages() for fixed in message.find)
+
+
+def _fixed_in(reading: Reading, flags: int) -> set[str]:
+    """The fixed strings of all rows that a text has."""
+    if flags:
+        return {fixed for fixed in _fixed() if fixed.lower() in reading.lower}
+    return {fixed for fixed in _fixed() if fixed in reading.flat}
+
+
 def _places(
     message: Message, reading: Reading, explained: bytearray, flags: int
 ) -> list[re.Match[str]]:
     """Where the text of a row stands, apart from what is explained."""
     flat = reading.flat
-    if flags:
-        lower = reading.lower
-        if not any(fixed.lower() in lower for fixed in message.find):
-            return []
-    elif not any(fixed in flat for fixed in message.find):
-        return []
     if message.beside and not pattern_of(message.beside, flags).search(flat):
         return []
     if message.unless and pattern_of(message.unless, flags).search(flat):
