@@ -256,20 +256,12 @@ _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
 }
 
 
-def _no_such_architecture(values: Mapping[str, str]) -> bool:
-    return "sm_first" not in values
-
-
 def _dropped(values: Mapping[str, str]) -> bool:
     """Return whether the GPU was dropped; not where the nvcc of the text is from before that."""
     if "sm_last" not in values:
         return False
     nvcc = values.get("nvcc")
     return nvcc is None or Release.parse(nvcc) > Release.parse(values["sm_last"])
-
-
-def _newer_than_the_tool(values: Mapping[str, str]) -> bool:
-    return "sm_first" in values and not _dropped(values)
 
 
 def _driver_reads_zstandard(values: Mapping[str, str]) -> bool:
@@ -285,9 +277,9 @@ def _may_be_zstandard(values: Mapping[str, str]) -> bool:
 
 CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "": lambda _: True,
-    "no such architecture": _no_such_architecture,
+    "no such architecture": lambda values: "sm_first" not in values,
     "dropped": _dropped,
-    "newer than the tool": _newer_than_the_tool,
+    "newer than the tool": lambda values: "sm_first" in values and not _dropped(values),
     "removed": lambda values: "symbol_last" in values,
     "driver reads Zstandard": _driver_reads_zstandard,
     "may be Zstandard": _may_be_zstandard,
