@@ -1,4 +1,4 @@
-"""Write docs/survey-tables.md: python docs/generate_survey.py [--check]."""
+"""Write survey-tables.md and survey-answers.md: python docs/generate_survey.py [--check]."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 
 from generated_page import write_or_check
 
+from ltocompat.commands.survey.report import answer_queries
 from ltocompat.commands.survey.tables import MEASURED, SCHEMA_VERSION, TABLES, Column, columns
 
-PAGE = Path(__file__).with_name("survey-tables.md")
+TABLES_PAGE = Path(__file__).with_name("survey-tables.md")
+ANSWERS_PAGE = Path(__file__).with_name("survey-answers.md")
 _TYPES = {"str": "string", "int": "int64", "float": "double", "bool": "bool"}
 _TYPES |= {"datetime": "timestamp (µs, UTC)", "tuple": "list of string"}
 
@@ -25,9 +27,37 @@ the version counts up. This page is written by `python docs/generate_survey.py`.
 """
 
 
-def page() -> str:
-    """The whole page."""
-    return "\n".join(_parts())
+_ANSWERS = """\
+# The queries of a survey
+
+How DuckDB computes the answers of `ltocompat survey report` of [the tables](survey-tables.md). To
+ask them yourself, make a view of each table (`CREATE VIEW images AS FROM 'OUT/images/*.parquet'`),
+run what all answers share, and then what an answer shares. `version_ranks` sorts versions as Python
+does: `text`, `rank`. This page is written by `python docs/generate_survey.py`.
+
+## What all answers share
+"""
+
+
+def _queries() -> Iterator[str]:
+    document = answer_queries()
+    yield _ANSWERS
+    yield _sql(document["setup"])
+    for answer in document["answer"]:
+        yield f"## {answer['question']}\n"
+        for title, name in (
+            ("What this answer shares", "setup"),
+            ("Sentences", "claims"),
+            ("Chart", "chart" if "chart" in answer else "grid"),
+            ("Rows", "rows"),
+            ("In short, of the files themselves", "query"),
+        ):
+            if name in answer:
+                yield f"{title}:\n\n{_sql(answer[name])}"
+
+
+def _sql(text: str) -> str:
+    return f"```sql\n{text.strip()}\n```\n"
 
 
 def _parts() -> Iterator[str]:
@@ -47,4 +77,8 @@ def _row(column: Column) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(write_or_check({PAGE: page()}, __doc__))
+    sys.exit(
+        write_or_check(
+            {TABLES_PAGE: "\n".join(_parts()), ANSWERS_PAGE: "\n".join(_queries())}, __doc__
+        )
+    )

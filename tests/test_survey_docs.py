@@ -11,11 +11,17 @@ import pytest
 from surveys_made import example
 
 from ltocompat.commands.survey.default_targets import default_targets
+from ltocompat.commands.survey.report import answer_queries
 from ltocompat.packages.requested import read_list
 from ltocompat.targets import parse
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = (DOCS / "survey.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return example(tmp_path_factory.mktemp("example"))
 
 
 def test_the_page_of_the_tables_is_current() -> None:
@@ -25,15 +31,31 @@ def test_the_page_of_the_tables_is_current() -> None:
 
 
 def test_the_line_of_pandas_finds_the_wheels_without_ptx(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    example(tmp_path)
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(folder.parent)
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     exec(compile(code, "survey.md", "exec"), {})  # noqa: S102 - the page's own
     shown = capsys.readouterr().out
     assert "only-sass" in shown
     assert "only-ptx" not in shown
+
+
+def test_every_query_of_the_page_and_of_an_answer_can_be_asked_of_the_files(folder: Path) -> None:
+    import duckdb
+
+    queries = [
+        answer["query"].replace("OUT/", f"{folder}/") for answer in answer_queries()["answer"]
+    ]
+    queries += [
+        line.replace("survey/", f"{folder}/")
+        for block in re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+        for line in block.splitlines()
+    ]
+    assert len(queries) >= 10
+    with duckdb.connect() as database:
+        for query in queries:
+            assert database.execute(query).description, query
 
 
 def test_the_default_targets_are_those_of_the_page_and_can_be_judged() -> None:

@@ -5,25 +5,35 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import shutil
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from packages_made import CUBIN_12_4, wheel
 from surveys_made import example, survey
 
+from ltocompat.commands.survey import report as report_module
 from ltocompat.commands.survey.answer_values import Answer, Bars, Grid, SurveyReport
 from ltocompat.commands.survey.options import ReportOptions
 from ltocompat.commands.survey.report import run
+from ltocompat.commands.survey.tables import TABLES
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.report.formats.html.survey import write
 from ltocompat.report.verbs.survey import write_report as write_text
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> SurveyReport:
-    (found,) = run(ReportOptions(str(example(tmp_path_factory.mktemp("survey")))))
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return example(tmp_path_factory.mktemp("survey"))
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> SurveyReport:
+    (found,) = run(ReportOptions(str(folder)))
     return found
 
 
@@ -121,6 +131,56 @@ def test_what_could_not_be_read_is_told(report: SurveyReport) -> None:
     assert [row[0] for row in answer(report, "coverage").table.rows] == [
         "broken-1.0-py3-none-any.whl"
     ]
+
+
+@pytest.mark.slow
+def test_packages_of_other_projects_add_to_each_number(
+    report: SurveyReport, folder: Path, tmp_path: Path
+) -> None:
+    # Twice the same packages, in another part and called otherwise.
+    twice = tmp_path / "twice"
+    shutil.copytree(folder, twice)
+    for name in TABLES:
+        table = pq.read_table(folder / name)
+        for column in ("sha256", "project"):
+            if column in table.column_names:
+                texts = pc.binary_join_element_wise("other", table[column], "-")
+                place = table.column_names.index(column)
+                table = table.set_column(place, table.schema.field(column), texts)
+        pq.write_table(table, twice / name / "part-000002.parquet")
+    (found,) = run(ReportOptions(str(twice)))
+    assert found.packages == 2 * report.packages
+    for one, two in zip(report.answers, found.answers, strict=True):
+        assert len(two.table.rows) == 2 * len(one.table.rows)
+        if isinstance(one.chart, Bars) and isinstance(two.chart, Bars):
+            assert _numbers(two.chart) == {
+                label: tuple(2 * part for part in parts)
+                for label, parts in _numbers(one.chart).items()
+            }
+        for old, new in zip(one.claims, two.claims, strict=True):
+            assert len(new.rows) == 2 * len(old.rows)
+
+
+def _numbers(chart: Bars) -> dict[str, tuple[int, ...]]:
+    return {bar.label: bar.parts for bar in chart.bars}
+
+
+def test_rows_are_cut_and_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_module, "MOST_ROWS", 3)
+    (found,) = run(ReportOptions(str(folder)))
+    ptx = answer(found, "ptx")
+    assert (len(ptx.table.rows), ptx.table.left_out) == (3, 5)
+    stream = StringIO()
+    write(found, stream)
+    assert "the first 3 rows of 8; the dataset has all" in stream.getvalue()
+
+
+def test_a_damaged_dataset_is_one_sentence(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "broken")
+    part = next((tmp_path / "broken" / "verdicts").iterdir())
+    part.write_bytes(part.read_bytes()[:100])
+    with pytest.raises(UnreadableInput, match="can't be read"):
+        list(run(ReportOptions(str(tmp_path / "broken"))))
 
 
 def test_the_answers_read_well_on_a_terminal(report: SurveyReport) -> None:

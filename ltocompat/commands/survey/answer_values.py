@@ -108,7 +108,7 @@ class Answer(Struct, frozen=True):
         claims: sentences with the numbers.
         chart: a picture of them.
         table: the rows that they come from.
-        query: how to ask the dataset the same, in pandas.
+        query: how to ask the dataset something like it, in DuckDB's SQL.
     """
 
     name: str

@@ -7,11 +7,13 @@ from types import ModuleType
 
 from ltocompat.model.errors import Missing
 
-_MISSING = "surveys need Dask and pyarrow; install them with: pip install 'ltocompat[survey]'"
+_MISSING = (
+    "surveys need Dask, DuckDB and pyarrow; install them with: pip install 'ltocompat[survey]'"
+)
 
 
 def extra(name: str) -> ModuleType:
-    """A module that comes with ``ltocompat[survey]``: Dask, distributed, pyarrow, urllib3.
+    """A module that comes with ``ltocompat[survey]``: Dask, DuckDB, fsspec, pyarrow, urllib3.
 
     Args:
         name: as ``import`` has it.
