@@ -90,6 +90,18 @@ def checksum_holds(block: bytes) -> bool:
     return wanted in (total, total - 256 * len(blank.translate(None, _ASCII)))
 
 
+# The first member of what docker, podman, skopeo, buildx and crane write.
+_OF_IMAGE = re.compile(
+    rb"(?:\./)?(?:[0-9a-f]{64}(?:\.json|\.tar|/.*)?|sha256:[0-9a-f]{64}|blobs(?:/.*)?"
+    rb"|manifest\.json|index\.json|oci-layout|repositories)"
+)
+
+
+def names_image(block: bytes) -> bool:
+    """Return whether the first header of a tar names what archives of container images hold."""
+    return _OF_IMAGE.fullmatch(block[:100].split(b"\0", 1)[0]) is not None
+
+
 _MOST = 64 << 10
 _HEAD = 16
 _TEXT = bytes((*b"\t\n\v\f\r", *range(0x20, 0x7F), *range(0x80, 0x100)))

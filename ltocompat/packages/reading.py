@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.first_bytes import BLOCK, names_image
 from ltocompat.files.regular import open_regular
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
@@ -57,9 +58,7 @@ def package_of(
     try:
         budget = Budget(limits)
         if os.path.isdir(path):
-            from ltocompat.packages.python_packages import read_installed
-
-            return read_installed(path, budget)
+            return _of_folder(path, budget)
         with _opened(path) as view:
             found = _read(view, path, budget)
             if found is not None:
@@ -70,6 +69,15 @@ def package_of(
     found = owner(path, budget)
     # Of what a prefix of conda has, only the name is known: its metadata held where it was solved.
     return None if found is None or found.kind == "conda" else found
+
+
+def _of_folder(path: str, budget: Budget) -> Package | None:
+    from ltocompat.files.archives.layout_folder import is_layout, view_of_layout
+    from ltocompat.packages.python_packages import read_installed
+
+    if is_layout(path):
+        return _read(view_of_layout(path, budget.limits), path, budget)
+    return read_installed(path, budget)
 
 
 def packages_at(path: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Package, ...]:
@@ -115,7 +123,12 @@ def owner(path: str, budget: Budget | None = None) -> Package | None:
 
 
 def _read(view: ByteView, path: str, budget: Budget) -> Package | None:
-    """The wheel or conda package; their readers are loaded for files that may be one."""
+    """The wheel, conda package or image; their readers are loaded for files that may be one."""
+    if names_image(view.peek(0, BLOCK)):
+        from ltocompat.packages.container_images import read as read_image
+
+        with watched(budget):
+            return read_image(view, path, budget)
     if not view.peek(0, 4).startswith(_PACKED):
         return None
     from ltocompat.packages.conda import read as read_conda

@@ -24,11 +24,12 @@ class Kind(enum.StrEnum):
     WHEEL = "wheel"
     CONDA = "conda"
     INSTALLED = "installed"
+    IMAGE = "container image"
 
     @property
     def metadata(self) -> str:
         """The name that ``require --for`` gives its metadata on drivers and GPUs."""
-        return "conda" if self is Kind.CONDA else "variant"
+        return {Kind.CONDA: "conda", Kind.IMAGE: "container"}.get(self, "variant")
 
 
 class Declared(Struct, frozen=True):
@@ -81,7 +82,7 @@ class Package(Struct, frozen=True, kw_only=True):
     """The metadata of a package.
 
     Attributes:
-        kind: wheel, conda package or installed distribution.
+        kind: wheel, conda package, installed distribution or container image.
         path: the file, or the folder of the metadata of an installed distribution.
         name: normalized.
         version: as written; empty where there is none.
@@ -163,3 +164,6 @@ def installed_path(member: str) -> str:
 
 Installed: TypeAlias = Shipped
 """The same in an environment, whose packages are not on their way elsewhere."""
+
+ShippedImage: TypeAlias = Shipped
+"""The same of a container image, in which everything is installed already."""

@@ -212,7 +212,11 @@ def files(place: Location, settings: ScanSettings) -> Iterator[Location | Skippe
     if path == "-" or path in settings.sources or not os.path.isdir(path):
         yield place
         return
-    from ltocompat.files.archives import folder
+    from ltocompat.files.archives import folder, layout_folder
+
+    if layout_folder.is_layout(path):
+        yield place
+        return
 
     empty = not settings.allow_empty
     for found in folder.files_of_distribution(path, limits) or folder.files(path, limits):
@@ -345,6 +349,12 @@ def _opened(path: str, limits: Limits) -> Iterator[ByteView]:
             with _piped(sys.stdin.fileno(), "standard input", limits) as view:
                 yield view
             return
+        if os.path.isdir(path):
+            from ltocompat.files.archives.layout_folder import is_layout, view_of_layout
+
+            if is_layout(path):
+                yield view_of_layout(path, limits)
+                return
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)

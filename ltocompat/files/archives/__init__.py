@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ltocompat.files.archives.member import Member
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.first_bytes import BLOCK, is_ar, is_tar, may_be_zip, packing_of
+from ltocompat.files.first_bytes import BLOCK, is_ar, is_tar, may_be_zip, names_image, packing_of
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
@@ -40,7 +40,12 @@ def _candidates(view: ByteView) -> Iterator[ContainerFormat]:
         from ltocompat.files.archives.archive import ArchiveFormat
 
         yield ArchiveFormat()
-    if is_tar(view.peek(0, BLOCK)):
+    head = view.peek(0, BLOCK)
+    if is_tar(head):
+        if names_image(head):
+            from ltocompat.files.archives.container_image import ContainerImageFormat
+
+            yield ContainerImageFormat()
         from ltocompat.files.archives.tar import TarFormat
 
         yield TarFormat()

@@ -144,7 +144,7 @@ def _thin_member(view: ByteView, place: Location, name: str, budget: Budget) -> 
         # Bytes that come through a pipe, or are a program's, lie beside nothing.
         if place.path == "-" or place.members or isinstance(view.source, MemorySource):
             return Skipped(member, "a thin archive names it, but it is not a file beside it")
-        source = _OpenedFile(open_regular(path))
+        source = OpenedFile(open_regular(path))
     except (OSError, ValueError):
         return Skipped(member, f"a thin archive names it, but {path!r} can't be read")
     try:
@@ -155,7 +155,7 @@ def _thin_member(view: ByteView, place: Location, name: str, budget: Budget) -> 
     return Member(member, ByteView(source))
 
 
-class _OpenedFile(FileSource):
+class OpenedFile(FileSource):
     """An open file that is closed with the last view of it."""
 
     __slots__ = ("_own",)

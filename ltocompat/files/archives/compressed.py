@@ -11,7 +11,7 @@ from ltocompat.files.archives.member import Member
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.archives.unpacking import Input, Stream, unpacked
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.first_bytes import BLOCK, Packing, is_tar, packing_of
+from ltocompat.files.first_bytes import BLOCK, Packing, is_tar, names_image, packing_of
 from ltocompat.files.images.cubin_header import parse_header
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
@@ -36,7 +36,14 @@ class CompressedFormat:
         source = Input(view)
         stream = Stream(unpacked(source, packing_of(view) or Packing.GZIP, budget))
         try:
-            if is_tar(stream.peek(BLOCK)):
+            if names_image(stream.peek(BLOCK)):
+                # What says which layers there are may come last.
+                from ltocompat.files.archives import container_of
+
+                content = Spool().keep(stream.up_to(None), None)
+                found = container_of(content, budget) or tar.TarFormat()
+                yield from found.members(content, place, wanted, budget)
+            elif is_tar(stream.peek(BLOCK)):
                 yield from tar.walk(tar.Unpacked(stream, source), place, wanted, budget)
             else:
                 content = Spool().keep(stream.up_to(None), None)

@@ -32,7 +32,7 @@ _USED = (b"path", b"size", b"linkpath", b"GNU.sparse.name")
 _RECORD = re.compile(rb"(\d{1,20}) ")
 
 
-class _TarHeader(Struct, frozen=True):
+class TarHeader(Struct, frozen=True):
     """The fields of one header.
 
     Attributes:
@@ -51,7 +51,7 @@ class _TarHeader(Struct, frozen=True):
     sparse: bool = False
     more: bool = False
 
-    def changed(self, records: Mapping[str, str]) -> _TarHeader:
+    def changed(self, records: Mapping[str, str]) -> TarHeader:
         """Return this header with the values of extended headers.
 
         Raises:
@@ -62,7 +62,7 @@ class _TarHeader(Struct, frozen=True):
             if not (records["size"].isascii() and records["size"].isdecimal()):
                 raise Malformed(f"a pax header says that the size is {records['size'][:40]!r}")
             size = int(records["size"][:20])
-        return _TarHeader(
+        return TarHeader(
             records.get("GNU.sparse.name", records.get("path", self.name)),
             size,
             self.type,
@@ -72,7 +72,7 @@ class _TarHeader(Struct, frozen=True):
         )
 
 
-def parse(block: bytes) -> _TarHeader:
+def parse(block: bytes) -> TarHeader:
     """Read one header.
 
     Raises:
@@ -91,7 +91,7 @@ def parse(block: bytes) -> _TarHeader:
     if kind == "0" and name.endswith("/"):
         kind = "5"
     sparse = kind == "S"
-    return _TarHeader(name, size, kind, _text(block[157:257]), sparse, sparse and block[482] != 0)
+    return TarHeader(name, size, kind, _text(block[157:257]), sparse, sparse and block[482] != 0)
 
 
 def _is_continued(block: bytes) -> bool:
@@ -154,7 +154,8 @@ def _decode(data: bytes) -> str:
 _LONG_NAME, _LONG_TARGET = "L", "K"
 _PAX, _PAX_GLOBAL = ("x", "X"), "g"
 _EXTENDED = (_LONG_NAME, _LONG_TARGET, *_PAX, _PAX_GLOBAL)
-_HARD_LINK, _LINK, _FOLDER = "1", "2", "5"
+HARD_LINK, LINK, FOLDER = "1", "2", "5"
+DEVICES = ("3", "4", "6")
 _NO_FILES = {
     "3": "it is a character device",
     "4": "it is a block device",
@@ -164,7 +165,7 @@ _NO_FILES = {
     "V": "it is a volume label (GNU)",
 }
 # Types whose header is followed by no data, whatever size it says.
-_NO_DATA = (_HARD_LINK, _LINK, _FOLDER, "3", "4", "6", "V")
+_NO_DATA = (HARD_LINK, LINK, FOLDER, *DEVICES, "V")
 
 
 class TarFormat:
@@ -178,10 +179,10 @@ class TarFormat:
         self, view: ByteView, place: Location, wanted: Location, budget: Budget
     ) -> Iterator[Member | Skipped]:
         """The members in file order."""
-        return walk(_Plain(view), place, wanted, budget)
+        return walk(Plain(view), place, wanted, budget)
 
 
-class _Plain(Struct):
+class Plain(Struct):
     """An archive that can be viewed in place; ``position``: how many bytes have been read."""
 
     _view: ByteView
@@ -237,7 +238,7 @@ class Unpacked:
             pass
 
 
-Tape = _Plain | Unpacked
+Tape = Plain | Unpacked
 """The bytes of an archive, read once from front to end."""
 
 
@@ -246,28 +247,64 @@ def walk(
 ) -> Iterator[Member | Skipped]:
     """The members of an archive; what follows its end is reported."""
     names = Names(place, budget.limits)
+    yield from until_damage(_members(tape, place, wanted, budget, names), place)
+    yield from names.broken_links()
+
+
+def until_damage(found: Iterator[Member | Skipped], place: Location) -> Iterator[Member | Skipped]:
+    """What is found in an archive, and in the end why no more is."""
     try:
-        yield from _TarWalk(tape, place, wanted, budget, names).members()
-        yield from _behind(tape, place, budget)
+        yield from found
     except LimitExceeded:
         raise
     except Malformed as error:
         yield Skipped(place, f"the archive can't be read on: {error}")
-    yield from names.broken_links()
 
 
-class _TarWalk(Struct):
-    """One walk through one archive."""
+def _members(
+    tape: Tape, place: Location, wanted: Location, budget: Budget, names: Names
+) -> Iterator[Member | Skipped]:
+    for header in headers(tape, place, budget):
+        if isinstance(header, Skipped):
+            yield header
+            continue
+        if header.type not in (FOLDER, LINK, HARD_LINK):
+            at, problems = names.take(header.name)
+            yield from (Skipped(at, problem) for problem in problems)
+            yield from file_of(tape, header, at, budget, wanted=concerns(at, wanted))
+            continue
+        if header.type == FOLDER:
+            yield from names.folder(header.name)
+        else:
+            hard = header.type == HARD_LINK
+            yield from names.link(header.name, header.target, wanted, hard=hard)
+        if header.size:
+            reason = f"it is no file, but says that it has {header.size} bytes"
+            yield Skipped(place.member(header.name[:100]), reason)
+
+
+def headers(tape: Tape, place: Location, budget: Budget) -> Iterator[TarHeader | Skipped]:
+    """The headers of an archive, with what extended ones say; what follows its end is reported.
+
+    Whoever takes a header takes or skips the bytes of its file before the next one.
+
+    Raises:
+        Malformed: the archive can't be read on.
+    """
+    yield from _Headers(tape, place, budget).all()
+    yield from _behind(tape, place, budget)
+
+
+class _Headers(Struct):
+    """The headers of one archive, read from front to end."""
 
     _tape: Tape
     _place: Location
-    _wanted: Location
     _budget: Budget
-    _names: Names
     _for_all: dict[str, str] = field(default_factory=dict)
     _for_next: dict[str, str] = field(default_factory=dict)
 
-    def members(self) -> Iterator[Member | Skipped]:
+    def all(self) -> Iterator[TarHeader | Skipped]:
         count = 0
         while (header := self._header()) is not None:
             count += 1
@@ -278,16 +315,16 @@ class _TarWalk(Struct):
                 continue
             header = header.changed(self._for_all | self._for_next)
             self._for_next = {}
-            yield from self._member(header)
+            yield header
 
-    def _header(self) -> _TarHeader | None:
+    def _header(self) -> TarHeader | None:
         """The next header; None at the end of the archive, which is a block of zeros."""
         block = self._tape.read(BLOCK)
         if len(block) < BLOCK:
             raise Malformed("it ends without a block of zeros; is it whole?")
         return parse(block) if block.count(0) < BLOCK else None
 
-    def _extend(self, header: _TarHeader) -> Iterator[Skipped]:
+    def _extend(self, header: TarHeader) -> Iterator[Skipped]:
         most = self._budget.limits.text_bytes
         if header.size > most:
             reason = f"an extended header of {header.size} bytes is over the limit of {most}"
@@ -313,44 +350,37 @@ class _TarWalk(Struct):
             else:
                 self._for_next |= records
 
-    def _member(self, header: _TarHeader) -> Iterator[Member | Skipped]:
-        if header.type == _FOLDER:
-            yield from self._names.folder(header.name)
-        elif header.type in (_LINK, _HARD_LINK):
-            hard = header.type == _HARD_LINK
-            yield from self._names.link(header.name, header.target, self._wanted, hard=hard)
-        else:
-            yield from self._file(header)
-            return
-        if header.size:
-            reason = f"it is no file, but says that it has {header.size} bytes"
-            yield Skipped(self._place.member(header.name[:100]), reason)
 
-    def _file(self, header: _TarHeader) -> Iterator[Member | Skipped]:
-        place, problems = self._names.take(header.name)
-        yield from (Skipped(place, problem) for problem in problems)
-        reason = _NO_FILES.get(header.type)
-        more = header.more
-        while more:
-            more = _is_continued(self._tape.read(BLOCK))
-            self._budget.check_time()
-        if header.sparse:
-            reason = "it is stored as a sparse file, which is not read here; store it whole"
-        if reason is not None or not concerns(place, self._wanted):
-            if reason is not None:
-                yield Skipped(place, reason, header.size)
-            if header.type not in _NO_DATA:
-                self._tape.skip(_padded(header.size))
-            return
-        try:
-            view = self._tape.body(header.size)
-        except LimitExceeded:
-            raise
-        except Malformed as error:
-            yield Skipped(place, str(error), header.size)
-            raise
-        yield Member(place, view, self._tape.position)
-        self._tape.read(_padded(header.size) - header.size)
+def file_of(
+    tape: Tape, header: TarHeader, place: Location, budget: Budget, *, wanted: bool
+) -> Iterator[Member | Skipped]:
+    """The file behind a header, which may be a device or a pipe; its bytes only where wanted.
+
+    Raises:
+        Malformed: the archive ends in it.
+    """
+    reason = _NO_FILES.get(header.type)
+    more = header.more
+    while more:
+        more = _is_continued(tape.read(BLOCK))
+        budget.check_time()
+    if header.sparse:
+        reason = "it is stored as a sparse file, which is not read here; store it whole"
+    if reason is not None or not wanted:
+        if reason is not None:
+            yield Skipped(place, reason, header.size)
+        if header.type not in _NO_DATA:
+            tape.skip(_padded(header.size))
+        return
+    try:
+        view = tape.body(header.size)
+    except LimitExceeded:
+        raise
+    except Malformed as error:
+        yield Skipped(place, str(error), header.size)
+        raise
+    yield Member(place, view, tape.position)
+    tape.read(_padded(header.size) - header.size)
 
 
 def _behind(tape: Tape, place: Location, budget: Budget) -> Iterator[Skipped]:

@@ -29,6 +29,7 @@ _LOOK_AT = {
     "ArtifactSummary": "ptx sass ltoir image",
     "Shipped": "package_dependencies package_contents package_promises image",
     "Installed": "package_dependencies package_promises",
+    "ShippedImage": "package_promises",
 }
 """The families that have rules which look at a type of things."""
 

@@ -1,4 +1,4 @@
-"""Packages: what projects and metadata promise (PKG-09 to PKG-12, PKG-15, PKG-16)."""
+"""Packages: what projects and metadata promise (PKG-09 to PKG-12, PKG-15, PKG-16, PKG-19)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from ltocompat.facts import drivers
 from ltocompat.facts.libraries import library_packages
-from ltocompat.model.arch import SmArch
+from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import NEXT
+from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import dependencies_always
 from ltocompat.rules import artifact_code
@@ -30,14 +31,21 @@ from ltocompat.rules.shipped_needs import (
 if TYPE_CHECKING:
     from ltocompat.model.requirement import Required, Service
     from ltocompat.packages.promise import Promise
-    from ltocompat.packages.values import Declared, Dependency, Installed, Package, Shipped
+    from ltocompat.packages.values import (
+        Declared,
+        Dependency,
+        Installed,
+        Package,
+        Shipped,
+        ShippedImage,
+    )
 
 _OF_CUDA = ("nvidia-", "cuda-", "cupy", "libnv", "libcu")
 _PROMISED_KINDS = ((ImageKind.SASS, "sass"), (ImageKind.PTX, "ptx"))
 
 
 @rule("PKG-09")
-def promise_of_architectures(shipped: Shipped) -> Iterator[Problem]:
+def promise_of_architectures(shipped: Shipped | ShippedImage) -> Iterator[Problem]:
     """The architectures that a project promises are not all in its package."""
     promise = shipped.promise
     if promise is None:
@@ -67,7 +75,7 @@ def _toml_list(archs: list[SmArch]) -> str:
 
 
 @rule("PKG-10")
-def promise_of_versions(shipped: Shipped) -> Iterator[Problem]:
+def promise_of_versions(shipped: Shipped | ShippedImage) -> Iterator[Problem]:
     """A package needs a newer driver or nvJitLink than its project promises."""
     if shipped.promise is not None:
         yield from _promised_driver(shipped, shipped.promise)
@@ -137,7 +145,7 @@ _MOST_PROBLEMS = 10
 
 
 @rule("PKG-11")
-def metadata_unread(shipped: Shipped) -> Iterator[Problem]:
+def metadata_unread(shipped: Shipped | ShippedImage) -> Iterator[Problem]:
     """Metadata that can't be read leave the package's promises unjudged."""
     for package in (shipped.package, *shipped.others):
         for problem in package.problems[:_MOST_PROBLEMS]:
@@ -208,17 +216,14 @@ def _admits(dependency: Dependency, other: Package) -> bool:
 
 
 @rule("PKG-16")
-def admitted_driver_refused(shipped: Shipped) -> Iterator[Problem]:
+def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem]:
     """A package's metadata admit drivers that its code does not load on."""
     package, promise, required = shipped.package, shipped.promise, shipped.required
     if promise is not None and promise.driver is not None:  # which PKG-10 holds against it
         return
     if any(platform.startswith("win") for platform in package.platforms):  # other numbers
         return
-    # Where modules can be loaded, nobody has to link them: metadata may leave out what that asks.
-    floor = least_driver(
-        required.driver_sass, required.nvjitlink, map(as_loaded, required.services)
-    )
+    floor = _floor(required)
     for declared in package.declared:
         branch = None if declared.cuda is None else drivers.cuda_branch(declared.cuda)
         if branch is None or floor is None or floor <= drivers.first_production(branch):
@@ -233,8 +238,44 @@ def admitted_driver_refused(shipped: Shipped) -> Iterator[Problem]:
         )
 
 
+@rule("PKG-19")
+def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
+    """A container image says nothing of drivers, or keeps out some that load its code."""
+    floor, cuda = _floor(image.required), _cuda(image.required)
+    if floor is None or cuda is None or image.package.problems:
+        return
+    line = f"NVIDIA_REQUIRE_CUDA=cuda>={cuda}"
+    if not image.package.declared:
+        yield Problem(
+            Verdict.OK,
+            f"{image.package.name} starts on any driver, and its code needs {floor}",
+            f"write ENV {line}",
+            "no NVIDIA_REQUIRE_CUDA, or NVIDIA_DISABLE_REQUIRE",
+            subject="drivers",
+        )
+    for declared in image.package.declared:
+        if declared.cuda is not None and declared.cuda > cuda:
+            yield Problem(
+                Verdict.OK,
+                f"{image.package.name} starts on drivers of CUDA {declared.cuda} and newer, "
+                f"and its code runs from {floor} on",
+                f"write {line}, unless something else in it needs more",
+                declared.source,
+                subject="drivers",
+            )
+
+
+def _floor(required: Required) -> DriverVersion | None:
+    # Where modules can be loaded, nobody has to link them: metadata may leave out what that asks.
+    return least_driver(required.driver_sass, required.nvjitlink, map(as_loaded, required.services))
+
+
+def _cuda(required: Required) -> Release | None:
+    return least_cuda(required.driver_sass, required.nvjitlink, required.services)
+
+
 def _cure_of_driver(declared: Declared, required: Required) -> str:
-    cuda = least_cuda(required.driver_sass, required.nvjitlink, required.services)
+    cuda = _cuda(required)
     return (
         "compile it with an older toolkit"
         if cuda is None

@@ -11,7 +11,7 @@ from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.model.watchdog import watched
 from ltocompat.packages.python_packages import installed_beside
-from ltocompat.packages.values import Shipped
+from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Problem
 
@@ -53,13 +53,19 @@ def problems_of(
     return problems(shipped)
 
 
+def _what(shipped: Shipped) -> str:
+    """The type by which the rules call it."""
+    if shipped.package.kind is Kind.IMAGE:
+        return "ShippedImage"
+    return "Installed" if shipped.in_environment else "Shipped"
+
+
 def problems(shipped: Shipped) -> tuple[Problem, ...]:
     """Collect the problems that all rules find, each once, worst first."""
     found: list[Problem] = []
     try:
         with watched(shipped.budget):
-            what = "Installed" if shipped.in_environment else "Shipped"
-            found += found_about(what, shipped)
+            found += found_about(_what(shipped), shipped)
     except LimitExceeded as error:
         from ltocompat.rules.catalogue.package_promises import not_judged
 

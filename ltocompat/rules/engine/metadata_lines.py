@@ -36,7 +36,9 @@ def beside_metadata(
     budget = Budget(limits)
     try:
         lines = tuple(
-            _beside(line, package, budget) if line.where in _DESTINATIONS[package.kind] else line
+            _beside(line, package, budget)
+            if line.where in _DESTINATIONS.get(package.kind, ())
+            else line
             for line in required.lines
         )
     except LimitExceeded:

@@ -9,6 +9,7 @@ part conditions that hold together; a condition is a name (``cuda``, ``driver``,
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -118,14 +119,38 @@ def read_container(text: str, source: str) -> VersionSet[DriverVersion]:
     return VersionSet(text, tuple(found), quantifier=Quantifier.ALL, source=source)
 
 
+def least_admitted(requirements: Sequence[str]) -> DriverVersion | None:
+    """The oldest driver with which an image starts on a GPU that cuda-compat isn't for.
+
+    Images of NVIDIA admit older drivers of data centers, beside the cuda-compat inside; GeForce has
+    to have a driver that is new enough by itself.
+
+    Args:
+        requirements: values of variables NVIDIA_REQUIRE_*, which all have to hold.
+
+    Raises:
+        ValueError: a condition can't be read; the text is that condition.
+    """
+    for branch in drivers.driver_branches():
+        for version in _versions(branch):
+            cuda = str(drivers.branch_cuda(branch))
+            host = ContainerHost(cuda=cuda, driver=str(version), brands=("geforce",))
+            if all(satisfied(text, host) is not False for text in requirements):
+                return version
+    return None
+
+
+def _versions(branch: int) -> list[DriverVersion]:
+    return sorted({drivers.first_production(branch), *drivers.driver_releases(branch)})
+
+
 def _first_admitted(text: str, branch: int) -> DriverVersion | None:
     cuda = str(drivers.branch_cuda(branch))
     # A condition on brands and architectures admits hosts that have them.
-    versions = {drivers.first_production(branch), *drivers.driver_releases(branch)}
     return next(
         (
             version
-            for version in sorted(versions)
+            for version in _versions(branch)
             if satisfied(text, ContainerHost(cuda=cuda, driver=str(version))) is not False
         ),
         None,

@@ -1,0 +1,385 @@
+"""Container images: archives of ``docker save`` and OCI layouts, with their layers applied.
+
+An archive of Docker names config and layers of each image in manifest.json; in an OCI layout
+index.json names manifests by digest, and these name config and layers. Layers are read from the
+last to the first, each once: what a layer has or removes, those below it no longer show. ``.wh.x``
+removes x, ``.wh..wh..opq`` all that lies in a folder.
+
+Sources: Docker Image Specification 1.2; OCI Image Format Specification 1.1, "image-layout",
+"manifest" and "layer".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from ltocompat.files.archives.member import Member, Names, concerns
+from ltocompat.files.archives.tar import (
+    DEVICES,
+    FOLDER,
+    HARD_LINK,
+    LINK,
+    Plain,
+    Tape,
+    TarHeader,
+    Unpacked,
+    file_of,
+    headers,
+    until_damage,
+)
+from ltocompat.files.archives.unpacking import Input, Stream, unpacked
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.first_bytes import BLOCK, names_image, packing_of
+from ltocompat.model.errors import LimitExceeded
+from ltocompat.model.image import Skipped
+from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.location import Location
+
+_MANIFEST, _INDEX, _LAYOUT = "manifest.json", "index.json", "oci-layout"
+_DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
+_BLOB = re.compile(r"blobs/sha256/([0-9a-f]{64})")
+_WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
+_DEEPEST = 4  # indexes in indexes
+
+
+class Layer(Struct, frozen=True):
+    """One layer: its name in the archive, and its bytes; None where the archive lacks them."""
+
+    name: str
+    view: ByteView | None
+
+
+class ContainerImage(Struct, frozen=True):
+    """One image of an archive.
+
+    Attributes:
+        name: its first tag, or its platform; for archives with several.
+        config: its config.
+        layers: the lowest first.
+    """
+
+    name: str
+    config: dict[str, Any]
+    layers: tuple[Layer, ...]
+
+
+class ContainerImageFormat:
+    """Archives of container images."""
+
+    def sniff(self, view: ByteView, budget: Budget) -> bool:
+        """Return whether this is an archive that names images."""
+        try:
+            return bool(images_in(view, Location(""), budget))
+        except LimitExceeded:
+            return False  # as a tar it is read as far as the limits allow
+
+    def members(
+        self, view: ByteView, place: Location, wanted: Location, budget: Budget
+    ) -> Iterator[Member | Skipped]:
+        """The files that a container sees; of several images each below its name."""
+        archive = _Archive(view, place, budget)
+        yield from archive.problems
+        images = list(archive.images())
+        for image in images:
+            at = place if len(images) == 1 else place.member(image.name)
+            yield from _applied(image, place, at, wanted, budget)
+
+
+def images_in(view: ByteView, place: Location, budget: Budget) -> list[ContainerImage]:
+    """The images of an archive; none of any other file."""
+    begins = names_image(view.peek(0, BLOCK))
+    return list(_Archive(view, place, budget).images()) if begins else []
+
+
+class _Archive:
+    """The files of an archive by name, and what is wrong with it."""
+
+    def __init__(self, view: ByteView, place: Location, budget: Budget) -> None:
+        self.files: dict[str, ByteView] = {}
+        self.problems: list[Skipped] = []
+        self._budget = budget
+        links: dict[str, str] = {}
+        tape = Plain(view)
+        for found in until_damage(self._read(tape, place, links), place):
+            if isinstance(found, Skipped):
+                self.problems.append(found)
+            else:
+                self.files[_path(found.place.innermost)] = found.view
+        self.files |= {name: self.files[to] for name, to in links.items() if to in self.files}
+
+    def _read(
+        self, tape: Tape, place: Location, links: dict[str, str]
+    ) -> Iterator[Member | Skipped]:
+        for header in headers(tape, place, self._budget):
+            if isinstance(header, Skipped):
+                yield header
+            elif header.type in (LINK, HARD_LINK):
+                folder = posixpath.dirname(header.name) if header.type == LINK else ""
+                links[_path(header.name)] = _path(posixpath.join(folder, header.target))
+            elif header.type != FOLDER:
+                at = place.member(header.name)
+                yield from file_of(tape, header, at, self._budget, wanted=True)
+
+    def images(self) -> Iterator[ContainerImage]:
+        """The images that the archive names."""
+        listed = self._json(_MANIFEST)
+        if isinstance(listed, list):
+            yield from (self._of_docker(each) for each in listed if _is_docker(each))
+        elif _LAYOUT in self.files:
+            yield from self._of_index(self._json(_INDEX), _DEEPEST)
+
+    def _of_docker(self, entry: dict[str, Any]) -> ContainerImage:
+        tags = entry.get("RepoTags")
+        name = str(tags[0]) if isinstance(tags, list) and tags else entry["Config"]
+        return self._image(name, entry["Config"], entry["Layers"])
+
+    def _of_index(self, index: object, depth: int) -> Iterator[ContainerImage]:
+        """The images of an index, and of those that it names; attestations are none."""
+        for described in _objects(index, "manifests"):
+            manifest = self._json(_blob(described))
+            if depth and isinstance(manifest, dict) and "manifests" in manifest:
+                yield from self._of_index(manifest, depth - 1)
+            platform = _platform(described.get("platform"))
+            if isinstance(manifest, dict) and "layers" in manifest and "unknown" not in platform:
+                layers = [_blob(layer) for layer in _objects(manifest, "layers")]
+                config = manifest.get("config")
+                image = self._image("", _blob(config if isinstance(config, dict) else {}), layers)
+                name = platform or _platform(image.config) or _blob(described)
+                yield replace(image, name=name)
+
+    def _image(self, name: str, config: str, layers: Iterable[str]) -> ContainerImage:
+        found = self._json(config)
+        return ContainerImage(
+            name,
+            found if isinstance(found, dict) else {},
+            tuple(Layer(each, self.files.get(_path(each))) for each in layers),
+        )
+
+    def _json(self, name: str) -> object:
+        view = self.files.get(_path(name))
+        if view is None or view.size > self._budget.limits.tables_bytes:
+            return None
+        try:
+            return json.loads(view.all())
+        except (ValueError, RecursionError):
+            return None
+
+
+def _is_docker(entry: object) -> bool:
+    return (
+        isinstance(entry, dict)
+        and isinstance(entry.get("Config"), str)
+        and isinstance(entry.get("Layers"), list)
+        and all(isinstance(name, str) for name in entry["Layers"])
+    )
+
+
+def _objects(value: object, key: str) -> Iterator[dict[str, Any]]:
+    found = value.get(key) if isinstance(value, dict) else None
+    yield from (
+        (each for each in found or () if isinstance(each, dict)) if isinstance(found, list) else ()
+    )
+
+
+def _blob(described: dict[str, Any]) -> str:
+    """The member that a descriptor names."""
+    match = _DIGEST.fullmatch(str(described.get("digest")))
+    return f"blobs/sha256/{match[1]}" if match else ""
+
+
+def _platform(value: object) -> str:
+    """``linux/arm64`` or ``linux/arm/v7`` of a platform or config; empty where it names none."""
+    if not isinstance(value, dict):
+        return ""
+    return "/".join(str(value[key]) for key in ("os", "architecture", "variant") if value.get(key))
+
+
+def _applied(
+    image: ContainerImage, archive: Location, at: Location, wanted: Location, budget: Budget
+) -> Iterator[Member | Skipped]:
+    """The files of an image that a container sees."""
+    shown = _Shown()
+    owed: dict[str, str] = {}
+    done = 0
+    for layer in reversed(image.layers):
+        place = archive.member(layer.name)
+        if layer.view is None:
+            yield Skipped(place, "the image has this layer, but the archive does not")
+            continue
+        if archive == wanted:
+            yield from _false_digest(layer, place, budget)
+        walk = _LayerWalk(layer.view, place, at, wanted, budget, shown, owed, done)
+        yield from until_damage(walk.members(), place)
+        shown.add(walk.has)
+        done += layer.view.size
+
+
+def _false_digest(layer: Layer, place: Location, budget: Budget) -> Iterator[Skipped]:
+    """Report a layer whose bytes are not those that its name promises."""
+    match, view = _BLOB.fullmatch(layer.name), layer.view
+    if match is None or view is None:
+        return
+    found = hashlib.sha256()
+    for start in budget.timed(range(0, view.size, MIB), every=1):
+        found.update(view.peek(start, MIB))
+    if found.hexdigest() != match[1]:
+        yield Skipped(
+            place, f"its bytes have the digest {found.hexdigest()}; fetch the image again"
+        )
+
+
+class _Shown(Struct):
+    """Paths, as hashes, that layers have or remove, which those below no longer show.
+
+    Attributes:
+        gone: files and links, and what was removed; with all that lies below them.
+        emptied: folders of which lower layers show nothing.
+        folders: which hide files of the same path.
+    """
+
+    gone: set[int] = field(default_factory=set)
+    emptied: set[int] = field(default_factory=set)
+    folders: set[int] = field(default_factory=set)
+
+    def add(self, other: _Shown) -> None:
+        """Add what a layer has and removes."""
+        self.gone |= other.gone
+        self.emptied |= other.emptied
+        self.folders |= other.folders
+
+    def add_folder(self, path: str) -> None:
+        """Add a folder with those around it."""
+        while path and hash(path) not in self.folders:
+            self.folders.add(hash(path))
+            path = posixpath.dirname(path)
+
+    def shows(self, path: str) -> bool:
+        """Return whether a file at this path is seen."""
+        if hash(path) in self.gone or hash(path) in self.folders:
+            return False
+        while path:
+            path = posixpath.dirname(path)
+            if hash(path) in self.gone or hash(path) in self.emptied:
+                return False
+        return True
+
+
+class _LayerWalk(Struct):
+    """One walk through one layer.
+
+    Attributes:
+        shown: what is seen of it below the layers above.
+        owed: files of lower layers -> hard links to them that are seen.
+        done: bytes of the layers above.
+        has: what it has and removes.
+        again: files that are seen under another name alone, whose bytes were passed over.
+    """
+
+    view: ByteView
+    place: Location
+    at: Location
+    wanted: Location
+    budget: Budget
+    shown: _Shown
+    owed: dict[str, str]
+    done: int
+    has: _Shown = field(default_factory=_Shown)
+    again: dict[str, str] = field(default_factory=dict)
+
+    def members(self) -> Iterator[Member | Skipped]:
+        names = Names(self.at, self.budget.limits)
+        hidden: set[int] = set()
+        tape = _tape(self.view, self.budget)
+        for header in headers(tape, self.place, self.budget):
+            if isinstance(header, Skipped):
+                yield header
+                continue
+            path = _path(header.name)
+            folder, name = posixpath.split(path)
+            if name.startswith(_WHITEOUT):
+                self._white_out(folder, name)
+            elif header.type == FOLDER:
+                self.has.add_folder(path)
+                continue
+            elif header.type not in (LINK, HARD_LINK, *DEVICES):
+                yield from self._file(tape, header, path, names, hidden)
+                continue
+            else:
+                yield from self._link(header, path, hidden)
+            yield from file_of(tape, header, self.place, self.budget, wanted=False)
+        yield from self._passed_over()
+
+    def _white_out(self, folder: str, name: str) -> None:
+        if name == _OPAQUE:
+            self.has.emptied.add(hash(folder))
+        elif not name.startswith(_WHITEOUT * 2):  # of AUFS itself
+            self.has.gone.add(hash(posixpath.join(folder, name.removeprefix(_WHITEOUT))))
+
+    def _file(
+        self, tape: Tape, header: TarHeader, path: str, names: Names, hidden: set[int]
+    ) -> Iterator[Member | Skipped]:
+        seen = self.shown.shows(path)
+        linked = self.owed.pop(path, None)
+        self._has(path)
+        if not seen:
+            hidden.add(hash(path))
+        name = path if seen else linked
+        taken, problems = names.take(name or path)
+        place = self.at.member(f"/{taken.innermost}")
+        if name is not None:
+            yield from (Skipped(place, problem) for problem in problems)
+        asked = name is not None and concerns(place, self.wanted)
+        for found in file_of(tape, header, place, self.budget, wanted=asked):
+            if isinstance(found, Member):
+                yield replace(found, position=self.done + found.position)
+            elif name is not None:
+                yield found
+
+    def _link(self, header: TarHeader, path: str, hidden: set[int]) -> Iterator[Skipped]:
+        """A link or device; the bytes of a hard link may be seen under no other name."""
+        self._has(path)
+        if not self.shown.shows(path):
+            return
+        target, place = _path(header.target), self.at.member(f"/{path}")
+        if header.type == HARD_LINK and hash(target) in hidden:
+            self.again.setdefault(target, path)
+        elif header.type == HARD_LINK and hash(target) not in self.has.gone:
+            self.owed.setdefault(target, path)
+        elif header.target and place.contains(self.wanted):
+            yield Skipped(place, f"it is a link to {header.target[:100]!r}; name that")
+
+    def _passed_over(self) -> Iterator[Member | Skipped]:
+        """The files of which only now is known that they are seen."""
+        tape = _tape(self.view, self.budget)
+        for header in headers(tape, self.place, self.budget) if self.again else ():
+            if isinstance(header, TarHeader) and header.type != FOLDER:
+                name = self.again.get(_path(header.name)) if header.type == "0" else None
+                place = self.at.member(f"/{name}")
+                asked = name is not None and concerns(place, self.wanted)
+                yield from file_of(tape, header, place, self.budget, wanted=asked)
+
+    def _has(self, path: str) -> None:
+        self.has.gone.add(hash(path))
+        self.has.add_folder(posixpath.dirname(path))
+
+
+def _tape(view: ByteView, budget: Budget) -> Tape:
+    packing = packing_of(view)
+    if packing is None:
+        return Plain(view)
+    stored = Input(view)
+    return Unpacked(Stream(unpacked(stored, packing, budget)), stored)
+
+
+def _path(name: str) -> str:
+    """A path from the top of an image, without a slash in front."""
+    found = posixpath.normpath(name.lstrip("/") or ".")
+    return "" if found == "." else found

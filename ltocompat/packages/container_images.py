@@ -1,0 +1,81 @@
+"""Container images: what the environment variables of an image say of drivers.
+
+Source: NVIDIA/nvidia-container-toolkit, ``internal/config/image/cuda_image.go``: all variables
+``NVIDIA_REQUIRE_*`` have to hold, unless NVIDIA_DISABLE_REQUIRE is true; an image with CUDA_VERSION
+and without NVIDIA_REQUIRE_CUDA asks for that release.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from ltocompat.facts import drivers
+from ltocompat.files.archives.container_image import images_in
+from ltocompat.files.byteview import ByteView
+from ltocompat.model.errors import LimitExceeded
+from ltocompat.model.limits import Budget
+from ltocompat.model.location import Location
+from ltocompat.packages.values import Declared, Kind, Package
+from ltocompat.targets.versions.container import least_admitted
+
+_PREFIX, _CUDA, _JETPACK = "NVIDIA_REQUIRE_", "NVIDIA_REQUIRE_CUDA", "NVIDIA_REQUIRE_JETPACK"
+_DISABLED, _VERSION = "NVIDIA_DISABLE_REQUIRE", "CUDA_VERSION"
+_TRUE = ("1", "t", "T", "TRUE", "true", "True")  # strconv.ParseBool
+_RELEASE = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}", re.ASCII)
+_SHOWN = 120
+
+
+def read(view: ByteView, path: str, budget: Budget) -> Package | None:
+    """The image in an archive; None where it is none, or has several."""
+    try:
+        images = images_in(view, Location(path), budget)
+    except LimitExceeded:
+        return None  # said where its device code is read
+    if len(images) != 1:
+        return None
+    problems: list[str] = []
+    platform = "_".join(str(images[0].config.get(key, "")) for key in ("os", "architecture"))
+    return Package(
+        kind=Kind.IMAGE,
+        path=path,
+        name=os.path.basename(os.path.abspath(path)),
+        platforms=(platform,),
+        declared=_declared(_variables(images[0].config), problems),
+        problems=tuple(problems),
+    )
+
+
+def _variables(config: dict[str, Any]) -> dict[str, str]:
+    inner = config.get("config")
+    lines = inner.get("Env") if isinstance(inner, dict) else None
+    texts = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
+    return {name: value for name, _, value in (line.partition("=") for line in texts)}
+
+
+def _declared(variables: dict[str, str], problems: list[str]) -> tuple[Declared, ...]:
+    """The oldest drivers that the image starts on, as one line says it."""
+    if variables.get(_DISABLED) in _TRUE:
+        return ()
+    asked = {
+        name: value
+        for name, value in variables.items()
+        if name.startswith(_PREFIX) and not name.startswith(_JETPACK) and value
+    }
+    version = _RELEASE.match(variables.get(_VERSION, ""))
+    if version and not variables.get(_CUDA):
+        asked[_VERSION] = f"cuda>={version[0]}"
+    if not asked:
+        return ()
+    shown = ", ".join(f"{name}={variables[name]}" for name in asked)
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+    try:
+        least = least_admitted(tuple(asked.values()))
+    except ValueError as error:
+        problems.append(f"{shown} has a condition that can't be read, {str(error)[:40]!r}")
+        return ()
+    if least is None:
+        problems.append(f"{shown} admits no driver that is known")
+        return ()
+    return (Declared(shown, binding=True, cuda=drivers.branch_cuda(least.branch)),)

@@ -1,0 +1,61 @@
+"""Container images made for tests, as the tools that people use write them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
+
+import zstandard
+
+
+def archive(files: Mapping[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+PACKED: tuple[Callable[[bytes], bytes], ...] = (bytes, gzip.compress, zstandard.compress)
+
+
+def layer_of(files: Mapping[str, bytes]) -> bytes:
+    """A layer with files alone; ``.wh.x`` removes x."""
+    return archive(files)
+
+
+def oci_layout(layers: Sequence[bytes], config: Mapping[str, object] | None = None) -> bytes:
+    """As buildx and skopeo write it: an index in an index, and an attestation beside the image."""
+    files: dict[str, bytes] = {}
+
+    def blob(data: bytes) -> dict[str, object]:
+        digest = hashlib.sha256(data).hexdigest()
+        files[f"blobs/sha256/{digest}"] = data
+        return {"digest": f"sha256:{digest}", "size": len(data)}
+
+    def manifest(**parts: object) -> dict[str, object]:
+        return blob(json.dumps({"schemaVersion": 2} | parts).encode())
+
+    packed = [blob(PACKED[n % len(PACKED)](layer)) for n, layer in enumerate(layers)]
+    of_image = blob(json.dumps(config or {"os": "linux", "architecture": "amd64"}).encode())
+    image = manifest(config=of_image, layers=packed)
+    attested = manifest(config=blob(b"{}"), layers=[blob(b'{"predicate": 1}')])
+    attested["platform"] = {"os": "unknown", "architecture": "unknown"}
+    inner = manifest(manifests=[image, attested])
+    files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": [inner]}).encode()
+    files["oci-layout"] = b'{"imageLayoutVersion": "1.0.0"}'
+    return archive(files)
+
+
+def docker_archive(layers: Sequence[bytes]) -> bytes:
+    """As docker wrote it up to 24."""
+    files = {f"{n:064x}/layer.tar": layer for n, layer in enumerate(layers)}
+    entry = {"Config": f"{99:064x}.json", "RepoTags": ["app:1"], "Layers": list(files)}
+    files |= {f"{99:064x}.json": b"{}", "manifest.json": json.dumps([entry]).encode()}
+    return archive(files)

@@ -1,0 +1,162 @@
+"""Container images are one artifact: what a container sees, and what the image says of drivers."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+from container_images_made import archive, docker_archive, oci_layout
+from packages_made import CUBIN_12_4, CUBIN_13_5, judged, told
+
+from ltocompat import check, inspect
+from ltocompat.model.image import Module, Skipped
+from ltocompat.model.verdict import Verdict
+from ltocompat.packages.reading import package_of
+
+ON_550 = "driver=550.54.14,gpu=a100"
+APP = "opt/app/x.cubin"
+
+
+def written(folder: Path, data: bytes, name: str = "image.tar") -> str:
+    path = folder / name
+    path.write_bytes(data)
+    return str(path)
+
+
+def places(path: str) -> list[str]:
+    found = [each for each in inspect(path) if isinstance(each, Module)]
+    return [str(module.place).removeprefix(path) for module in found]
+
+
+def reasons(path: str) -> list[str]:
+    return [each.reason for each in inspect(path) if isinstance(each, Skipped)]
+
+
+@pytest.mark.parametrize("form", [oci_layout, docker_archive])
+def test_a_place_is_a_path_in_the_image(tmp_path: Path, form: object) -> None:
+    assert callable(form)
+    path = written(tmp_path, form([archive({APP: CUBIN_12_4})]))
+    assert places(path) == [f"::/{APP}"]
+    assert not reasons(path)
+    (verdict,) = check(f"{path}::/{APP}", ON_550)
+    assert verdict.verdict is Verdict.OK
+
+
+def test_an_archive_that_was_compressed_and_a_folder_say_the_same(tmp_path: Path) -> None:
+    data = oci_layout([archive({APP: CUBIN_12_4}), archive({"opt/y.cubin": CUBIN_13_5})])
+    path = written(tmp_path, data)
+    packed = written(tmp_path, gzip.compress(data), "image.tar.gz")
+    folder = tmp_path / "layout"
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        tar.extractall(folder, filter="data")
+    assert places(path) == places(packed) == places(str(folder)) == ["::/opt/y.cubin", f"::/{APP}"]
+    assert package_of(str(folder)) is not None
+
+
+def test_a_file_that_a_later_layer_deletes_or_replaces_is_not_judged(tmp_path: Path) -> None:
+    lower = archive({APP: CUBIN_13_5, "opt/y.cubin": CUBIN_13_5})
+    upper = archive({"opt/app/.wh.x.cubin": b"", "opt/y.cubin": CUBIN_12_4})
+    alone, both = (
+        written(tmp_path, oci_layout(f), n)
+        for f, n in (([lower], "a.tar"), ([lower, upper], "b.tar"))
+    )
+    assert max(each.verdict for each in check(alone, ON_550)) is Verdict.FAIL
+    assert max(each.verdict for each in check(both, ON_550)) is Verdict.OK
+
+
+def test_images_of_several_platforms_are_told_apart(tmp_path: Path) -> None:
+    files: dict[str, bytes] = {}
+    manifests = []
+    for arch in ("amd64", "arm64"):
+        config = {"os": "linux", "architecture": arch}
+        with tarfile.open(
+            fileobj=io.BytesIO(oci_layout([archive({APP: CUBIN_12_4})], config))
+        ) as tar:
+            for member in tar:
+                file = tar.extractfile(member)
+                assert file is not None
+                files[member.name] = file.read()
+        manifests += json.loads(files["index.json"])["manifests"]
+    files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": manifests}).encode()
+    path = written(tmp_path, archive(files))
+    assert places(path) == [f"::linux/{arch}::/{APP}" for arch in ("amd64", "arm64")]
+    assert places(f"{path}::linux/arm64") == ["::/" + APP]
+
+
+def test_what_is_broken_about_an_image_is_told(tmp_path: Path) -> None:
+    layer = archive({APP: CUBIN_12_4})
+    whole = oci_layout([layer])
+    cut = written(tmp_path, oci_layout([layer[:1500]]), "cut.tar")
+    assert any("says" in reason and "are left" in reason for reason in reasons(cut))
+    swapped = written(
+        tmp_path, whole.replace(CUBIN_12_4, CUBIN_13_5[: len(CUBIN_12_4)]), "swapped.tar"
+    )
+    assert any("fetch the image again" in reason for reason in reasons(swapped))
+    entry = {"Config": "c.json", "RepoTags": None, "Layers": ["gone.tar"]}
+    absent = written(
+        tmp_path, archive({"manifest.json": json.dumps([entry]).encode()}), "absent.tar"
+    )
+    assert reasons(absent) == ["the image has this layer, but the archive does not"]
+    out = written(tmp_path, oci_layout([archive({"../../etc/x.cubin": CUBIN_12_4})]), "out.tar")
+    assert any("leads out" in reason for reason in reasons(out))
+
+
+def test_a_tar_that_only_begins_as_an_image_is_a_tar(tmp_path: Path) -> None:
+    path = written(tmp_path, archive({"manifest.json": b"{}", "x.cubin": CUBIN_12_4}))
+    assert places(path) == ["::x.cubin"]
+    assert package_of(path) is None
+
+
+def image(folder: Path, *env: str, cubin: bytes = CUBIN_13_5) -> str:
+    config = {"os": "linux", "architecture": "amd64", "config": {"Env": list(env)}}
+    return written(folder, oci_layout([archive({APP: cubin})], config))
+
+
+NVIDIAS = (
+    "NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=470,driver<471 "
+    "brand=unknown,driver>=470,driver<471 brand=geforce,driver>=470,driver<471"
+)
+
+
+@pytest.mark.parametrize(
+    ("env", "cuda"),
+    [
+        (["NVIDIA_REQUIRE_CUDA=cuda>=12.4"], "12.4"),
+        (["CUDA_VERSION=12.4.1"], "12.4"),
+        (["NVIDIA_REQUIRE_CUDA=cuda>=12.0", "NVIDIA_REQUIRE_DRIVER=driver>=550"], "12.4"),
+        (["NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=470,driver<471"], "12.4"),
+        ([NVIDIAS], "11.4"),
+        (["NVIDIA_REQUIRE_CUDA=cuda>=12.4", "NVIDIA_DISABLE_REQUIRE=true"], None),
+        (["CUDA_VERSION=unknown", "PATH=/bin"], None),
+        ([], None),
+    ],
+)
+def test_an_image_declares_the_oldest_driver_that_it_starts_on(
+    tmp_path: Path, env: list[str], cuda: str | None
+) -> None:
+    package = package_of(image(tmp_path, *env))
+    assert package is not None
+    assert [str(each.cuda) for each in package.declared] == ([cuda] if cuda else [])
+
+
+def test_a_line_that_admits_drivers_on_which_the_code_fails_is_told(tmp_path: Path) -> None:
+    lax = image(tmp_path, "NVIDIA_REQUIRE_CUDA=cuda>=12.4")
+    assert "PKG-16" in told(judged(lax))
+    assert told(judged(image(tmp_path, "NVIDIA_REQUIRE_CUDA=cuda>=13.0"))) == {}
+
+
+def test_a_line_that_is_missing_or_keeps_out_drivers_is_noted(tmp_path: Path) -> None:
+    for env in ([], ["NVIDIA_REQUIRE_CUDA=cuda>=13.2"]):
+        (problem,) = judged(image(tmp_path, *env))
+        assert (problem.rule, problem.verdict) == ("PKG-19", Verdict.OK)
+        assert "NVIDIA_REQUIRE_CUDA=cuda>=13.0" in problem.remedy
+
+
+def test_a_line_that_can_not_be_read_leaves_it_open(tmp_path: Path) -> None:
+    (problem,) = judged(image(tmp_path, "NVIDIA_REQUIRE_CUDA=cuda=>12.4"))
+    assert problem.rule == "PKG-11"
+    assert "'cuda=>12.4'" in problem.message
