@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from container_images_made import oci_layout
 from fatbin_writer import KINDS, EntrySpec, entry
 from msgspec.structs import replace
 from package_writer import CENTRAL, tar_of, zip_of, zstd
@@ -31,7 +32,7 @@ from ltocompat.files.objects.pe import read_pe
 from ltocompat.model.image import Compression, CudaLibrary, HostBinary
 from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.location import Location
-from ltocompat.packages.reading import package_of, packages_at, packages_beside
+from ltocompat.packages.reading import package_in, package_of, packages_at, packages_beside
 from ltocompat.packages.resolving import dependencies_always, not_at_hand
 from ltocompat.packages.values import Dependency, Kind, Package, Shipped
 from ltocompat.packages.zip_members import zip_members
@@ -109,6 +110,25 @@ def tar_of_zeros_behind_its_end(_: Path) -> Reading:
 def tar_of_long_headers(_: Path) -> Reading:
     block = tar_of(("a/" * 120 + "b", b""))[:1536]
     return inspected(view(block, block), members=1 << 40)
+
+
+@attack
+def image_of_members_without_end(_: Path) -> Reading:
+    block = tar_of(("manifest.json", b"[]"))[:1024]
+    return inspected(view(block, block), members=1 << 40)
+
+
+@attack
+def image_of_layers_without_end(_: Path) -> Reading:
+    layer = gzip.compress(tar_of(*((f"a/{n}", b"") for n in range(5_000))))
+    image = ByteView.of(oci_layout([layer] * 40))
+    return inspected(image, members=1 << 40, entries=1 << 40)
+
+
+@attack
+def metadata_of_an_image_without_end(_: Path) -> Reading:
+    block = tar_of(("manifest.json", b"[]"))[:1024]
+    return lambda limits: package_in(view(block, block), "x.tar", replace(limits, members=1 << 40))
 
 
 @attack

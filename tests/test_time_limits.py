@@ -28,6 +28,7 @@ ROOMS = ("files", "packages", "targets", "scan")
 WITHOUT_END = ("Budget", "ByteView", "Limits", "Tape", "bytes")
 """Types of what is read: a function that takes one of them is a reader."""
 LITTLE = {
+    "files.archives.layout_folder.view_of_layout": "opens as many files as Limits.members",
     "files.archives.tar.parse": "one block",
     "files.archives.tar.is_header": "one block",
     "files.archives.spool.holds_alone": "asks what a view is of",

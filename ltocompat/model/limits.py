@@ -46,7 +46,8 @@ class Limits(Struct, frozen=True):
             0.9.0, has 134 MiB.
         depth: containers inside containers.
         members: members of one container, or files of one folder tree.
-        entries: entries of one fatbin region or concatenated entry.
+        entries: entries of one fatbin region or concatenated entry; files of all layers of one
+            container image.
         sections: sections of one ELF file.
         symbols: symbols read from one host file.
         text_bytes: one string kept from a file: options, identifier, symbol name, note.

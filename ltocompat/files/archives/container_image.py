@@ -302,6 +302,8 @@ class _LayerWalk(Struct):
             if isinstance(header, Skipped):
                 yield header
                 continue
+            paths = len(self.shown.gone) + len(self.has.gone)
+            self.budget.check("entries", paths, "the layers have over {most} files")
             path = _path(header.name)
             folder, name = posixpath.split(path)
             if name.startswith(_WHITEOUT):
