@@ -88,8 +88,9 @@ class ContainerImageFormat:
         archive = _Archive(view, place, budget)
         yield from archive.problems
         images = list(archive.images())
+        names = Names(place, budget.limits)
         for image in images:
-            at = place if len(images) == 1 else place.member(image.name)
+            at = place if len(images) == 1 else names.take(image.name)[0]
             yield from _applied(image, place, at, wanted, budget)
 
 
@@ -106,6 +107,7 @@ class _Archive:
         self.files: dict[str, ByteView] = {}
         self.problems: list[Skipped] = []
         self._budget = budget
+        self._listed: set[str] = set()
         links: dict[str, str] = {}
         tape = Plain(view)
         for found in until_damage(self._read(tape, place, links), place):
@@ -142,18 +144,17 @@ class _Archive:
         return self._image(name, entry["Config"], entry["Layers"])
 
     def _of_index(self, index: object, depth: int) -> Iterator[ContainerImage]:
-        """The images of an index, and of those that it names; attestations are none."""
+        """The images of an index, and of those that it names, each once; attestations are none."""
         for described in _objects(index, "manifests"):
-            manifest = self._json(_blob(described))
+            blob, platform = _blob(described), _platform(described.get("platform"))
+            manifest = None if blob in self._listed else self._json(blob)
+            self._listed.add(blob)
             if depth and isinstance(manifest, dict) and "manifests" in manifest:
                 yield from self._of_index(manifest, depth - 1)
-            platform = _platform(described.get("platform"))
             if isinstance(manifest, dict) and "layers" in manifest and "unknown" not in platform:
-                layers = [_blob(layer) for layer in _objects(manifest, "layers")]
-                config = manifest.get("config")
-                image = self._image("", _blob(config if isinstance(config, dict) else {}), layers)
-                name = platform or _platform(image.config) or _blob(described)
-                yield replace(image, name=name)
+                layers = map(_blob, _objects(manifest, "layers"))
+                image = self._image("", _blob(manifest.get("config")), layers)
+                yield replace(image, name=platform or _platform(image.config) or blob)
 
     def _image(self, name: str, config: str, layers: Iterable[str]) -> ContainerImage:
         found = self._json(config)
@@ -164,6 +165,7 @@ class _Archive:
         )
 
     def _json(self, name: str) -> object:
+        self._budget.check_time()
         view = self.files.get(_path(name))
         if view is None or view.size > self._budget.limits.tables_bytes:
             return None
@@ -182,16 +184,15 @@ def _is_docker(entry: object) -> bool:
     )
 
 
-def _objects(value: object, key: str) -> Iterator[dict[str, Any]]:
+def _objects(value: object, key: str) -> list[dict[str, Any]]:
     found = value.get(key) if isinstance(value, dict) else None
-    yield from (
-        (each for each in found or () if isinstance(each, dict)) if isinstance(found, list) else ()
-    )
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def _blob(described: dict[str, Any]) -> str:
+def _blob(described: object) -> str:
     """The member that a descriptor names."""
-    match = _DIGEST.fullmatch(str(described.get("digest")))
+    digest = described.get("digest") if isinstance(described, dict) else None
+    match = _DIGEST.fullmatch(str(digest))
     return f"blobs/sha256/{match[1]}" if match else ""
 
 
