@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from container_images_made import archive, docker_archive, oci_layout
 from packages_made import CUBIN_12_4, CUBIN_13_5, judged, told
+from rule_cases import spares, strikes
 
 from ltocompat import check, inspect
 from ltocompat.model.image import Module, Skipped
@@ -143,12 +144,14 @@ def test_an_image_declares_the_oldest_driver_that_it_starts_on(
     assert [str(each.cuda) for each in package.declared] == ([cuda] if cuda else [])
 
 
+@spares("PKG-19")
 def test_a_line_that_admits_drivers_on_which_the_code_fails_is_told(tmp_path: Path) -> None:
     lax = image(tmp_path, "NVIDIA_REQUIRE_CUDA=cuda>=12.4")
     assert "PKG-16" in told(judged(lax))
     assert told(judged(image(tmp_path, "NVIDIA_REQUIRE_CUDA=cuda>=13.0"))) == {}
 
 
+@strikes("PKG-19")
 def test_a_line_that_is_missing_or_keeps_out_drivers_is_noted(tmp_path: Path) -> None:
     for env in ([], ["NVIDIA_REQUIRE_CUDA=cuda>=13.2"]):
         (problem,) = judged(image(tmp_path, *env))
