@@ -35,7 +35,7 @@ _OPTIX = (
     r"|\bOPTIX\w{0,20}VERSION\W{1,3}([789]\.\d)"
 )
 _TORCH = (
-    r"\b(?:torch|torchvision|PyTorch)(?:\.__version__)?(?: version)?[:=' \"]{1,5}"
+    r"\b(?:torch|torchvision|PyTorch)(?:\.__version__)?(?: [Vv]ersion)?[:=*' \"]{1,5}"
     r"\d\.\d{1,2}\.\d[\w.]{0,20}\+cu(\d{2,3})\b|\btorch-\d\.\d{1,2}\.\d\+cu(\d{2,3})\b"
     r"|\btorch\.version\.cuda[:= '\"]{1,5}(\d{1,2}\.\d)\b"
     r"|\bCUDA used to build PyTorch: (\d{1,2}\.\d)\b"
