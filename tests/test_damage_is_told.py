@@ -87,3 +87,11 @@ def test_a_cubin_for_another_machine(tmp_path: Path) -> None:
     struct.pack_into("<H", data, 18, 62)
     reasons = skipped(bytes(data), tmp_path / "x.cubin")
     assert "a cubin by its OS ABI, for machine 62, not 190" in reasons
+
+
+def test_a_library_of_windows_that_has_fewer_sections_than_its_image(tmp_path: Path) -> None:
+    data = bytearray((SAMPLE.parent / "saxpy.dll").read_bytes())
+    count = struct.unpack_from("<I", data, 0x3C)[0] + 6  # winnt.h: NumberOfSections
+    assert skipped(bytes(data), tmp_path / "whole.dll") == []
+    data[count] -= 1
+    assert any("its sections end at" in reason for reason in skipped(bytes(data), tmp_path / "x"))

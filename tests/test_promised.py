@@ -40,6 +40,7 @@ BYTES: dict[str, bytes] = {
     "a pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
     "random bytes": random.Random(7).randbytes(5_000),  # noqa: S311 - of no secret
     "zeros": bytes(10_240),
+    "nearly a cubin": b"\x7fELG" + CUBIN[4:],
     "a zip": ZIP,
     "half a zip": ZIP[: len(ZIP) // 2],
     "a zip of nothing": zip_of(),
@@ -97,7 +98,7 @@ def is_library(data: bytes) -> bool:
 
 
 def is_code(data: bytes) -> bool:
-    no_code = ("a page", "nothing", "a pointer", "random bytes", "zeros")
+    no_code = ("a page", "nothing", "a pointer", "random bytes", "zeros", "nearly a cubin")
     return data not in [BYTES[name] for name in (*no_code, "a page with the end of a zip")]
 
 

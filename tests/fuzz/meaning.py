@@ -205,8 +205,8 @@ _ENDINGS = (
 
 
 _NAMELESS = "x.bin"
-_WITHOUT_SUMS = ("x.a", "x.tar", _NAMELESS)
-_PACKED = ("x.so.gz", "x.so.bz2", "x.so.xz", "x.so.zst", "x-1.0-py3-none-any.whl")
+_WITHOUT_SUMS = ("x.a", "x.tar", "x.so.zst", _NAMELESS)
+_PACKED = ("x.so.gz", "x.so.bz2", "x.so.xz", "x-1.0-py3-none-any.whl")
 _HOSTS = ("x.so", "x.dll")
 _OWN_SECTIONS = (".nv_fatbin", "__nv_relfatbin", "__nv_rel")
 

@@ -53,7 +53,7 @@ _PACKED = ("gz", "bz2", "xz", "zst")
 # ELF, PE, LLVM's bitcode, WebAssembly, and what macOS has (mach-o/loader.h, mach-o/fat.h).
 _OBJECTS = (ELF, b"MZ", b"BC\xc0\xde", b"\0asm", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 # Clang's bundles hold code of other makers' GPUs.
-_IMAGES = (*CODE_MAGICS, TILEIR, b"__CLANG_OFFLOAD_BUNDLE__", b"\x10\xff\x10\xad")
+_IMAGES = (*CODE_MAGICS[2:], TILEIR, b"__CLANG_OFFLOAD_BUNDLE__", b"\x10\xff\x10\xad")
 
 
 # A check loads the reader that it asks: most names promise nothing.

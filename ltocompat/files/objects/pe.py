@@ -38,6 +38,9 @@ _MAX_LIBRARIES = 10_000
 _MAX_FUNCTIONS = 100_000
 
 
+_SECTION_ROW = 40
+
+
 class _ImportTable(Struct, frozen=True):
     """One of the two directories of imports.
 
@@ -89,6 +92,8 @@ class PeHost(ObjectReader):
         table = optional + optional_size
         self._rows = read_sections(view, budget, (table, count), strings, self.problems)
         self.sections = sections_of(self._rows, self._base)
+        with guarded(self.problems, "the last section"):
+            self._hold_to_size(optional, table + _SECTION_ROW * (count - 1))
         with guarded(self.problems, "the export directory"):
             self.own_name = self._export_name()
 
@@ -104,6 +109,13 @@ class PeHost(ObjectReader):
         for index in range(min(optional.u32(directories), 16)):
             row = directories + 4 + 8 * index
             self._directories.append((optional.u32(row), optional.u32(row + 4)))
+
+    def _hold_to_size(self, optional: int, last: int) -> None:
+        """See that the sections fill the image: loaders hold them to its size."""
+        alignment, size = self._view.u32(optional + 32), self._view.u32(optional + 56)
+        end = self._view.u32(last + 8) + self._view.u32(last + 12)
+        if alignment and size - end not in range(alignment):
+            self.problems.append(f"its sections end at {end:#x}, and its image at {size:#x}")
 
     def _offset_of_rva(self, rva: int) -> int | None:
         self._budget.check_time()
