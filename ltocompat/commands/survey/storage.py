@@ -11,6 +11,7 @@ import shutil
 from typing import IO, Any
 
 from ltocompat.commands.survey.extra import extra
+from ltocompat.files.output import writing
 from ltocompat.model.errors import UnreadableInput, UsageError
 from ltocompat.model.limits import MIB
 from ltocompat.scan.sources import is_address
@@ -100,19 +101,24 @@ class Folder:
         return sorted(path.rpartition("/")[2] for path in found)
 
     def write(self, data: bytes, *names: str) -> None:
-        """Write a file, which is there whole or not at all."""
+        """Write a file, which is there whole or not at all.
+
+        Raises:
+            LtocompatError: it can't be written here.
+        """
         path = self.path(*names)
         if not self._local:
             self.files.pipe_file(path, data)
             return
         part = self.path(*names[:-1], f".{names[-1]}")
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(part, "wb") as file:
-            file.write(data)
-            file.flush()
-            with contextlib.suppress(OSError):  # not on every file system
-                os.fsync(file.fileno())
-        os.replace(part, path)
+        with writing(path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(part, "wb") as file:
+                file.write(data)
+                file.flush()
+                with contextlib.suppress(OSError):  # not on every file system
+                    os.fsync(file.fileno())
+            os.replace(part, path)
 
     def remove(self, *names: str) -> None:
         """Remove a file."""
@@ -123,11 +129,13 @@ class Folder:
 
         Raises:
             UsageError: another process has it.
+            LtocompatError: the folder can't be written.
         """
         if not self._local:
             return contextlib.nullcontext()
-        os.makedirs(self.path(), exist_ok=True)
-        file = open(self.path(".lock"), "wb")  # noqa: SIM115 - closing it unlocks
+        with writing(self.path()):
+            os.makedirs(self.path(), exist_ok=True)
+            file = open(self.path(".lock"), "wb")  # noqa: SIM115 - closing it unlocks
         try:
             import fcntl
         except ImportError:  # Windows: nobody is kept out
