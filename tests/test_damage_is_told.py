@@ -75,6 +75,8 @@ def test_a_header_that_is_cut_or_names_nothing(tmp_path: Path) -> None:
         assert skipped(bytes(data[:left]), tmp_path / "cut.so"), left
     data[4] = 7  # neither 32 nor 64 bits
     assert "its ELF header is cut or damaged" in skipped(bytes(data), tmp_path / "class.so")
+    empty = bytes(SAMPLE.read_bytes()[:64]) + bytes(SAMPLE.stat().st_size - 64)
+    assert skipped(empty, tmp_path / "zeros.so")
     object_ = bytearray((SAMPLE.parent / "nvcc-13.0-rdc-axpy.o").read_bytes())
     struct.pack_into("<Q", object_, _SHOFF, 0)
     assert skipped(bytes(object_), tmp_path / "x.o") == [

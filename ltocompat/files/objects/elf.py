@@ -173,7 +173,7 @@ def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
         _read_dynamic(elf, budget, tables)
     if elf.header.ident[_OS_ABI] in _CUDA_ABIS and elf.header.machine != layout.EM_ARM:
         problems.append(f"a cubin by its OS ABI, for machine {elf.header.machine}, not 190")
-    if not (tables.headers or tables.segments or problems):
+    if not problems and not any(row.kind for row in (*tables.headers, *tables.segments)):
         problems.append("its header names neither sections nor segments")
     return tables
 
