@@ -173,7 +173,8 @@ def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
         _read_dynamic(elf, budget, tables)
     if elf.header.ident[_OS_ABI] in _CUDA_ABIS and elf.header.machine != layout.EM_ARM:
         problems.append(f"a cubin by its OS ABI, for machine {elf.header.machine}, not 190")
-    if not problems and not any(row.kind for row in (*tables.headers, *tables.segments)):
+    kinds = {row.kind for row in tables.headers} | {row.kind for row in tables.segments}
+    if not problems and not any(kinds):
         problems.append("its header names neither sections nor segments")
     return tables
 
