@@ -119,6 +119,13 @@ def laws(session: nox.Session) -> None:
     )
 
 
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Sixty small changes of the code, drawn by the commit, held against the tests that meet it."""
+    _install(session)
+    session.run("python", "tests/mutants.py", *session.posargs)
+
+
 @nox.session(python=["3.11", "3.12", "3.13", "3.14"])
 def dist(session: nox.Session) -> None:
     """Build sdist and wheel, install the wheel, and run the tests out of the unpacked sdist."""

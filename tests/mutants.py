@@ -1,0 +1,310 @@
+"""Small changes of the code that tests should notice, drawn by the commit; survivors are listed.
+
+usage: python tests/mutants.py [--record] [--number 60] [--seed TEXT] [--room rules] [--jobs N]
+                               [--limit 120] [-- words for pytest while recording]
+
+``--record`` runs the quick tests once (those that the words behind ``--`` choose) and keeps which
+of them call which function, in build/mutants/map.json; without a map it is done first. A mutant is
+a bound moved, and/or exchanged, a number one off, a branch or a call dropped, or two arguments
+swapped; never a message, a type or a cache. It meets the tests that call its function, the quickest
+first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("rules", "scan", "files", "commands")
+MAP = ROOT / "build" / "mutants" / "map.json"
+MOST_TESTS = 60  # of those that call a function
+RECORDED = "LTOCOMPAT_RECORDED_CALLS"  # a folder: of the runs that record
+
+
+class Mutant(NamedTuple):
+    """A change of one place."""
+
+    path: str
+    line: int
+    end_line: int
+    column: int
+    end_column: int
+    function: str
+    what: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.function}: {self.what}: {self.text}"
+
+    def applied(self, source: str) -> str:
+        """Return the source with the change."""
+        lines = source.encode().splitlines(keepends=True)
+        before = b"".join(lines[: self.line - 1]) + lines[self.line - 1][: self.column]
+        after = lines[self.end_line - 1][self.end_column :] + b"".join(lines[self.end_line :])
+        return (before + self.text.encode() + after).decode()
+
+
+BOUNDS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+}
+
+
+def _condition(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    match node:
+        case ast.Compare(ops=[operator]) if type(operator) in BOUNDS:
+            yield (
+                "a bound moved",
+                ast.Compare(node.left, [BOUNDS[type(operator)]()], node.comparators),
+            )
+        case ast.BoolOp():
+            other = ast.And() if isinstance(node.op, ast.Or) else ast.Or()
+            yield "and/or exchanged", ast.BoolOp(other, node.values)
+        case ast.IfExp():
+            yield "a branch dropped", node.orelse
+        case ast.If():
+            yield "a branch dropped", ast.If(node.test, [ast.Pass()], node.orelse)
+
+
+def _value(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    match node:
+        case ast.Constant(value=int(number)) if not isinstance(number, bool):
+            yield "a number one off", ast.Constant(number + 1)
+        case ast.Expr(value=ast.Call()):
+            yield "a call dropped", ast.Pass()
+        case ast.Call(args=[first, second, *rest]):
+            starred = isinstance(first, ast.Starred) or isinstance(second, ast.Starred)
+            if not starred and ast.dump(first) != ast.dump(second):
+                yield (
+                    "arguments swapped",
+                    ast.Call(node.func, [second, first, *rest], node.keywords),
+                )
+
+
+class _Finder(ast.NodeVisitor):
+    """Finds every change of a file."""
+
+    def __init__(self, path: str, source: str) -> None:
+        self.path = path
+        self.lines = source.encode().splitlines()
+        self.found: list[Mutant] = []
+        self.names: list[str] = []  # of the classes, and of the function that is outermost
+        self.inside = False
+
+    def visit(self, node: ast.AST) -> None:
+        """Note the changes of a node in a function, and look inside."""
+        if self.inside and isinstance(node, ast.expr | ast.stmt):
+            for what, changed in (*_condition(node), *_value(node)):
+                self.found.append(self._mutant(node, what, changed))
+        super().visit(node)
+
+    def _mutant(self, node: ast.expr | ast.stmt, what: str, changed: ast.AST) -> Mutant:
+        text = ast.unparse(ast.fix_missing_locations(changed))
+        text = text.replace("\n", "\n" + " " * node.col_offset)
+        if self.lines[node.lineno - 1][node.col_offset :].startswith(b"elif "):
+            text = f"el{text}"
+        text = f"({text})" if isinstance(changed, ast.expr) else text
+        end, end_column = node.end_lineno or 0, node.end_col_offset or 0
+        place = (self.path, node.lineno, end, node.col_offset, end_column)
+        return Mutant(*place, ".".join(self.names), what, text)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """Look into its methods."""
+        if not self.inside:
+            self.names.append(node.name)
+            self.generic_visit(node)
+            self.names.pop()
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """Look into its body: neither at decorators, which keep answers, nor at types."""
+        outermost, self.inside = not self.inside, True
+        if outermost:
+            self.names.append(node.name)
+        for child in node.body:
+            self.visit(child)
+        if outermost:
+            self.names.pop()
+            self.inside = False
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """Look at the value, not at its type."""
+        if node.value is not None:
+            self.visit(node.value)
+
+    def _passed_over(self, node: ast.AST) -> None:
+        """Messages."""
+
+    visit_Raise = visit_JoinedStr = visit_Assert = _passed_over  # noqa: N815
+
+
+def mutants_of(path: str, source: str) -> list[Mutant]:
+    """Every change of a file, function by function."""
+    finder = _Finder(path, source)
+    finder.visit(ast.parse(source))
+    return finder.found
+
+
+def draw(seed: str, number: int, rooms: tuple[str, ...]) -> list[Mutant]:
+    """Draw as many mutants of each room, and of each kind, from wherever there are any."""
+    dice = random.Random(seed)  # noqa: S311 - nobody guards anything with it
+    chosen: list[Mutant] = []
+    found: dict[str, dict[str, list[Mutant]]] = {room: defaultdict(list) for room in rooms}
+    for room in rooms:
+        for path in sorted((ROOT / "ltocompat" / room).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            for mutant in mutants_of(name, path.read_text("utf-8")):
+                found[room][mutant.what].append(mutant)
+    for at in range(number):
+        kinds = found[rooms[at % len(rooms)]]
+        chosen.append(dice.choice(kinds[dice.choice(sorted(kinds))]))
+    return chosen
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Keep the functions that a test calls: this file is a plug-in of the runs that record."""
+    prefix, called = str(ROOT / "ltocompat") + os.sep, set[str]()
+
+    def seen(frame: object, event: str, _: object) -> None:
+        code = getattr(frame, "f_code", None)
+        if event == "call" and code is not None and code.co_filename.startswith(prefix):
+            name = code.co_qualname.partition(".<locals>")[0]
+            called.add(f"ltocompat/{code.co_filename.removeprefix(prefix)}::{name}")
+
+    start = time.perf_counter()
+    sys.setprofile(seen)
+    try:
+        return (yield)
+    finally:
+        sys.setprofile(None)
+        row = [item.nodeid, round(time.perf_counter() - start, 3), sorted(called)]
+        with (Path(os.environ[RECORDED]) / f"{os.getpid()}.jsonl").open(
+            "a", encoding="utf-8"
+        ) as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def record(words: list[str], jobs: int) -> None:
+    """Run the quick tests, and write which of them call which function, the quickest first."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, RECORDED: folder, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
+        command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "-p", "mutants", *words]
+        subprocess.run(command, cwd=ROOT, env=environment, check=False)
+        calls = defaultdict[str, list[tuple[float, str]]](list)
+        for path in Path(folder).iterdir():
+            for line in path.read_text("utf-8").splitlines():
+                test, seconds, called = json.loads(line)
+                for function in called:
+                    calls[function].append((seconds, test))
+    MAP.parent.mkdir(parents=True, exist_ok=True)
+    known = {name: [test for _, test in sorted(tests)] for name, tests in sorted(calls.items())}
+    MAP.write_text(json.dumps(known), "utf-8")
+
+
+def outcome(mutant: Mutant, tests: list[str], tree: Path, limit: float) -> str:
+    """Run tests on a tree with the change: ``killed``, ``late``, ``survived`` or ``not called``."""
+    if not tests:
+        return "not called"
+    path = tree / mutant.path
+    source = path.read_text("utf-8")
+    path.write_text(mutant.applied(source), "utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        ended = subprocess.run(
+            command, cwd=tree, env=environment, check=False, timeout=limit, capture_output=True
+        )
+    except subprocess.TimeoutExpired:
+        return "late"
+    finally:
+        path.write_text(source, "utf-8")
+    return "killed" if ended.returncode else "survived"
+
+
+def _git(*words: str) -> str:
+    command = ["git", *words]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def copies(number: int, folder: Path) -> SimpleQueue[Path]:
+    """Trees of all tracked files, one for each process that tries mutants."""
+    tracked = _git("ls-files", "-z").split("\0")
+    trees: SimpleQueue[Path] = SimpleQueue()
+    for at in range(number):
+        for name in filter(None, tracked):
+            target = folder / str(at) / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target, follow_symlinks=False)
+        trees.put(folder / str(at))
+    return trees
+
+
+def tried(
+    mutants: list[Mutant], calls: dict[str, list[str]], jobs: int, limit: float
+) -> Iterator[tuple[Mutant, str]]:
+    """What becomes of each mutant."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        trees = copies(jobs, Path(folder))
+
+        def attempt(mutant: Mutant) -> str:
+            tree = trees.get()
+            try:
+                tests = calls.get(f"{mutant.path}::{mutant.function}", [])[:MOST_TESTS]
+                return outcome(mutant, tests, tree, limit)
+            finally:
+                trees.put(tree)
+
+        yield from zip(mutants, pool.map(attempt, mutants), strict=True)
+
+
+def main() -> int:
+    """Draw mutants, try each, and list those that no test noticed; 1 where too many live."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--record", action="store_true")
+    parser.add_argument("--number", type=int, default=60)
+    parser.add_argument("--seed", default="")
+    parser.add_argument("--room", choices=ROOMS, action="append")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--limit", type=float, default=120)
+    parser.add_argument("words", nargs="*")
+    given = parser.parse_args()
+    if given.record or not MAP.exists():
+        record(given.words, given.jobs)
+    seed = given.seed or _git("rev-parse", "HEAD").strip()
+    mutants = draw(seed, given.number, tuple(given.room or ROOMS))
+    calls: dict[str, list[str]] = json.loads(MAP.read_text("utf-8"))
+    rooms: dict[str, Counter[str]] = defaultdict(Counter)
+    for mutant, end in tried(mutants, calls, given.jobs, given.limit):
+        rooms[mutant.path.split("/")[1]][end] += 1
+        if end in ("survived", "not called"):
+            print(f"{end}: {mutant}", flush=True)
+    for room, ends in rooms.items():
+        print(f"{room}: {', '.join(f'{count} {end}' for end, count in sorted(ends.items()))}")
+    dead = sum(ends["killed"] + ends["late"] for ends in rooms.values())
+    print(f"{dead} of {len(mutants)} mutants of {seed[:12]} died")
+    return int(dead < 0.8 * len(mutants))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
