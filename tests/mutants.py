@@ -221,23 +221,41 @@ def record(words: list[str], jobs: int) -> None:
 
 
 def outcome(mutant: Mutant, tests: list[str], tree: Path, limit: float) -> str:
-    """Run tests on a tree with the change: ``killed``, ``late``, ``survived`` or ``not called``."""
-    if not tests:
-        return "not called"
-    path = tree / mutant.path
+    """Run tests on a tree with the change: ``killed``, ``late``, ``survived`` or ``not called``.
+
+    A test that fails there without the change too says nothing of it.
+    """
+    path, left = tree / mutant.path, list(tests)
     source = path.read_text("utf-8")
-    path.write_text(mutant.applied(source), "utf-8")
+    while left:
+        path.write_text(mutant.applied(source), "utf-8")
+        try:
+            ended = _run(left, tree, limit)
+        except subprocess.TimeoutExpired:
+            return "late"
+        finally:
+            path.write_text(source, "utf-8")
+        if not ended.returncode:
+            return "survived"
+        failed = [test for test in left if f"FAILED {test}" in ended.stdout]
+        if not failed or not _run(failed, tree, None).returncode:
+            return "killed"
+        left = [test for test in left if test not in failed]
+    return "not called"
+
+
+def _run(tests: list[str], tree: Path, limit: float | None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        ended = subprocess.run(
-            command, cwd=tree, env=environment, check=False, timeout=limit, capture_output=True
-        )
-    except subprocess.TimeoutExpired:
-        return "late"
-    finally:
-        path.write_text(source, "utf-8")
-    return "killed" if ended.returncode else "survived"
+    return subprocess.run(
+        command,
+        cwd=tree,
+        env=environment,
+        check=False,
+        timeout=limit,
+        capture_output=True,
+        text=True,
+    )
 
 
 def _git(*words: str) -> str:

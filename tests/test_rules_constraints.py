@@ -128,3 +128,15 @@ def test_a_threshold_fails_then_is_open_then_is_met() -> None:
 def test_constraints_that_exclude_each_other_have_no_least_version() -> None:
     several = [LinkerExporting(Release(12, 4)), at_least(Release(13, 2))]
     assert least_version(several) is Unbounded.NONE_KNOWN
+
+
+@pytest.mark.parametrize(
+    ("kind", "some"), [("tolerated", Verdict.UNDOCUMENTED), ("doubtful", Verdict.UNKNOWN)]
+)
+def test_older_linkers_of_12_take_some_cubins_from_12_5_on(kind: str, some: Verdict) -> None:
+    """Measured: nvJitLink 12.5 to 12.9 link sm_80 cubins of 13.x, and 12.0 to 12.4 refuse them."""
+    constraint = LinkerOfCubin(Release(13, 2), **{kind: True})
+    of_12 = [constraint.judge(Release(12, minor)) for minor in range(10)]
+    assert of_12 == [Verdict.FAIL] * 5 + [some] * 5
+    of_13 = [constraint.judge(Release(13, minor)) for minor in range(4)]
+    assert of_13 == [Verdict.FAIL] * 2 + [Verdict.OK] * 2
