@@ -17,7 +17,7 @@ from ltocompat.model.errors import Missing, UnreadableInput
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.location import Location
 from ltocompat.report import Options
-from ltocompat.report.exit_status import MISSING, OK, ExitStatus
+from ltocompat.report.exit_status import ExitStatus, of_explained
 
 _LONGEST = 1 << 20  # characters of standard input; more is no error message
 
@@ -72,7 +72,7 @@ def explain(
     options = replace(options, text=_read(text) if text else None, places=places)
     report = INDEX if options.every else REPORT
     writing = in_format(form, report, Options(why=full), places)
-    return run_verb(run, options, writing, ExitStatus(lambda entry: OK if entry.id else MISSING))
+    return run_verb(run, options, writing, ExitStatus(of_explained))
 
 
 def _parted(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

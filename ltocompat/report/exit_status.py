@@ -15,6 +15,7 @@ from ltocompat.report.text import escape
 if TYPE_CHECKING:
     from ltocompat.commands.audit import AuditScope, AuditTally
     from ltocompat.commands.env import Surroundings
+    from ltocompat.commands.explain import Explained
     from ltocompat.commands.extract import Extracted
     from ltocompat.commands.init import PolicyDraft
     from ltocompat.commands.link import Linked
@@ -156,6 +157,11 @@ def of_draft(record: PolicyDraft) -> int:
 
     unread = any(finding.rule == BYTES_UNREAD for finding in record.ignored)
     return NOTHING_JUDGED if unread else OK
+
+
+def of_explained(entry: Explained) -> int:
+    """Return the exit code: a text to which no rule belongs is a missing one."""
+    return OK if entry.id else MISSING
 
 
 def of_diff(record: Diff) -> int:
