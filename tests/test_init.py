@@ -198,7 +198,10 @@ def test_the_lines_for_gitlab_and_pre_commit_name_what_there_is(
     ((_, job),) = yaml.safe_load(shown("gitlab", folder, capsys)).items()
     template = (ROOT / "templates" / "ltocompat.gitlab-ci.yml").read_text("utf-8")
     whole = yaml.safe_load(template)[".ltocompat"]
-    assert {key: job[key] for key in job} == {key: whole[key] for key in job}
+    assert job.pop("variables").items() <= whole["variables"].items()
+    # The template pins what the job to paste, which stays short, takes as it is today.
+    assert job.pop("before_script")[:2] == whole["before_script"][:2]
+    assert job == {key: whole[key] for key in job}
     (Path("ltocompat.toml")).unlink()
     lines = shown("pre-commit", folder, capsys)
     assert lines in (ROOT / "docs" / "ci.md").read_text("utf-8")
