@@ -199,7 +199,8 @@ def test_progress_is_told_in_this_process(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(fatbin)
     told: list[str] = []
     list(ltocompat.inspect(tmp_path, jobs=2, progress=lambda progress: told.append(progress.path)))
-    assert told == [str(tmp_path / name) for name in "abc"]
+    # Each is told where it is opened, and as its records come.
+    assert list(dict.fromkeys(told)) == [str(tmp_path / name) for name in "abc"]
 
 
 def test_an_interrupted_run_ends_with_its_workers(tmp_path: Path) -> None:
