@@ -40,7 +40,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import BLOCK, names_image, packing_of
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import Skipped
-from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.limits import MIB, Budget, NamesOfTable
 from ltocompat.model.location import Location
 
 _MANIFEST, _INDEX, _LAYOUT = "manifest.json", "index.json", "oci-layout"
@@ -208,7 +208,8 @@ def _applied(
 ) -> Iterator[Member | Skipped]:
     """The files of an image that a container sees."""
     shown = _Shown()
-    owed: dict[str, str] = {}
+    owed: dict[int, str] = {}
+    kept = NamesOfTable(budget.limits.names_bytes)
     done = 0
     for layer in reversed(image.layers):
         place = archive.member(layer.name)
@@ -217,9 +218,10 @@ def _applied(
             continue
         if archive == wanted:
             yield from _false_digest(layer, place, budget)
-        walk = _LayerWalk(layer.view, place, at, wanted, budget, shown, owed, done)
+        walk = _LayerWalk(layer.view, place, at, wanted, budget, shown, owed, kept, done)
         yield from until_damage(walk.members(), place)
         shown.add(walk.has)
+        owed = walk.lower | owed
         done += layer.view.size
 
 
@@ -274,14 +276,18 @@ class _Shown(Struct):
 
 
 class _LayerWalk(Struct):
-    """One walk through one layer.
+    """One walk through one layer. Paths are kept as hashes, names of links as such.
 
     Attributes:
         shown: what is seen of it below the layers above.
-        owed: files of lower layers -> hard links to them that are seen.
+        owed: files of this layer -> hard links to them in those above, which are seen.
+        kept: the account of their names.
         done: bytes of the layers above.
         has: what it has and removes.
-        again: files that are seen under another name alone, whose bytes were passed over.
+        passed: files that are not seen, and hard links to them that aren't either -> the file.
+        below: hard links to files of lower layers that are not seen -> the file.
+        again: those of them that are seen under another name, whose bytes were passed over.
+        lower: files of lower layers -> hard links to them here that are seen.
     """
 
     view: ByteView
@@ -290,14 +296,17 @@ class _LayerWalk(Struct):
     wanted: Location
     budget: Budget
     shown: _Shown
-    owed: dict[str, str]
+    owed: dict[int, str]
+    kept: NamesOfTable
     done: int
     has: _Shown = field(default_factory=_Shown)
-    again: dict[str, str] = field(default_factory=dict)
+    passed: dict[int, int] = field(default_factory=dict)
+    below: dict[int, int] = field(default_factory=dict)
+    again: dict[int, str] = field(default_factory=dict)
+    lower: dict[int, str] = field(default_factory=dict)
 
     def members(self) -> Iterator[Member | Skipped]:
         names = Names(self.at, self.budget.limits)
-        hidden: set[int] = set()
         tape = _tape(self.view, self.budget)
         for header in headers(tape, self.place, self.budget):
             if isinstance(header, Skipped):
@@ -313,10 +322,10 @@ class _LayerWalk(Struct):
                 self.has.add_folder(path)
                 continue
             elif header.type not in (LINK, HARD_LINK, *DEVICES):
-                yield from self._file(tape, header, path, names, hidden)
+                yield from self._file(tape, header, path, names)
                 continue
             else:
-                yield from self._link(header, path, hidden)
+                yield from self._link(header, path)
             yield from file_of(tape, header, self.place, self.budget, wanted=False)
         yield from self._passed_over()
 
@@ -327,51 +336,56 @@ class _LayerWalk(Struct):
             self.has.gone.add(hash(posixpath.join(folder, name.removeprefix(_WHITEOUT))))
 
     def _file(
-        self, tape: Tape, header: TarHeader, path: str, names: Names, hidden: set[int]
+        self, tape: Tape, header: TarHeader, path: str, names: Names
     ) -> Iterator[Member | Skipped]:
-        seen = self.shown.shows(path)
-        linked = self.owed.pop(path, None)
-        self._has(path)
-        if not seen:
-            hidden.add(hash(path))
-        name = path if seen else linked
-        taken, problems = names.take(name or path)
+        name = self._seen_as(path)
+        if name is None:
+            self.passed[hash(path)] = hash(path)
+            yield from file_of(tape, header, self.place, self.budget, wanted=False)
+            return
+        taken, problems = names.take(name)
         place = self.at.member(f"/{taken.innermost}")
-        if name is not None:
-            yield from (Skipped(place, problem) for problem in problems)
-        asked = name is not None and concerns(place, self.wanted)
+        yield from (Skipped(place, problem) for problem in problems)
+        asked = concerns(place, self.wanted)
         for found in file_of(tape, header, place, self.budget, wanted=asked):
             if isinstance(found, Member):
                 yield replace(found, position=self.done + found.position)
-            elif name is not None:
+            else:
                 yield found
 
-    def _link(self, header: TarHeader, path: str, hidden: set[int]) -> Iterator[Skipped]:
+    def _link(self, header: TarHeader, path: str) -> Iterator[Skipped]:
         """A link or device; the bytes of a hard link may be seen under no other name."""
-        self._has(path)
-        if not self.shown.shows(path):
-            return
-        target, place = _path(header.target), self.at.member(f"/{path}")
-        if header.type == HARD_LINK and hash(target) in hidden:
-            self.again.setdefault(target, path)
-        elif header.type == HARD_LINK and hash(target) not in self.has.gone:
-            self.owed.setdefault(target, path)
-        elif header.target and place.contains(self.wanted):
-            yield Skipped(place, f"it is a link to {header.target[:100]!r}; name that")
+        target = hash(_path(header.target))
+        below = self.below.get(target, None if target in self.has.gone else target)
+        name, here = self._seen_as(path), self.passed.get(target)
+        links, file = (self.lower, below) if here is None else (self.again, here)
+        if header.type == HARD_LINK and file is not None:
+            if name is None:
+                (self.below if here is None else self.passed)[hash(path)] = file
+            else:
+                links.setdefault(file, self.kept.keep(name))
+        elif name is not None and header.target:
+            place = self.at.member(f"/{name}")
+            if place.contains(self.wanted):
+                yield Skipped(place, f"it is a link to {header.target[:100]!r}; name that")
 
     def _passed_over(self) -> Iterator[Member | Skipped]:
         """The files of which only now is known that they are seen."""
         tape = _tape(self.view, self.budget)
         for header in headers(tape, self.place, self.budget) if self.again else ():
             if isinstance(header, TarHeader) and header.type != FOLDER:
-                name = self.again.get(_path(header.name)) if header.type == "0" else None
+                key = hash(_path(header.name))
+                name = None if header.type in (LINK, HARD_LINK) else self.again.get(key)
                 place = self.at.member(f"/{name}")
                 asked = name is not None and concerns(place, self.wanted)
                 yield from file_of(tape, header, place, self.budget, wanted=asked)
 
-    def _has(self, path: str) -> None:
+    def _seen_as(self, path: str) -> str | None:
+        """The name under which a container sees an entry, which this layer has from now on."""
+        linked = self.owed.pop(hash(path), None)
         self.has.gone.add(hash(path))
         self.has.add_folder(posixpath.dirname(path))
+        return path if self.shown.shows(path) else linked
 
 
 def _tape(view: ByteView, budget: Budget) -> Tape:
