@@ -32,6 +32,7 @@ from ltocompat.files.objects.pe import read_pe
 from ltocompat.model.image import Compression, CudaLibrary, HostBinary
 from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.location import Location
+from ltocompat.packages.conda import installed_files
 from ltocompat.packages.reading import package_in, package_of, packages_at, packages_beside
 from ltocompat.packages.resolving import dependencies_always, not_at_hand
 from ltocompat.packages.values import Dependency, Kind, Package, Shipped
@@ -144,6 +145,15 @@ def zip_with_a_gap_without_end(_: Path) -> Reading:
     end[place + 16 : place + 20] = b"\xff" * 4
     whole = bytes(end[:place]) + wide + bytes(end[place:])
     return inspected(view(data[:directory], bytes(MIB), whole, size + len(wide)))
+
+
+@attack
+def prefix_of_conda_packages_without_end(folder: Path) -> Reading:
+    first = folder / "0.json"
+    first.write_text(json.dumps({"name": "x", "files": [f"lib/{n}" for n in range(100_000)]}))
+    for number in range(1, 100):
+        (folder / f"{number}.json").hardlink_to(first)
+    return lambda limits: installed_files(str(folder), 0, limits)
 
 
 @attack
