@@ -21,7 +21,9 @@ _NAMELESS = getattr(os, "O_TMPFILE", 0)
 _MINE = os.O_CLOEXEC if hasattr(os, "O_CLOEXEC") else getattr(os, "O_BINARY", 0)
 # A file that is mounted has a name that can't be replaced, as has one in a folder of another's.
 _CANT_BE_REPLACED = (errno.EBUSY, errno.EACCES, errno.EPERM, errno.EROFS, errno.EXDEV)
-_SCRATCH, _SETTLED = "ltocompat-", 60.0  # seconds until a folder has its lock
+_SCRATCH = "ltocompat-scratch-"  # no folder of a user's is called so, with eight characters behind
+_HEX = "[0-9a-f]" * 8
+_SETTLED = 60.0  # seconds until a folder has its lock
 
 
 def write_new(path: str, data: bytes) -> None:
@@ -95,10 +97,9 @@ def writing(path: str) -> Iterator[None]:
 @contextmanager
 def scratch_folder() -> Iterator[str]:
     """A temporary folder, which is gone afterwards; those of runs that were killed go first."""
-    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
-        for entry in entries:
-            if entry.name.startswith(_SCRATCH):
-                _sweep(entry.path)
+    place = glob.escape(os.path.join(tempfile.gettempdir(), _SCRATCH))
+    for left in glob.iglob(f"{place}{'[0-9a-z_]' * 8}"):
+        _sweep(left)
     with tempfile.TemporaryDirectory(prefix=_SCRATCH) as folder:
         held = _locked(folder)
         try:
@@ -113,7 +114,8 @@ def _sweep(path: str) -> None:
     with suppress(OSError):
         status = os.lstat(path)
         folder, old = stat.S_ISDIR(status.st_mode), status.st_mtime < time.time() - _SETTLED
-        ours = status.st_uid == os.getuid() and (folder or stat.S_ISREG(status.st_mode))
+        private = folder and not stat.S_IMODE(status.st_mode) & 0o077  # as tempfile makes them
+        ours = status.st_uid == os.getuid() and (private or stat.S_ISREG(status.st_mode))
         held = _locked(path) if ours and old else None
         if held is not None:
             remove = shutil.rmtree if folder else os.unlink
@@ -216,7 +218,7 @@ class _Part:
                 if not os.path.exists(path):
                     self.become(path)
                     return
-                for left in glob.iglob(f"{glob.escape(path)}.????????.part"):
+                for left in glob.iglob(f"{glob.escape(path)}.{_HEX}.part"):
                     _sweep(left)  # by a run that was killed between two calls
                 beside = _beside(path)
                 self.become(beside)
