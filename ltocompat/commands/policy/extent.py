@@ -64,7 +64,11 @@ def no_worse(now: FindingExtent, then: FindingExtent) -> bool:
     much. The worst are matched first, each with what asked for least: of a partial order of two
     values, that leaves the most for the others.
     """
-    left = {known: known.modules for known in then}
+    left: dict[ExtentPart, int | None] = {}
+    for known in then:  # of equal ones in a baseline that was edited all count
+        before = left.get(known, 0)
+        more = known.modules
+        left[known] = None if before is None or more is None else before + more
     for part in sorted(now, reverse=True):
         covering = sorted(filter(part.is_covered, left), key=_generosity)
         if not covering:
