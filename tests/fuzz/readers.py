@@ -27,6 +27,7 @@ from pathlib import Path
 
 import lz4.block
 import lz4.frame
+from container_images_made import archive, docker_archive, oci_layout
 from elf_writer import (
     CUDA,
     ET_REL,
@@ -61,6 +62,7 @@ from ltocompat.files import images
 from ltocompat.files.archives import ContainerFormat
 from ltocompat.files.archives.archive import ArchiveFormat
 from ltocompat.files.archives.compressed import CompressedFormat
+from ltocompat.files.archives.container_image import ContainerImageFormat
 from ltocompat.files.archives.member import Member
 from ltocompat.files.archives.tar import TarFormat
 from ltocompat.files.archives.zip import ZipFormat
@@ -84,7 +86,7 @@ from ltocompat.packages import conda
 from ltocompat.packages.metadata import python_and_platforms, read_metadata, read_tags
 from ltocompat.packages.promise import read_promise
 from ltocompat.packages.python_packages import read_installed, read_wheel
-from ltocompat.packages.reading import owner, package_of
+from ltocompat.packages.reading import owner, package_in, package_of
 from ltocompat.packages.resolving import leads, ways_to
 from ltocompat.packages.values import Package
 from ltocompat.scan.walk import ScanSettings
@@ -309,6 +311,20 @@ def _nested() -> Iterator[bytes]:
         yield outer(code)
         for inner in WRAPPERS:
             yield outer(inner(code))
+
+
+def _image(data: bytes) -> object:
+    """The files of a container image, and what it says of drivers."""
+    _container(ContainerImageFormat())(data)
+    return package_in(ByteView.of(data), "input.tar")
+
+
+def _images() -> Iterator[bytes]:
+    config = {"os": "linux", "config": {"Env": ["NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla"]}}
+    lower = {"a/x.fatbin": next(_regions()), "a/b/y": b"y", "c": b"c"}
+    upper = {"a/.wh.x.fatbin": b"", "a/b/.wh..wh..opq": b"", "d": b"d"}
+    yield oci_layout([*map(archive, (lower, upper)), next(_tars())], config)
+    yield docker_archive([*map(archive, (lower, upper, lower))])
 
 
 _UNPACKING = ("files.archives.unpacking", "files.archives.member", "files.archives.spool")
@@ -729,6 +745,9 @@ READERS: dict[str, Reader] = {
     "tileir": Reader(tileir.parse, _listed(images.TILEIR + bytes(100)), ("files.images.tileir",)),
     "zip": Reader(_container(ZipFormat()), _wheels, ("files.archives.zip",)),
     "tar": Reader(_container(TarFormat()), _tars, ("files.archives.tar",), _OF_TAR),
+    "image": Reader(
+        _image, _images, ("files.archives.container_image", "packages.container_images"), _OF_TAR
+    ),
     "compressed": Reader(_container(CompressedFormat()), _streams, ("files.archives.compressed",)),
     "containers": Reader(_records, _nested, _UNPACKING, wraps=True),
     "conda": Reader(_conda, _conda_packages, ("packages.conda", "packages.members")),
