@@ -9,6 +9,7 @@ import pytest
 import samples
 from summaries import summaries
 
+import ltocompat
 from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.images.cubin import Cubin, first_kernel, kernel_names
@@ -156,6 +157,13 @@ def of(data: bytes) -> DeviceSymbols:
     return of_cubin(Cubin.parse(ByteView.of(data), Budget()))
 
 
+def section_headers(data: bytes | bytearray) -> range:
+    """Where the section headers of a 64-bit ELF file begin."""
+    (table,) = struct.unpack_from("<Q", data, 40)
+    (count,) = struct.unpack_from("<H", data, 60)
+    return range(table, table + 64 * count, 64)
+
+
 def test_a_name_inside_a_longer_one_is_no_use_of_it() -> None:
     declared = b".version 8.4\n.extern .func f(.param .b32 f_param_0);\n"
     kernel = b".entry k() { ld.param.u32 %%r1, [%s]; ret; }\n"
@@ -173,10 +181,24 @@ def test_a_declaration_inside_a_body_is_none() -> None:
 
 def test_a_cubin_that_names_no_table_for_its_names_is_malformed() -> None:
     data = bytearray((samples.FOLDER / "cubin" / "nvrtc-12.4-sm_80-rdc.cubin").read_bytes())
-    (table,) = struct.unpack_from("<Q", data, 40)
-    (count,) = struct.unpack_from("<H", data, 60)
-    for row in range(table, table + 64 * count, 64):
+    for row in section_headers(data):
         if struct.unpack_from("<I", data, row + 4) == (2,):  # SHT_SYMTAB
             struct.pack_into("<I", data, row + 40, 60_000)
     with pytest.raises(Malformed, match="section 60000"):
         of(bytes(data))
+
+
+def test_a_relocation_that_names_no_symbol_is_no_call(tmp_path: Path) -> None:
+    """Of axpy.cu, whose kernel calls a function that another object defines."""
+    path = samples.FOLDER / "objects" / "nvcc-13.0-rdc-axpy.o"
+    list(ltocompat.extract(path, output=tmp_path))
+    data = bytearray(next(tmp_path.glob("*.cubin")).read_bytes())
+    whole = of(bytes(data))
+    assert whole.undefined_functions == whole.needed_by_kernels == ("_Z5scalef",)
+    for row in section_headers(data):
+        kind, start, size = struct.unpack_from("<I16xQQ", data, row + 4)
+        width = {4: 24, 9: 16}.get(kind)  # SHT_RELA, SHT_REL
+        for entry in range(start, start + size, width) if width else ():
+            struct.pack_into("<I", data, entry + 12, 60_000)
+    cut = of(bytes(data))
+    assert (cut.undefined_functions, cut.needed_by_kernels) == (("_Z5scalef",), ())

@@ -26,7 +26,7 @@ from tiers import sampled
 from verdict_values import required
 
 import ltocompat
-from ltocompat import Change, Diff, Location, LtocompatError, Release, SmArch
+from ltocompat import Artifact, Change, Diff, Location, LtocompatError, Release, SmArch
 from ltocompat.commands.comparison.changes import metadata_moves
 from ltocompat.commands.comparison.pairing import label, pairs, unversioned
 from ltocompat.commands.comparison.release_side import Side
@@ -510,8 +510,11 @@ def asks(imports: str | None = None, **facts: Any) -> RequirementFloors:  # noqa
 def test_a_floor_rises_when_either_end_of_it_does(
     old: LinkerFloor | None, new: LinkerFloor | None, rose: bool
 ) -> None:
-    ((_, _, word),) = moved(asks(nvjitlink=old), asks(nvjitlink=new), "nvjitlink")
-    assert word == ("nvjitlink-rose" if rose else None)
+    (change,) = [
+        c for c in floor_moves(asks(nvjitlink=old), asks(nvjitlink=new)) if c.kind == "nvjitlink"
+    ]
+    assert change.breaking == ("nvjitlink-rose" if rose else None)
+    assert change.count == 1
 
 
 def test_imports_rise_where_the_floor_of_links_does() -> None:
@@ -550,6 +553,7 @@ def test_floors_are_those_of_require(sample: Sample) -> None:
     both = ltocompat.diff(path, path)
     asked = list(ltocompat.require(path))
     assert isinstance(asked[0], Required)
+    assert all(each.module_count <= asked[0].modules for each in asked[0].asked)
     for side in (both.old, both.new):
         assert side.nvjitlink == asked[0].nvjitlink
         assert (side.driver_sass, side.driver_ptx) == (asked[0].driver_sass, asked[0].driver_ptx)
@@ -740,6 +744,16 @@ def test_objects_that_wait_for_a_device_link_are_linked() -> None:
     )
     (group,) = folded.summary(set()).groups
     assert group.signature.needs_device_link
+
+
+def test_alike_modules_of_several_files_are_one_group_for_rules() -> None:
+    folded = side()
+    for name in ("x/a.so", "x/b.so"):
+        place = Location(name)
+        folded.take(Module(place, None, None, (sass(place),)))
+        folded.take(Artifact(name, 80_000, 1, 1, 0))
+    (group,) = folded.summary(set()).groups
+    assert group.count == 2
 
 
 def test_images_of_every_kind_have_their_bytes_counted() -> None:

@@ -34,6 +34,7 @@ from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
 from ltocompat.rules.messages import Match, Message, matches, messages, pattern_of
+from ltocompat.rules.paste import Reading
 from ltocompat.rules.prose import LeftOut, Prose, Topic, rule_ids, rules, rules_left_out, topics
 from ltocompat.targets.machine.environment import Environment, KernelDriver, LocalGpu
 from ltocompat.trial.logs import explain as reason_of
@@ -347,6 +348,22 @@ def test_versions_are_named_as_the_tables_have_them() -> None:
     assert "PTX ISA 9.9 was given" in unknown
     (torch, *_) = explain("NVIDIA driver on your system is too old (found version 11040)")
     assert "CUDA 11.4 (R470)" in (torch.cause or "")
+
+
+def test_a_pytorch_that_knows_the_gpu_is_not_said_to_be_too_old() -> None:
+    """sm_120 begins with CUDA 12.8: a build of 12.4 lacks it, one of 12.8 has it."""
+    error = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
+    for build, is_old in (("cu124", True), ("cu128", False), ("cu130", False)):
+        log = f"torch 2.9.0+{build}, NVIDIA GeForce RTX 5090 with CUDA capability sm_120"
+        fix = explain(f"{log}\n{error}")[0].fix
+        assert fix is not None
+        assert ("pip install -U torch" in fix) is is_old, build
+
+
+def test_a_place_of_joined_lines_leads_back_to_its_own_line() -> None:
+    reading = Reading([("first ", 3), ("second", 7)])
+    lines = [reading.line_of(place) for place in range(len(reading.flat))]
+    assert lines == [3] * len("first ") + [7] * len("second")
 
 
 def test_the_file_before_an_undefined_symbol_is_the_one_that_needs_it() -> None:

@@ -181,6 +181,14 @@ def test_a_flood_of_skipped_places_is_folded() -> None:
     found = skipped_of(broken * 500, limits=Limits(skipped=20))
     assert len(found) == 21
     assert found[-1].limit == "skipped"
+    assert found[-1].reason == f"{len(skipped_of(broken * 500)) - 20} more places were skipped"
+
+
+def test_one_skipped_place_more_than_the_limit_is_told() -> None:
+    broken = region([b"\x01" * 64])
+    number = len(skipped_of(broken * 3))
+    (*_, last) = skipped_of(broken * 3, limits=Limits(skipped=number - 1))
+    assert (last.reason, last.limit) == ("1 more places were skipped", "skipped")
 
 
 def test_archives_inside_archives_end() -> None:

@@ -213,6 +213,14 @@ def test_a_relocation_count_that_lies_ends_at_the_end_of_the_file() -> None:
     assert host.registration().registered(0x210) is True
 
 
+def test_relocations_outside_of_the_file_are_said() -> None:
+    data = linked()
+    size = data.index(struct.pack("<QQ", DT_RELASZ, 24))
+    host = read(patched(data, size - 8, "<Q", 1 << 50))  # the address of DT_RELA
+    host.registration()
+    assert host.problems == ("the relocations of DT_RELA are outside of the file",)
+
+
 def test_too_many_sections_are_a_limit() -> None:
     with pytest.raises(LimitExceeded):
         read(linked(), Budget(Limits(sections=2)))

@@ -16,6 +16,7 @@ from elftools.elf.enums import (
     ENUM_SH_TYPE_AMD64,
     ENUM_SH_TYPE_BASE,
 )
+from elftools.elf.sections import SymbolTableSection
 from samples import FOLDER
 
 from ltocompat.files.byteview import ByteView
@@ -51,6 +52,24 @@ def test_both_wrappers_of_a_tile_object_are_followed() -> None:
     start = next(section.offset for section in host.sections if section.name == ".nv_fatbin")
     assert host.registration().registered(start) is True
     assert host.registration().registered(start + 0x9D8) is True
+
+
+@pytest.mark.parametrize("name", ["libsaxpy.so", "nvcc-13.5-rdc-sass+ptx"])
+def test_exports_are_the_symbols_that_pyelftools_says_others_may_bind_to(name: str) -> None:
+    with (OBJECTS / name).open("rb") as file:
+        table = ELFFile(file).get_section_by_name(".dynsym")
+        assert isinstance(table, SymbolTableSection)
+        symbols = [symbol for symbol in table.iter_symbols() if symbol.name]
+    exported = [
+        symbol.name
+        for symbol in symbols
+        if symbol["st_shndx"] != "SHN_UNDEF"
+        and symbol["st_info"]["bind"] != "STB_LOCAL"
+        and symbol["st_other"]["visibility"] in ("STV_DEFAULT", "STV_PROTECTED")
+    ]
+    assert len(exported) < len(symbols)
+    host = read(name).describe(Location(name), exports=True)
+    assert sorted(host.exports) == sorted(exported)
 
 
 def test_an_arm_object_is_followed() -> None:

@@ -145,6 +145,15 @@ def test_every_place_that_is_shown_can_be_asked_for() -> None:
             assert images(str(image.place)) == [image]
 
 
+def test_a_cubin_among_other_data_lies_where_it_begins(tmp_path: Path) -> None:
+    cubin = (FOLDER / "cubin" / "nvrtc-13.0-sm_90.cubin").read_bytes()
+    path = tmp_path / "data.bin"
+    path.write_bytes(bytes(64) + cubin + bytes(64))
+    (image,) = images(path)
+    assert str(image.place) == f"{path}@0x40"
+    assert image.stored_size == len(cubin)
+
+
 def test_a_member_can_be_asked_for() -> None:
     found = images(f"{ARCHIVE}::nvcc-13.5-rdc-scale.o")
     assert {image.place.members for image in found} == {("nvcc-13.5-rdc-scale.o",)}

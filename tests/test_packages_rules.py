@@ -146,6 +146,13 @@ def test_old_code_in_a_library_of_13_needs_no_more_than_13_0(
     assert problems[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.0,<14"
 
 
+def test_of_two_majors_that_link_the_code_the_older_one_is_enough(tmp_path: Path) -> None:
+    """nvJitLink 12.4 links the LTO-IR of its own release, and the library opens either."""
+    host = library(tmp_path, opens=["libnvJitLink.so.12", "libnvJitLink.so.13"])
+    members = files(host, LTOIR_12_4)
+    assert judged(wheel(tmp_path, members, ["nvidia-nvjitlink-cu12>=12.4,<13"])) == ()
+
+
 @strikes("PKG-01")
 def test_a_missing_dependency_fails_where_something_needs_it(
     tmp_path: Path, opening: bytes, loading: bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from generated_ptx import Program, programs
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ltocompat.files.images import ptx, ptx_symbols
@@ -43,6 +43,8 @@ def test_the_short_way_finds_what_the_long_way_finds(text: bytes) -> None:
 @given(
     st.lists(st.sampled_from((*PIECES, b"/*", b"*/", b".en", b"try")), max_size=12).map(b"".join)
 )
+@example(b"/* c */ .entry k() { bar.sync 0; }")
+@example(b"/* c */ .entry k() { ret; }")
 def test_the_first_kernel_is_that_of_all(text: bytes) -> None:
     names, empty = ptx.kernels(text, Budget()), ptx.only_empty_kernels(text, Budget())
     assert ptx.first_kernel(text, Budget()) == (names[0] if names else None, empty)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import verdict_values
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -23,8 +24,10 @@ from ltocompat.model.image import (
 )
 from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key
 from ltocompat.model.verdict import Level, Result, Route, Verdict, worst
+from ltocompat.rules.engine.fold_versions import over_versions
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.targets import parse
 from ltocompat.targets.linkers import Tool
@@ -414,3 +417,23 @@ def test_a_linker_that_is_only_loaded_leaves_no_link_open() -> None:
     assert open_.not_judged == ("link",)
     (failed,) = results(idle, other)
     assert failed.verdict is Verdict.FAIL
+
+
+def test_what_fails_on_every_version_fails_whatever_it_lacks_on_each() -> None:
+    """The full version of the driver would not help, so that no finding asks for it."""
+    first, second = DriverVersion((580, 65, 6)), DriverVersion((580, 95, 5))
+    driver = VersionSet("580", (first, second), Quantifier.ONE_OF, "given")
+    goal = verdict_values.target(driver=driver)
+
+    def judge(exact: Target) -> list[Result]:
+        assert exact.driver is not None
+        text = str(exact.driver.value)
+        why = verdict_values.finding(Verdict.FAIL, text, evidence=text)
+        return [verdict_values.result(Verdict.FAIL, exact, findings=(why,))]
+
+    (folded,) = over_versions(goal, judge)
+    assert folded.verdict is Verdict.FAIL
+    assert {(each.verdict, each.message) for each in folded.findings} == {
+        (Verdict.FAIL, str(first)),
+        (Verdict.FAIL, str(second)),
+    }
