@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from summaries import summaries
 import ltocompat
 from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.images.cubin import Cubin, first_kernel, kernel_names
+from ltocompat.files.images.cubin import Cubin, early_api_versions, first_kernel, kernel_names
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.symbols import DeviceSymbols, defined_nowhere, defined_twice
@@ -61,6 +62,19 @@ def test_the_first_kernel_of_a_cubin_is_the_first_of_all(path: Path) -> None:
     kernels = Cubin.parse(view, Budget()).kernels()
     assert first_kernel(view, Budget()) == (kernels[0] if kernels else None)
     assert kernel_names(view, Budget()) == kernels
+
+
+@pytest.mark.parametrize("path", CUBINS, ids=lambda path: path.stem)
+def test_the_first_bytes_of_a_cubin_name_the_compilers_of_its_kernels_or_nothing(
+    path: Path,
+) -> None:
+    """CUDA_API_VERSION is 10 * major + minor of the toolkit, which names of samples tell."""
+    data = path.read_bytes()
+    early = early_api_versions(data)
+    assert early in (None, Cubin.parse(ByteView.of(data), Budget()).api_versions())
+    plain = re.fullmatch(r"nvrtc-(\d+)\.(\d)-sm_80", path.stem)
+    if plain:
+        assert early == frozenset({10 * int(plain[1]) + int(plain[2])})
 
 
 def test_a_finished_cubin_is_not_read_for_its_symbols() -> None:

@@ -739,6 +739,13 @@ def test_a_huge_text_is_read_at_both_ends() -> None:
     assert ids(f"{middle}\nerror 804") == ids("error 804")
 
 
+def test_a_text_of_the_most_letters_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "a line before\nCUDA_ERROR_INVALID_PTX was returned\nand 1 behind"
+    for most in (len(text), len(text) + 1):
+        monkeypatch.setattr("ltocompat.commands.explain._LONGEST", most)
+        assert explain(text)[0].line == "CUDA_ERROR_INVALID_PTX was returned"
+
+
 TOPICS = tuple(dict.fromkeys(topics().values()))
 
 

@@ -214,6 +214,7 @@ def test_progress_reaches_its_callback() -> None:
     list(ltocompat.inspect(ARCHIVE, progress=seen.append))
     assert seen
     assert {progress.total for progress in seen} == {ARCHIVE.stat().st_size}
+    assert seen[0].done == 0
 
 
 def test_a_file_that_shrinks_while_it_is_read_is_one_sentence(tmp_path: Path) -> None:
