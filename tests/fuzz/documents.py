@@ -111,8 +111,12 @@ def _survey() -> Path | None:
     """A dataset with some rows; None where pyarrow is missing."""
     if importlib.util.find_spec("pyarrow") is None:
         return None
+    import pyarrow as pa
     import surveys_made
 
+    # The stacks of a thread a core don't fit into the bound of memory on a machine with many.
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
     where = Path(folder(), "made")
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
         return surveys_made.example(where)
