@@ -584,7 +584,7 @@ def verdicts(name: str, machine: str) -> set[Verdict]:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.randoms(use_true_random=False))
 def test_where_the_old_one_served_and_the_new_one_fails_something_broke(
     machine: str, random: Random

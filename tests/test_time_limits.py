@@ -161,7 +161,7 @@ class Calls:
                 raise Followed
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_reader_has_an_endless_input(tmp_path: Path) -> None:
     calls = Calls()
     for number, make in enumerate(ENDLESS.values()):

@@ -90,7 +90,7 @@ def standings(path: Path, pattern: str) -> set[Standing]:
     return {each.standing for record in records for each in record.assessed}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(MODULES, min_size=1, max_size=4), st.sampled_from(sorted(PATTERNS)))
 @example([MadeModule((("_Z11nopHardwarePf",), ("scale",)), True)], "*nopHardware*")
 @example([MadeModule((("scale",),), True), MadeModule(((),), True)], "scale")
