@@ -117,10 +117,12 @@ def image(folder: Path, *env: str, cubin: bytes = CUBIN_13_5) -> str:
     return written(folder, oci_layout([archive({APP: cubin})], config))
 
 
-NVIDIAS = (
-    "NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=470,driver<471 "
-    "brand=unknown,driver>=470,driver<471 brand=geforce,driver>=470,driver<471"
+OLDER = (470, 525, 535)
+BRANDS = ("tesla", "unknown", "nvidia", "geforce", "geforcertx", "quadro", "titan")
+NVIDIAS = "NVIDIA_REQUIRE_CUDA=cuda>=12.4 " + " ".join(
+    f"brand={brand},driver>={branch},driver<{branch + 1}" for branch in OLDER for brand in BRANDS
 )
+"""As images of nvidia/cuda have it: brand by brand, the branches that their cuda-compat is for."""
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,8 @@ NVIDIAS = (
         (["CUDA_VERSION=12.4.1"], "12.4"),
         (["NVIDIA_REQUIRE_CUDA=cuda>=12.0", "NVIDIA_REQUIRE_DRIVER=driver>=550"], "12.4"),
         (["NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=470,driver<471"], "12.4"),
-        ([NVIDIAS], "11.4"),
+        ([NVIDIAS], "12.4"),
+        (["NVIDIA_REQUIRE_CUDA=brand=tesla,driver>=525,driver<526"], "12.0"),
         (["NVIDIA_REQUIRE_CUDA=cuda>=12.4", "NVIDIA_DISABLE_REQUIRE=true"], None),
         (["CUDA_VERSION=unknown", "PATH=/bin"], None),
         ([], None),

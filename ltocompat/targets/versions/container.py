@@ -92,6 +92,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
+_NO_BRAND = "none"  # of NVIDIA's
 _EXAMPLE = "container=cuda>=12.4"
 _NUMBERED = r"(?:cuda|driver|arch)(?:!=|<=|>=|=|<|>)[0-9]{1,9}(?:\.[0-9]{1,9}){0,3}"
 _CONDITION = rf"(?:{_NUMBERED}|brand!?=[a-z]+)"
@@ -120,10 +121,10 @@ def read_container(text: str, source: str) -> VersionSet[DriverVersion]:
 
 
 def least_admitted(requirements: Sequence[str]) -> DriverVersion | None:
-    """The oldest driver with which an image starts on a GPU that cuda-compat isn't for.
+    """The oldest driver with which an image starts, whatever the brand of the GPU.
 
-    Images of NVIDIA admit older drivers of data centers, beside the cuda-compat inside; GeForce has
-    to have a driver that is new enough by itself.
+    Images of NVIDIA admit older branches brand by brand, for the cuda-compat that lies inside; what
+    holds for any brand is what their code is built for. Where nothing does, some brand decides.
 
     Args:
         requirements: values of variables NVIDIA_REQUIRE_*, which all have to hold.
@@ -131,12 +132,13 @@ def least_admitted(requirements: Sequence[str]) -> DriverVersion | None:
     Raises:
         ValueError: a condition can't be read; the text is that condition.
     """
-    for branch in drivers.driver_branches():
-        for version in _versions(branch):
-            cuda = str(drivers.branch_cuda(branch))
-            host = ContainerHost(cuda=cuda, driver=str(version), brands=("geforce",))
-            if all(satisfied(text, host) is not False for text in requirements):
-                return version
+    for brands in ((_NO_BRAND,), ()):
+        for branch in drivers.driver_branches():
+            for version in _versions(branch):
+                cuda = str(drivers.branch_cuda(branch))
+                host = ContainerHost(cuda=cuda, driver=str(version), brands=brands)
+                if all(satisfied(text, host) is not False for text in requirements):
+                    return version
     return None
 
 
