@@ -106,6 +106,24 @@ def test_what_is_broken_about_an_image_is_told(tmp_path: Path) -> None:
     assert any("leads out" in reason for reason in reasons(out))
 
 
+def test_devices_and_what_is_not_seen_leave_nothing_open(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        device = tarfile.TarInfo("dev/null")
+        device.type, device.devmajor, device.devminor = tarfile.CHRTYPE, 1, 3
+        tar.addfile(device)
+        sparse = tarfile.TarInfo("opt/sparse.cubin")
+        sparse.type = tarfile.GNUTYPE_SPARSE
+        tar.addfile(sparse)
+        tar.addfile(tarfile.TarInfo("opt/empty"))
+    lower = out.getvalue()
+    hidden = oci_layout([lower, archive({"opt/.wh.sparse.cubin": b"", APP: CUBIN_12_4})])
+    path = written(tmp_path, hidden)
+    assert (places(path), reasons(path)) == ([f"::/{APP}"], [])
+    seen = written(tmp_path, oci_layout([lower]), "seen.tar")
+    assert any("sparse" in reason for reason in reasons(seen))
+
+
 def test_a_tar_that_only_begins_as_an_image_is_a_tar(tmp_path: Path) -> None:
     path = written(tmp_path, archive({"manifest.json": b"{}", "x.cubin": CUBIN_12_4}))
     assert places(path) == ["::x.cubin"]

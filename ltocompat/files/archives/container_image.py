@@ -285,8 +285,8 @@ class _LayerWalk(Struct):
         done: bytes of the layers above.
         has: what it has and removes.
         passed: files that are not seen, and hard links to them that aren't either -> the file.
+        again: files of which only a hard link behind them is seen -> its name.
         below: hard links to files of lower layers that are not seen -> the file.
-        again: those of them that are seen under another name, whose bytes were passed over.
         lower: files of lower layers -> hard links to them here that are seen.
     """
 
@@ -326,8 +326,13 @@ class _LayerWalk(Struct):
                 continue
             else:
                 yield from self._link(header, path)
-            yield from file_of(tape, header, self.place, self.budget, wanted=False)
+            self._pass_over(tape, header)
         yield from self._passed_over()
+
+    def _pass_over(self, tape: Tape, header: TarHeader) -> None:
+        """Skip what holds no code or is not seen, whatever may be wrong with it."""
+        for _ in file_of(tape, header, self.place, self.budget, wanted=False):
+            pass
 
     def _white_out(self, folder: str, name: str) -> None:
         if name == _OPAQUE:
@@ -341,7 +346,7 @@ class _LayerWalk(Struct):
         name = self._seen_as(path)
         if name is None:
             self.passed[hash(path)] = hash(path)
-            yield from file_of(tape, header, self.place, self.budget, wanted=False)
+            self._pass_over(tape, header)
             return
         taken, problems = names.take(name)
         place = self.at.member(f"/{taken.innermost}")
@@ -373,12 +378,15 @@ class _LayerWalk(Struct):
         """The files of which only now is known that they are seen."""
         tape = _tape(self.view, self.budget)
         for header in headers(tape, self.place, self.budget) if self.again else ():
-            if isinstance(header, TarHeader) and header.type != FOLDER:
-                key = hash(_path(header.name))
-                name = None if header.type in (LINK, HARD_LINK) else self.again.get(key)
-                place = self.at.member(f"/{name}")
-                asked = name is not None and concerns(place, self.wanted)
-                yield from file_of(tape, header, place, self.budget, wanted=asked)
+            if isinstance(header, Skipped) or header.type == FOLDER:
+                continue
+            linked = header.type in (LINK, HARD_LINK, *DEVICES)
+            name = None if linked else self.again.get(hash(_path(header.name)))
+            place = self.at.member(f"/{name}")
+            if name is not None and concerns(place, self.wanted):
+                yield from file_of(tape, header, place, self.budget, wanted=True)
+            else:
+                self._pass_over(tape, header)
 
     def _seen_as(self, path: str) -> str | None:
         """The name under which a container sees an entry, which this layer has from now on."""
