@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Self, TextIO
+from typing import BinaryIO, Self, TextIO
 
 from ltocompat.model.errors import LtocompatError
 
@@ -53,6 +53,24 @@ def write_named(path: str, data: bytes) -> None:
         write_new(path, data)
     except FileExistsError as error:
         raise _unwritten(path, error, "name a new file") from error
+
+
+@contextmanager
+def created(path: str) -> Iterator[BinaryIO]:
+    """A binary file that gets the name ``path`` when the ``with`` statement ends well.
+
+    Raises:
+        LtocompatError: something has that name already, or it can't be written.
+    """
+    try:
+        with _Part(path) as part:
+            with open(part.fd, "w+b", closefd=False) as file:
+                yield file
+            part.become(path)
+    except FileExistsError as error:
+        raise _unwritten(path, error, "name a new file") from error
+    except OSError as error:
+        raise _unwritten(path, error) from error
 
 
 @contextmanager

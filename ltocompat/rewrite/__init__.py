@@ -1,0 +1,1 @@
+"""A package, and what stays of it, becomes a new package."""

@@ -1,0 +1,134 @@
+"""Write a wheel anew with some members replaced, and a RECORD that is right for them.
+
+Source: packaging.python.org, "Binary distribution format" and "Recording installed projects".
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import os
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from ltocompat.files.output import created
+from ltocompat.model.errors import UnreadableInput, UsageError
+from ltocompat.rewrite.zips import Content, opened_zip, write_zip
+
+_SIGNATURES = ("RECORD.jws", "RECORD.p7s")
+_BUILD = re.compile(r"[0-9][0-9A-Za-z_.]*")
+
+
+@contextmanager
+def new_wheel(source: str, target: str, replaced: Mapping[str, Content]) -> Iterator[BinaryIO]:
+    """Write a wheel, which gets its name once the ``with`` statement ends well.
+
+    Lines of RECORD are renewed for members that are replaced, and signatures of the old RECORD are
+    left out (``signatures``). Members keep their order, dates, modes and compression.
+
+    Args:
+        source: path of the wheel, which is not changed.
+        target: path of the new one, where nothing lies yet.
+        replaced: names of members, METADATA and WHEEL among them, to their new contents.
+
+    Yields:
+        The written file, open and without a name, in which the result can be checked.
+
+    Raises:
+        UnreadableInput: the source is no wheel, or is broken.
+        UsageError: it has no member of such a name.
+        LtocompatError: the target lies there already, or can't be written.
+    """
+    with opened_zip(source) as archive:
+        missing = next((name for name in replaced if name not in archive.NameToInfo), None)
+        if missing is not None:
+            raise UsageError(f"{source!r} has no member {missing!r} to replace")
+        name = record_name(archive)
+        gone = signatures(archive)
+        record = _record(_content(archive, name), replaced, gone)
+        with created(target) as file:
+            write_zip(archive, file, {**replaced, name: record}, gone)
+            file.flush()
+            yield file
+
+
+def record_name(archive: zipfile.ZipFile) -> str:
+    """Return the name of a wheel's RECORD.
+
+    Raises:
+        UnreadableInput: it has none, or several.
+    """
+    names = [
+        name
+        for name in archive.NameToInfo
+        if name.count("/") == 1 and name.endswith(".dist-info/RECORD")
+    ]
+    if len(names) != 1:
+        raise UnreadableInput(
+            f"{archive.filename!r} has {len(names)} files *.dist-info/RECORD instead of one"
+        )
+    return names[0]
+
+
+def signatures(archive: zipfile.ZipFile) -> tuple[str, ...]:
+    """Return the names of signatures, which are void once the RECORD is another."""
+    folder = os.path.dirname(record_name(archive))
+    return tuple(
+        name for name in (f"{folder}/{end}" for end in _SIGNATURES) if name in archive.NameToInfo
+    )
+
+
+def with_build(filename: str, wheel: bytes, build: str) -> tuple[str, bytes]:
+    """Return a wheel's file name and its WHEEL with a build number, in place of one it may have.
+
+    Raises:
+        UsageError: no installer takes such a number, or the name is none of a wheel.
+    """
+    parts = filename.split("-")
+    if not _BUILD.fullmatch(build):
+        raise UsageError(f"a build number begins with a digit, unlike {build!r} (PEP 427)")
+    if len(parts) not in (5, 6) or not filename.endswith(".whl"):
+        raise UsageError(f"{filename!r} is no name of a wheel that can get a build number")
+    kept = [line for line in wheel.splitlines() if line and not line.startswith(b"Build:")]
+    lines = [*kept, b"Build: " + build.encode()]
+    return "-".join([*parts[:2], build, *parts[-3:]]), b"".join(line + b"\n" for line in lines)
+
+
+def _content(archive: zipfile.ZipFile, name: str) -> bytes:
+    try:
+        return archive.read(name)
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError) as error:
+        raise UnreadableInput(f"{name!r} of {archive.filename!r} can't be read: {error}") from error
+
+
+def _record(old: bytes, replaced: Mapping[str, Content], gone: tuple[str, ...]) -> bytes:
+    """Return a RECORD with new lines for what is replaced.
+
+    Others stay as they are: the bytes do too, and a line that was wrong goes on to say so.
+    """
+    new = {
+        name: ["sha256=" + digest, size] for name, digest, size in map(_hashed, replaced.items())
+    }
+    rows = list(csv.reader(io.StringIO(old.decode("utf-8", "surrogateescape"), newline="")))
+    listed = {row[0] for row in rows if row}
+    lines = [[row[0], *new.get(row[0], row[1:])] for row in rows if row and row[0] not in gone]
+    lines.extend([name, *values] for name, values in new.items() if name not in listed)
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue().encode("utf-8", "surrogateescape")
+
+
+def _hashed(item: tuple[str, Content]) -> tuple[str, str, str]:
+    name, content = item
+    if isinstance(content, bytes):
+        digest, size = hashlib.sha256(content).digest(), len(content)
+    else:
+        with open(content, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").digest()
+        size = os.path.getsize(content)
+    return name, base64.urlsafe_b64encode(digest).rstrip(b"=").decode(), str(size)

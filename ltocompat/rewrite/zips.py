@@ -1,0 +1,106 @@
+"""Write a zip archive anew with some members replaced; all others are copied byte by byte.
+
+Written with ``zipfile``, whose directory is that of every installer. It has no call to copy the
+packed bytes of a member: they are written behind a header that its ``ZipInfo`` makes, and join its
+public list of members.
+"""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import struct
+import zipfile
+import zlib
+from collections.abc import Collection, Mapping
+from io import BytesIO
+from typing import BinaryIO
+
+from ltocompat.model.errors import UnreadableInput
+from ltocompat.model.limits import MIB
+
+Content = bytes | str
+"""The new bytes of a member, or the path of a file that has them."""
+
+_LOCAL = struct.Struct("<26x2H")
+_DESCRIPTOR = 1 << 3
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, struct.error)
+
+
+def opened_zip(path: str) -> zipfile.ZipFile:
+    """Open an archive to read it.
+
+    Raises:
+        UnreadableInput: it is none, is broken, or has two members of one name.
+    """
+    try:
+        archive = zipfile.ZipFile(path)
+    except (OSError, *_BROKEN) as error:
+        raise UnreadableInput(f"{path!r} can't be read as a zip archive: {error}") from error
+    if len(archive.NameToInfo) != len(archive.filelist):
+        archive.close()
+        raise UnreadableInput(f"{path!r} has several members of one name; unpack and repack it")
+    return archive
+
+
+def write_zip(
+    source: zipfile.ZipFile,
+    file: BinaryIO,
+    replaced: Mapping[str, Content],
+    left_out: Collection[str] = (),
+) -> None:
+    """Write the members of ``source``, in their order, into a file that is open and empty.
+
+    A replaced member keeps its place, date, mode and method of compression; the same input gives
+    the same bytes. Packed bytes of the others are not decoded.
+
+    Raises:
+        UnreadableInput: a member of the source does not lie where its directory says.
+    """
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.comment = source.comment
+        for info in source.infolist():
+            if info.filename in left_out:
+                continue
+            new = copy.copy(info)
+            new.extra = b""  # sizes of 64 bits, written anew, and finer dates
+            if info.filename in replaced:
+                _add(archive, new, replaced[info.filename])
+            else:
+                _copy(source, archive, new)
+
+
+def _add(archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: Content) -> None:
+    with (
+        BytesIO(content) if isinstance(content, bytes) else open(content, "rb") as data,
+        archive.open(info, "w", force_zip64=True) as member,
+    ):
+        shutil.copyfileobj(data, member, MIB)
+
+
+def _copy(source: zipfile.ZipFile, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
+    fresh, into = source.fp, archive.fp
+    if fresh is None or into is None:
+        raise ValueError("an archive was closed while it was copied")
+    try:
+        fresh.seek(info.header_offset)
+        name, extra = _LOCAL.unpack(fresh.read(_LOCAL.size))
+        fresh.seek(info.header_offset + _LOCAL.size + name + extra)
+    except _BROKEN as error:
+        raise UnreadableInput(
+            f"{source.filename!r} has no member at {info.header_offset:#x}: {error}"
+        ) from error
+    info.flag_bits &= ~_DESCRIPTOR
+    into.seek(archive.start_dir)
+    info.header_offset = archive.start_dir
+    into.write(info.FileHeader())
+    left = info.compress_size
+    while left:
+        chunk = fresh.read(min(left, MIB))
+        if not chunk:
+            raise UnreadableInput(f"{source.filename!r} ends inside of {info.filename!r}")
+        into.write(chunk)
+        left -= len(chunk)
+    archive.filelist.append(info)
+    archive.NameToInfo[info.filename] = info
+    archive.start_dir = into.tell()
