@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec.structs import replace
 
-from ltocompat.cli.options import Format, ImageChoice, Sandbox
+from ltocompat.cli.options import QUIET, VERBOSE, Format, ImageChoice, Sandbox
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import InspectOptions, Option, WeighOptions
@@ -35,10 +35,10 @@ def inspect(
     ] = False,
     sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
     quiet: Annotated[
-        bool, Option("Show two lines an artifact, without tables.", flags=("-q", "--quiet"))
+        bool, Option("Show two lines an artifact, without tables.", flags=QUIET)
     ] = False,
     verbose: Annotated[
-        bool, Option("Show what says which libraries are needed.", flags=("-v", "--verbose"))
+        bool, Option("Show what says which libraries are needed.", flags=VERBOSE)
     ] = False,
     form: Format = (),
 ) -> int:

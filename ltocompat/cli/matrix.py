@@ -8,7 +8,7 @@ from typing import Annotated
 from ltocompat.cli.options import Format, Sandbox
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
-from ltocompat.commands.options import MatrixOptions, Option
+from ltocompat.commands.options import Option, SummaryOptions
 from ltocompat.model.errors import UsageError
 from ltocompat.report.exit_status import ExitStatus
 
@@ -20,7 +20,7 @@ def matrix(
         str | None,
         Option("Also draw a picture, over a file of that name.", metavar="FILE.svg"),
     ] = None,
-    options: MatrixOptions,
+    options: SummaryOptions,
     sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
     form: Format = (),
 ) -> int:

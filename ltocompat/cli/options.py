@@ -27,24 +27,19 @@ KIND = Option(
 
 
 class ImageChoice(Struct, frozen=True):
-    """Which images are meant."""
+    """Which images are meant.
+
+    Attributes:
+        arch: Only images for this architecture: sm_90a, compute_90 or lto_75; 90a means any form.
+        made_by: Only images that this release (12.4), exact version (13.3.73), tool (nvlink) or
+            role may have made; or unknown.
+    """
 
     kind: Annotated[tuple[str, ...], KIND] = ()
-    arch: Annotated[
-        tuple[str, ...],
-        Option(
-            "Only images for this architecture: sm_90a, compute_90 or lto_75; 90a means any form.",
-            metavar="ARCH",
-        ),
-    ] = ()
+    arch: Annotated[tuple[str, ...], Option(metavar="ARCH")] = ()
     made_by: Annotated[
         tuple[str, ...],
-        Option(
-            "Only images that this release (12.4), exact version (13.3.73), tool (nvlink) or role "
-            "may have made; or unknown.",
-            metavar="MAKER",
-            complete=lambda: [*map(str, Role), "unknown"],
-        ),
+        Option(metavar="MAKER", complete=lambda: [*map(str, Role), "unknown"]),
     ] = ()
 
     def filter(self) -> ImageFilter | None:
@@ -103,30 +98,34 @@ def _require_sandbox(wanted: bool) -> bool:  # noqa: FBT001 - called with what w
 
 
 class Sandbox(Struct, frozen=True):
-    """Confinement of trials."""
+    """Confinement of trials.
+
+    Attributes:
+        require_sandbox: Make no trial that the system can't confine: for code that you don't trust.
+    """
 
     require_sandbox: Annotated[
-        bool,
-        Option(
-            "Make no trial that the system can't confine: for code that you don't trust.",
-            env=REQUIRE_SANDBOX,
-            parse=_require_sandbox,
-            after="install_linkers",
-        ),
+        bool, Option(env=REQUIRE_SANDBOX, parse=_require_sandbox, after="install_linkers")
     ] = False
 
 
-class Shown(Struct, frozen=True):
-    """How much of findings is shown."""
+QUIET, VERBOSE = ("-q", "--quiet"), ("-v", "--verbose")
 
-    why: Annotated[bool, Option("Show the whole sentences and the reasoning of each verdict.")] = (
-        False
-    )
-    notes: Annotated[bool, Option("Show notes, too, which are only counted.")] = False
-    quiet: Annotated[bool, Option("Show only what is wrong.", flags=("-q", "--quiet"))] = False
-    verbose: Annotated[bool, Option("The same as --notes --why.", flags=("-v", "--verbose"))] = (
-        False
-    )
+
+class Shown(Struct, frozen=True):
+    """How much of findings is shown.
+
+    Attributes:
+        why: Show the whole sentences and the reasoning of each verdict.
+        notes: Show notes, too, which are only counted.
+        quiet: Show only what is wrong.
+        verbose: The same as --notes --why.
+    """
+
+    why: Annotated[bool, Option()] = False
+    notes: Annotated[bool, Option()] = False
+    quiet: Annotated[bool, Option(flags=QUIET)] = False
+    verbose: Annotated[bool, Option(flags=VERBOSE)] = False
 
     def view(self) -> Options:
         """The report's options."""
@@ -134,24 +133,16 @@ class Shown(Struct, frozen=True):
         return Options(why=why, notes=notes, quiet=self.quiet)
 
 
-def _fail_on_option(default: str) -> Option:
-    return Option(
-        f"The mildest verdict that ends in exit code 1 (default: {default}).",
-        choices=FAIL_ON,
-        env="LTOCOMPAT_FAIL_ON",
-    )
-
-
 class Threshold(Struct, frozen=True):
-    """Which verdicts end in exit code 1."""
+    """Which verdicts end in exit code 1.
 
-    strict: Annotated[
-        bool,
-        Option(
-            "The same as --fail-on undocumented; a half that was not judged ends in exit code 3."
-        ),
-    ] = False
-    fail_on: Annotated[str | None, _fail_on_option("fail")] = None
+    Attributes:
+        strict: The same as --fail-on undocumented; a half that was not judged ends in exit code 3.
+        fail_on: The mildest verdict that ends in exit code 1 (default: fail).
+    """
+
+    strict: Annotated[bool, Option()] = False
+    fail_on: Annotated[str | None, Option(choices=FAIL_ON, env="LTOCOMPAT_FAIL_ON")] = None
 
     def verdict(self) -> Verdict | None:
         """The best verdict that counts as a finding; None where no option says so.
@@ -167,9 +158,11 @@ class Threshold(Struct, frozen=True):
 
 
 class PolicyThreshold(Threshold, frozen=True):
-    """The threshold of a verb whose policy may give it as well."""
+    """The threshold of a verb whose policy may give it as well.
 
-    fail_on: Annotated[str | None, _fail_on_option("the policy's, else fail")] = None
+    Attributes:
+        fail_on: The mildest verdict that ends in exit code 1 (default: the policy's, else fail).
+    """
 
 
 def choose(option: str, value: str, valid: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ltocompat.cli.options import Format, Sandbox
+from ltocompat.cli.options import QUIET, VERBOSE, Format, Sandbox
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Option, RequireOptions
@@ -28,9 +28,9 @@ def require(
     ] = None,
     why: Annotated[bool, Option("Show which rules say so, and from which bytes.")] = False,
     quiet: Annotated[
-        bool, Option("Show one line an artifact, without tables.", flags=("-q", "--quiet"))
+        bool, Option("Show one line an artifact, without tables.", flags=QUIET)
     ] = False,
-    verbose: Annotated[bool, Option("The same as --why.", flags=("-v", "--verbose"))] = False,
+    verbose: Annotated[bool, Option("The same as --why.", flags=VERBOSE)] = False,
     form: Format = (),
 ) -> int:
     """Say which driver, nvJitLink and GPUs device code needs.

@@ -6,13 +6,15 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from msgspec import NODEFAULT, Struct
+from msgspec.structs import replace
 
 from ltocompat.cli.options import choose
-from ltocompat.commands.options import DEPLOY_TARGET, Argument, Option, field_types
+from ltocompat.commands.options import DEPLOY_TARGET, Argument, Option, field_types, several
+from ltocompat.model.described import described
 from ltocompat.model.location import refuse_address
 from ltocompat.model.target import THIS_MACHINE
 from ltocompat.report.exit_status import log
@@ -20,7 +22,7 @@ from ltocompat.report.exit_status import log
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-_LEFT_OUT = inspect.Parameter.empty
+_LEFT_OUT = (NODEFAULT, inspect.Parameter.empty)
 
 
 class _Shown(Struct, frozen=True):
@@ -30,7 +32,7 @@ class _Shown(Struct, frozen=True):
         name: of the field or the parameter.
         option: how it is shown.
         several: it has any number of values.
-        default: its value where nothing is typed; ``_LEFT_OUT`` where something has to be.
+        default: its value where nothing is typed; in ``_LEFT_OUT`` where something has to be.
     """
 
     name: str
@@ -52,7 +54,7 @@ class _Shown(Struct, frozen=True):
         option = self.option
         shown: dict[str, Any] = {
             "metavar": option.metavar or "|".join(option.choices) or None,
-            "required": self.default is _LEFT_OUT,
+            "required": self.default in _LEFT_OUT,
             "shell_complete": self._completions,
         }
         if isinstance(option, Argument):
@@ -235,16 +237,19 @@ def _options_of(parameter: inspect.Parameter) -> Iterator[_Shown]:
         yield from _shown(parameter.name, parameter.annotation, parameter.default)
         return
     struct = parameter.annotation
+    _, helps = described(struct)
     required = len(struct.__struct_fields__) - len(struct.__struct_defaults__)
     defaults = (*[NODEFAULT] * required, *struct.__struct_defaults__)
     for (name, annotation), default in zip(field_types(struct).items(), defaults, strict=True):
-        yield from _shown(name, annotation, _LEFT_OUT if default is NODEFAULT else default)
+        yield from _shown(name, annotation, default, helps.get(name, ""))
 
 
-def _shown(name: str, annotation: object, default: object) -> Iterator[_Shown]:
+def _shown(name: str, annotation: object, default: object, said: str = "") -> Iterator[_Shown]:
+    """An option, whose help may be what is said of the field."""
     for option in get_args(annotation):
         if isinstance(option, Option):
-            yield _Shown(name, option, get_origin(get_args(annotation)[0]) is tuple, default)
+            told = replace(option, help=option.help or said)
+            yield _Shown(name, told, several(annotation), default)
 
 
 def _in_order(options: list[_Shown]) -> list[_Shown]:

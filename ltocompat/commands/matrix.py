@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ltocompat import facts
 from ltocompat.commands.advice import advising_trials
-from ltocompat.commands.options import MatrixOptions, OnError, answers, options_of
+from ltocompat.commands.options import OnError, SummaryOptions, answers, options_of
 from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.trials import Trials
 from ltocompat.facts import drivers
@@ -51,11 +51,11 @@ def matrix(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink is not at hand.
     """
-    options = options_of(MatrixOptions, locals())
+    options = options_of(SummaryOptions, locals())
     return answers(run(options), on_error)
 
 
-def run(options: MatrixOptions) -> Iterator[Matrix | Failure]:
+def run(options: SummaryOptions) -> Iterator[Matrix | Failure]:
     """The matrices; a path that can't be read is a ``Failure`` among them.
 
     Raises:

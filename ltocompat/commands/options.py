@@ -42,7 +42,7 @@ class Option(Struct, frozen=True):
     """How the command line shows an option; what has none can be said in Python alone.
 
     Attributes:
-        help: its line.
+        help: its line; without one, what is said of the field in the docstring of its struct.
         flags: its spellings; none: made of its name.
         metavar: what stands for its value.
         choices: the words that it takes; shown as its metavar, and offered by the shell.
@@ -54,7 +54,7 @@ class Option(Struct, frozen=True):
         old: spellings before, which no help shows: they warn until they go.
     """
 
-    help: str
+    help: str = ""
     flags: tuple[str, ...] = ()
     metavar: str | None = None
     choices: tuple[str, ...] = ()
@@ -172,7 +172,6 @@ def jobs_of(text: str) -> int:
 
 
 # Options that several use cases have.
-
 Paths = Annotated[
     tuple[Source, ...],
     Argument("Files, folders, places (libx.a::m.o@0x40) or -.", metavar="PATH..."),
@@ -185,61 +184,8 @@ InstallLinkers = Annotated[
         env="LTOCOMPAT_INSTALL_LINKERS",
     ),
 ]
-TrialLink = Annotated[
-    bool,
-    Option("Ask real linkers; no GPU and no driver is needed.", env="LTOCOMPAT_TRIAL_LINK"),
-]
-TrialLinkOrAuto = Annotated[
-    bool | Literal["auto"],
-    Option(
-        "Ask real linkers; no GPU and no driver is needed. With =auto only those at hand, about "
-        "what is unknown.",
-        env="LTOCOMPAT_TRIAL_LINK",
-        words=(AUTO,),
-    ),
-]
-TrialLoad = Annotated[
-    bool,
-    Option(
-        "Load the modules on this machine's GPUs and fold in the answers.",
-        env="LTOCOMPAT_TRIAL_LOAD",
-    ),
-]
-Beside = Annotated[
-    tuple[StrPath, ...],
-    Option(
-        "Packages that are installed beside: a wheel, a conda package, a *.dist-info folder, a "
-        "folder of wheels, an environment, a report of pip (--dry-run --report) or a lock file; "
-        "repeat it for more.",
-        flags=("--with",),
-        metavar="FILE",
-    ),
-]
-Cache = Annotated[
-    bool,
-    Option(
-        "Ask linkers anew, whatever they answered before.",
-        flags=("--no-cache",),
-        env="LTOCOMPAT_NO_CACHE",
-    ),
-]
-AllowEmpty = Annotated[
-    bool,
-    Option(
-        "Pass where there is no device code, or no file at all.",
-        env="LTOCOMPAT_ALLOW_EMPTY",
-        after="verbose",
-    ),
-]
-Jobs = Annotated[
-    int | None,
-    Option(
-        "Processes that read at the same time (default: one a core, at most 12 a file).",
-        metavar="NUMBER",
-        parse=jobs_of,
-        after="verbose",
-    ),
-]
+_TARGET = Option(flags=(DEPLOY_TARGET,), metavar="TARGET", complete=complete_target)
+OUTPUT = ("-o", "--output")
 
 
 class ReadOptions(Struct, frozen=True, kw_only=True):
@@ -254,182 +200,137 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     progress: Callable[[Progress], None] | None = None
 
 
-class CheckOptions(ReadOptions, frozen=True):
+class VerdictOptions(ReadOptions, frozen=True, kw_only=True):
+    """Options of what judges for deploy targets: ``check`` and ``audit``.
+
+    Attributes:
+        trial_link: Ask real linkers; no GPU and no driver is needed. With =auto only those at hand,
+            about what is unknown.
+        trial_load: Load the modules on this machine's GPUs and fold in the answers.
+        beside: Packages that are installed beside: a wheel, a conda package, a *.dist-info folder,
+            a folder of wheels, an environment, a report of pip (--dry-run --report) or a lock file;
+            repeat it for more.
+        cache: Ask linkers anew, whatever they answered before.
+        allow_empty: Pass where there is no device code, or no file at all.
+    """
+
+    trial_link: Annotated[
+        bool | Literal["auto"], Option(env="LTOCOMPAT_TRIAL_LINK", words=(AUTO,))
+    ] = False
+    trial_load: Annotated[bool, Option(env="LTOCOMPAT_TRIAL_LOAD")] = False
+    install_linkers: InstallLinkers = False
+    beside: Annotated[tuple[StrPath, ...], Option(flags=("--with",), metavar="FILE")] = ()
+    cache: Annotated[bool, Option(flags=("--no-cache",), env="LTOCOMPAT_NO_CACHE")] = True
+    allow_empty: Annotated[bool, Option(env="LTOCOMPAT_ALLOW_EMPTY", after="verbose")] = False
+
+
+class CheckOptions(VerdictOptions, frozen=True):
     """Options of ``check``: files and targets.
 
     Attributes:
+        paths: Files, folders, packages, places (libx.a::m.o@0x40) or -; none of them: the packages
+            of the environment that --python names, else of the active one.
+        targets: Where it goes: 12.4, R550, driver=580.65.06,gpu=h100+l4, prod.toml:edge, or a name
+            in pyproject.toml; repeat it for more (default, and without a value: this machine).
+        route: How modules that can go both ways get there (default: both are judged).
+        together: Judge all that is linked in these paths as one link.
+        python: The interpreter whose environment is meant.
         floors: also hold the metadata of packages against the least versions that they need.
     """
 
-    paths: Annotated[
-        tuple[Source, ...],
-        Argument(
-            "Files, folders, packages, places (libx.a::m.o@0x40) or -; none of them: the packages "
-            "of the environment that --python names, else of the active one.",
-            metavar="[PATH...]",
-        ),
-    ] = ()
-    targets: Annotated[
-        tuple["Target | DeploymentTarget | str", ...],
-        Option(
-            "Where it goes: 12.4, R550, driver=580.65.06,gpu=h100+l4, prod.toml:edge, or a name "
-            "in pyproject.toml; repeat it for more (default, and without a value: this machine).",
-            flags=(DEPLOY_TARGET,),
-            metavar="TARGET",
-            complete=complete_target,
-        ),
-    ] = ()
-    route: Annotated[
-        Route | str | None,
-        Option(
-            "How modules that can go both ways get there (default: both are judged).",
-            choices=ROUTES,
-        ),
-    ] = None
-    together: Annotated[bool, Option("Judge all that is linked in these paths as one link.")] = (
-        False
-    )
-    python: Annotated[
-        str | None, Option("The interpreter whose environment is meant.", metavar="PYTHON")
-    ] = None
-    trial_link: TrialLinkOrAuto = False
-    trial_load: TrialLoad = False
-    install_linkers: InstallLinkers = False
-    beside: Beside = ()
-    cache: Cache = True
-    allow_empty: AllowEmpty = False
+    paths: Annotated[tuple[Source, ...], Argument(metavar="[PATH...]")] = ()
+    targets: Annotated[tuple["Target | DeploymentTarget | str", ...], _TARGET] = ()
+    route: Annotated[Route | str | None, Option(choices=ROUTES)] = None
+    together: Annotated[bool, Option()] = False
+    python: Annotated[str | None, Option(metavar="PYTHON")] = None
     floors: bool = True
 
 
-class AuditOptions(ReadOptions, frozen=True):
-    """Options of ``audit``.
+class AuditOptions(VerdictOptions, frozen=True):
+    """Options of ``audit``; policy and baseline are values, or the files that have them.
 
     Attributes:
-        policy: a value, or the file that has it.
-        baseline: findings that are known, or the file that has them.
-        outputs: files that reports go to, which may not be what is audited.
+        paths: Packages, libraries, folders or places (default: dist/*).
+        policy: The policy (default: the nearest ltocompat.toml, or pyproject.toml with
+            [tool.ltocompat]; without one, what holds on any target is judged).
+        targets: Where releases go, as in check, in place of the policy's targets; repeat it for
+            more.
+        require_archs: Images that every artifact must hold: a TORCH_CUDA_ARCH_LIST, CMake's
+            80-real;90, nvcc's -gencode ..., sm_90 or hopper.
+        max_bytes: The largest file that may be released: 100MB, 1GiB or 104857600.
+        baseline: Findings that are known and don't fail.
+        write_baseline: Write what is found today as such a file.
         fail_on: the mildest verdict that counts; None: the policy's.
-        trial_link: ask the nvJitLinks that the targets name, whatever the policy says.
-        trial_load: ask the driver of this machine, likewise.
+        outputs: files that reports go to, which may not be what is audited.
     """
 
-    paths: Annotated[
-        tuple[StrPath, ...],
-        Argument("Packages, libraries, folders or places (default: dist/*).", metavar="[PATH...]"),
-    ] = ()
+    paths: Annotated[tuple[StrPath, ...], Argument(metavar="[PATH...]")] = ()
     policy: Annotated[
         "Policy | StrPath | None",
-        Option(
-            "The policy (default: the nearest ltocompat.toml, or pyproject.toml with "
-            "[tool.ltocompat]; without one, what holds on any target is judged).",
-            flags=("--config",),
-            metavar="FILE",
-            env="LTOCOMPAT_CONFIG",
-        ),
+        Option(flags=("--config",), metavar="FILE", env="LTOCOMPAT_CONFIG"),
     ] = None
-    targets: Annotated[
-        tuple["Target | str", ...],
-        Option(
-            "Where releases go, as in check, in place of the policy's targets; repeat it for more.",
-            flags=(DEPLOY_TARGET,),
-            metavar="TARGET",
-            complete=complete_target,
-        ),
-    ] = ()
-    require_archs: Annotated[
-        tuple[str, ...],
-        Option(
-            "Images that every artifact must hold: a TORCH_CUDA_ARCH_LIST, CMake's 80-real;90, "
-            "nvcc's -gencode ..., sm_90 or hopper.",
-            metavar="ARCHS",
-        ),
-    ] = ()
-    max_bytes: Annotated[
-        int | None,
-        Option(
-            "The largest file that may be released: 100MB, 1GiB or 104857600.",
-            metavar="SIZE",
-            parse=bytes_of,
-        ),
-    ] = None
+    targets: Annotated[tuple["Target | str", ...], _TARGET] = ()
+    require_archs: Annotated[tuple[str, ...], Option(metavar="ARCHS")] = ()
+    max_bytes: Annotated[int | None, Option(metavar="SIZE", parse=bytes_of)] = None
     baseline: Annotated[
-        "Baseline | str | None",
-        Option("Findings that are known and don't fail.", metavar="FILE", env="LTOCOMPAT_BASELINE"),
+        "Baseline | str | None", Option(metavar="FILE", env="LTOCOMPAT_BASELINE")
     ] = None
-    write_baseline: Annotated[
-        str | None, Option("Write what is found today as such a file.", metavar="FILE")
-    ] = None
-    trial_link: TrialLinkOrAuto = False
-    trial_load: TrialLoad = False
-    beside: Beside = ()
-    install_linkers: InstallLinkers = False
-    cache: Cache = True
-    allow_empty: AllowEmpty = False
+    write_baseline: Annotated[str | None, Option(metavar="FILE")] = None
     fail_on: Verdict | None = None
     outputs: tuple[str, ...] = ()
 
 
 class InitOptions(ReadOptions, frozen=True):
-    """For what a policy is written, and where."""
+    """For what a policy is written, and where.
 
-    paths: Annotated[
-        tuple[StrPath, ...], Argument("Packages (default: dist/*).", metavar="[PATH...]")
-    ] = ()
-    output: Annotated[
-        str | None,
-        Option(
-            "The policy; one that is there is never changed (default: the nearest one, else "
-            "ltocompat.toml).",
-            flags=("-o", "--output"),
-            metavar="FILE",
-        ),
-    ] = None
+    Attributes:
+        paths: Packages (default: dist/*).
+        output: The policy; one that is there is never changed (default: the nearest one, else
+            ltocompat.toml).
+    """
+
+    paths: Annotated[tuple[StrPath, ...], Argument(metavar="[PATH...]")] = ()
+    output: Annotated[str | None, Option(flags=OUTPUT, metavar="FILE")] = None
     install_linkers: InstallLinkers = False
 
 
 class SummaryOptions(ReadOptions, frozen=True):
-    """Options of an answer that names no deploy target."""
+    """Options of an answer that names no deploy target, such as ``matrix``.
+
+    Attributes:
+        trial_link: Ask real linkers; no GPU and no driver is needed.
+    """
 
     paths: Paths
-    trial_link: TrialLink = False
+    trial_link: Annotated[bool, Option(env="LTOCOMPAT_TRIAL_LINK")] = False
     install_linkers: InstallLinkers = False
 
 
 class RequireOptions(SummaryOptions, frozen=True):
-    """Whose needs to tell."""
+    """Whose needs to tell.
 
-    together: Annotated[
-        bool,
-        Option("Say what one link of all that these paths hold needs.", after="paths"),
-    ] = False
+    Attributes:
+        together: Say what one link of all that these paths hold needs.
+    """
 
-
-class MatrixOptions(SummaryOptions, frozen=True):
-    """Options of ``matrix``."""
+    together: Annotated[bool, Option(after="paths")] = False
 
 
 class DiffOptions(ReadOptions, frozen=True):
-    """Options of ``diff``."""
+    """Options of ``diff``.
 
-    old: Annotated[
-        StrPath,
-        Argument("A file, package, folder or place, -, or saved inspect JSON.", metavar="OLD"),
-    ]
-    new: Annotated[StrPath, Argument("The same, of the newer release.", metavar="NEW")]
-    forbid: Annotated[
-        tuple[str, ...],
-        Option(
-            "End in exit code 1 when it happened; repeat it or separate by commas. lost-arch is of "
-            "SASS or LTO-IR, or a GPU that nothing serves.",
-            choices=CHANGES,
-        ),
-    ] = ()
-    kernels: Annotated[
-        bool,
-        Option(
-            "Compare names of kernels; without, it is faster.", flags=("--kernels/--no-kernels",)
-        ),
-    ] = True
+    Attributes:
+        old: A file, package, folder or place, -, or saved inspect JSON.
+        new: The same, of the newer release.
+        forbid: End in exit code 1 when it happened; repeat it or separate by commas. lost-arch is
+            of SASS or LTO-IR, or a GPU that nothing serves.
+        kernels: Compare names of kernels; without, it is faster.
+    """
+
+    old: Annotated[StrPath, Argument(metavar="OLD")]
+    new: Annotated[StrPath, Argument(metavar="NEW")]
+    forbid: Annotated[tuple[str, ...], Option(choices=CHANGES)] = ()
+    kernels: Annotated[bool, Option(flags=("--kernels/--no-kernels",))] = True
 
 
 class ExplainOptions(Struct, frozen=True):
@@ -437,40 +338,37 @@ class ExplainOptions(Struct, frozen=True):
 
     Attributes:
         text: a rule's ID, or an error text.
+        every: List every rule.
+        python: Look for the cause in the packages of this interpreter.
+        here: Fill in this machine's driver, GPU and nvJitLink where the text names none.
         places: files in which to look for the cause.
     """
 
     text: str | None = None
-    every: Annotated[bool, Option("List every rule.", flags=("--all",))] = False
-    python: Annotated[
-        str | None,
-        Option("Look for the cause in the packages of this interpreter.", metavar="PYTHON"),
-    ] = None
-    here: Annotated[
-        bool,
-        Option("Fill in this machine's driver, GPU and nvJitLink where the text names none."),
-    ] = False
+    every: Annotated[bool, Option(flags=("--all",))] = False
+    python: Annotated[str | None, Option(metavar="PYTHON")] = None
+    here: Annotated[bool, Option()] = False
     places: tuple[StrPath, ...] = ()
 
 
 class InspectOptions(ReadOptions, frozen=True):
-    """Options of ``inspect``."""
+    """Options of ``inspect``.
+
+    Attributes:
+        kernels: Count the kernels; with --images, name each; with --weigh, rank them.
+        hashes: SHA-256 of each image; lists them as --images does.
+        trial_link: Narrow the releases of scrambled LTO-IR: ask nvJitLinks which first accepts it.
+        where: the images that are meant; None: all of them.
+        jobs: Processes that read at the same time (default: one a core, at most 12 a file).
+    """
 
     paths: Paths
-    kernels: Annotated[
-        bool, Option("Count the kernels; with --images, name each; with --weigh, rank them.")
-    ] = False
-    hashes: Annotated[
-        bool,
-        Option("SHA-256 of each image; lists them as --images does.", flags=("--hash",)),
-    ] = False
-    trial_link: Annotated[
-        bool,
-        Option("Narrow the releases of scrambled LTO-IR: ask nvJitLinks which first accepts it."),
-    ] = False
+    kernels: Annotated[bool, Option()] = False
+    hashes: Annotated[bool, Option(flags=("--hash",))] = False
+    trial_link: Annotated[bool, Option()] = False
     install_linkers: InstallLinkers = False
     where: ImageFilter | None = None
-    jobs: Jobs = None
+    jobs: Annotated[int | None, Option(metavar="NUMBER", parse=jobs_of, after="verbose")] = None
 
 
 class WeighOptions(ReadOptions, frozen=True):
@@ -482,82 +380,64 @@ class WeighOptions(ReadOptions, frozen=True):
 
 
 class ExtractOptions(ReadOptions, frozen=True):
-    """Options of ``extract``."""
+    """Options of ``extract``.
 
-    places: Annotated[
-        tuple[StrPath, ...],
-        Argument("Files, folders, or places that inspect shows.", metavar="PLACE..."),
-    ]
-    output: Annotated[
-        StrPath,
-        Option(
-            "Where to write; made when missing, and no file in it is ever replaced.",
-            flags=("-o", "--output"),
-            metavar="DIR",
-        ),
-    ]
+    Attributes:
+        places: Files, folders, or places that inspect shows.
+        output: Where to write; made when missing, and no file in it is ever replaced.
+        where: the images that are meant; None: all of them.
+    """
+
+    places: Annotated[tuple[StrPath, ...], Argument(metavar="PLACE...")]
+    output: Annotated[StrPath, Option(flags=OUTPUT, metavar="DIR")]
     where: ImageFilter | None = None
 
 
 class LinkOptions(ReadOptions, frozen=True):
-    """Options of ``link``."""
+    """Options of ``link``.
 
-    places: Annotated[
-        tuple[StrPath, ...],
-        Argument(
-            "LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in files.",
-            metavar="PLACE...",
-        ),
-    ]
-    arch: Annotated[
-        str | None,
-        Option("The link's target, e.g. sm_90; --each takes each image's.", metavar="SM"),
-    ] = None
-    linkers: Annotated[
-        tuple[str, ...],
-        Option(
-            "Who is to link: nvlink=13.5, nvjitlink=12.4.127, or =PATH; repeat it to compare "
-            "(default: the newest nvJitLink).",
-            flags=("--linker",),
-            metavar="LINKER=VERSION",
-        ),
-    ] = ()
-    output: Annotated[
-        StrPath | None,
-        Option("Write the linked cubin to a new file.", flags=("-o", "--output"), metavar="FILE"),
-    ] = None
-    each: Annotated[bool, Option("Try every image apart instead of all together.")] = False
-    add_only: Annotated[
-        bool, Option("With --each: only add it; fast, tells of LTO-IR versions.")
-    ] = False
+    Attributes:
+        places: LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in files.
+        arch: The link's target, e.g. sm_90; --each takes each image's.
+        linkers: Who is to link: nvlink=13.5, nvjitlink=12.4.127, or =PATH; repeat it to compare
+            (default: the newest nvJitLink).
+        output: Write the linked cubin to a new file.
+        each: Try every image apart instead of all together.
+        add_only: With --each: only add it; fast, tells of LTO-IR versions.
+        where: the images that are meant; None: all of them.
+    """
+
+    places: Annotated[tuple[StrPath, ...], Argument(metavar="PLACE...")]
+    arch: Annotated[str | None, Option(metavar="SM")] = None
+    linkers: Annotated[tuple[str, ...], Option(flags=("--linker",), metavar="LINKER=VERSION")] = ()
+    output: Annotated[StrPath | None, Option(flags=OUTPUT, metavar="FILE")] = None
+    each: Annotated[bool, Option()] = False
+    add_only: Annotated[bool, Option()] = False
     install_linkers: InstallLinkers = False
     where: ImageFilter | None = None
 
 
 class EnvOptions(Struct, frozen=True):
-    """Which machine to look at."""
+    """Which machine to look at.
 
-    save: Annotated[
-        StrPath | None,
-        Option("Also write the machine as a deploy target to a new TOML file.", metavar="FILE"),
-    ] = None
-    root: Annotated[
-        StrPath | None,
-        Option("Look at the file system below DIR, e.g. an image's.", metavar="DIR"),
-    ] = None
+    Attributes:
+        save: Also write the machine as a deploy target to a new TOML file.
+        root: Look at the file system below DIR, e.g. an image's.
+    """
+
+    save: Annotated[StrPath | None, Option(metavar="FILE")] = None
+    root: Annotated[StrPath | None, Option(metavar="DIR")] = None
 
 
 class SelfTestOptions(Struct, frozen=True):
-    """Options of ``selftest``."""
+    """Options of ``selftest``.
 
-    nvjitlink: Annotated[
-        str | None,
-        Option(
-            "nvJitLink to link with: 12.4, 12.4.127 or a path (default: the one that programs of "
-            "this Python get, else the newest installed for trials).",
-            metavar="VERSION",
-        ),
-    ] = None
+    Attributes:
+        nvjitlink: nvJitLink to link with: 12.4, 12.4.127 or a path (default: the one that programs
+            of this Python get, else the newest installed for trials).
+    """
+
+    nvjitlink: Annotated[str | None, Option(metavar="VERSION")] = None
     install_linkers: InstallLinkers = False
 
 
@@ -566,30 +446,31 @@ class FactsOptions(Struct, frozen=True):
 
 
 class TargetsOptions(Struct, frozen=True):
-    """Which words to list: those that have this one in one of their parts, whatever the case."""
+    """Which words to list: those that have this one in one of their parts, whatever the case.
 
-    word: Annotated[
-        str | None,
-        Argument("Only what has this word: hopper, 4090, 12.4, R550.", metavar="[WORD]"),
-    ] = None
+    Attributes:
+        word: Only what has this word: hopper, 4090, 12.4, R550.
+    """
+
+    word: Annotated[str | None, Argument(metavar="[WORD]")] = None
 
 
 class RemoveOptions(Struct, frozen=True):
-    """Which linkers to remove."""
+    """Which linkers to remove.
 
-    wanted: Annotated[
-        tuple[str, ...],
-        Argument(
-            "nvjitlink=12.4 (of which the newest patch level), nvlink=13.5.37, nvlink=all.",
-            metavar="LINKER=VERSION...",
-        ),
-    ]
+    Attributes:
+        wanted: nvjitlink=12.4 (of which the newest patch level), nvlink=13.5.37, nvlink=all.
+    """
+
+    wanted: Annotated[tuple[str, ...], Argument(metavar="LINKER=VERSION...")]
 
 
 class InstallOptions(RemoveOptions, frozen=True):
-    """Which linkers to install."""
+    """Which linkers to install.
 
-    allow_unknown: Annotated[
-        bool, Option("Also install versions that no sum is known to check by.")
-    ] = False
+    Attributes:
+        allow_unknown: Also install versions that no sum is known to check by.
+    """
+
+    allow_unknown: Annotated[bool, Option()] = False
     progress: Callable[[Progress], None] | None = None

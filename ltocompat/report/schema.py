@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import json
-import re
 from collections.abc import Iterator
 from typing import Any, get_args, get_type_hints
 
+from ltocompat.model.described import described
 from ltocompat.model.records_v1.base import Document, Record
 
 DOCUMENTS = (
@@ -39,8 +38,6 @@ _TITLES = {
     "error": "An error that stands alone",
     "weigh": "ltocompat inspect --weigh --format json",
 }
-_ATTRIBUTES = "\n\nAttributes:\n"
-_MEMBER = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -58,7 +55,7 @@ def schema(name: str) -> dict[str, Any]:
     for record in _records(document):
         part = parts[record.__name__]
         part.pop("title", None)  # the name of the part
-        part["description"], members = _described(record)
+        part["description"], members = described(record)
         for key, member in part["properties"].items():
             if key in members:
                 words = {"enum": member["enum"]} if "enum" in member else {}
@@ -95,13 +92,3 @@ def _records(kind: Any) -> Iterator[type[Record]]:  # noqa: ANN401 - a type hint
             yield from _records(hint)
     for part in get_args(kind):
         yield from _records(part)
-
-
-def _described(record: type[Record]) -> tuple[str, dict[str, str]]:
-    """The sentence about a record, and those about its members and inherited ones, by name."""
-    members: dict[str, str] = {}
-    title = ""
-    for kind in reversed(record.__mro__[: record.__mro__.index(Record)]):
-        title, _, attributes = inspect.cleandoc(kind.__doc__ or "").partition(_ATTRIBUTES)
-        members |= {name: " ".join(text.split()) for name, text in _MEMBER.findall(attributes)}
-    return title, members

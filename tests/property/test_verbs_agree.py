@@ -154,7 +154,7 @@ class Law:
 
     def matrix(self) -> None:
         """A cell is a verdict on an exact target, by the route of its matrix."""
-        records = list(matrix.run(options.MatrixOptions((self.path,))))
+        records = list(matrix.run(options.SummaryOptions((self.path,))))
         assert code_of(ExitStatus(required=True), records) == self.silent
         for grid in records:
             if isinstance(grid, Matrix):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct, field
 
-from ltocompat.commands.options import DEPLOY_TARGET, Argument, Option, jobs_of
+from ltocompat.commands.options import DEPLOY_TARGET, OUTPUT, Argument, Option, jobs_of
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, GIB, Limits
 from ltocompat.model.words import bytes_of
@@ -49,31 +49,16 @@ class Choice(Struct, frozen=True):
     """Which files of a project are surveyed.
 
     Attributes:
-        platforms: patterns of platform tags (``manylinux*x86_64``, ``win_amd64``); none: all.
+        releases: Newest releases of a project (default: 1).
+        platforms: Wheels of such platforms: manylinux*x86_64, win_amd64; repeat it for several.
+        every_python: The wheels for every Python, not only for the newest.
     """
 
-    releases: Annotated[
-        int,
-        Option(
-            "Newest releases of a project (default: 1).",
-            metavar="NUMBER",
-            parse=_number,
-            after="match",
-        ),
-    ] = 1
+    releases: Annotated[int, Option(metavar="NUMBER", parse=_number, after="match")] = 1
     platforms: Annotated[
-        tuple[str, ...],
-        Option(
-            "Wheels of such platforms: manylinux*x86_64, win_amd64; repeat it for several.",
-            flags=("--platform",),
-            metavar="PATTERN",
-            after="releases",
-        ),
+        tuple[str, ...], Option(flags=("--platform",), metavar="PATTERN", after="releases")
     ] = ()
-    every_python: Annotated[
-        bool,
-        Option("The wheels for every Python, not only for the newest.", after="platforms"),
-    ] = False
+    every_python: Annotated[bool, Option(after="platforms")] = False
 
     def takes(self, platforms: Sequence[str]) -> bool:
         """Return whether a wheel for these platforms is surveyed."""
@@ -88,67 +73,38 @@ class RunOptions(Struct, frozen=True):
     """The choice of distributions.
 
     Attributes:
-        choice: which files of a project are surveyed.
-        jobs: how many worker processes; 1: this process alone.
+        sources: Folders of packages, here or at an address that fsspec knows (s3://BUCKET/wheels),
+            lists of names or requirements (a file, a line each), or package indexes by address
+            (https://HOST/simple).
+        folder: The folder of the dataset, or its address.
+        targets: Where the packages go, as check takes it; repeat it for several (default: driver
+            branches from 535 to 615 with the GPUs of their time).
+        choice: of an index, which files.
+        match: Of an index, the projects of such names: nvidia-*.
+        shard: A part of the projects, the first of eight: 1/8.
+        limit_bytes: Larger packages are left out: 500MB, 2GB (default: 8GB).
+        jobs: Worker processes (default: one a core).
+        scheduler: A Dask cluster that does the work: tls://HOST:8786.
+        dashboard: Show Dask's dashboard on http://127.0.0.1:8787.
+        append: Add what is new to a dataset of other sources, targets or versions.
+        retry_failed: Try all again that failed, for whatever reason.
+        cache: Read every package anew, whatever is kept of it.
+        limits: what one package may cost.
     """
 
-    sources: Annotated[
-        tuple[str, ...],
-        Argument(
-            "Folders of packages, here or at an address that fsspec knows (s3://BUCKET/wheels), "
-            "lists of names or requirements (a file, a line each), or package indexes by address "
-            "(https://HOST/simple).",
-            metavar="SOURCE...",
-        ),
-    ]
-    folder: Annotated[
-        str,
-        Option(
-            "The folder of the dataset, or its address.", flags=("-o", "--output"), metavar="FOLDER"
-        ),
-    ]
-    targets: Annotated[
-        tuple[str, ...],
-        Option(
-            "Where the packages go, as check takes it; repeat it for several (default: driver "
-            "branches from 535 to 615 with the GPUs of their time).",
-            flags=(DEPLOY_TARGET,),
-            metavar="TARGET",
-        ),
-    ] = ()
+    sources: Annotated[tuple[str, ...], Argument(metavar="SOURCE...")]
+    folder: Annotated[str, Option(flags=OUTPUT, metavar="FOLDER")]
+    targets: Annotated[tuple[str, ...], Option(flags=(DEPLOY_TARGET,), metavar="TARGET")] = ()
     choice: Choice = field(default_factory=Choice)
-    match: Annotated[
-        str | None,
-        Option("Of an index, the projects of such names: nvidia-*.", metavar="PATTERN"),
-    ] = None
-    shard: Annotated[
-        str | None,
-        Option("A part of the projects, the first of eight: 1/8.", metavar="I/N", parse=_shard),
-    ] = None
-    limit_bytes: Annotated[
-        int,
-        Option(
-            "Larger packages are left out: 500MB, 2GB (default: 8GB).",
-            metavar="SIZE",
-            parse=bytes_of,
-        ),
-    ] = LIMIT_BYTES
-    jobs: Annotated[
-        int | None,
-        Option("Worker processes (default: one a core).", metavar="NUMBER", parse=jobs_of),
-    ] = None
-    scheduler: Annotated[
-        str | None,
-        Option("A Dask cluster that does the work: tls://HOST:8786.", metavar="ADDRESS"),
-    ] = None
-    dashboard: Annotated[bool, Option("Show Dask's dashboard on http://127.0.0.1:8787.")] = False
-    append: Annotated[
-        bool, Option("Add what is new to a dataset of other sources, targets or versions.")
-    ] = False
-    retry_failed: Annotated[bool, Option("Try all again that failed, for whatever reason.")] = False
-    cache: Annotated[
-        bool, Option("Read every package anew, whatever is kept of it.", flags=("--no-cache",))
-    ] = True
+    match: Annotated[str | None, Option(metavar="PATTERN")] = None
+    shard: Annotated[str | None, Option(metavar="I/N", parse=_shard)] = None
+    limit_bytes: Annotated[int, Option(metavar="SIZE", parse=bytes_of)] = LIMIT_BYTES
+    jobs: Annotated[int | None, Option(metavar="NUMBER", parse=jobs_of)] = None
+    scheduler: Annotated[str | None, Option(metavar="ADDRESS")] = None
+    dashboard: Annotated[bool, Option()] = False
+    append: Annotated[bool, Option()] = False
+    retry_failed: Annotated[bool, Option()] = False
+    cache: Annotated[bool, Option(flags=("--no-cache",))] = True
     limits: Limits = DEFAULT_LIMITS
 
     def in_shard(self, project: str) -> bool:
@@ -160,23 +116,22 @@ class RunOptions(Struct, frozen=True):
 
 
 class MergeOptions(Struct, frozen=True):
-    """Which datasets become one."""
+    """Which datasets become one.
 
-    shards: Annotated[
-        tuple[str, ...],
-        Argument("The datasets of the shards: their folders or addresses.", metavar="FOLDER..."),
-    ]
-    folder: Annotated[
-        str,
-        Option(
-            "The folder of the dataset, or its address.", flags=("-o", "--output"), metavar="FOLDER"
-        ),
-    ]
+    Attributes:
+        shards: The datasets of the shards: their folders or addresses.
+        folder: The folder of the dataset, or its address.
+    """
+
+    shards: Annotated[tuple[str, ...], Argument(metavar="FOLDER...")]
+    folder: Annotated[str, Option(flags=OUTPUT, metavar="FOLDER")]
 
 
 class ReportOptions(Struct, frozen=True):
-    """Which survey to tell of."""
+    """Which survey to tell of.
 
-    folder: Annotated[
-        str, Argument("The folder of a survey's dataset, or its address.", metavar="FOLDER")
-    ]
+    Attributes:
+        folder: The folder of a survey's dataset, or its address.
+    """
+
+    folder: Annotated[str, Argument(metavar="FOLDER")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ltocompat.commands.options import MatrixOptions
+from ltocompat.commands.options import SummaryOptions
 from ltocompat.files.output import replaced, writing
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.location import Location
@@ -146,7 +146,7 @@ def _document(records: Iterable[Matrix | Failure], _: Options) -> Iterator[str]:
     yield from rows.end(v1.Matrix((), values, tuple(grids), summary))
 
 
-def run_and_draw(options: MatrixOptions, *, svg: str) -> Iterator[Matrix | Failure]:
+def run_and_draw(options: SummaryOptions, *, svg: str) -> Iterator[Matrix | Failure]:
     """The matrices; when they end they are drawn into the file ``svg``."""
     from ltocompat.commands import matrix
 
