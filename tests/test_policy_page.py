@@ -100,7 +100,7 @@ DEFAULTS = [(t, k) for t, k in KEYS if k.default and k.default[0] in '"[{f']
 def test_a_default_that_is_written_changes_nothing(
     tmp_path: Path, table: str, key: PolicyKey
 ) -> None:
-    bare = PolicyKey(key.name, {}, key.default, "")
+    bare = PolicyKey({}, key.default, name=key.name)
     text = policy_with(table, bare)
     assert conforms(text)
     needed = policy_with(

@@ -61,12 +61,13 @@ SYSTEM = _text(
 # Nothing that begins as a comparison.
 NAME: Form = {"type": ["string", "integer"], "pattern": r"^\s*[^\s<>=!~]"}
 _GPU = r"[^\s<>=!~+][^+]*"
-GPUS: Form = {
-    **_or_number(_text(rf"{_GPU}(\+\s*{_GPU})*"), 0, 9999),
+_GPUS = _text(rf"{_GPU}(\+\s*{_GPU})*")
+ANY_GPUS: Form = {
+    **_or_number(_GPUS, 0, 9999),
     "type": ["string", "integer", "array"],
-    "items": _text(rf"{_GPU}(\+\s*{_GPU})*"),
-    "minItems": 1,
+    "items": _GPUS,
 }
+GPUS: Form = {**ANY_GPUS, "minItems": 1}
 DAY: Form = {
     "type": "string",
     "format": "date",
@@ -79,11 +80,10 @@ PERCENT = {"type": "integer", "minimum": 1, "maximum": 100}
 SIZE = _or_number(_text(r"[0-9]{1,12}(\.[0-9]{1,3})?\s*([kKmMgGtT][iI]?)?[bB]?"), 1, 10**12)
 
 
-def archs(*prefixes: str, numbers: bool = False) -> Form:
-    """Architectures with one of these prefixes or none; ``numbers``: integers, too."""
-    prefix = "|".join(map(_any_case, prefixes))
-    item = _text(f"(({prefix})_?)?[0-9]{{1,10}}[afAF]?")
-    return {"type": "array", "items": _or_number(item, 0, 9_999_999_999) if numbers else item}
+def archs(prefix: str) -> Form:
+    """Architectures with a prefix or none; integers, too."""
+    item = _text(f"(({_any_case(prefix)})_?)?[0-9]{{1,10}}[afAF]?")
+    return {"type": "array", "items": _or_number(item, 0, 9_999_999_999)}
 
 
 def rule_ids(ids: Iterable[str]) -> Form:
@@ -95,3 +95,6 @@ def rule_ids(ids: Iterable[str]) -> Form:
 def one_of(*words: str) -> Form:
     """One of these words."""
     return {"enum": list(words)}
+
+
+VERDICT = one_of("fail", "unknown", "undocumented", "jit")

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.policy import forms
-from ltocompat.packages.promise import PROMISE_KEYS
+from ltocompat.model.described import described
 from ltocompat.targets.inline import SPELLINGS
 
 
@@ -21,263 +21,182 @@ class PolicyKey(Struct, frozen=True):
     """A key of one of the tables.
 
     Attributes:
-        name: as it is written.
         form: what it takes, as JSON Schema says it.
         example: a value, as TOML.
-        text: what it is for, in a sentence or two.
         default: what holds without it; empty where it must be there.
+        name: as it is written.
+        text: what it is for, in a sentence or two: what the docstring of its table says.
     """
 
-    name: str
     form: forms.Form
     example: str
-    text: str
     default: str = "none"
+    name: str = ""
+    text: str = ""
 
 
-_TARGET_KEYS = (
-    PolicyKey("driver", forms.DRIVERS, '"580.65.06"', "The driver: a release, a branch, a range."),
-    PolicyKey(
-        "container",
-        forms.CONTAINER,
-        '"cuda>=12.4"',
-        "In place of driver: the NVIDIA_REQUIRE_CUDA of an image, for all hosts that start it.",
-    ),
-    PolicyKey("nvjitlink", forms.VERSIONS, '"13.3"', "The nvJitLink that links there."),
-    PolicyKey(
-        "gpu",
-        forms.GPUS,
-        '["a100", "h100", "l4"]',
-        "The GPUs: names, or architectures such as sm_90.",
-        "every GPU that an artifact serves",
-    ),
-    PolicyKey("nvrtc", forms.VERSIONS, '"13.3"', "The NVRTC that compiles there."),
-    PolicyKey("nvlink", forms.VERSIONS, '"13.3"', "The nvlink of a toolkit that links there."),
-    PolicyKey(
-        "lto",
-        forms.one_of("on", "off"),
-        '"off"',
-        "Links there are made with -lto, unless off.",
-        "on",
-    ),
-    PolicyKey(
-        "compat", forms.COMPAT_VERSIONS, '"13.3"', "The cuda-compat package in front of the driver."
-    ),
-    PolicyKey(
-        "os", forms.SYSTEM, '"linux-aarch64"', "linux, linux-aarch64, windows or wsl2.", "linux"
-    ),
-    PolicyKey(
-        "stock", forms.RELEASE, '"13.3"', "A toolkit with the driver and libraries of its release."
-    ),
-    PolicyKey("lock", forms.NAME, '"uv.lock"', "A lock file, whose nvJitLink and NVRTC are there."),
-    PolicyKey("python", forms.PYTHON, '"3.12"', "The Python for which the lock file is read."),
-    PolicyKey("name", forms.NAME, '"old machines"', "What to call it.", "the name of the table"),
-)
+class _TargetKeys:
+    """A place where releases go.
 
-_PROMISE = {
-    "sass": PolicyKey(
-        "sass",
-        forms.archs("sm", numbers=True),
-        '["sm_80", "sm_90"]',
-        "SASS for these is inside.",
-        "[]",
-    ),
-    "ptx": PolicyKey(
-        "ptx",
-        forms.archs("compute", numbers=True),
-        '["compute_90"]',
-        "PTX for these is inside.",
-        "[]",
-    ),
-    "driver": PolicyKey(
-        "driver",
-        forms.DRIVER,
-        '"525.60.13"',
-        "All of it loads from this driver on.",
-    ),
-    "nvjitlink": PolicyKey(
-        "nvjitlink", forms.RELEASE, '"12.4"', "All of it links from this nvJitLink on."
-    ),
-}
+    Attributes:
+        driver: The driver: a release, a branch, a range.
+        container: In place of driver: the NVIDIA_REQUIRE_CUDA of an image, for all hosts that start
+            it.
+        nvjitlink: The nvJitLink that links there.
+        gpu: The GPUs: names, or architectures such as sm_90.
+        nvrtc: The NVRTC that compiles there.
+        nvlink: The nvlink of a toolkit that links there.
+        lto: Links there are made with -lto, unless off.
+        compat: The cuda-compat package in front of the driver.
+        os: linux, linux-aarch64, windows or wsl2.
+        stock: A toolkit with the driver and libraries of its release.
+        lock: A lock file, whose nvJitLink and NVRTC are there.
+        python: The Python for which the lock file is read.
+        name: What to call it.
+    """
 
-_AUDIT_KEYS = (
-    PolicyKey(
-        "targets",
-        {**forms.WORDS, "minItems": 1},
-        '["oldest"]',
-        "The targets that count, of those above.",
-        "all of them",
-    ),
-    PolicyKey(
-        "require-gpus",
-        forms.WORDS,
-        '["a100", "h100"]',
-        "GPUs that every artifact must serve: by their own SASS, by that of their family, or by "
-        "PTX or LTO-IR that reaches them.",
-        "[]",
-    ),
-    PolicyKey(
-        "require-archs",
-        forms.ARCHS,
-        '["sm_80", "compute_90"]',
-        "Images that every artifact must hold: sm_80 is SASS for just that, compute_90 PTX, lto_90 "
-        "LTO-IR. Build systems' own lists are read, too: 8.0;9.0+PTX of PyTorch, 80-real;90 of "
-        "CMake (a bare number is SASS and PTX), -gencode lines of nvcc, and hopper, which is SASS "
-        "for its GPUs. Where the GPU is meant, require-gpus says so.",
-        "[]",
-    ),
-    PolicyKey(
-        "least-driver",
-        forms.DRIVER,
-        '"580"',
-        "The driver that everything must go on loading on; a branch is its first release.",
-    ),
-    PolicyKey(
-        "max-bytes",
-        forms.SIZE,
-        '"100MB"',
-        "The largest file that may be released: a number of bytes, or with kB, MB, GB, MiB or GiB.",
-    ),
-    PolicyKey(
-        "coverage",
-        forms.PERCENT,
-        "90",
-        "The kernels that a GPU must have code for, in percent of those of the GPU that is served "
-        "best (IMG-04). Without it, a lost kernel is told and fails nothing, but with --strict.",
-    ),
-    PolicyKey(
-        "fail-on",
-        forms.one_of("fail", "unknown", "undocumented", "jit"),
-        '"fail"',
-        "The mildest verdict that fails the audit; --fail-on beats it.",
-        '"fail"',
-    ),
-    PolicyKey(
-        "trial-link",
-        {"anyOf": [{"type": "boolean"}, {"const": "auto"}, forms.RELEASES]},
-        "true",
-        "Ask the nvJitLinks that the targets name, or of them only those in a list, as in "
-        '["13.3"]; "auto" asks those at hand about what stays unknown.',
-        "false",
-    ),
-    PolicyKey(
-        "trial-load",
-        {"type": "boolean"},
-        "true",
-        "Load the modules on the GPUs of the machine that audits; it is one more target then, "
-        "called this machine, on which loading alone is judged.",
-        "false",
-    ),
-    PolicyKey(
-        "no-device-code",
-        forms.one_of("pass", "undecided"),
-        '"pass"',
-        "What becomes of an audit without device code: it passes, or is undecided (exit code 3).",
-        '"undecided"',
-    ),
-    PolicyKey(
-        "variants",
-        forms.WORDS,
-        '["libx_cuda*.so"]',
-        "Files of one package of which its loader opens one: the one that fits best decides; [] "
-        "where all of them are opened.",
-        "those found",
-    ),
-    PolicyKey(
-        "provided-by",
+    driver = PolicyKey(forms.DRIVERS, '"580.65.06"')
+    container = PolicyKey(forms.CONTAINER, '"cuda>=12.4"')
+    nvjitlink = PolicyKey(forms.VERSIONS, '"13.3"')
+    gpu = PolicyKey(forms.GPUS, '["a100", "h100", "l4"]', "every GPU that an artifact serves")
+    nvrtc = PolicyKey(forms.VERSIONS, '"13.3"')
+    nvlink = PolicyKey(forms.VERSIONS, '"13.3"')
+    lto = PolicyKey(forms.one_of("on", "off"), '"off"', "on")
+    compat = PolicyKey(forms.COMPAT_VERSIONS, '"13.3"')
+    os = PolicyKey(forms.SYSTEM, '"linux-aarch64"', "linux")
+    stock = PolicyKey(forms.RELEASE, '"13.3"')
+    lock = PolicyKey(forms.NAME, '"uv.lock"')
+    python = PolicyKey(forms.PYTHON, '"3.12"')
+    name = PolicyKey(forms.NAME, '"old machines"', "the name of the table")
+
+
+class _PromiseKeys:
+    """What a project promises of its packages.
+
+    Attributes:
+        sass: SASS for these is inside.
+        ptx: PTX for these is inside.
+        driver: All of it loads from this driver on.
+        nvjitlink: All of it links from this nvJitLink on.
+    """
+
+    sass = PolicyKey(forms.archs("sm"), '["sm_80", "sm_90"]', "[]")
+    ptx = PolicyKey(forms.archs("compute"), '["compute_90"]', "[]")
+    driver = PolicyKey(forms.DRIVER, '"525.60.13"')
+    nvjitlink = PolicyKey(forms.RELEASE, '"12.4"')
+
+
+class _AuditKeys:
+    """What releases are held to.
+
+    Attributes:
+        targets: The targets that count, of those above.
+        require_gpus: GPUs that every artifact must serve: by their own SASS, by that of their
+            family, or by PTX or LTO-IR that reaches them.
+        require_archs: Images that every artifact must hold: sm_80 is SASS for just that, compute_90
+            PTX, lto_90 LTO-IR. Build systems' own lists are read, too: 8.0;9.0+PTX of PyTorch,
+            80-real;90 of CMake (a bare number is SASS and PTX), -gencode lines of nvcc, and hopper,
+            which is SASS for its GPUs. Where the GPU is meant, require-gpus says so.
+        least_driver: The driver that everything must go on loading on; a branch is its first
+            release.
+        max_bytes: The largest file that may be released: a number of bytes, or with kB, MB, GB, MiB
+            or GiB.
+        coverage: The kernels that a GPU must have code for, in percent of those of the GPU that is
+            served best (IMG-04). Without it, a lost kernel is told and fails nothing, but with
+            --strict.
+        fail_on: The mildest verdict that fails the audit; --fail-on beats it.
+        trial_link: Ask the nvJitLinks that the targets name, or of them only those in a list, as in
+            ["13.3"]; "auto" asks those at hand about what stays unknown.
+        trial_load: Load the modules on the GPUs of the machine that audits; it is one more target
+            then, called this machine, on which loading alone is judged.
+        no_device_code: What becomes of an audit without device code: it passes, or is undecided
+            (exit code 3).
+        variants: Files of one package of which its loader opens one: the one that fits best
+            decides; [] where all of them are opened.
+        provided_by: Libraries that other packages bring, where the metadata requires these.
+        ignore: Findings that do not count for a while; see below.
+        allow: Findings that do not count for good; see below.
+    """
+
+    targets = PolicyKey({**forms.WORDS, "minItems": 1}, '["oldest"]', "all of them")
+    require_gpus = PolicyKey(forms.WORDS, '["a100", "h100"]', "[]")
+    require_archs = PolicyKey(forms.ARCHS, '["sm_80", "compute_90"]', "[]")
+    least_driver = PolicyKey(forms.DRIVER, '"580"')
+    max_bytes = PolicyKey(forms.SIZE, '"100MB"')
+    coverage = PolicyKey(forms.PERCENT, "90")
+    fail_on = PolicyKey(forms.VERDICT, '"fail"', '"fail"')
+    trial_link = PolicyKey(
+        {"anyOf": [{"type": "boolean"}, {"const": "auto"}, forms.RELEASES]}, "true", "false"
+    )
+    trial_load = PolicyKey({"type": "boolean"}, "true", "false")
+    no_device_code = PolicyKey(forms.one_of("pass", "undecided"), '"pass"', '"undecided"')
+    variants = PolicyKey(forms.WORDS, '["libx_cuda*.so"]', "those found")
+    provided_by = PolicyKey(
         {"type": "object", "additionalProperties": forms.WORDS},
         '{torch = ["libcudart.so.*"]}',
-        "Libraries that other packages bring, where the metadata requires these.",
         "{}",
-    ),
-    PolicyKey("ignore", {}, "", "Findings that do not count for a while; see below.", "[]"),
-    PolicyKey("allow", {}, "", "Findings that do not count for good; see below.", "[]"),
-)
+    )
+    ignore = PolicyKey({}, "", "[]")
+    allow = PolicyKey({}, "", "[]")
 
-_RULE = PolicyKey("rule", {}, '"PTX-06"', "The rule.", "")
-_REASON = PolicyKey(
-    "reason", forms.WORD, '"libaxpy gets SASS in 1.1"', "Why, for those who read it.", ""
-)
-_PATH = PolicyKey(
-    "path",
-    forms.WORD,
-    '"libaxpy*.so"',
-    "Pattern of the artifact or a file in it: of a name, a path, or a place without versions: "
-    '"libx-cu12::pkg/libaxpy.so".',
-    '"*"',
-)
-_VERDICT = PolicyKey(
-    "verdict",
-    forms.one_of("fail", "unknown", "undocumented", "jit"),
-    '"unknown"',
-    "The worst verdict that does not count.",
-    '"fail"',
-)
-_LIMITS = (
-    PolicyKey("target", forms.WORD, '"oldest"', "Pattern of the name of the target.", '"*"'),
-    PolicyKey(
-        "gpu",
-        {key: value for key, value in forms.GPUS.items() if key != "minItems"},
-        '["h100"]',
-        "The GPUs; [] for findings that name none.",
-        "every GPU",
-    ),
-    PolicyKey(
-        "about",
-        forms.WORD,
-        '"PTX compute_90"',
-        "Pattern of what the finding is about, as baselines name it.",
-        '"*"',
-    ),
-    PolicyKey(
-        "route",
-        forms.one_of("load", "link", ""),
-        '"load"',
-        "How modules get onto the GPU: load or link; empty where each has one way only.",
-        "any route",
-    ),
-    PolicyKey(
-        "modules",
-        {"type": "integer", "minimum": 0},
-        "3",
-        "The most modules of a file, on a GPU and target, that may be concerned; 0: the finding is "
-        "about an artifact as a whole.",
-        "any number",
-    ),
-    PolicyKey(
-        "asks",
-        forms.WORDS,
-        '["driver 525.60.13"]',
-        "The newest versions that the code may ask for.",
-        "any version",
-    ),
-    PolicyKey(
-        "kernel",
-        forms.WORD,
-        '"*nopHardware*"',
-        "Pattern of the names of kernels: mangled, or in source up to the first template argument "
-        "(gemm::run of _ZN4gemm3runIfEEvPT_). A finding is forgiven only if every kernel of every "
-        "module that it is about matches; one in modules with LTO-IR or Tile IR stays, because "
-        "these show no names.",
-        '"*"',
-    ),
-)
-_EXPIRES = PolicyKey(
-    "expires",
-    forms.DAY,
-    "2099-12-31",
-    "The last day on which it holds; after it, the audit ends with exit code 2.",
-    "",
-)
-_IGNORE_KEYS = (_RULE, _REASON, _EXPIRES, _PATH, _VERDICT, *_LIMITS)
-_ALLOW_KEYS = (_RULE, _REASON, *(replace(key, default="") for key in (_PATH, _VERDICT)), *_LIMITS)
+
+class _IgnoreKeys:
+    """Findings that do not count.
+
+    Attributes:
+        rule: The rule.
+        reason: Why, for those who read it.
+        expires: The last day on which it holds; after it, the audit ends with exit code 2.
+        path: Pattern of the artifact or a file in it: of a name, a path, or a place without
+            versions: "libx-cu12::pkg/libaxpy.so".
+        verdict: The worst verdict that does not count.
+        target: Pattern of the name of the target.
+        gpu: The GPUs; [] for findings that name none.
+        about: Pattern of what the finding is about, as baselines name it.
+        route: How modules get onto the GPU: load or link; empty where each has one way only.
+        modules: The most modules of a file, on a GPU and target, that may be concerned; 0: the
+            finding is about an artifact as a whole.
+        asks: The newest versions that the code may ask for.
+        kernel: Pattern of the names of kernels: mangled, or in source up to the first template
+            argument (gemm::run of _ZN4gemm3runIfEEvPT_). A finding is forgiven only if every kernel
+            of every module that it is about matches; one in modules with LTO-IR or Tile IR stays,
+            because these show no names.
+    """
+
+    rule = PolicyKey({}, '"PTX-06"', "")
+    reason = PolicyKey(forms.WORD, '"libaxpy gets SASS in 1.1"', "")
+    expires = PolicyKey(forms.DAY, "2099-12-31", "")
+    path = PolicyKey(forms.WORD, '"libaxpy*.so"', '"*"')
+    verdict = PolicyKey(forms.VERDICT, '"unknown"', '"fail"')
+    target = PolicyKey(forms.WORD, '"oldest"', '"*"')
+    gpu = PolicyKey(forms.ANY_GPUS, '["h100"]', "every GPU")
+    about = PolicyKey(forms.WORD, '"PTX compute_90"', '"*"')
+    route = PolicyKey(forms.one_of("load", "link", ""), '"load"', "any route")
+    modules = PolicyKey({"type": "integer", "minimum": 0}, "3", "any number")
+    asks = PolicyKey(forms.WORDS, '["driver 525.60.13"]', "any version")
+    kernel = PolicyKey(forms.WORD, '"*nopHardware*"', '"*"')
+
+
+def _keys(table: type) -> tuple[PolicyKey, ...]:
+    """The keys of a table in their order, each with its name and what is said of it."""
+    _, texts = described(table)
+    return tuple(
+        replace(key, name=name.replace("_", "-"), text=texts.get(name, ""))
+        for name, key in vars(table).items()
+        if isinstance(key, PolicyKey)
+    )
+
 
 TABLES: Mapping[str, tuple[PolicyKey, ...]] = {
-    "targets.NAME": _TARGET_KEYS,
-    "promise": tuple(_PROMISE[name] for name in PROMISE_KEYS),
-    "audit": _AUDIT_KEYS,
-    "audit.ignore": _IGNORE_KEYS,
-    "audit.allow": _ALLOW_KEYS,
+    "targets.NAME": _keys(_TargetKeys),
+    "promise": _keys(_PromiseKeys),
+    "audit": _keys(_AuditKeys),
+    "audit.ignore": _keys(_IgnoreKeys),
+    "audit.allow": tuple(
+        replace(key, default="") if key.name in ("path", "verdict") else key
+        for key in _keys(_IgnoreKeys)
+        if key.name != "expires"
+    ),
 }
 """The keys of each table, in the order in which they are explained."""
 
