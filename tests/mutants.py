@@ -1,13 +1,13 @@
 """Small changes of the code that tests should notice, drawn by the commit; survivors are listed.
 
 usage: python tests/mutants.py [--record] [--number 60] [--seed TEXT] [--room rules] [--jobs N]
-                               [--limit 120] [-- words for pytest while recording]
+                               [--limit 400] [-- words for pytest while recording]
 
-``--record`` runs the quick tests once (those that the words behind ``--`` choose) and keeps which
-of them call which function, in build/mutants/map.json; without a map it is done first. A mutant is
-a bound moved, and/or exchanged, a number one off, a branch or a call dropped, or two arguments
-swapped; never a message, a type or a cache. It meets the tests that call its function, the quickest
-first.
+``--record`` runs the quick and the slow tests once (those that the words behind ``--`` choose) and
+keeps which of them call which function, in build/mutants/map.json; without a map it is done first.
+A mutant is a bound moved, and/or exchanged, a number one off, a branch or a call dropped, or two
+arguments swapped; never a message, a type or a cache. It meets all tests that call its function,
+the quickest first.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import ast
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -34,7 +35,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ROOMS = ("rules", "scan", "files", "commands")
 MAP = ROOT / "build" / "mutants" / "map.json"
-MOST_TESTS = 60  # of those that call a function
+SENDERS = {"kill", "killpg"}  # with their arguments swapped, they end processes of others
+TIERS = ("-m", "not wild and not nightly")
 RECORDED = "LTOCOMPAT_RECORDED_CALLS"  # a folder: of the runs that record
 
 
@@ -93,7 +95,8 @@ def _value(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield "a call dropped", ast.Pass()
         case ast.Call(args=[first, second, *rest]):
             starred = isinstance(first, ast.Starred) or isinstance(second, ast.Starred)
-            if not starred and ast.dump(first) != ast.dump(second):
+            sends = getattr(node.func, "attr", "") in SENDERS
+            if not (starred or sends) and ast.dump(first) != ast.dump(second):
                 yield (
                     "arguments swapped",
                     ast.Call(node.func, [second, first, *rest], node.keywords),
@@ -181,8 +184,9 @@ def draw(seed: str, number: int, rooms: tuple[str, ...]) -> list[Mutant]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Keep the functions that a test calls: this file is a plug-in of the runs that record."""
+    """Keep the functions that a test calls which passes: a plug-in of the runs that record."""
     prefix, called = str(ROOT / "ltocompat") + os.sep, set[str]()
+    failed = item.session.testsfailed
 
     def seen(frame: object, event: str, _: object) -> None:
         code = getattr(frame, "f_code", None)
@@ -197,18 +201,18 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     finally:
         sys.setprofile(None)
         row = [item.nodeid, round(time.perf_counter() - start, 3), sorted(called)]
-        with (Path(os.environ[RECORDED]) / f"{os.getpid()}.jsonl").open(
-            "a", encoding="utf-8"
-        ) as file:
-            file.write(json.dumps(row) + "\n")
+        path = Path(os.environ[RECORDED]) / f"{os.getpid()}.jsonl"
+        if item.session.testsfailed == failed:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
 
 
 def record(words: list[str], jobs: int) -> None:
-    """Run the quick tests, and write which of them call which function, the quickest first."""
+    """Run the tests, and write which of them call which function, the quickest first."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, RECORDED: folder, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
-        command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "-p", "mutants", *words]
-        subprocess.run(command, cwd=ROOT, env=environment, check=False)
+        command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "-p", "mutants"]
+        subprocess.run([*command, *TIERS, *words], cwd=ROOT, env=environment, check=False)
         calls = defaultdict[str, list[tuple[float, str]]](list)
         for path in Path(folder).iterdir():
             for line in path.read_text("utf-8").splitlines():
@@ -237,7 +241,8 @@ def outcome(mutant: Mutant, tests: list[str], tree: Path, limit: float) -> str:
             path.write_text(source, "utf-8")
         if not ended.returncode:
             return "survived"
-        failed = [test for test in left if f"FAILED {test}" in ended.stdout]
+        blamed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", ended.stdout, re.MULTILINE)
+        failed = [test for test in left if test in blamed]
         if not failed or not _run(failed, tree, None).returncode:
             return "killed"
         left = [test for test in left if test not in failed]
@@ -245,7 +250,7 @@ def outcome(mutant: Mutant, tests: list[str], tree: Path, limit: float) -> str:
 
 
 def _run(tests: list[str], tree: Path, limit: float | None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *TIERS, *tests]
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         command,
@@ -255,6 +260,7 @@ def _run(tests: list[str], tree: Path, limit: float | None) -> subprocess.Comple
         timeout=limit,
         capture_output=True,
         text=True,
+        start_new_session=True,  # a mutant that kills its process group ends no other
     )
 
 
@@ -286,7 +292,7 @@ def tried(
         def attempt(mutant: Mutant) -> str:
             tree = trees.get()
             try:
-                tests = calls.get(f"{mutant.path}::{mutant.function}", [])[:MOST_TESTS]
+                tests = calls.get(f"{mutant.path}::{mutant.function}", [])
                 return outcome(mutant, tests, tree, limit)
             finally:
                 trees.put(tree)
@@ -304,7 +310,7 @@ def main() -> int:
     parser.add_argument("--seed", default="")
     parser.add_argument("--room", choices=ROOMS, action="append")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--limit", type=float, default=120)
+    parser.add_argument("--limit", type=float, default=400)
     parser.add_argument("words", nargs="*")
     given = parser.parse_args()
     if given.record or not MAP.exists():
