@@ -8,13 +8,15 @@ library is loaded in processes of its own.
 from __future__ import annotations
 
 import enum
+import functools
 from array import array
-from collections.abc import Iterator
-from contextlib import ExitStack
-from typing import Literal
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 
+from ltocompat.commands.link import seconds
 from ltocompat.commands.options import SelfTestOptions, options_of
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing
@@ -34,6 +36,8 @@ from ltocompat.trial.load_values import (
 )
 from ltocompat.trial.logs import explain, first_line
 from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
+
+T = TypeVar("T")
 
 # y = a * x + y over so many numbers, all of them exact in single precision.
 COUNT = 1000
@@ -163,16 +167,17 @@ class SelfTestStep(Struct, frozen=True):
 
 
 class _Way(Struct, frozen=True):
+    """One way of linking: its name, what is compiled for it, and the linker's options."""
+
     name: str
-    compiled: str
     kind: InputKind
     options: tuple[str, ...]
 
 
 _WAYS = (
-    _Way("PTX", "ptx", InputKind.PTX, ()),
-    _Way("LTO", "ltoir", InputKind.LTOIR, ("-lto",)),
-    _Way("LTO to PTX", "ltoir", InputKind.LTOIR, ("-lto", "-ptx")),
+    _Way("PTX", InputKind.PTX, ()),
+    _Way("LTO", InputKind.LTOIR, ("-lto",)),
+    _Way("LTO to PTX", InputKind.LTOIR, ("-lto", "-ptx")),
 )
 
 
@@ -197,64 +202,64 @@ def selftest(
 def run(options: SelfTestOptions) -> Iterator[SelfTestStep]:
     """The steps of ``selftest``."""
     with ExitStack() as stack:
-        loads, step = _driver(stack)
-        yield step
-        compiler, step = _nvrtc(stack)
-        yield step
-        linker, pool, step = _nvjitlink(
-            stack, options.nvjitlink, install_missing=options.install_linkers
-        )
-        yield step
+        loads = yield from _started(stack, "driver", LoadPool, _driver)
+        compiler = yield from _started(stack, "NVRTC", CompilerProcess, _nvrtc)
+        linking = yield from _started(stack, "nvJitLink", lambda: _linking(options), _nvjitlink)
         if compiler is None:
             return
         gpus = loads.driver.gpus if loads else ()
         for target in dict.fromkeys(gpu.arch for gpu in gpus) or (_NO_GPU,):
-            compiled: dict[str, list[TrialInput]] = {}
-            for kind in ("LTO", "PTX"):
-                step = _compile(compiler, target, kind, compiled)
-                yield step
-            if linker is None or pool is None:
-                continue
-            releases = compiler.nvrtc.release, linker.release
+            compiled = {}
+            for kind in (InputKind.LTOIR, InputKind.PTX):
+                compiled[kind] = yield from _compile(compiler, target, kind)
             for way in _WAYS:
-                if way.compiled in compiled:
-                    image, step = _link(pool, target, way, compiled[way.compiled], releases)
-                    yield step
+                if linking and (inputs := compiled[way.kind]):
+                    release = compiler.nvrtc.release
+                    image = yield from _link(linking, target, way, inputs, release)
                     here = [gpu for gpu in gpus if gpu.arch == target]
                     if image is not None and loads is not None:
-                        yield from _run(loads, here, way, image, linker.release)
+                        yield from _run(loads, here, way, image, linking[0].release)
 
 
-def _driver(stack: ExitStack) -> tuple[LoadPool | None, SelfTestStep]:
+def _started(
+    stack: ExitStack,
+    name: str,
+    start: Callable[[], AbstractContextManager[T]],
+    told: Callable[[T], str],
+) -> Generator[SelfTestStep, None, T | None]:
+    """Start the process that asks a library or driver; return None where it does not start."""
     try:
-        pool = stack.enter_context(LoadPool())
+        process = stack.enter_context(start())
     except LtocompatError as error:
-        return None, _stopped("driver", error)
+        missing = isinstance(error, Missing)
+        result = SelfTestResult.MISSING if missing else SelfTestResult.FAILED
+        yield SelfTestStep(name, result, str(error))
+        return None
+    yield SelfTestStep(name, SelfTestResult.PASSED, told(process))
+    return process
+
+
+def _driver(pool: LoadPool) -> str:
     driver = pool.driver
     gpus = ", ".join(f"GPU {gpu.index}: {gpu.name} ({gpu.arch})" for gpu in driver.gpus)
-    text = f"CUDA {driver.cuda}, {driver.library}; {gpus}"
-    return pool, SelfTestStep("driver", SelfTestResult.PASSED, text)
+    return f"CUDA {driver.cuda}, {driver.library}; {gpus}"
 
 
-def _nvrtc(stack: ExitStack) -> tuple[CompilerProcess | None, SelfTestStep]:
-    try:
-        compiler = stack.enter_context(CompilerProcess())
-    except LtocompatError as error:
-        return None, _stopped("NVRTC", error)
-    text = f"{compiler.nvrtc.release}, {compiler.nvrtc.library}"
-    return compiler, SelfTestStep("NVRTC", SelfTestResult.PASSED, text)
+def _nvrtc(compiler: CompilerProcess) -> str:
+    return f"{compiler.nvrtc.release}, {compiler.nvrtc.library}"
 
 
-def _nvjitlink(
-    stack: ExitStack, wanted: str | None, *, install_missing: bool
-) -> tuple[Linker | None, Pool | None, SelfTestStep]:
-    try:
-        linker = obtain(wanted, install_missing=install_missing) if wanted else _of_programs()
-        pool = stack.enter_context(Pool(linker.path, workers=1))
-    except LtocompatError as error:
-        return None, None, _stopped("nvJitLink", error)
-    text = f"{linker.version}, {linker.path} ({linker.found_via})"
-    return linker, pool, SelfTestStep("nvJitLink", SelfTestResult.PASSED, text)
+def _nvjitlink(linking: tuple[Linker, Pool]) -> str:
+    linker, _ = linking
+    return f"{linker.version}, {linker.path} ({linker.found_via})"
+
+
+@contextmanager
+def _linking(options: SelfTestOptions) -> Iterator[tuple[Linker, Pool]]:
+    wanted, install = options.nvjitlink, options.install_linkers
+    linker = obtain(wanted, install_missing=install) if wanted else _of_programs()
+    with Pool(linker.path, workers=1) as pool:
+        yield linker, pool
 
 
 def _of_programs() -> Linker:
@@ -271,50 +276,47 @@ def _of_programs() -> Linker:
     raise Missing("no nvJitLink is at hand; get one with: ltocompat linkers install nvjitlink=13.5")
 
 
-def _stopped(name: str, error: LtocompatError) -> SelfTestStep:
-    result = SelfTestResult.MISSING if isinstance(error, Missing) else SelfTestResult.FAILED
-    return SelfTestStep(name, result, str(error))
-
-
 def _compile(
-    compiler: CompilerProcess, target: SmArch, kind: str, into: dict[str, list[TrialInput]]
-) -> SelfTestStep:
-    """Compile both units to LTO-IR or PTX; ``into`` gets them when both succeed."""
-    want: Literal["ltoir", "ptx"] = "ltoir" if kind == "LTO" else "ptx"
+    compiler: CompilerProcess, target: SmArch, kind: InputKind
+) -> Generator[SelfTestStep, None, list[TrialInput]]:
+    """Compile both units to LTO-IR or PTX; return no inputs where one of them fails."""
+    lto = kind is InputKind.LTOIR
+    step = functools.partial(SelfTestStep, "compile", way="LTO" if lto else "PTX", target=target)
     virtual = SmArch(target.number, target.suffix, ArchForm.VIRTUAL)
-    options = (f"-arch={target}", "-dlto") if kind == "LTO" else (f"-arch={virtual}", "-rdc=true")
+    options = (f"-arch={target}", "-dlto") if lto else (f"-arch={virtual}", "-rdc=true")
+    want: Literal["ltoir", "ptx"] = "ltoir" if lto else "ptx"
     inputs = []
     for name, source in _SOURCES.items():
         done = compiler.compile(name, source, options, want=want)
         if done.output is None:
             text = compiler_error(done, compiler.nvrtc.release, target)
-            return SelfTestStep("compile", SelfTestResult.FAILED, text, way=kind, target=target)
-        trial_kind = InputKind.LTOIR if kind == "LTO" else InputKind.PTX
-        inputs.append(TrialInput(f"{name}.{want}", trial_kind, done.output))
-    into[want] = inputs
+            yield step(SelfTestResult.FAILED, text)
+            return []
+        inputs.append(TrialInput(f"{name}.{want}", kind, done.output))
     size = sum(len(input_.data) for input_ in inputs)
     text = f"{len(inputs)} translation units, {size:,} bytes"
-    return SelfTestStep("compile", SelfTestResult.PASSED, text, way=kind, target=target)
+    yield step(SelfTestResult.PASSED, text)
+    return inputs
 
 
 def _link(
-    pool: Pool,
+    linking: tuple[Linker, Pool],
     target: SmArch,
     way: _Way,
     inputs: list[TrialInput],
-    releases: tuple[Release, Release],
-) -> tuple[bytes | None, SelfTestStep]:
+    compiler: Release,
+) -> Generator[SelfTestStep, None, bytes | None]:
+    """Link both units; return the output, None where there is none."""
+    linker, pool = linking
+    step = functools.partial(SelfTestStep, "link", way=way.name, target=target)
     options = (f"-arch={target}", *way.options)
     (answer,) = pool.run([Request(tuple(inputs), options, keep_output=True)])
-    seconds = sum(
-        filter(None, (answer.seconds.create, answer.seconds.add, answer.seconds.complete))
-    )
     if answer.outcome in (LinkOutcome.LINKED, LinkOutcome.COMPILED) and answer.output:
         text = f"{'PTX' if '-ptx' in options else 'cubin'} of {len(answer.output):,} bytes"
-        step = SelfTestStep("link", SelfTestResult.PASSED, text, way.name, target, seconds=seconds)
-        return answer.output, step
-    text = linker_error(answer, releases)
-    return None, SelfTestStep("link", SelfTestResult.FAILED, text, way.name, target)
+        yield step(SelfTestResult.PASSED, text, seconds=seconds(answer))
+        return answer.output
+    yield step(SelfTestResult.FAILED, linker_error(answer, (compiler, linker.release)))
+    return None
 
 
 def _run(
@@ -326,24 +328,18 @@ def _run(
     blocks = -(-COUNT // _THREADS)
     launch = Launch(_KERNEL, blocks, _THREADS, (COUNT, FACTOR, x.tobytes(), y.tobytes()))
     for gpu in gpus:
-        place = f"the linked {way.name}"
-        request = LoadRequest(place, image, (_KERNEL,), gpu.index, launch)
+        step = functools.partial(SelfTestStep, way=way.name, target=gpu.arch, gpu=gpu.index)
+        request = LoadRequest(f"the linked {way.name}", image, (_KERNEL,), gpu.index, launch)
         try:
             (answer,) = pool.run([request])
         except LtocompatError as error:
-            text = str(error)
-            yield SelfTestStep("load", SelfTestResult.FAILED, text, way.name, gpu.arch, gpu.index)
+            yield step("load", SelfTestResult.FAILED, str(error))
             continue
-        loaded = answer.outcome is LoadOutcome.LOADED or answer.step is LoadStep.LAUNCH
-        result = SelfTestResult.PASSED if loaded else SelfTestResult.FAILED
-        text = (
-            f"module and kernel, on {gpu.name}"
-            if loaded
-            else driver_error(answer, pool.driver.cuda, linker)
-        )
-        seconds = answer.seconds
-        yield SelfTestStep("load", result, text, way.name, gpu.arch, gpu.index, seconds)
-        if loaded:
-            right, text = compared(answer, x, y)
-            result = SelfTestResult.PASSED if right else SelfTestResult.FAILED
-            yield SelfTestStep("run", result, text, way.name, gpu.arch, gpu.index)
+        if answer.outcome is not LoadOutcome.LOADED and answer.step is not LoadStep.LAUNCH:
+            text = driver_error(answer, pool.driver.cuda, linker)
+            yield step("load", SelfTestResult.FAILED, text, seconds=answer.seconds)
+            continue
+        text = f"module and kernel, on {gpu.name}"
+        yield step("load", SelfTestResult.PASSED, text, seconds=answer.seconds)
+        right, text = compared(answer, x, y)
+        yield step("run", SelfTestResult.PASSED if right else SelfTestResult.FAILED, text)
