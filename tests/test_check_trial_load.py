@@ -20,7 +20,7 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.cli import run
-from ltocompat.commands.deployment_target import DescribedTarget
+from ltocompat.commands.deployment_target import DeploymentTarget
 from ltocompat.commands.this_machine import ThisMachine
 from ltocompat.model.signature import module_signature
 from ltocompat.model.target import THIS_MACHINE
@@ -112,7 +112,7 @@ def test_a_relocatable_cubin_is_settled_by_the_driver() -> None:
         assert rules_of(judged) - {"DRV-01", "DRV-02"} <= {"TRIAL", "SASS-08"}
 
 
-class MachineWithDriver(DescribedTarget, frozen=True, kw_only=True):
+class MachineWithDriver(DeploymentTarget, frozen=True, kw_only=True):
     """A target that is this machine, with GPUs that nothing but the stand-in has."""
 
     installation: Installation

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from ltocompat.commands.advice import advising_trials, ended_trials
-from ltocompat.commands.deployment_target import DeploymentTarget, DescribedTarget
+from ltocompat.commands.deployment_target import DeploymentTarget
 from ltocompat.commands.kernel_names import with_kernel_names
 from ltocompat.commands.losses import with_losses
 from ltocompat.commands.options import CheckOptions, OnError, answers, options_of
@@ -316,7 +316,7 @@ def _described(
 ) -> list[DeploymentTarget]:
     """Targets that were described, with the packages of a machine where some are meant."""
     if machine is None:
-        return [DescribedTarget(target, engine) for target in targets]
+        return [DeploymentTarget(target, engine) for target in targets]
     from ltocompat.commands.this_machine import PackagesElsewhere
 
     return [PackagesElsewhere.of(machine(), target) for target in targets]

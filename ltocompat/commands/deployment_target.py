@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -18,35 +18,13 @@ if TYPE_CHECKING:
     from ltocompat.targets.machine.python_environment import Installation
 
 
-class DeploymentTarget(Protocol):
-    """Somewhere that artifacts go: a target that was described, or a machine that was looked at."""
-
-    @property
-    def target(self) -> Target:
-        """The target, as far as it is known."""
-
-    @property
-    def installation(self) -> Installation | None:
-        """The packages that are installed there; None where nobody looked."""
-
-    @property
-    def here(self) -> bool:
-        """Return whether it is this machine, whose driver can be asked."""
-
-    def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
-        """The verdicts on an artifact there: by GPU, then by route (None: both)."""
-
-    def own_result(self) -> Result | None:
-        """Problems of that place, whatever goes there; None where nobody looked."""
-
-
-class DescribedTarget(Struct, frozen=True):
-    """A target that was described; nobody looked at it.
+class DeploymentTarget(Struct, frozen=True):
+    """Somewhere that artifacts go: a target that was described, or a machine that was looked at.
 
     Attributes:
-        target: the target.
+        target: the target, as far as it is known.
         engine: what is known already of modules that go there, or to targets beside it.
-        here: it is this machine.
+        here: it is this machine, whose driver can be asked.
     """
 
     target: Target
@@ -55,13 +33,13 @@ class DescribedTarget(Struct, frozen=True):
 
     @property
     def installation(self) -> Installation | None:
-        """None: nobody looked."""
+        """The packages that are installed there; None where nobody looked."""
         return None
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
-        """The verdicts on an artifact."""
+        """The verdicts on an artifact there: by GPU, then by route (None: both)."""
         return Artifact(summary, self.engine).results(self.target, route)
 
     def own_result(self) -> Result | None:
-        """None: nobody looked."""
+        """Problems of that place, whatever goes there; None where nobody looked."""
         return None

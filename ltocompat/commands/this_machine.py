@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from ltocompat.commands.deployment_target import DescribedTarget
+from ltocompat.commands.deployment_target import DeploymentTarget
 from ltocompat.commands.env import problems_of
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -20,8 +20,7 @@ from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.engine.findings import machine_result, with_problems
 from ltocompat.rules.engine.judge_artifact import Artifact
-from ltocompat.rules.rule import Problem
-from ltocompat.targets.linkers import Machine
+from ltocompat.targets.linkers import Linker, Machine
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library_on_machine import look_at
 from ltocompat.targets.machine.loaded import Library
@@ -32,7 +31,7 @@ from ltocompat.targets.machine.save import target_of
 _AS_PATH = "this-machine"
 
 
-class ThisMachine(DescribedTarget, frozen=True, kw_only=True):
+class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
     """A machine that was looked at, with the environment of packages there.
 
     Attributes:
@@ -85,15 +84,8 @@ class ThisMachine(DescribedTarget, frozen=True, kw_only=True):
             yield Failure.of(
                 UnreadableInput(f"what the loader gives {summary.path!r} can't be told: {error}")
             )
-        target = self.target
-        problems: tuple[Problem, ...] = ()
-        if library is not None:
-            problems = tuple(found_about("Library", library))
-            linker = library.nvjitlink
-            if linker is not None:
-                target = replace(
-                    target, nvjitlink=exactly(linker.release, linker.path, linker.version)
-                )
+        problems = tuple(found_about("Library", library)) if library else ()
+        target = _linked_by(library.nvjitlink if library else None, self.target)
         for result in Artifact(summary, self.engine).results(target, route):
             yield with_problems(replace(result, target=self.target), problems)
 
@@ -124,7 +116,14 @@ class ThisMachine(DescribedTarget, frozen=True, kw_only=True):
         return look_at(self.machine, self.environment, path, asking[0])
 
 
-class PackagesElsewhere(DescribedTarget, frozen=True, kw_only=True):
+def _linked_by(linker: Linker | None, target: Target) -> Target:
+    """A target with a copy of nvJitLink, where there is one."""
+    if linker is None:
+        return target
+    return replace(target, nvjitlink=exactly(linker.release, linker.path, linker.version))
+
+
+class PackagesElsewhere(DeploymentTarget, frozen=True, kw_only=True):
     """The packages of an environment of this machine, as if they were on another one.
 
     What that one says nothing of, the packages bring along.
@@ -152,8 +151,6 @@ class PackagesElsewhere(DescribedTarget, frozen=True, kw_only=True):
                 library = self.machine.library(summary)
                 linker = library.nvjitlink if library else None
                 if linker is not None and self.machine.is_packaged(linker.path):
-                    target = replace(
-                        target, nvjitlink=exactly(linker.release, linker.path, linker.version)
-                    )
+                    target = _linked_by(linker, target)
         for result in Artifact(summary, self.engine).results(target, route):
             yield replace(result, target=self.target)
