@@ -22,7 +22,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from io import BytesIO
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
 
 from msgspec import Struct, convert, json, structs
 
@@ -31,6 +31,7 @@ from ltocompat.commands.survey.storage import Folder
 from ltocompat.commands.survey.tables import SCHEMA_VERSION, TABLES, Surveyed, columns
 from ltocompat.model.errors import UnreadableInput, UsageError
 from ltocompat.model.limits import MIB
+from ltocompat.model.projection import From
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,10 +65,10 @@ class Question(Struct, frozen=True, kw_only=True):
     facts: str
     sources: tuple[str, ...]
     targets: tuple[str, ...] = ()
-    platforms: tuple[str, ...] = ()
+    platforms: Annotated[tuple[str, ...], From("choice.platforms")] = ()
     match: str | None = None
-    releases: int = 1
-    every_python: bool = False
+    releases: Annotated[int, From("choice.releases")] = 1
+    every_python: Annotated[bool, From("choice.every_python")] = False
     shard: str | None = None
     started: datetime
 

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import re
 import ssl
 import time
 import urllib.request
@@ -119,7 +120,8 @@ class Http:
         """
         with self._answer(url, {"Accept": accept}, traffic) as answer:
             data = b"".join(self._pieces(answer, url, most, traffic))
-            return Page(data, answer.headers.get("Content-Type", ""), _final(url, answer))
+            final = urljoin(url, answer.geturl() or "")
+            return Page(data, answer.headers.get("Content-Type", ""), final)
 
     def part(
         self, url: str, span: str, most: int, traffic: Traffic, etag: str | None
@@ -179,9 +181,8 @@ class Http:
             found = self._download(url, file, most, traffic)
             if sha256 in (None, found):
                 return found
-        raise FetchFailed(
-            f"{url} has SHA-256 {found}, not {sha256} as its index says", passing=True
-        )
+        reason = f"{url} has SHA-256 {found}, not {sha256} as its index says"
+        raise FetchFailed(reason, passing=True)
 
     def _download(self, url: str, file: IO[bytes], most: int, traffic: Traffic) -> str:
         total = hashlib.sha256()
@@ -277,26 +278,23 @@ class Http:
                 if done > most:
                     raise FetchFailed(f"{url} is over the limit of {most} bytes", passing=False)
                 if time.monotonic() > deadline:
-                    raise _Cut(f"{url} comes too slowly: {done} bytes so far")
+                    raise _Cut(f"{url} comes too slowly: {done} bytes so far", passing=True)
                 yield piece
         except library.exceptions.HTTPError as error:
-            raise _Cut(f"{url} broke off behind {done} bytes: {_reason(error)}") from error
+            reason = f"{url} broke off behind {done} bytes: {_reason(error)}"
+            raise _Cut(reason, passing=True) from error
 
     def _pool(self, url: str) -> Any:  # noqa: ANN401 - urllib3's own
         proxy = self._proxy(url)
         if proxy not in self._pools:
             library = extra("urllib3")
-            options: dict[str, Any] = {
-                "num_pools": 4,
-                "maxsize": 1,
-                "block": True,
-                "timeout": library.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
-                "ssl_context": _certificates(self._settings.cert),
-            }
-            self._pools[proxy] = (
-                library.PoolManager(**options)
-                if proxy is None
-                else library.ProxyManager(proxy, **options)
+            through = functools.partial(library.ProxyManager, proxy)
+            self._pools[proxy] = (through if proxy else library.PoolManager)(
+                num_pools=4,
+                maxsize=1,
+                block=True,
+                timeout=library.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
+                ssl_context=_certificates(self._settings.cert),
             )
         return self._pools[proxy]
 
@@ -332,9 +330,6 @@ def _retry() -> Any:  # noqa: ANN401 - urllib3's own
 class _Cut(FetchFailed):
     """A body broke off."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, passing=True)
-
 
 MOST_PAGE = 64 * MIB
 """Bytes of one project's page; real ones stay below 10 MiB."""
@@ -350,15 +345,15 @@ def _certificates(path: str | None) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=path)
 
 
+_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
+
+
 def _content_range(headers: Mapping[str, str]) -> tuple[int, int, int] | None:
     """First byte, last byte and size of ``bytes 0-99/1000``; None where that is not said so."""
-    unit, _, rest = headers.get("Content-Range", "").partition(" ")
-    span, _, size = rest.partition("/")
-    first, _, last = span.partition("-")
-    numbers = (first, last, size)
-    if unit != "bytes" or not all(text.isascii() and text.isdecimal() for text in numbers):
+    found = _RANGE.fullmatch(headers.get("Content-Range", ""))
+    if found is None:
         return None
-    start, end, total = map(int, numbers)
+    start, end, total = map(int, found.groups())
     return (start, end, total) if start <= end < total else None
 
 
@@ -393,10 +388,6 @@ def _credentials(url: str) -> str | None:
     if parts.username is None:
         return None
     return f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-
-
-def _final(url: str, answer: BaseHTTPResponse) -> str:
-    return urljoin(url, answer.geturl() or "")
 
 
 def _reason(error: Exception) -> str:

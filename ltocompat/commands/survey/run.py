@@ -13,7 +13,7 @@ from ltocompat.commands.survey.dataset import Dataset, DatasetWriter, Question
 from ltocompat.commands.survey.distribution import Distribution, sha256_of_path
 from ltocompat.commands.survey.engine import Engine, engine
 from ltocompat.commands.survey.http import Http, without_credentials
-from ltocompat.commands.survey.options import Choice, MergeOptions, RunOptions
+from ltocompat.commands.survey.options import MergeOptions, RunOptions
 from ltocompat.commands.survey.sources import Sources, is_index
 from ltocompat.commands.survey.tables import ErrorRow, Surveyed
 from ltocompat.commands.survey.task import TaskOptions, facts_version
@@ -68,19 +68,10 @@ def run(options: RunOptions) -> Iterator[Tally | Note | Failure]:
     settings = IndexSettings.of()
     # What is typed may have a name and a password, too.
     known_urls = (*settings.urls, *filter(is_index, options.sources))
-    http = Http(structs.replace(settings, urls=known_urls))
-    sources = Sources(
-        options.sources, options.choice, options.match, options.in_shard, http, settings.urls
-    )
+    reached = structs.replace(settings, urls=known_urls)
+    sources = Sources(options, Http(reached), settings.urls)
     sources.check()
-    task = TaskOptions(
-        facts_version(),
-        options.targets,
-        structs.replace(settings, urls=known_urls),
-        options.limit_bytes,
-        options.cache,
-        options.limits,
-    )
+    task = project(TaskOptions, options, facts=facts_version(), settings=reached)
     workers = engine(jobs=options.jobs, scheduler=options.scheduler, dashboard=options.dashboard)
     with DatasetWriter(
         options.folder,
@@ -114,24 +105,20 @@ def merge(options: MergeOptions) -> Iterator[Tally | Note | Failure]:
         for dataset in shards:
             yield from dataset.surveyed()
 
-    nothing = Sources((), Choice(), None, bool, Http(IndexSettings(())), ())
+    nothing = Sources(RunOptions((), options.folder), Http(IndexSettings(())), ())
     with DatasetWriter(options.folder, question) as writer:
         yield from _Run(options.folder, nothing, TaskOptions(question.facts), writer).records(read)
 
 
 def _question(options: RunOptions) -> Question:
-    return Question(
+    return project(
+        Question,
+        options,
         facts=facts_version(),
         sources=tuple(
             without_credentials(source) if is_index(source) else source
             for source in options.sources
         ),
-        targets=options.targets,
-        platforms=options.choice.platforms,
-        match=options.match,
-        releases=options.choice.releases,
-        every_python=options.choice.every_python,
-        shard=options.shard,
         started=datetime.now(UTC),
     )
 

@@ -6,14 +6,14 @@ import heapq
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
 from ltocompat.commands.survey.distribution import Distribution, sha256_of_path
 from ltocompat.commands.survey.http import FetchFailed, Http
 from ltocompat.commands.survey.index import Index
-from ltocompat.commands.survey.options import Choice
+from ltocompat.commands.survey.options import RunOptions
 from ltocompat.commands.survey.storage import sizes_below
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.projection import project
@@ -47,19 +47,13 @@ class Sources(Struct):
     """The distributions of some sources.
 
     Attributes:
-        named: folders, packages, lists, and addresses of indexes.
-        choice: which files of a project are surveyed.
-        match: a pattern of the names in an index; None for all.
-        in_shard: tells of a project whether it is surveyed.
+        options: which they are: folders, packages, lists, and addresses of indexes.
         http: asks indexes.
         indexes: those that have what lists name, the main one first.
         unlisted: what could not be listed so far.
     """
 
-    named: tuple[str, ...]
-    choice: Choice
-    match: str | None
-    in_shard: Callable[[str], bool]
+    options: RunOptions
     http: Http
     indexes: tuple[str, ...]
     unlisted: list[Unlisted] = field(default_factory=list)
@@ -71,7 +65,7 @@ class Sources(Struct):
             UnreadableInput: there is not.
             UsageError: a list has a line that names nothing, or an address is none of an index.
         """
-        for source in self.named:
+        for source in self.options.sources:
             if is_index(source):
                 Index(source, self.http)
             elif not (sizes_below(source) if is_address(source) else os.path.exists(source)):
@@ -86,10 +80,12 @@ class Sources(Struct):
 
     def distributions(self) -> Iterator[Distribution]:
         """All of them, source by source, from the largest on."""
-        return (each for each in self._all() if self.in_shard(each.project or each.filename))
+        return (
+            each for each in self._all() if self.options.in_shard(each.project or each.filename)
+        )
 
     def _all(self) -> Iterator[Distribution]:
-        for source in self.named:
+        for source in self.options.sources:
             if is_index(source):
                 index = Index(source, self.http)
                 yield from largest_first(self._of_projects(self._projects(index), [index]))
@@ -107,7 +103,7 @@ class Sources(Struct):
 
     def _projects(self, index: Index) -> Iterator[Requested]:
         try:
-            for name in index.projects(self.match):
+            for name in index.projects(self.options.match):
                 yield Requested(name)
         except FetchFailed as error:
             self.unlisted.append(Unlisted(index.url, None, str(error), error.passing))
@@ -117,7 +113,7 @@ class Sources(Struct):
     ) -> Iterator[Distribution]:
         """The files of projects, in their order."""
         for one in projects:
-            if not self.in_shard(one.project):
+            if not self.options.in_shard(one.project):
                 continue
             try:
                 yield from self._files(one, indexes)
@@ -130,11 +126,11 @@ class Sources(Struct):
         *others, last = indexes
         for index in others:
             try:
-                return index.files(project, self.choice)
+                return index.files(project, self.options.choice)
             except FetchFailed as error:
                 if error.passing:
                     raise
-        return last.files(project, self.choice)
+        return last.files(project, self.options.choice)
 
 
 def largest_first(listed: Iterable[Distribution]) -> Iterator[Distribution]:
