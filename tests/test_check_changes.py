@@ -14,7 +14,7 @@ from samples import FOLDER
 
 from ltocompat.cli import run
 from ltocompat.commands.check import check
-from ltocompat.commands.this_machine import PackagesElsewhere, ThisMachine
+from ltocompat.commands.this_machine import ThisMachine
 from ltocompat.model.library_name import PATHFINDER
 from ltocompat.model.target import THIS_MACHINE, Quantifier, Target
 from ltocompat.model.verdict import Verdict
@@ -89,13 +89,13 @@ def test_packages_bring_their_linker_along_and_leave_the_machine_behind(
     machine: ThisMachine,
 ) -> None:
     (described,) = parse(["driver=580.95.05,gpu=h100"])
-    moved = PackagesElsewhere.of(machine, described).target
+    moved = machine.packages_on(described).target
     assert moved.nvjitlink is not None
     assert [str(release) for release in moved.nvjitlink.values] == ["12.4"]
     assert moved.nvjitlink.quantifier is Quantifier.ONE_OF
     assert moved.nvrtc is None
     assert replace(moved, nvjitlink=None) == described
-    results = list(check(targets=[PackagesElsewhere.of(machine, described)]))
+    results = list(check(targets=[machine.packages_on(described)]))
     assert [(os.path.basename(r.path), r.verdict) for r in results] == [(LTOIR.name, Verdict.FAIL)]
 
 
@@ -117,7 +117,7 @@ def test_files_of_an_environment_name_the_package_that_installed_them(tmp_path: 
         installation=packages,
     )
     (described,) = parse(["driver=580.95.05,gpu=h100"])
-    results = list(check(targets=[PackagesElsewhere.of(machine, described)], route="load"))
+    results = list(check(targets=[machine.packages_on(described)], route="load"))
     assert {(os.path.basename(r.path), r.distribution) for r in results} == {
         (PTX_12.name, "sums 1.0"),
         ("loose.ptx", ""),
@@ -126,7 +126,7 @@ def test_files_of_an_environment_name_the_package_that_installed_them(tmp_path: 
 
 def test_what_a_target_says_itself_beats_what_the_packages_bring(machine: ThisMachine) -> None:
     (described,) = parse(["driver=580.95.05,nvjitlink=12.9,gpu=h100"])
-    elsewhere = PackagesElsewhere.of(machine, described)
+    elsewhere = machine.packages_on(described)
     assert elsewhere.target == described
     assert [r.verdict for r in check(targets=[elsewhere])] == [Verdict.OK]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import glob
 import itertools
 import os
@@ -128,9 +129,9 @@ def run(options: AuditOptions) -> Iterable[AuditScope | Audited | Required | Fai
     if isinstance(baseline, str):
         baseline = read_baseline(baseline)
     scope = AuditScope(policy, baseline or _NO_BASELINE)
-    if options.write_baseline is None:
-        return itertools.chain([scope], _audited(options, files, scope))
     found = _audited(options, files, scope)
+    if options.write_baseline is None:
+        return itertools.chain([scope], found)
     return _with_new_baseline(list(found), scope, options.write_baseline)
 
 
@@ -256,14 +257,9 @@ def _with_new_baseline(
     results = [record for record in records if isinstance(record, Audited)]
     number = write_baseline(path, [result.not_excepted() for result in results])
     scope = replace(scope, baseline=read_baseline(path))
+    again = functools.partial(audited, policy=scope.policy, baseline=scope.baseline)
     rebased = [
-        again
-        for record in records
-        for again in (
-            audited([record.checked], scope.policy, scope.baseline)
-            if isinstance(record, Audited)
-            else [record]
-        )
+        again([record.checked])[0] if isinstance(record, Audited) else record for record in records
     ]
     failures = [record for record in rebased if isinstance(record, Failure)]
     others = [record for record in rebased if not isinstance(record, Failure)]
@@ -429,12 +425,9 @@ class AuditTally:
         if isinstance(record, Failure):
             self.failures.append(record)
         elif isinstance(record, Audited):
-            self._take_result(record)
-
-    def _take_result(self, audited: Audited) -> None:
-        self._worst = worst((self._worst, audited.counted))
-        self.standings.update(assessed.standing for assessed in audited.assessed)
-        self._used.update(each.exception for each in audited.assessed if each.exception)
+            self._worst = worst((self._worst, record.counted))
+            self.standings.update(assessed.standing for assessed in record.assessed)
+            self._used.update(each.exception for each in record.assessed if each.exception)
 
     @property
     def empty(self) -> bool:

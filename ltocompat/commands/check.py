@@ -102,15 +102,6 @@ def check(
             yield record
 
 
-def as_sequence(targets: Targets) -> tuple[Target | DeploymentTarget | str, ...]:
-    """Targets as the public functions take them, one or several."""
-    return (
-        tuple(targets)
-        if isinstance(targets, Sequence) and not isinstance(targets, str)
-        else (targets,)
-    )
-
-
 def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note | Loss]:
     """The targets, then the results of ``check``; a path that can't be read is a ``Failure``.
 
@@ -241,16 +232,11 @@ def _single_link(
     ask: Callable[[ArtifactSummary], Answers | None],
 ) -> Iterator[ArtifactSummary | Failure]:
     """All files as one link, which is tried where none of them is missing."""
-    parts: list[ArtifactSummary] = []
-    whole = True
-    for summary in found:
-        if isinstance(summary, Failure):
-            whole = False
-            yield summary
-        else:
-            parts.append(summary)
+    records = list(found)
+    parts = [record for record in records if not isinstance(record, Failure)]
+    yield from (record for record in records if isinstance(record, Failure))
     single_link = together_as_one(parts)
-    answers = ask(single_link) if whole else None
+    answers = ask(single_link) if len(parts) == len(records) else None
     yield together_as_one(parts, answers) if answers else single_link
 
 
@@ -270,20 +256,24 @@ def resolve_targets(
     Raises:
         UsageError: one of them has no meaning.
     """
+    from ltocompat.targets import parse
+
     machine = functools.cache(functools.partial(_this_machine, python))
     found: list[DeploymentTarget] = []
     engine = Engine()
     for spelling in spellings or (THIS_MACHINE,):
-        if isinstance(spelling, Target):
-            found += _described([spelling], machine if of_environment else None, engine)
-        elif not isinstance(spelling, str):
-            found.append(spelling)
-        elif spelling == THIS_MACHINE:
+        if spelling == THIS_MACHINE:
             found.append(machine())
+        elif isinstance(spelling, Target | str):
+            plain = parse([spelling]) if isinstance(spelling, str) else [spelling]
+            found += (
+                machine().packages_on(target)
+                if of_environment
+                else DeploymentTarget(target, engine)
+                for target in plain
+            )
         else:
-            from ltocompat.targets import parse
-
-            found += _described(parse([spelling]), machine if of_environment else None, engine)
+            found.append(spelling)
     return tuple(found)
 
 
@@ -309,17 +299,6 @@ def _this_machine(python: str | None) -> ThisMachine:
     from ltocompat.commands.this_machine import ThisMachine
 
     return ThisMachine.now(python)
-
-
-def _described(
-    targets: Sequence[Target], machine: Callable[[], ThisMachine] | None, engine: Engine
-) -> list[DeploymentTarget]:
-    """Targets that were described, with the packages of a machine where some are meant."""
-    if machine is None:
-        return [DeploymentTarget(target, engine) for target in targets]
-    from ltocompat.commands.this_machine import PackagesElsewhere
-
-    return [PackagesElsewhere.of(machine(), target) for target in targets]
 
 
 def _ask(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ltocompat.commands.check import Targets, as_sequence, resolve_targets, run
-from ltocompat.commands.options import CheckOptions, answers
+from ltocompat.commands.check import Targets, resolve_targets, run
+from ltocompat.commands.options import CheckOptions, answers, as_tuple
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.verdict import Result, Route
@@ -37,7 +37,7 @@ class Evaluator:
         floors: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        resolved = resolve_targets(as_sequence(targets))
+        resolved = resolve_targets(as_tuple(targets))
         self._options = CheckOptions(targets=resolved, route=route, floors=floors, limits=limits)
 
     def check(self, *sources: Source, together: bool = False) -> list[Result]:

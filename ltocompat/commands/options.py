@@ -94,14 +94,15 @@ def options_of(options: type[S], arguments: Mapping[str, Any]) -> S:
         arguments: the function's ``locals()``; what is no option is left out.
     """
     given = {
-        name: _as_tuple(arguments[name]) if several(annotation) else arguments[name]
+        name: as_tuple(arguments[name]) if several(annotation) else arguments[name]
         for name, annotation in field_types(options).items()
         if name in arguments
     }
     return options(**given)
 
 
-def _as_tuple(values: object) -> tuple[object, ...]:
+def as_tuple(values: Any) -> tuple[Any, ...]:  # noqa: ANN401 - one value or several
+    """One value or several as several."""
     if isinstance(values, Iterable) and not is_one_source(values):
         return tuple(values)
     return (values,)

@@ -15,9 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.advice import advising_trials
-from ltocompat.commands.check import Targets, as_sequence, resolve_targets
+from ltocompat.commands.check import Targets, resolve_targets
 from ltocompat.commands.matrix import linker_targets, matrices
-from ltocompat.commands.options import OnError
+from ltocompat.commands.options import OnError, as_tuple
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
 from ltocompat.commands.read_artifacts import (
     ArtifactReader,
@@ -106,7 +106,7 @@ class Reading:
             UsageError: a target has no meaning, or one beside is no package.
         """
         way = None if route is None else Route(route)
-        for target in resolve_targets(as_sequence(targets)):
+        for target in resolve_targets(as_tuple(targets)):
             for result in target.results(self._kept.summary, way):
                 if isinstance(result, Failure):
                     raise result.error or LtocompatError(result.message)

@@ -103,6 +103,13 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
                     return VersionSet(str(release), (release,), Quantifier.ONE_OF, pick.path)
         return None
 
+    def packages_on(self, target: Target) -> PackagesElsewhere:
+        """The packages of this machine, moved to a target."""
+        nvjitlink = target.nvjitlink or self.packaged("nvJitLink")
+        nvrtc = target.nvrtc or self.packaged("nvrtc")
+        moved = replace(target, nvjitlink=nvjitlink, nvrtc=nvrtc)
+        return PackagesElsewhere(target=moved, installation=self.installation, machine=self)
+
     def library(self, summary: ArtifactSummary) -> Library | None:
         """The artifact as a library of this machine; None where it asks nothing of the loader.
 
@@ -134,14 +141,6 @@ class PackagesElsewhere(DeploymentTarget, frozen=True, kw_only=True):
 
     machine: ThisMachine
     installation: Installation
-
-    @classmethod
-    def of(cls, machine: ThisMachine, target: Target) -> PackagesElsewhere:
-        """Move the packages of a machine to a target."""
-        nvjitlink = target.nvjitlink or machine.packaged("nvJitLink")
-        nvrtc = target.nvrtc or machine.packaged("nvrtc")
-        moved = replace(target, nvjitlink=nvjitlink, nvrtc=nvrtc)
-        return cls(target=moved, installation=machine.installation, machine=machine)
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
         """The verdicts on an artifact, with the nvJitLink that its packages give it."""

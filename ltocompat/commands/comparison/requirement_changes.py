@@ -202,17 +202,14 @@ def _of_gpus(kind: str, archs: list[str], floors: tuple[_Floor, _Floor], word: s
 def _served(old: Required, new: Required) -> Iterator[tuple[Service, Service]]:
     others = {service.number: service for service in new.services}
     for service in old.services:
-        other = others.get(service.number)
-        if other is not None:
-            yield service, other
+        if service.number in others:
+            yield service, others[service.number]
 
 
 def _gpus(old: Required, new: Required) -> Iterator[Change]:
     """GPUs that are served in another way, together where they fare alike."""
-    moved: dict[tuple[str, str], list[str]] = {}
-    for service, other in _served(old, new):
-        if service.how != other.how:
-            moved.setdefault((service.how, other.how), []).append(f"sm_{service.number}")
+    ways = ((one.how, other.how, one.number) for one, other in _served(old, new))
+    moved = grouped(((a, b), f"sm_{number}") for a, b, number in ways if a != b)
     for (before, after), archs in moved.items():
         word = (LOST_PTX if before == "ptx" else LOST_ARCH) if after == _NOTHING else None
         sides = [(how,) if how != _NOTHING else None for how in (before, after)]

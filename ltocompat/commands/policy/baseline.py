@@ -19,6 +19,7 @@ from ltocompat.commands.policy.extent import ExtentPart, FindingExtent, extent_o
 from ltocompat.commands.policy.fingerprint import FindingKey, key_of
 from ltocompat.files.output import replaced, writing
 from ltocompat.model.errors import UsageError
+from ltocompat.model.grouping import grouped
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
 from ltocompat.targets.text_file import read_text
@@ -155,7 +156,4 @@ def _row(key: FindingKey, first: Finding) -> _Row:
 
 def by_key(result: Result, findings: Iterable[Finding]) -> dict[FindingKey, list[Finding]]:
     """Findings of a result by their keys."""
-    found: dict[FindingKey, list[Finding]] = {}
-    for finding in findings:
-        found.setdefault(key_of(result, finding), []).append(finding)
-    return found
+    return grouped((key_of(result, finding), finding) for finding in findings)

@@ -14,6 +14,7 @@ from ltocompat.commands.policy.baseline import Baseline, Extents
 from ltocompat.commands.policy.extent import ANY_GPU, FindingExtent, extent_of, gpu_key, no_worse
 from ltocompat.commands.policy.fingerprint import FindingKey, key_of
 from ltocompat.commands.policy.values import Policy, PolicyException
+from ltocompat.model.grouping import grouped
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
 from ltocompat.model.words import truncate_list
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE, TARGET_LEAVES_OPEN
@@ -132,10 +133,8 @@ def _assessed(result: Result, policy: Policy, baseline: Baseline) -> tuple[Asses
     found = [Assessed(Standing.PASSES, key.digest) for key in keys]
     held = [n for n, finding in enumerate(result.findings) if _is_held(result, finding, policy)]
     left: dict[FindingKey, list[int]] = {}
-    excepted: dict[tuple[FindingKey, tuple[PolicyException, ...]], list[int]] = {}
-    for n in held:
-        narrowest = _narrowest(policy.exceptions, result, result.findings[n])
-        excepted.setdefault((keys[n], narrowest), []).append(n)
+    narrowest = (_narrowest(policy.exceptions, result, result.findings[n]) for n in held)
+    excepted = grouped(((keys[n], some), n) for n, some in zip(held, narrowest, strict=True))
     for (key, exceptions), numbers in excepted.items():
         extent = extent_of(result.findings[n] for n in numbers)
         forgiven = no_worse(extent, tuple(p for each in exceptions for p in each.extent))
@@ -221,11 +220,11 @@ def _grown(known: Extents, now: Mapping[str, Sequence[Finding]]) -> str:
     """``known on b200; new on a100, h100``."""
     same = ", ".join(gpu for gpu in known if gpu not in now)
     new = ", ".join(gpu for gpu in now if gpu not in known)
-    more: dict[str, list[str]] = {}
-    for gpu, findings in now.items():
-        if gpu in known:
-            change = f"{_listed(extent_of(findings))}, after {_listed(known[gpu])}"
-            more.setdefault(change, []).append(gpu)
+    more = grouped(
+        (f"{_listed(extent_of(findings))}, after {_listed(known[gpu])}", gpu)
+        for gpu, findings in now.items()
+        if gpu in known
+    )
     clauses = [f"known on {same}" if same else "", f"new on {new}" if new else ""]
     for change, gpus in more.items():
         where = "" if gpus == [ANY_GPU] else f" on {', '.join(gpus)}"
