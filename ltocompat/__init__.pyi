@@ -40,6 +40,7 @@ from ltocompat.commands.selftest import (
     SelfTestStep as SelfTestStep,
     selftest as selftest,
 )
+from ltocompat.commands.slim import slim as slim
 from ltocompat.commands.versions import (
     cuda_driver as cuda_driver,
     driver_cuda as driver_cuda,
@@ -92,6 +93,14 @@ from ltocompat.model.requirement import (
     RouteFloor as RouteFloor,
     Service as Service,
     VariantFloors as VariantFloors,
+)
+from ltocompat.model.slimmed import (
+    KeptVerdict as KeptVerdict,
+    LostGpu as LostGpu,
+    Removal as Removal,
+    RemovalReason as RemovalReason,
+    Slimmed as Slimmed,
+    Untouched as Untouched,
 )
 from ltocompat.model.symbols import DeviceSymbols as DeviceSymbols
 from ltocompat.model.target import (

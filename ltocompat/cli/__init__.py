@@ -24,6 +24,7 @@ VERBS = {
     "explain": "Say what causes an error text and what to do.",
     "inspect": "List the LTO-IR, PTX and SASS in files, and who made it.",
     "extract": "Write images to files, decoded where they can be.",
+    "slim": "Write packages anew without the device code that nobody takes.",
     "link": "Link inputs with real linkers, and say what that costs.",
     "env": "Tell what device code meets here: driver, GPUs, linkers.",
     "selftest": "Compile, link, load and run here, and say where it stops.",

@@ -394,6 +394,40 @@ class ExtractOptions(ReadOptions, frozen=True):
     where: ImageFilter | None = None
 
 
+class SlimOptions(ReadOptions, frozen=True):
+    """Options of ``slim``.
+
+    Attributes:
+        paths: Libraries, objects, archives, executables, wheels, other zips, or folders.
+        output: The new file; or the folder that gets it, where one is there or several are written.
+        keep_gpus: Keep code for these GPUs, h100+l4; repeat it for more (default: for all).
+        keep_archs: Keep images of these architectures, sm_90,compute_120; repeat it for more.
+        targets: Keep code for the GPUs of a deploy target; repeat it for more.
+        ptx: Give up PTX that only GPUs to come compile.
+        pack: Pack code anew by Zstandard: size, balance or a level from 1 to 19.
+        to_zstd: With --pack, also pack what is LZ4 or not packed; older drivers don't read it then.
+        max_bytes: Give up so much that the new file has no more bytes: 95M.
+        build: Build number of new wheels, which stands in their names.
+        in_place: Replace files of a folder, such as an environment; the output is a new folder that
+            gets them as they were.
+    """
+
+    paths: Annotated[tuple[StrPath, ...], Argument(metavar="PATH...")]
+    output: Annotated[StrPath, Option(flags=OUTPUT, metavar="OUT")]
+    keep_gpus: Annotated[tuple[str, ...], Option(flags=("--keep-gpu",), metavar="GPU")] = ()
+    keep_archs: Annotated[tuple[str, ...], Option(flags=("--keep-arch",), metavar="ARCH")] = ()
+    targets: Annotated[
+        tuple["Target | DeploymentTarget | str", ...],
+        Option(flags=(DEPLOY_TARGET,), metavar="TARGET", complete=complete_target),
+    ] = ()
+    ptx: Annotated[bool, Option(flags=("--no-ptx",))] = True
+    pack: Annotated[str | int | None, Option(metavar="MODE")] = None
+    to_zstd: Annotated[bool, Option()] = False
+    max_bytes: Annotated[int | None, Option(metavar="SIZE", parse=bytes_of)] = None
+    build: Annotated[str | None, Option(metavar="NUMBER")] = None
+    in_place: Annotated[bool, Option()] = False
+
+
 class LinkOptions(ReadOptions, frozen=True):
     """Options of ``link``.
 

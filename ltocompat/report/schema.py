@@ -23,6 +23,7 @@ DOCUMENTS = (
     "inspect",
     "weigh",
     "extract",
+    "slim",
     "link",
     "linkers",
     "env",

@@ -25,6 +25,7 @@ _VERBS = {
     "Required": "require",
     "Result": "check",
     "SelfTestStep": "selftest",
+    "Slimmed": "slim",
     "Surroundings": "env",
     "Weight": "weigh",
 }
@@ -49,8 +50,9 @@ def to_json(records: object) -> str:
     verb = _VERBS.get(type(first).__name__)
     if verb is None:
         raise UsageError(
-            f"{type(first).__name__} is no record of which there is a document; give what inspect, "
-            "check, require, matrix, link, diff, extract, weigh, explain, env or selftest gave"
+            f"{type(first).__name__} is no record of which there is a document; give what "
+            "inspect, check, require, matrix, link, diff, extract, slim, weigh, explain, env or "
+            "selftest gave"
         )
     report: Report[object] = importlib.import_module(f"ltocompat.report.verbs.{verb}").REPORT
     found: list[object] = [first, *several]

@@ -12,13 +12,13 @@ import io
 import os
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import BinaryIO
 
 from ltocompat.files.output import created
 from ltocompat.model.errors import UnreadableInput, UsageError
-from ltocompat.rewrite.zips import Content, opened_zip, write_zip
+from ltocompat.rewrite.zips import Content, content_of, opened_content, opened_zip, write_zip
 
 _SIGNATURES = ("RECORD.jws", "RECORD.p7s")
 _BUILD = re.compile(r"[0-9][0-9A-Za-z_.]*")
@@ -50,7 +50,7 @@ def new_wheel(source: str, target: str, replaced: Mapping[str, Content]) -> Iter
             raise UsageError(f"{source!r} has no member {missing!r} to replace")
         name = record_name(archive)
         gone = signatures(archive)
-        record = _record(_content(archive, name), replaced, gone)
+        record = renewed_record(content_of(archive, name), replaced, gone)
         with created(target) as file:
             write_zip(archive, file, {**replaced, name: record}, gone)
             file.flush()
@@ -99,25 +99,18 @@ def with_build(filename: str, wheel: bytes, build: str) -> tuple[str, bytes]:
     return "-".join([*parts[:2], build, *parts[-3:]]), b"".join(line + b"\n" for line in lines)
 
 
-def _content(archive: zipfile.ZipFile, name: str) -> bytes:
-    try:
-        return archive.read(name)
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError) as error:
-        raise UnreadableInput(f"{name!r} of {archive.filename!r} can't be read: {error}") from error
-
-
-def _record(old: bytes, replaced: Mapping[str, Content], gone: tuple[str, ...]) -> bytes:
+def renewed_record(
+    old: bytes, replaced: Mapping[str, Content], gone: Collection[str] = ()
+) -> bytes:
     """Return a RECORD with new lines for what is replaced.
 
-    Others stay as they are: the bytes do too, and a line that was wrong goes on to say so.
+    Others stay as they are: the bytes do too, and a line that was wrong, or missing, still is.
     """
     new = {
         name: ["sha256=" + digest, size] for name, digest, size in map(_hashed, replaced.items())
     }
     rows = list(csv.reader(io.StringIO(old.decode("utf-8", "surrogateescape"), newline="")))
-    listed = {row[0] for row in rows if row}
     lines = [[row[0], *new.get(row[0], row[1:])] for row in rows if row and row[0] not in gone]
-    lines.extend([name, *values] for name, values in new.items() if name not in listed)
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(lines)
     return text.getvalue().encode("utf-8", "surrogateescape")
@@ -125,10 +118,7 @@ def _record(old: bytes, replaced: Mapping[str, Content], gone: tuple[str, ...]) 
 
 def _hashed(item: tuple[str, Content]) -> tuple[str, str, str]:
     name, content = item
-    if isinstance(content, bytes):
-        digest, size = hashlib.sha256(content).digest(), len(content)
-    else:
-        with open(content, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").digest()
-        size = os.path.getsize(content)
+    with opened_content(content) as file:
+        digest = hashlib.file_digest(file, "sha256").digest()
+        size = file.seek(0, os.SEEK_END)
     return name, base64.urlsafe_b64encode(digest).rstrip(b"=").decode(), str(size)

@@ -8,12 +8,13 @@ public list of members.
 from __future__ import annotations
 
 import copy
+import os
 import shutil
 import struct
 import zipfile
 import zlib
 from collections.abc import Collection, Mapping
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from typing import BinaryIO
 
 from ltocompat.model.errors import UnreadableInput
@@ -41,6 +42,23 @@ def opened_zip(path: str) -> zipfile.ZipFile:
         archive.close()
         raise UnreadableInput(f"{path!r} has several members of one name; unpack and repack it")
     return archive
+
+
+def content_of(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Read a member.
+
+    Raises:
+        UnreadableInput: it can't be.
+    """
+    try:
+        return archive.read(name)
+    except (OSError, NotImplementedError, *_BROKEN) as error:
+        raise UnreadableInput(f"{name!r} of {archive.filename!r} can't be read: {error}") from error
+
+
+def opened_content(content: Content) -> BytesIO | BufferedReader:
+    """Open a new content to read it."""
+    return BytesIO(content) if isinstance(content, bytes) else open(content, "rb")
 
 
 def write_zip(
@@ -71,11 +89,11 @@ def write_zip(
 
 
 def _add(archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: Content) -> None:
-    with (
-        BytesIO(content) if isinstance(content, bytes) else open(content, "rb") as data,
-        archive.open(info, "w", force_zip64=True) as member,
-    ):
-        shutil.copyfileobj(data, member, MIB)
+    with opened_content(content) as data:
+        info.file_size = data.seek(0, os.SEEK_END)  # which tells how wide its fields have to be
+        data.seek(0)
+        with archive.open(info, "w") as member:
+            shutil.copyfileobj(data, member, MIB)
 
 
 def _copy(source: zipfile.ZipFile, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:

@@ -24,11 +24,11 @@ from ltocompat.model.words import count, truncate_list
 from ltocompat.rules import floors
 from ltocompat.rules.selection import compiles, pick_for_driver, runs
 
-_GPU_TO_COME = 1990
+GPU_TO_COME = 1990
 """A number above all that there will be: PTX is there for GPUs that nobody knows yet."""
 
 _OTHERS_THAN_ARM = frozenset({"x86-64", "x86", "i386"})
-_LOADED = frozenset({ImageKind.SASS, ImageKind.PTX})
+LOADED = frozenset({ImageKind.SASS, ImageKind.PTX})
 _MOST_ARCHS = 8
 
 _Stored = tuple[ImageKind, Compression]
@@ -145,16 +145,16 @@ def dead(module: ModuleSignature, machine: str | None, *, linked: bool) -> tuple
 def _waste(
     image: ImageSignature, module: ModuleSignature, *, arm: bool, linked: bool
 ) -> Waste | None:
-    if image.arch is None or image.kind not in (*_LOADED, ImageKind.LTOIR):
+    if image.arch is None or image.kind not in (*LOADED, ImageKind.LTOIR):
         return None
     if image.prelinked:
         return Waste.PRELINKED if linked and _linked_everywhere(image.arch, image, module) else None
-    loaded = _loaded_as_it_is(module)
+    loaded = loaded_as_it_is(module)
     if loaded:
-        takers = [n for n in _numbers() if image in pick_for_driver(module, n).images]
+        takers = [n for n in known_numbers() if image in pick_for_driver(module, n).images]
     else:
         fits = runs if image.kind is ImageKind.SASS else compiles
-        takers = [number for number in _numbers() if fits(image.arch, number)]
+        takers = [number for number in known_numbers() if fits(image.arch, number)]
     if not takers:
         return Waste.NEVER_TAKEN if loaded else None
     return None if arm or not all(map(gpus.arm_only, takers)) else Waste.OTHER_CPU
@@ -165,26 +165,26 @@ def _linked_everywhere(arch: SmArch, image: ImageSignature, module: ModuleSignat
 
     PTX stays: drivers link it again, for GPUs that came later.
     """
-    gpus_of_it = [number for number in _numbers() if runs(arch, number)]
+    gpus_of_it = [number for number in known_numbers() if runs(arch, number)]
     picks = (pick_for_driver(module, number).images for number in gpus_of_it)
     return image.kind is ImageKind.SASS and all(
         images and not any(picked.prelinked for picked in images) for images in picks
     )
 
 
-def _loaded_as_it_is(shape: ModuleSignature) -> bool:
+def loaded_as_it_is(shape: ModuleSignature) -> bool:
     """Return whether a driver loads the module: nothing in it waits for a link."""
     return all(
-        image.prelinked or (image.kind in _LOADED and image.relocatable is not True)
+        image.prelinked or (image.kind in LOADED and image.relocatable is not True)
         for image in shape.images
     )
 
 
 @functools.cache
-def _numbers() -> tuple[int, ...]:
+def known_numbers() -> tuple[int, ...]:
     """Every GPU that is known, and for PTX those to come."""
     known = (sm.number for sm in gpus.sms() if sm.number != gpus.RENAMED)
-    return (*known, _GPU_TO_COME)
+    return (*known, GPU_TO_COME)
 
 
 _TEXTS = {

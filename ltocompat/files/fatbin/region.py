@@ -441,4 +441,27 @@ def single_entry_region(header: bytes, payload: bytes) -> bytes:
         payload: its stored bytes, without padding.
     """
     body = header + payload.ljust(padded(len(payload)), b"\0")
-    return NEEDLE + struct.pack("<Q", len(body)) + body
+    return region_header(REGION_HEADER.size + len(body)) + body
+
+
+def region_header(size: int) -> bytes:
+    """Return the header of a region of ``size`` bytes, itself included."""
+    return NEEDLE + struct.pack("<Q", size - REGION_HEADER.size)
+
+
+def packed_header(header: bytes, stored: int, decoded: int) -> bytes:
+    """Return an entry's header for a payload that is a Zstandard frame now.
+
+    Args:
+        header: as it is, variable part included.
+        stored: bytes of the frame.
+        decoded: bytes that it unpacks to.
+    """
+    fields = EntryHeader._make(_ENTRY.unpack_from(header))
+    new = fields._replace(
+        payload_size=padded(stored),
+        compressed_size=stored,
+        decoded_size=decoded,
+        flags=fields.flags & ~_Flag.LZ4 | _Flag.ZSTD,
+    )
+    return _ENTRY.pack(*new) + header[_ENTRY.size :]

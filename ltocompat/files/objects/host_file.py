@@ -26,6 +26,8 @@ class ObjectFile:
         machine: ``x86-64``, ``AArch64`` ...
         type: ``object``, ``executable``, ``shared library`` or ``unknown``.
         sections: those with bytes in the file, sorted by offset and clipped to the file.
+        signed: it holds a signature of its own bytes.
+        checksum_at: as ``ObjectReader`` has it.
     """
 
     def __init__(self, view: ByteView, budget: Budget, structure: ObjectReader) -> None:
@@ -37,6 +39,7 @@ class ObjectFile:
         self.machine = structure.machine
         self.type = structure.type
         self.sections = structure.sections
+        self.signed, self.checksum_at = structure.signed, structure.checksum_at
         self._starts = [section.offset for section in self.sections]
 
     @property

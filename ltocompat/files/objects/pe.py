@@ -6,6 +6,8 @@ Source: Microsoft's "PE Format". Every field is read through a bounds-checked ``
 from __future__ import annotations
 
 import struct
+import sys
+from array import array
 from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct
@@ -28,12 +30,13 @@ from ltocompat.files.objects.structure import (
     guarded,
     short_text,
 )
-from ltocompat.model.limits import Budget
+from ltocompat.model.limits import MIB, Budget
 
 _FILE_HEADER = struct.Struct("<HHIIIHH")
 _PE32, _PE32_PLUS = 0x10B, 0x20B
 _TRAIT_DLL = 0x2000
-_EXPORT = 0
+_EXPORT, _CERTIFICATES = 0, 4
+_CHECKSUM = 64  # in the optional header of both sizes
 _MAX_LIBRARIES = 10_000
 _MAX_FUNCTIONS = 100_000
 
@@ -109,6 +112,8 @@ class PeHost(ObjectReader):
         for index in range(min(optional.u32(directories), 16)):
             row = directories + 4 + 8 * index
             self._directories.append((optional.u32(row), optional.u32(row + 4)))
+        self.signed = any(map(any, self._directories[_CERTIFICATES : _CERTIFICATES + 1]))
+        self.checksum_at = at + _CHECKSUM if optional.u32(_CHECKSUM) else None
 
     def _hold_to_size(self, optional: int, last: int) -> None:
         """See that the sections fill the image: loaders hold them to its size."""
@@ -222,3 +227,21 @@ def read_pe(view: ByteView, budget: Budget) -> PeHost | None:
     if view.peek(signature, 4) != b"PE\0\0":
         return None
     return PeHost(view, budget, signature)
+
+
+def checksum(view: ByteView, at: int) -> int:
+    """Return the sum that the header of an image keeps at an offset, which counts as zero.
+
+    Source: what CheckSumMappedFile of ImageHlp does: 16-bit words with carry, and the size.
+    """
+    total = 0
+    for start in range(0, view.size, MIB):
+        chunk = view.peek(start, MIB)
+        words = array("H", chunk + b"\0" * (len(chunk) % 2))
+        if sys.byteorder == "big":
+            words.byteswap()
+        total += sum(words)
+    total -= view.u16(at) + view.u16(at + 2)
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total + view.size

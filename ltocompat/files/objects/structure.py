@@ -187,6 +187,8 @@ class ObjectReader(ABC):
         pointers_readable: ``pointers`` can answer at all (byte order, tables that are there).
         own_name: the file name that a library gives itself (DT_SONAME, PE export directory).
         runpath: folders that the loader looks into first, as written.
+        signed: it holds a signature of its own bytes (Authenticode).
+        checksum_at: offset of a sum of all its bytes that is not zero (PE); None where none is.
     """
 
     format: ClassVar[str]
@@ -198,6 +200,8 @@ class ObjectReader(ABC):
     pointers_readable: bool
     own_name: str | None = None
     runpath: tuple[str, ...] = ()
+    signed: bool = False
+    checksum_at: int | None = None
 
     @abstractmethod
     def data_spans(self) -> list[tuple[int, int]]:

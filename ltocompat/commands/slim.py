@@ -1,0 +1,326 @@
+"""Smaller files and packages with the same code, proved before they get their names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import BinaryIO
+
+from msgspec.structs import replace
+
+from ltocompat.commands.check import Targets, resolve_targets
+from ltocompat.commands.options import OnError, SlimOptions, StrPath, answers, named, options_of
+from ltocompat.commands.read_artifacts import ArtifactReader, ScanOptions
+from ltocompat.facts import drivers, nvjitlink_minors
+from ltocompat.facts.gpus import find_gpu
+from ltocompat.facts.libraries import packages_with
+from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.model.arch import ArchForm
+from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.failure import Failure, Note, Progress, reporter
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.location import Location
+from ltocompat.model.slimmed import (
+    KeptVerdict,
+    LostGpu,
+    Removal,
+    Slimmed,
+    Untouched,
+)
+from ltocompat.model.target import System, Target, exactly
+from ltocompat.model.verdict import Route, Verdict
+from ltocompat.packages.reading import package_of
+from ltocompat.rewrite.kept_images import Kept, arch_of
+from ltocompat.rewrite.library import LibraryRewriter, Packer, Packing, Tally
+from ltocompat.rewrite.package import Written, written, written_in_place
+from ltocompat.rules import floors
+from ltocompat.rules.engine.engine import Engine
+from ltocompat.rules.engine.implied_gpus import gpus_to_judge
+from ltocompat.rules.engine.judge_artifact import Artifact
+from ltocompat.rules.weight_advice import known_numbers
+from ltocompat.scan.summarize import SummaryBuilder
+from ltocompat.scan.walk import Batch, ScanSettings, batches_of_view
+from ltocompat.targets.arch_list import arch_list
+from ltocompat.targets.gpu_groups import gpus_named
+
+_LEVELS = {"size": 19, "balance": 5}
+"""Levels of Zstandard by which NVIDIA's own tools pack in these modes, byte for byte."""
+_SOURCE = "slim"
+_HIGHEST = 19  # beyond it frames need larger windows than those that NVIDIA's tools write
+_Verdicts = dict[tuple[str, str | None, Route | None], Verdict]
+
+
+def slim(
+    *paths: StrPath,
+    output: StrPath,
+    keep_gpus: Sequence[str] = (),
+    keep_archs: Sequence[str] = (),
+    targets: Targets = (),
+    ptx: bool = True,
+    pack: str | int | None = None,
+    to_zstd: bool = False,
+    max_bytes: int | None = None,
+    build: str | None = None,
+    in_place: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
+) -> Iterator[Slimmed]:
+    """Write files and packages anew without the device code that the GPUs in question don't take.
+
+    What a kept GPU takes today stays, always; without any of the first five, what no GPU takes and
+    second copies go. Every result is read again and compared before it gets its name.
+
+    Args:
+        paths: libraries, objects, archives, executables, wheels, other zips, folders.
+        output: the new file; or the folder that gets it, where one is there or several are written.
+        keep_gpus: GPUs to keep code for: ``h100``, ``h100+l4``.
+        keep_archs: architectures of which images are kept: ``sm_90,compute_120``.
+        targets: deploy targets whose GPUs are kept.
+        ptx: also keep what GPUs to come compile.
+        pack: pack code anew by Zstandard: ``size``, ``balance`` or a level from 1 to 19.
+        to_zstd: with ``pack``, also what is LZ4 or not packed; older drivers don't read it then.
+        max_bytes: give up so much that the file is no larger: in turn packing, code that no GPU
+            takes, second copies, PTX beside SASS.
+        build: the build number of new wheels.
+        in_place: replace files of a folder; ``output`` is a new folder that gets the old ones.
+        limits: what reading one file may cost.
+        progress: called as files are read.
+        on_error: gets what goes wrong with one of the paths, while the others go on; None: the
+            error is raised.
+
+    Raises:
+        UnreadableInput: a path can't be read.
+        UsageError: an option has no meaning.
+        LtocompatError: the output can't be written, or can't be made small enough.
+    """
+    options = options_of(SlimOptions, locals())
+    return answers(run(options), on_error)
+
+
+def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
+    """The new files; a path that gives none is a ``Failure`` among them."""
+    texts = named(options.paths)
+    targets = (
+        tuple(target.target for target in resolve_targets(options.targets))
+        if any(options.targets)
+        else ()
+    )
+    kept = _kept(options, targets)
+    packing = _packing(options)
+    for text in texts:
+        try:
+            path = os.path.normpath(text)
+            yield from _licence(path)
+            yield _smallest(path, options, kept, packing, targets, several=len(texts) > 1)
+        except LtocompatError as error:
+            yield Failure.of(error)
+
+
+def _kept(options: SlimOptions, targets: Sequence[Target]) -> Kept:
+    """What is kept.
+
+    Raises:
+        UsageError: a name means no GPU or architecture.
+    """
+    names = [name for text in options.keep_gpus for name in text.replace(",", "+").split("+")]
+    gpus = [gpu for name in names if name for gpu in gpus_named(name, System(), None)]
+    gpus += [gpu for target in targets for gpu in gpus_to_judge(target)]
+    archs = [arch for text in options.keep_archs for arch in arch_list(text)]
+    real = [arch.number for arch in archs if arch.form is ArchForm.REAL]
+    numbers = dict.fromkeys([*(gpu.arch.number for gpu in gpus), *real])
+    return Kept(tuple(numbers), tuple(dict.fromkeys(archs)), options.ptx)
+
+
+def _packing(options: SlimOptions) -> Packing | None:
+    """How to pack.
+
+    Raises:
+        UsageError: there is no such level.
+    """
+    if options.pack is None:
+        if options.to_zstd:
+            raise UsageError("--to-zstd says what --pack packs; add --pack size")
+        return None
+    text = str(options.pack)
+    level = _LEVELS.get(text) or (int(text) if text.isdecimal() and len(text) < 3 else 0)
+    if not 1 <= level <= _HIGHEST:
+        raise UsageError(f"--pack takes size, balance or a level from 1 to 19, not {text[:40]!r}")
+    return Packing(level, options.to_zstd)
+
+
+def _licence(path: str) -> Iterator[Note]:
+    """Say whose licence is in the way, before anything is written."""
+    package = package_of(path)
+    name = "" if package is None else package.name
+    if name.startswith("nvidia-") or packages_with(os.path.basename(path)):
+        yield Note(
+            f"{path} is NVIDIA's own {name or 'library'}, whose licence forbids to change and to "
+            "publish it; keep the result to yourself, or ask NVIDIA"
+        )
+
+
+def _smallest(
+    path: str,
+    options: SlimOptions,
+    kept: Kept,
+    packing: Packing | None,
+    targets: Sequence[Target],
+    *,
+    several: bool,
+) -> Slimmed:
+    """Write the new file; where it may have so many bytes only, by the first way that does."""
+    target = _target(path, options, several=several)
+    ways: tuple[Kept, ...] = (kept,)
+    if options.max_bytes is not None:
+        packing = packing or Packing(_LEVELS["size"])
+        only = replace(kept, dead=False, copies=False)
+        ways = (only, replace(only, dead=True), kept, replace(kept, ptx=False))
+    size = 0
+    with ExitStack() as stack:
+        packer = None if packing is None else stack.enter_context(Packer(packing))
+        for way in dict.fromkeys(ways):
+            try:
+                return _slim(path, target, options, _Run(way, packer, targets, options))
+            except _TooLarge as error:
+                size = error.size
+    raise LtocompatError(
+        f"{path!r} has {size:,} bytes at least while all GPUs are kept that it is for; say with "
+        "--keep-gpu which of them it has to serve"
+    )
+
+
+class _TooLarge(Exception):
+    """A new file that has too many bytes."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
+
+
+def _target(path: str, options: SlimOptions, *, several: bool) -> str:
+    output = os.fspath(options.output)
+    into = several or os.path.isdir(output) or output.endswith(os.sep)
+    if not into or options.in_place:
+        return output
+    os.makedirs(output, exist_ok=True)
+    return os.path.join(output, os.path.basename(os.path.abspath(path)))
+
+
+def _slim(path: str, target: str, options: SlimOptions, run_: _Run) -> Slimmed:
+    if options.in_place and not os.path.isdir(path):
+        raise UsageError(f"--in-place replaces files of a folder, and {path!r} is none")
+    writing = (
+        written_in_place(path, target, run_.rewrite)
+        if options.in_place
+        else written(path, target, run_.rewrite, options.build, options.limits)
+    )
+    with writing as found:
+        answer = run_.answer(path, found)
+        if options.max_bytes is not None and answer.new_size > options.max_bytes:
+            raise _TooLarge(answer.new_size)
+    return answer
+
+
+def _newest(kept: Kept) -> Target:
+    """The newest driver and nvJitLink, with the GPUs that are kept."""
+    branch = drivers.driver_branches()[-1]
+    return Target(
+        name=f"driver R{branch}",
+        driver=exactly(drivers.first_production(branch), _SOURCE),
+        nvjitlink=exactly(nvjitlink_minors()[-1], _SOURCE),
+        gpus=tuple(find_gpu(f"sm_{number}") for number in kept.gpus or known_numbers()[:-1]),
+    )
+
+
+class _Run:
+    """One package that is written anew.
+
+    Args:
+        kept: what stays.
+        packer: packs it; None: it stays packed as it is.
+        targets: where it is going.
+        options: of the command.
+    """
+
+    def __init__(
+        self, kept: Kept, packer: Packer | None, targets: Sequence[Target], options: SlimOptions
+    ) -> None:
+        self._kept, self._packer = kept, packer
+        self._engine = Engine()
+        newest = (_newest(kept),) if kept.gpus or kept.everything else ()
+        self._targets = (*targets, *newest)
+        self._tally = Tally()
+        self._verdicts: list[KeptVerdict] = []
+        self._settings = ScanSettings(
+            limits=options.limits, progress=reporter(options.progress), jobs=1
+        )
+        self._reader = ArtifactReader(ScanOptions(self._settings, self._targets))
+
+    def rewrite(self, view: ByteView, place: Location, file: BinaryIO) -> bool:
+        """Write a library anew and prove it; return whether anything in it is another.
+
+        Raises:
+            LtocompatError: something is not what it was.
+        """
+        rewriter = LibraryRewriter(view, file, self._kept, self._packer, self._tally)
+        batches = batches_of_view(view, Location(place.path), self._settings)
+        before = self._judged(place, rewriter.written(batches))
+        if rewriter.changed:
+            new = ByteView(FileSource(file.fileno()))
+            batches = batches_of_view(new, Location(place.path), self._settings)
+            self._hold(place, before, self._judged(place, rewriter.proved(new, batches)))
+        return rewriter.changed
+
+    def _judged(self, place: Location, batches: Iterable[Batch]) -> _Verdicts:
+        builder = SummaryBuilder(apart=False)
+        self._reader.fold(batches, builder)
+        artifact = Artifact(builder.summary(place.path), self._engine)
+        found: _Verdicts = {}
+        for target in self._targets:
+            for result in artifact.results(target, None):
+                gpu = None if result.gpu is None else result.gpu.name
+                found[target.name, gpu, result.route] = result.verdict
+        return found
+
+    def _hold(self, place: Location, before: _Verdicts, after: _Verdicts) -> None:
+        for (target, gpu, route), verdict in after.items():
+            known = before.get((target, gpu, route), Verdict.NOT_FOR_GPU)
+            if verdict > known:
+                raise LtocompatError(
+                    f"{place} would be {verdict} on {gpu or target} instead of {known}, so that it "
+                    "is not written; without --to-zstd older drivers read it"
+                )
+            self._verdicts.append(KeptVerdict(place, target, gpu, route, known, verdict))
+
+    def answer(self, path: str, found: Written) -> Slimmed:
+        """Add up what became of all files."""
+        total = self._tally
+        removed = (
+            Removal(reason, total.images[reason], size) for reason, size in total.sizes.items()
+        )
+        untouched = (Untouched(reason, *row) for reason, row in total.untouched.items())
+        lost = (
+            LostGpu(arch_of(number), *row)
+            for number, row in sorted(total.lost.items())
+            if number not in self._kept.gpus
+        )
+        return Slimmed(
+            path=path,
+            output=found.path,
+            size=found.size,
+            new_size=found.new_size,
+            zeros=total.zeros,
+            stored=total.stored,
+            files=found.files,
+            images=total.kept,
+            removed=tuple(sorted(removed, key=lambda row: (-row.size, row.reason))),
+            untouched=tuple(sorted(untouched, key=lambda row: (-row.size, row.reason))),
+            lost=tuple(lost),
+            verdicts=tuple(self._verdicts),
+            zstd=total.zstd,
+            new_zstd=total.new_zstd,
+            zstd_driver=str(floors.driver("zstd-driver")),
+            void=found.void,
+        )

@@ -1,0 +1,114 @@
+"""`ltocompat/slim/v1`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ltocompat.model.projection import From
+from ltocompat.model.records_v1.base import (
+    ArchText,
+    Count,
+    Document,
+    Failure,
+    PlaceText,
+    Record,
+    one_of,
+)
+from ltocompat.model.slimmed import RemovalReason
+
+
+class Removal(Record):
+    """Bytes of device code that went for one reason; no byte is in two of them."""
+
+    reason: Annotated[str, one_of(*RemovalReason)]
+    images: Count
+    size: Count
+
+
+class Untouched(Record):
+    """Device code that stays as it is, whatever was asked for.
+
+    Attributes:
+        reason: One sentence.
+        example: The first of these modules.
+    """
+
+    reason: str
+    modules: Count
+    size: Count
+    example: PlaceText
+
+
+class Lost(Record):
+    """An architecture that was not kept.
+
+    Attributes:
+        lost: Modules that had code for it and have none.
+        compiled: Modules whose SASS for it went, so that a driver compiles PTX.
+    """
+
+    arch: ArchText
+    lost: Count
+    compiled: Count
+
+
+class Kept(Record):
+    """The verdict on one file, target, GPU and route, before and after."""
+
+    member: PlaceText
+    target: str
+    gpu: str | None
+    route: str | None
+    before: str
+    after: str
+
+
+class Artifact(Record):
+    """A file, package or folder that was written anew.
+
+    Attributes:
+        output: The new one; with --in-place the folder with the files as they were.
+        size: Bytes of it, before.
+        zero_size: Bytes of its files that are zeros now, which take nothing in a wheel or a layer.
+        stored_size: Bytes of all device code, before.
+        files: Files in it that were changed.
+        images: Images that stay in changed regions; each was compared by SHA-256.
+        verdicts: On the GPUs that were kept.
+        zstd: How many of these images were packed by Zstandard before.
+        new_zstd: How many are now.
+        zstd_driver: The least driver that reads those (FB-01).
+        void: Signatures that were left out of a wheel.
+    """
+
+    path: str
+    output: str
+    size: Count
+    new_size: Count
+    zero_size: Annotated[Count, From("zeros")]
+    stored_size: Annotated[Count, From("stored")]
+    saved: Count
+    files: Count
+    images: Count
+    removed: tuple[Removal, ...]
+    untouched: tuple[Untouched, ...]
+    lost: tuple[Lost, ...]
+    verdicts: tuple[Kept, ...]
+    zstd: Count
+    new_zstd: Count
+    zstd_driver: str
+    void: tuple[str, ...]
+
+
+class Summary(Record):
+    """Sums over all paths."""
+
+    artifacts: Count
+    saved: Count
+    errors: tuple[Failure, ...]
+
+
+class Slim(Document, tag="ltocompat/slim/v1"):
+    """Files and packages that were written anew. Members may be added before 1.0."""
+
+    artifacts: tuple[Artifact, ...]
+    summary: Summary

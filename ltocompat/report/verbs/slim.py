@@ -1,0 +1,100 @@
+"""The answer of ``slim``: what went, what stays as it is, and what that costs, by package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ltocompat.model.location import Location
+from ltocompat.model.projection import project
+from ltocompat.model.slimmed import RemovalReason, Slimmed, Untouched
+from ltocompat.model.verdict import Verdict
+from ltocompat.model.words import count, truncate_list
+from ltocompat.report import Failure, Options, Report, answers
+from ltocompat.report.document import Block, Code, Column, Entry, Heading, Items, Paragraph, Table
+from ltocompat.report.text import binary_size
+
+_TEXTS = {
+    RemovalReason.OTHER_GPU: "for GPUs that are not kept",
+    RemovalReason.NEVER_TAKEN: "no GPU takes it",
+    RemovalReason.OTHER_CPU: "only GPUs beside an Arm CPU take it",
+    RemovalReason.SECOND_COPY: "behind an image for the same GPUs",
+    RemovalReason.PACKED: "packed anew",
+}
+_COLUMNS = (
+    Column("saved", right=True),
+    Column("images", right=True),
+    Column("reason", width=20),
+)
+_MOST = 12
+
+
+def blocks(records: Iterable[Slimmed | Failure], _: Options) -> Iterator[Block]:
+    """Blocks of one path after the other."""
+    for record in answers(records):
+        yield from _slimmed(record)
+
+
+def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
+    sizes = f"{binary_size(slimmed.size)} -> {binary_size(slimmed.new_size)}"
+    output = Code(Location(slimmed.output))
+    yield Heading((Code(Location(slimmed.path)), " -> ", output, f": {sizes}"))
+    device = f"{binary_size(slimmed.saved)} of {binary_size(slimmed.stored)} of device code saved"
+    zeros = f"; {binary_size(slimmed.zeros)} of zeros take nothing once packed"
+    yield Entry((f"{device} in {count(slimmed.files, 'file')}{zeros if slimmed.zeros else ''}",))
+    if slimmed.removed:
+        rows = (
+            (binary_size(row.size), f"{row.images:,}", _TEXTS[row.reason])
+            for row in slimmed.removed
+        )
+        yield Table(_COLUMNS, tuple(rows))
+    if slimmed.files:
+        yield Paragraph((_proof(slimmed),))
+    if slimmed.zstd != slimmed.new_zstd:
+        yield Paragraph((_floor(slimmed),))
+    if slimmed.lost:
+        texts = [
+            f"{row.arch} ({count(row.lost + row.compiled, 'module')}"
+            + (", by PTX alone)" if not row.lost else ")")
+            for row in slimmed.lost
+        ]
+        yield Paragraph(("served less: ", truncate_list(texts, _MOST)))
+    if slimmed.untouched:
+        lines = ((_untouched(row), Code(row.example)) for row in slimmed.untouched)
+        yield Items("left as it is", tuple(lines), None)
+    if slimmed.void:
+        yield Paragraph((f"signatures are void and left out: {', '.join(slimmed.void)}",))
+
+
+def _untouched(row: Untouched) -> str:
+    return f"{binary_size(row.size)} in {count(row.modules, 'module')}: {row.reason}; first "
+
+
+def _proof(slimmed: Slimmed) -> str:
+    verdicts = sum(row.before is not Verdict.NOT_FOR_GPU for row in slimmed.verdicts)
+    same = f"compared before and after, by SHA-256: {count(slimmed.images, 'image')}"
+    return f"{same}; {count(verdicts, 'verdict')} on kept GPUs, none of them worse"
+
+
+def _floor(slimmed: Slimmed) -> str:
+    return (
+        f"{slimmed.zstd:,} of the images that stay were Zstandard, {slimmed.new_zstd:,} are; those "
+        f"need driver {slimmed.zstd_driver} (FB-01)"
+    )
+
+
+def _document(records: Iterable[Slimmed | Failure], _: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.model.records_v1 import slim as v1
+    from ltocompat.report.formats.jsonstream import Rows
+
+    rows = Rows(v1.Slim, "artifacts")
+    artifacts = saved = 0
+    for slimmed in rows.answers(records):
+        artifacts += 1
+        saved += slimmed.saved
+        yield from rows.row(project(v1.Artifact, slimmed))
+    yield from rows.end(v1.Slim((), v1.Summary(artifacts, saved, rows.errors)))
+
+
+REPORT: Report[Slimmed] = Report(blocks, _document)
+"""The report of ``slim``, as blocks and as JSON."""

@@ -1,0 +1,144 @@
+"""Which images of a module stay, and why each of the others goes.
+
+What a driver takes of a module for a GPU is said by ``rules/selection.py``, as for every verdict:
+what a kept GPU takes today stays, always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ltocompat.facts import gpus
+from ltocompat.model.arch import ArchForm, SmArch
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.slimmed import RemovalReason
+from ltocompat.model.weight import Waste
+from ltocompat.rules.selection import compiles, pick_for_driver, runs
+from ltocompat.rules.weight_advice import GPU_TO_COME, LOADED, dead, known_numbers, loaded_as_it_is
+
+_WASTES = {Waste.NEVER_TAKEN: RemovalReason.NEVER_TAKEN, Waste.OTHER_CPU: RemovalReason.OTHER_CPU}
+Reasons = tuple[RemovalReason | None, ...]
+"""Why each image of a module goes; None where it stays."""
+
+
+class Kept(Struct, frozen=True):
+    """What is kept; without GPUs and architectures all that some GPU takes.
+
+    Attributes:
+        gpus: capabilities of GPUs: 90 for 9.0.
+        archs: images that are kept by their own architecture.
+        ptx: what GPUs to come compile is kept, too.
+        dead: images that no GPU takes go.
+        copies: second copies go.
+    """
+
+    gpus: tuple[int, ...] = ()
+    archs: tuple[SmArch, ...] = ()
+    ptx: bool = True
+    dead: bool = True
+    copies: bool = True
+
+    @property
+    def everything(self) -> bool:
+        """Return whether no GPU is given up."""
+        return not self.gpus and not self.archs and self.ptx
+
+
+def reasons(module: ModuleSignature, kept: Kept, machine: str | None, *, linked: bool) -> Reasons:
+    """Return why each image goes; at least one has to stay, which the caller sees to.
+
+    Args:
+        module: the module.
+        kept: what is kept.
+        machine: the CPU that its library is for; None where nothing tells.
+        linked: a linker is done with its library.
+    """
+    loaded = is_loaded(module, linked=linked)
+    found: list[RemovalReason | None] = [None] * len(module.images)
+    if kept.dead:
+        wastes = dead(module, machine, linked=linked)
+        found = [None if waste is None else _WASTES.get(waste) for waste in wastes]
+    if not kept.everything:
+        staying = _taken(module, kept) if loaded else _usable(module, kept)
+        for number, reason in enumerate(found):
+            found[number] = None if number in staying else reason or RemovalReason.OTHER_GPU
+    if loaded and kept.copies:
+        first = _first_of_equals(module.images)
+        found = [
+            reason if number in first else RemovalReason.SECOND_COPY
+            for number, reason in enumerate(found)
+        ]
+    # What is in no question at all: other kinds, and code whose architecture nothing tells.
+    lto = any(arch.form is ArchForm.LTO for arch in kept.archs)
+    for number, image in enumerate(module.images):
+        named = image.kind is ImageKind.LTOIR and lto and found[number] is RemovalReason.OTHER_GPU
+        if not (_in_question(image) or named):
+            found[number] = None
+    return tuple(found)
+
+
+def is_loaded(module: ModuleSignature, *, linked: bool) -> bool:
+    """Return whether a driver loads the module as it is: no device link is to use it first."""
+    waiting = not linked and any(image.prelinked for image in module.images)
+    return loaded_as_it_is(module) and not waiting
+
+
+def _in_question(image: ImageSignature) -> bool:
+    return image.kind in LOADED and image.picked_by is not None
+
+
+def _numbers(kept: Kept) -> tuple[int, ...]:
+    """The GPUs whose picks stay: those named, else where no architecture is, all that are known."""
+    named = kept.gpus or (() if kept.archs else known_numbers())
+    known = tuple(number for number in named if number != GPU_TO_COME)
+    return (*known, GPU_TO_COME) if kept.ptx else known
+
+
+def _taken(module: ModuleSignature, kept: Kept) -> set[int]:
+    """Numbers of the images that a driver takes, or that are kept by their architecture."""
+    images = module.images
+    picks = (pick_for_driver(module, number).images for number in _numbers(kept))
+    taken = {images.index(image) for found in picks for image in found}
+    return taken | {n for n, image in enumerate(images) if image.picked_by in kept.archs}
+
+
+def _usable(module: ModuleSignature, kept: Kept) -> set[int]:
+    """Numbers of the images that a linker could use for a kept GPU: what it makes is not known."""
+    numbers, found = _numbers(kept), set[int]()
+    for place, image in enumerate(module.images):
+        arch = image.picked_by
+        fits = runs if image.kind is ImageKind.SASS else compiles
+        if arch in kept.archs or (arch and any(fits(arch, number) for number in numbers)):
+            found.add(place)
+    return found
+
+
+def _first_of_equals(images: Sequence[ImageSignature]) -> set[int]:
+    """Numbers of images with none in front that the same GPUs take, and a driver before them."""
+    first: dict[tuple[object, ...], int] = {}
+    for number, image in enumerate(images):
+        first.setdefault((image.kind, image.picked_by, image.prelinked), number)
+    return set(first.values())
+
+
+def served(module: ModuleSignature, reasons_: Reasons) -> dict[int, tuple[bool, bool]]:
+    """GPUs that a module serves worse without what goes: (nothing is left, PTX is compiled)."""
+    rest = tuple(
+        image for image, reason in zip(module.images, reasons_, strict=True) if reason is None
+    )
+    after = ModuleSignature(rest, module.registered)
+    found: dict[int, tuple[bool, bool]] = {}
+    for number in known_numbers()[:-1]:  # but GPUs to come
+        had, has = (pick_for_driver(each, number).images for each in (module, after))
+        if had and had != has:
+            to_ptx = bool(has) and had[0].kind is ImageKind.SASS and has[0].kind is ImageKind.PTX
+            found[number] = (not has, to_ptx)
+    return {number: loss for number, loss in found.items() if any(loss)}
+
+
+def arch_of(number: int) -> SmArch:
+    """The architecture of a GPU's capability."""
+    return gpus.find_gpu(f"sm_{number}").arch

@@ -1,0 +1,292 @@
+"""Smaller packages with the same code, held against cuobjdump, gcc's loader and ImageHlp's sum."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import ctypes
+import hashlib
+import io
+import re
+import shutil
+import struct
+import zipfile
+from pathlib import Path
+
+import cuobjdump
+import pytest
+from elf_writer import BASE, ET_EXEC, Part, elf, wrapper
+from every_case import every
+from fatbin_writer import EntrySpec, entry, region
+from package_writer import zip_of
+from report_values import valid_json, written
+from samples import FOLDER
+
+import ltocompat
+from ltocompat import Slimmed
+from ltocompat.cli import run
+from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.report import FORMATS, Options
+from ltocompat.report.verbs.slim import REPORT
+
+OBJECTS = FOLDER / "objects"
+LIBRARY = OBJECTS / "libsaxpy.so"  # SASS for sm_80 as it is, and PTX for compute_80 by Zstandard
+INFO = "x-1.dist-info"
+
+
+def slim(path: Path, output: Path, **options: object) -> Slimmed:
+    (found,) = ltocompat.slim(str(path), output=str(output), **options)  # type: ignore[arg-type]
+    return found
+
+
+def listed(path: Path) -> list[str]:
+    """What NVIDIA's own reader lists of a file."""
+    lines = [cuobjdump.run(option, path).stdout for option in ("-lelf", "-lptx")]
+    return sorted(re.findall(r"\.(\w+\.(?:cubin|ptx))$", "".join(lines), re.MULTILINE))
+
+
+def record_of(**files: bytes) -> bytes:
+    rows = [
+        f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode()[:-1]},"
+        f"{len(data)}\n"
+        for name, data in files.items()
+    ]
+    return "".join([*rows, f"{INFO}/RECORD,,\n"]).encode()
+
+
+@pytest.mark.skipif(not cuobjdump.is_there(), reason="needs cuobjdump")
+@every(
+    "case",
+    [
+        ("libsaxpy.so", ["sm_80.ptx"]),
+        ("nvcc-13.5-plain.o", ["sm_80.ptx"]),
+        ("nvcc-13.5-plain-sass+ptx", ["sm_80.ptx"]),
+        ("libaxpy.a", ["sm_80.ptx", "sm_80.ptx"]),
+    ],
+)
+def test_cuobjdump_lists_what_stays_and_nothing_else(
+    case: tuple[str, list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    name, kept = case
+    new = tmp_path_factory.mktemp("new") / name
+    found = slim(OBJECTS / name, new, keep_gpus=["h100"])
+    assert listed(new) == kept
+    assert new.stat().st_size == (OBJECTS / name).stat().st_size
+    assert new.stat().st_mode == (OBJECTS / name).stat().st_mode
+    assert found.images == len(kept)
+
+
+def test_a_kept_gpu_keeps_what_it_takes_and_ptx_for_those_to_come(tmp_path: Path) -> None:
+    everything = slim(LIBRARY, tmp_path / "1", keep_gpus=["a100+l4"])
+    assert not everything.removed
+    assert (tmp_path / "1").read_bytes() == LIBRARY.read_bytes()
+    sass_alone = slim(LIBRARY, tmp_path / "2", keep_gpus=["a100"], ptx=False)
+    assert [(row.reason, row.images) for row in sass_alone.removed] == [("other-gpu", 1)]
+    by_arch = slim(LIBRARY, tmp_path / "3", keep_archs=["compute_80"])
+    assert [(row.reason, row.images) for row in by_arch.removed] == [("other-gpu", 1)]
+    assert [(row.arch.number, row.lost, row.compiled) for row in by_arch.lost] == [
+        (number, 0, 1) for number in (80, 86, 87, 88, 89)
+    ]
+    assert by_arch.saved == everything.saved + by_arch.zeros > 3000
+
+
+def test_a_slimmed_library_is_loaded_as_before(tmp_path: Path) -> None:
+    slim(LIBRARY, tmp_path / "x.so", keep_gpus=["h100"])
+    try:
+        ctypes.CDLL(str(LIBRARY))
+    except OSError as error:  # it wants a libcudart, which may not be here: so does the new one
+        with pytest.raises(OSError, match=re.escape(str(error).rpartition(": ")[2])):
+            ctypes.CDLL(str(tmp_path / "x.so"))
+    else:
+        ctypes.CDLL(str(tmp_path / "x.so"))
+
+
+def program(region: bytes) -> bytes:
+    """A program whose wrapper points at a region."""
+    segment = Part(".nvFatBinSegment", wrapper(BASE + 0x200), flags=3)
+    return elf([Part(".nv_fatbin", region), segment], ET_EXEC)
+
+
+def test_zstandard_raises_the_floor_only_when_asked(tmp_path: Path) -> None:
+    kept = slim(LIBRARY, tmp_path / "1", pack="balance")
+    assert kept.zstd == kept.new_zstd
+    packed = slim(LIBRARY, tmp_path / "2", pack="balance", to_zstd=True)
+    assert (packed.zstd, packed.new_zstd) == (1, 2)
+    cubin = (FOLDER / "cubin/nvrtc-12.0-sm_80.cubin").read_bytes()
+    spec = EntrySpec(2, cubin, 80, version=(1, 7), compression="lz4", options=None)
+    (tmp_path / "old").write_bytes(program(region([entry(spec)])))
+    with pytest.raises(LtocompatError, match="older drivers read it"):
+        slim(
+            tmp_path / "old",
+            tmp_path / "3",
+            pack="size",
+            to_zstd=True,
+            targets="driver=525.60.13,gpu=a100",
+            ptx=False,
+        )
+    assert not (tmp_path / "3").exists()
+
+
+@every("modes", [("balance", "speed"), ("size", "balance")])
+def test_what_is_packed_anew_is_what_nvcc_packs(
+    modes: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    mode, from_mode = modes
+    folder = tmp_path_factory.mktemp("packed")
+    regions = {
+        name: (FOLDER / f"fatbin/nvcc-13.0-{name}.fatbin").read_bytes()
+        for name in (mode, from_mode)
+    }
+    (folder / "old").write_bytes(program(regions[from_mode]))
+    slim(folder / "old", folder / "new", pack=mode, to_zstd=True)
+    data = (folder / "new").read_bytes()[0x200:]
+    assert data[: len(regions[mode])] == regions[mode]
+    assert not data[len(regions[mode]) : len(regions[from_mode])].strip(b"\0")
+
+
+def dll(folder: Path, *, checksum: int = 0, signed: bool = False) -> Path:
+    data = bytearray((OBJECTS / "saxpy.dll").read_bytes())
+    (at,) = struct.unpack_from("<I", data, 0x3C)
+    struct.pack_into("<I", data, at + 24 + 64, checksum)
+    if signed:
+        struct.pack_into("<II", data, at + 24 + 112 + 8 * 4, len(data), 8)
+        data += b"signed!!"
+    path = folder / "x.dll"
+    path.write_bytes(data)
+    return path
+
+
+def test_a_dll_gets_a_new_sum_where_it_has_one_and_a_signed_one_stays(tmp_path: Path) -> None:
+    found = slim(dll(tmp_path, checksum=0x1234), tmp_path / "1.dll", keep_gpus=["h100"])
+    assert found.saved
+    data = (tmp_path / "1.dll").read_bytes()
+    (at,) = struct.unpack_from("<I", data, 0x3C)
+    (number,) = struct.unpack_from("<I", data, at + 88)
+    words = struct.unpack(f"<{len(data) // 2}H", data)
+    total = sum(words) - (number & 0xFFFF) - (number >> 16)
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    assert number == total + len(data)
+    none = slim(dll(tmp_path), tmp_path / "2.dll", keep_gpus=["h100"])
+    assert none.saved == found.saved
+    signed = slim(dll(tmp_path, signed=True), tmp_path / "3.dll", keep_gpus=["h100"])
+    assert not signed.saved
+    assert "signed" in signed.untouched[0].reason
+
+
+def wheel(folder: Path, *more: tuple[str, bytes]) -> Path:
+    data = LIBRARY.read_bytes()
+    names = {"x/lib.so": data, "x/__init__.py": b"pass", f"{INFO}/WHEEL": b"Wheel-Version: 1.0\n"}
+    path = folder / "x-1-py3-none-linux_x86_64.whl"
+    metadata = (f"{INFO}/METADATA", b"Metadata-Version: 2.1\nName: x\nVersion: 1\n")
+    path.write_bytes(
+        zip_of(*names.items(), metadata, *more, (f"{INFO}/RECORD", record_of(**names)))
+    )
+    return path
+
+
+def test_a_wheel_is_smaller_its_record_right_and_its_build_number_in_its_name(
+    tmp_path: Path,
+) -> None:
+    old = wheel(tmp_path, (f"{INFO}/RECORD.jws", b"{}"))
+    before = old.read_bytes()
+    found = slim(old, tmp_path / "out", keep_gpus=["h100"], build="2")
+    assert old.read_bytes() == before
+    assert found.output == str(tmp_path / "out")
+    (tmp_path / "d").mkdir()
+    named = slim(old, tmp_path / "d", keep_gpus=["h100"], build="2")
+    assert named.output == str(tmp_path / "d" / "x-1-2-py3-none-linux_x86_64.whl")
+    assert named.new_size < named.size
+    assert named.void == (f"{INFO}/RECORD.jws",)
+    with zipfile.ZipFile(named.output) as archive:
+        assert archive.testzip() is None
+        rows = list(csv.reader(io.StringIO(archive.read(f"{INFO}/RECORD").decode())))
+        for name, digest, size in rows[:-1]:
+            data = archive.read(name)
+            assert base64.urlsafe_b64decode(f"{digest[7:]}=") == hashlib.sha256(data).digest()
+            assert int(size) == len(data)
+        assert b"Build: 2" in archive.read(f"{INFO}/WHEEL")
+
+
+def test_the_largest_size_is_reached_in_the_stated_order_or_asks(tmp_path: Path) -> None:
+    old = wheel(tmp_path)
+    whole = slim(old, tmp_path / "0.whl", keep_gpus=["a100"], max_bytes=old.stat().st_size + 200)
+    assert [row.reason for row in whole.removed] == ["packed"]
+    least = slim(old, tmp_path / "1.whl", keep_gpus=["a100"], max_bytes=whole.new_size - 100)
+    assert ("other-gpu", 1) in [(row.reason, row.images) for row in least.removed]  # PTX
+    with pytest.raises(LtocompatError, match="--keep-gpu"):
+        slim(old, tmp_path / "2.whl", max_bytes=100)
+    assert not (tmp_path / "2.whl").exists()
+
+
+def test_a_folder_is_copied_and_an_environment_has_a_way_back(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    with zipfile.ZipFile(wheel(tmp_path)) as archive:
+        archive.extractall(site)
+    (site / "link.so").symlink_to("x/lib.so")
+    copied = slim(site, tmp_path / "copy", keep_gpus=["h100"])
+    assert copied.files == 2  # with RECORD
+    assert (tmp_path / "copy" / "link.so").is_symlink()
+    assert (site / "x/lib.so").read_bytes() == LIBRARY.read_bytes()
+    new = (tmp_path / "copy" / "x/lib.so").read_bytes()
+    assert hashlib.sha256(new).hexdigest() != hashlib.sha256(LIBRARY.read_bytes()).hexdigest()
+    before = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
+    slim(site, tmp_path / "old", keep_gpus=["h100"], in_place=True)
+    assert (site / "x/lib.so").read_bytes() == new
+    record = (site / INFO / "RECORD").read_text("utf-8")
+    assert record == (tmp_path / "copy" / INFO / "RECORD").read_text("utf-8")
+    shutil.copytree(tmp_path / "old", site, dirs_exist_ok=True)
+    assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"pack": "20"}, UsageError),
+        ({"pack": "huge"}, UsageError),
+        ({"to_zstd": True}, UsageError),
+        ({"keep_gpus": ["nothing"]}, UsageError),
+        ({"keep_archs": ["all"]}, UsageError),
+        ({"in_place": True}, UsageError),
+    ],
+)
+def test_what_has_no_meaning_is_one_sentence(
+    tmp_path: Path, options: dict[str, object], error: type[LtocompatError]
+) -> None:
+    with pytest.raises(error):
+        slim(LIBRARY, tmp_path / "x", **options)
+    assert not list(tmp_path.iterdir())
+
+
+@every("name", ["nowhere.so", "x.tar.gz", "x.whl"])
+def test_what_can_not_be_read_is_not_written(
+    name: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("bad")
+    if name != "nowhere.so":
+        (folder / name).write_bytes(b"\x1f\x8b\x08 no more" if "tar" in name else b"PK\3\4")
+    with pytest.raises(UnreadableInput):
+        slim(folder / name, folder / "out")
+    assert not (folder / "out").exists()
+
+
+def test_nvidias_own_libraries_are_told_of_their_licence_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(LIBRARY, tmp_path / "libcusparse.so.12")
+    assert run(["slim", str(tmp_path / "libcusparse.so.12"), "-o", str(tmp_path / "x.so")]) == 0
+    assert "licence" in capsys.readouterr().err
+
+
+def test_every_format_tells_what_went_and_why_the_rest_stays(tmp_path: Path) -> None:
+    found = [
+        slim(LIBRARY, tmp_path / "1", keep_gpus=["h100"]),
+        slim(OBJECTS / "nvcc-13.5-rdc-sass+ptx", tmp_path / "2", keep_gpus=["h100"]),
+    ]
+    for name in FORMATS:
+        text = written(name, REPORT, found, Options())
+        assert "other-gpu" in text or "for GPUs that are not kept" in text
+        assert "a device link has used it" in text
+    document = valid_json(written("json", REPORT, found, Options()))
+    assert document["summary"]["artifacts"] == 2
+    assert document["artifacts"][0]["verdicts"][0]["gpu"] == "sm_90"
