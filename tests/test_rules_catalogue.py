@@ -20,7 +20,15 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.rules import builtin_rules, catalogue
 from ltocompat.rules.catalogue import requirements_of, rules_about
-from ltocompat.rules.prose import FAMILIES, LeftOut, Prose, family_prose, rules, rules_left_out
+from ltocompat.rules.prose import (
+    FAMILIES,
+    LeftOut,
+    Prose,
+    family_prose,
+    rule_prose,
+    rules,
+    rules_left_out,
+)
 from ltocompat.rules.rule import Rule
 
 ROOM = Path(catalogue.__file__).parent
@@ -195,7 +203,12 @@ def test_no_requirement_has_an_empty_part_and_each_belongs_to_its_rule() -> None
         for speaking in rules_about("Subject"):
             for found in speaking.ask(subject):
                 assert found.rule == speaking.id
-                parts = (found.subject, found.consequence, found.remedy, found.evidence)
+                prose = rule_prose(speaking.id)
+                told = (
+                    found.remedy or prose.finding_remedy,
+                    found.evidence or prose.finding_evidence,
+                )
+                parts = (found.subject, found.consequence, *told)
                 assert all(parts)
                 assert not any(part.endswith(".") for part in parts)
                 assert str(found.constraint)

@@ -12,6 +12,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.verdict import Verdict, worst
 from ltocompat.rules.catalogue import requirements_of
+from ltocompat.rules.prose import rule_prose
 from ltocompat.rules.rule import Component, Link
 from ltocompat.rules.selection import SelectionFailure
 
@@ -96,8 +97,9 @@ def test_lto_05_the_driver_does_not_link() -> None:
     assert judged("LTO-05", loading(*images, on="sm_90")) is FAIL
     assert judged("LTO-05", linking(*images, on="sm_90")) is None
     (found,) = asked("LTO-05", loading(*images, on="sm_90"))
-    assert "nvJitLink" in found.remedy
-    assert "nvcc -dlto" in found.remedy
+    remedy = rule_prose(found.rule).finding_remedy
+    assert "nvJitLink" in remedy
+    assert "nvcc -dlto" in remedy
     beside = sample("objects/nvcc-13.5-lto+sass.o")
     assert judged("LTO-05", loading(*beside, on="sm_80")) is None
     assert judged("LTO-05", loading(*beside, on="sm_90")) is None  # SASS-06 speaks

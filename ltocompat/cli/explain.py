@@ -66,7 +66,7 @@ def explain(
             if writing.json:
                 raise
             sentence = str(error)[:1].upper() + str(error)[1:]
-            return iter((Explained("", "", sentence, "", "", "", (), "", ""),))
+            return iter((Explained("", "", sentence),))
 
     text, places = _parted(words)
     options = replace(options, text=_read(text) if text else None, places=places)

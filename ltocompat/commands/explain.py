@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct, field
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from ltocompat.commands.options import ExplainOptions
 from ltocompat.facts.drivers import CudaError, errors_called
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.failure import Failure, Note
+from ltocompat.model.projection import project
 from ltocompat.rules.message_values import derived
 from ltocompat.rules.messages import Match, filled, matches
 from ltocompat.rules.prose import Prose, rule_ids, rule_prose, rules_left_out, topic_name, topics
@@ -153,8 +154,8 @@ def _of_rule(rule_id: str) -> Explained:
     for left_out in rules_left_out():
         if left_out.id == rule_id:
             why = f"Not built. {left_out.why}"
-            return Explained(rule_id, left_out.title, why, "", "", "", (), "", "", built=False)
-    return Explained(*astuple(rule_prose(rule_id)))
+            return Explained(rule_id, left_out.title, why, built=False)
+    return project(Explained, rule_prose(rule_id))
 
 
 def _ids_in(text: str) -> list[str]:

@@ -49,18 +49,30 @@ class Prose(Struct, frozen=True):
     id: str
     title: str
     statement: str
-    condition: str
-    evidence: str
-    verdict: str
-    messages: tuple[str, ...]
-    remedy: str
-    source: str
+    condition: str = ""
+    evidence: str = ""
+    verdict: str = ""
+    messages: tuple[str, ...] = ()
+    remedy: str = ""
+    source: str = ""
 
     @property
     def level(self) -> Level:
         """The level of its usual findings: that of the verdict that it names first."""
         first = re.split(r"[\s:;,(]", self.verdict)[0]
         return {str(verdict): LEVELS[verdict] for verdict in Verdict}.get(first, Level.NOTE)
+
+
+class BuiltRule(Prose, frozen=True):
+    """The prose of a rule that is built, and what its findings say that name no values.
+
+    Attributes:
+        finding_evidence: the evidence within a sentence.
+        finding_remedy: the remedy within one.
+    """
+
+    finding_evidence: str = ""
+    finding_remedy: str = ""
 
 
 class LeftOut(Struct, frozen=True):
@@ -112,13 +124,13 @@ def topic_name(text: str) -> str:
 
 
 @functools.cache
-def family_prose(family: str) -> dict[str, Prose]:
+def family_prose(family: str) -> dict[str, BuiltRule]:
     """The prose of a family's rules by ID, in the order of its table."""
     return {rule_id: _prose(rule_id, row) for rule_id, row in tomllib.loads(_text(family)).items()}
 
 
 @functools.cache
-def rules() -> tuple[Prose, ...]:
+def rules() -> tuple[BuiltRule, ...]:
     """Every rule that is built, in the order of the catalogue."""
     return tuple(prose for family in FAMILIES for prose in family_prose(family).values())
 
@@ -132,7 +144,7 @@ def rule_ids(*, built: bool = False) -> tuple[str, ...]:
 
 
 @functools.cache
-def rule_prose(rule_id: str) -> Prose:
+def rule_prose(rule_id: str) -> BuiltRule:
     """The prose of a rule, read from the one table that has it.
 
     Raises:
@@ -149,10 +161,13 @@ def rules_left_out() -> tuple[LeftOut, ...]:
     return tuple(LeftOut(rule_id, _line(row["title"]), _line(row["why"])) for rule_id, row in rows)
 
 
-def _prose(rule_id: str, row: dict[str, Any]) -> Prose:
+def _prose(rule_id: str, row: dict[str, Any]) -> BuiltRule:
     messages = tuple(row.pop("messages"))  # exact texts, whose spaces count
     texts = {key: _line(text) for key, text in row.items()}
-    return Prose(id=rule_id, messages=messages, **texts)
+    for key in ("evidence", "remedy"):  # a finding has it within a sentence
+        whole = texts[key].removesuffix(".")
+        texts.setdefault(f"finding_{key}", f"{whole[:1].lower()}{whole[1:]}")
+    return BuiltRule(id=rule_id, messages=messages, **texts)
 
 
 def _line(text: str) -> str:

@@ -20,6 +20,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.rules.linker_traits import LinkerTraits
+from ltocompat.rules.prose import rule_prose
 from ltocompat.rules.selection import SelectionFailure
 
 
@@ -128,8 +129,8 @@ class Requirement(Struct, frozen=True, cache_hash=True):
         constraint: what that part has to be.
         subject: what asks, as the start of a sentence: ``PTX 9.2``.
         consequence: what happens otherwise, as the end of one.
-        remedy: what to do then.
-        evidence: the bytes that say so.
+        remedy: what to do then; empty where the table of prose says it.
+        evidence: the bytes that say so; likewise.
         doubt: what to say instead of the consequence where the verdict is unknown.
         short: the consequence in a few words, where a headline has no room for all of it.
         rule: ID of the rule that says so, which its family writes.
@@ -138,8 +139,8 @@ class Requirement(Struct, frozen=True, cache_hash=True):
     constraint: Constraint
     subject: str
     consequence: str
-    remedy: str
-    evidence: str
+    remedy: str = ""
+    evidence: str = ""
     doubt: str = ""
     short: str = ""
     rule: str = ""
@@ -148,6 +149,10 @@ class Requirement(Struct, frozen=True, cache_hash=True):
     def component(self) -> Component:
         """The part of a target that it is about."""
         return self.constraint.component
+
+    def by(self, rule_id: str) -> Requirement:
+        """The demand of a rule; its prose is read where it is not met."""
+        return replace(self, rule=rule_id)
 
 
 class Subject(Struct, frozen=True):
@@ -243,8 +248,8 @@ class Problem(Struct, frozen=True):
     Attributes:
         verdict: what it means for device code there: ``fail``, ``unknown``, or ``ok`` for a note.
         message: one sentence, with the values.
-        remedy: what to do.
-        evidence: where it was seen: a file, a variable, a symbol.
+        remedy: what to do; empty where the table of prose says it.
+        evidence: where it was seen: a file, a variable, a symbol; likewise.
         decided_by_trial: a trial link would tell what the bytes leave open.
         headline: the message in a few words; empty where its first clause is that.
         level: how loud it is; None: as its verdict is.
@@ -256,8 +261,8 @@ class Problem(Struct, frozen=True):
 
     verdict: Verdict
     message: str
-    remedy: str
-    evidence: str
+    remedy: str = ""
+    evidence: str = ""
     decided_by_trial: bool = False
     headline: str = ""
     level: Level | None = None
@@ -266,6 +271,15 @@ class Problem(Struct, frozen=True):
     subject: str = ""
     asked: tuple[str, ...] = ()
     rule: str = ""
+
+    def by(self, rule_id: str) -> Problem:
+        """The problem as a rule finds it, with what its prose says of all of them."""
+        prose = rule_prose(rule_id)
+        remedy, evidence = (
+            self.remedy or prose.finding_remedy,
+            self.evidence or prose.finding_evidence,
+        )
+        return replace(self, rule=rule_id, remedy=remedy, evidence=evidence)
 
 
 class Rule(Struct, frozen=True):
@@ -284,7 +298,7 @@ class Rule(Struct, frozen=True):
 
     def ask(self, looked_at: object) -> Iterator[Any]:
         """Ask the function; yields its requirements or problems, with the rule's ID."""
-        return (replace(found, rule=self.id) for found in self.function(looked_at))
+        return (found.by(self.id) for found in self.function(looked_at))
 
 
 def rule(rule_id: str) -> Callable[[Callable[..., Any]], Rule]:

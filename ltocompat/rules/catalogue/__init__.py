@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from msgspec.structs import replace
-
 from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.verdict import Route
 from ltocompat.rules.rule import Requirement, Rule, Subject
@@ -79,7 +77,7 @@ def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
     found: dict[Requirement, None] = {}
     for rule in rules_about("Subject", None if subject.route is Route.LINK else kinds):
         for each in rule.function(subject):
-            found[replace(each, rule=rule.id)] = None
+            found[each.by(rule.id)] = None
     return tuple(found)
 
 

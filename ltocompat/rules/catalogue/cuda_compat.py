@@ -24,7 +24,13 @@ def _wherever_code_runs(
     rule_id: str, constraint: Constraint, consequence: str, remedy: str, evidence: str
 ) -> Rule:
     """A rule on the pair of cuda-compat and driver, for whatever is picked for the GPU."""
-    requirement = Requirement(constraint, "cuda-compat", consequence, remedy, evidence)
+    requirement = Requirement(
+        constraint,
+        "cuda-compat",
+        consequence,
+        remedy=remedy,
+        evidence=evidence,
+    )
 
     def required(subject: Subject) -> Iterable[Requirement]:
         return (requirement,) if subject.picked else ()
@@ -41,9 +47,6 @@ def compat_pair_not_provided(subject: Subject) -> Iterator[Requirement]:
             "cuda-compat",
             f"the target's pair of package and kernel driver is not among those that NVIDIA "
             f"lists as usable (the list has {_listed_pairs()})",
-            "take the newest cuda-compat package that the table lists for the kernel driver, or "
-            "update the driver",
-            "package and kernel driver of the target",
         )
 
 
@@ -88,9 +91,7 @@ def compat_listed_always(environment: Environment) -> Iterator[Problem]:
             f"{' and '.join(folder.listed_by)} put{'s' if len(folder.listed_by) == 1 else ''} "
             f"the libcuda{driver} of cuda-compat in front, {beneath}: on one that is as new or "
             "newer every program fails with error 803",
-            "let the container toolkit choose (it takes compat only where it is newer), or test "
-            "the driver's version at the start",
-            copy.path,
+            evidence=copy.path,
         )
 
 
@@ -108,8 +109,7 @@ def compat_incomplete(environment: Environment) -> Iterator[Problem]:
                 Verdict.UNKNOWN if in_use else Verdict.OK,
                 f"the cuda-compat libcuda {copy.path} {' and '.join(wrong)}: what the driver has "
                 "to compile (PTX, LTO-IR) fails with error 221",
-                "install the whole package of cuda-compat instead of copying libcuda",
-                copy.real,
+                evidence=copy.real,
             )
 
 
@@ -132,8 +132,7 @@ def compat_without_graphics(environment: Environment) -> Iterator[Problem]:
         yield Problem(
             Verdict.OK,
             f"{driver.path} is cuda-compat, which shares no memory with OpenGL and Vulkan",
-            "use the driver's own libcuda for programs that do",
-            "; ".join(driver.compat),
+            evidence="; ".join(driver.compat),
         )
 
 

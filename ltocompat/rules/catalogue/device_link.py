@@ -60,8 +60,8 @@ def _undefined(host: HostBinary, names: list[str], remedy: str) -> Requirement:
         constraint,
         f"the undefined {truncate_list(names, 1)}",
         _loader_text(names[0]) if final else _linker_text(names[0]),
-        remedy,
-        f"undefined symbol {names[0]}",
+        remedy=remedy,
+        evidence=f"undefined symbol {names[0]}",
     )
 
 
@@ -97,8 +97,8 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
                 FixedVerdict(Verdict.FAIL),
                 f"SASS of CUDA {cuda}",
                 "nvlink says that it must be recompiled with toolkit >= Cuda 12.0",
-                "compile it with CUDA 12.0 or newer",
-                makers.evidence(image),
+                remedy="compile it with CUDA 12.0 or newer",
+                evidence=makers.evidence(image),
             )
             continue
         if cuda < floors.linker("oldest-linked-sass"):
@@ -115,9 +115,7 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             f"SASS of CUDA {cuda}",
             "a linker takes SASS only up to its own release (12.5 to 12.9 were seen to take that "
             "of 13.x, against the documents)",
-            "link with the toolkit that compiled the SASS or a newer one, or compile with the "
-            "linker's toolkit",
-            makers.evidence(image),
+            evidence=makers.evidence(image),
             short="documented is SASS up to the linker's own release",
         )
 
@@ -138,8 +136,7 @@ def _across_family(subject: Subject, image: ImageSignature) -> Requirement:
         FixedVerdict(Verdict.FAIL),
         f"{image} in a fatbin for {subject.link_target}",
         "linkers pick it for its family, and take that of CUDA 13 alone, for sm_103 and sm_121",
-        "link the bare cubin, or compile SASS for the target",
-        "attributes in the entry header",
+        remedy="link the bare cubin, or compile SASS for the target",
     )
 
 
@@ -149,8 +146,8 @@ def _too_old(image: ImageSignature, cuda: Release) -> Requirement:
         f"SASS of CUDA {cuda}",
         "nvJitLink was seen to die with a segmentation fault on relocatable SASS of 7.5, 9.0 and "
         "9.2, and to take that of 11.1",
-        "compile it with CUDA 11.1 or newer",
-        makers.evidence(image),
+        remedy="compile it with CUDA 11.1 or newer",
+        evidence=makers.evidence(image),
     )
 
 
@@ -170,10 +167,9 @@ def left_out_of_a_device_link(link: Link) -> Iterator[Requirement]:
         constraint,
         "texts of PTX in files of their own" if loose else objects,
         consequence,
-        "compile them to relocatable cubins (ptxas -c)"
+        remedy="compile them to relocatable cubins (ptxas -c)"
         if loose
         else "compile them for the target, too",
-        "architectures in entry headers; symbols of the cubins and PTX",
     )
 
 
@@ -214,8 +210,6 @@ def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
                 FixedVerdict(Verdict.FAIL),
                 "LTO-IR in a link without -lto",
                 "nothing beside it is for the target, and linkers refuse it then",
-                "leave lto=off out of the target, or ship SASS or PTX for it beside the LTO-IR",
-                "kinds of the images",
             )
         return
     if subject.signature.needs_device_link:
@@ -250,8 +244,7 @@ def _dlto_remark(subject: str, consequence: str) -> Requirement:
         Informational(),
         subject,
         consequence,
-        _DLTO_TWICE,
-        "kinds of the images",
+        remedy=_DLTO_TWICE,
     )
 
 
@@ -270,9 +263,9 @@ def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
             Verdict.OK,
             f"the toolkit in {toolkit.root} has nvlink and no libnvvm in {_LIBNVVM}: device links "
             "with -dlto fail there (elfLink linker library load error)",
-            f"install libnvvm in {os.path.join(toolkit.root, _LIBNVVM)}, or give nvlink "
+            remedy=f"install libnvvm in {os.path.join(toolkit.root, _LIBNVVM)}, or give nvlink "
             "-nvvmpath=FOLDER where FOLDER/lib64 has it",
-            os.path.join(toolkit.root, _LIBNVVM),
+            evidence=os.path.join(toolkit.root, _LIBNVVM),
         )
 
 
@@ -306,8 +299,6 @@ def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
         FixedVerdict(Verdict.FAIL) if link.offline else tolerated,
         f"{image_helpers.listed(names)}, which more than one input defines,",
         f"nvlink and nvJitLink before 12.6 refuse the link; {newer}",
-        "link one of them, or give the others another name (static, a namespace)",
-        "symbols of the cubins and PTX",
         short="the first definition is taken, and at most the log says so",
     )
 
@@ -343,8 +334,6 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
             else FixedVerdict(Verdict.FAIL),
             image_helpers.listed(names) if names else "LTO-IR",
             _hidden_names(names) if blind else "no input of the link defines it",
-            "give the linker all that is called",
-            "kinds of the images; symbols of the cubins and PTX",
         )
 
 
@@ -362,8 +351,8 @@ def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:
             Informational(),
             image_helpers.listed(names),
             "another input of the link has to define it, and none is judged beside it",
-            "judge all that is linked as one link, with --together",
-            "symbols of the cubins and PTX",
+            remedy="judge all that is linked as one link, with --together",
+            evidence="symbols of the cubins and PTX",
         )
 
 
@@ -391,8 +380,6 @@ def region_behind_the_first(link: Link) -> Iterator[Requirement]:
         constraint,
         "code behind the first region of an object",
         consequence,
-        "give the linker the objects as the compiler made them, not joined by ld -r",
-        "places of the regions in the object's section",
     )
 
 
@@ -404,8 +391,6 @@ def archive_for_the_first_linker(link: Link) -> Iterator[Requirement]:
             at_least(floors.linker("archive-linker")),
             "an archive of objects",
             "nvJitLink 12.0 ends its process on it, or refuses it",
-            "give that linker the objects themselves, or link with a newer nvJitLink",
-            "objects inside of an archive",
         )
 
 
@@ -421,7 +406,5 @@ def declared_otherwise_in_a_link(link: Link) -> Iterator[Requirement]:
             f"{image_helpers.listed(names)}, of which inputs declare other parameters,",
             "nvlink and nvJitLink before 12.6 refuse the link; newer ones link the call to a "
             "function that reads something else",
-            "declare it everywhere as it is defined",
-            "parameters in the PTX, and in .nv.prototype of the cubins",
             short="the call does not pass what the function reads",
         )

@@ -45,9 +45,9 @@ def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
             _from_floor(cuda.major),
             f"SASS of CUDA {cuda.major}",
             consequence,
-            f"update the driver, put cuda-compat in front of it where the GPU allows that, or "
-            f"build with CUDA {cuda.major - 1}",
-            makers.evidence(image),
+            remedy=f"update the driver, put cuda-compat in front of it where the GPU allows that, "
+            f"or build with CUDA {cuda.major - 1}",
+            evidence=makers.evidence(image),
         )
 
 
@@ -73,8 +73,7 @@ def sass_newer_than_driver_minor(subject: Subject) -> Iterator[Requirement]:
             f"SASS of a newer CUDA {cuda.major} than the driver's",
             "this driver runs it under minor-version compatibility, which leaves out PTX of that "
             "release and functions that need a newer driver (error 36)",
-            "ship SASS for every GPU, and guard calls of new functions",
-            makers.evidence(image),
+            evidence=makers.evidence(image),
             short="minor-version compatibility leaves out PTX and new functions",
         )
 
@@ -89,9 +88,8 @@ def gpu_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
             gpu,
             "the driver doesn't know the GPU (this floor is derived from the first toolkit that "
             "targets it)",
-            "use a newer driver",
-            f"the first toolkit that targets {gpu}",
-            "GPU and driver are newer than the tables",
+            evidence=f"the first toolkit that targets {gpu}",
+            doubt="GPU and driver are newer than the tables",
         )
 
 
@@ -103,8 +101,6 @@ def gpu_dropped_by_driver(subject: Subject) -> Iterator[Requirement]:
             KernelStillServes(subject.gpu.arch.number, of_gpu=True),
             image_helpers.real(subject.gpu),
             "newer drivers ignore the GPU, as if it were not there",
-            "stay on the last branch that supports it",
-            "the deprecation schedule of NVIDIA's drivers",
         )
 
 
@@ -121,7 +117,6 @@ def gpu_too_old_for_open_driver(environment: Environment) -> Iterator[Problem]:
                 Verdict.FAIL,
                 f"the kernel driver {driver.version} is made from the open modules, which don't "
                 f"run {gpu.name} (compute capability {gpu.arch.major}.{gpu.arch.minor})",
-                "install the proprietary kernel module of the same driver, up to branch 580",
-                driver.source,
+                evidence=driver.source,
                 headline=f"the open kernel modules {driver.version} don't run {gpu.name}",
             )

@@ -31,8 +31,6 @@ def zstd_needs_driver(subject: Subject) -> Iterator[Requirement]:
                 at_least(floors.driver("zstd-driver")),
                 f"{str(image.kind).upper()} compressed with Zstandard",
                 "the driver can't unpack it (error 200, device kernel image is invalid)",
-                "compile with --compress-mode=speed (LZ4) or none, or update the driver",
-                "fatbin entry flag 0x8000",
             )
 
 
@@ -47,8 +45,6 @@ def compressed_needs_linker(subject: Subject) -> Iterator[Requirement]:
             at_least(floors.linker(floor)),
             "LTO-IR compressed as newer tools do" if image.scrambled else "a Zstandard entry",
             "the linker can't unpack it, and 12.0 crashes",
-            "raise the linker, or compile with --compress-mode=none",
-            "flags 0x8000 and 0x10000 of the fatbin entry",
         )
 
 
@@ -69,9 +65,7 @@ def concatenated_needs_driver(subject: Subject) -> Iterator[Requirement]:
                 driver_sure_from(floors.linker("concat-nvcc"), floors.linker("concat-unseen")),
                 "a concatenated fatbin entry",
                 "the driver doesn't see the images in it (error 209, unless another one serves)",
-                "compile without --concat",
-                "fatbin entry that holds several images",
-                "no document says which drivers before that see the images in it",
+                doubt="no document says which drivers before that see the images in it",
             )
 
 
@@ -84,8 +78,6 @@ def entry_without_options(subject: Subject) -> Iterator[Requirement]:
                 FixedVerdict(Verdict.FAIL),
                 f"{image} in an entry without a place for options",
                 "every nvJitLink and nvlink ends with SIGSEGV",
-                "make the fatbin with fatbinary or nvFatbin, or link the bare image",
-                "options offset in the entry header",
             )
 
 
@@ -101,9 +93,9 @@ def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
             at_least(floors.linker("copied-sass-linker"), open_below=True, nondeterministic=True),
             "SASS compressed with LZ4" if unpacked else "SASS in an object",
             "12.0 frees its copy of it too early, and crashes at times",
-            "link with a newer nvJitLink, or give it the bare cubin",
-            "flag 0x2000 of the fatbin entry" if unpacked else "section of the object",
-            "12.0 frees its copy of it too early: it crashes on large code, and on small at times",
+            evidence="flag 0x2000 of the fatbin entry" if unpacked else "section of the object",
+            doubt="12.0 frees its copy of it too early: it crashes on large code, and on small at "
+            "times",
         )
 
 
@@ -121,9 +113,8 @@ def passed_over_by_linker(subject: Subject) -> Iterator[Requirement]:
             LinkerFinding(subject.found_by, since, of_gpu=True),
             f"{image} for {subject.link_target}",
             "the linker passes over it for this target (bad input)",
-            f"compile for {image_helpers.real(subject.gpu)} itself, or use another release of the "
-            "linker",
-            "architecture of the image",
+            remedy=f"compile for {image_helpers.real(subject.gpu)} itself, or use another release "
+            "of the linker",
         )
 
 

@@ -29,8 +29,6 @@ def image_contradicts_itself(subject: Subject) -> Iterator[Requirement]:
                 FixedVerdict(Verdict.UNKNOWN, trial_decides=_can_be_linked(subject)),
                 str(image),
                 problem,
-                "rebuild the file, or copy it again from where it came",
-                "the bytes of the image",
             )
 
 
@@ -59,8 +57,6 @@ def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
         yield Problem(
             Verdict.OK,
             f"{images} {verb} not judged{own}: its users don't run them",
-            "name an image to judge it",
-            "the folder test or tests of the package",
             module_count=number,
             example=groups[0].example,
             subject="images of tests",
@@ -87,8 +83,7 @@ def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
             Verdict.OK,
             f"{truncate_list(found, 1)} {'are' if len(found) > 1 else 'is'} not judged: a library "
             "of LLVM bitcode, which a compiler makes device code of later",
-            "check what it is compiled into",
-            found[0],
+            evidence=found[0],
             subject="LLVM bitcode",
         )
 
@@ -103,8 +98,6 @@ def device_runtime_inside(summary: ArtifactSummary) -> Iterator[Problem]:
             Verdict.OK,
             f"NVIDIA's device runtime is not judged{own}: a device link takes it where code asks "
             "for it",
-            "name the archive to judge it",
-            "names of the archive and its object",
             module_count=sum(group.count for group in groups),
             example=groups[0].example,
             subject="device runtime",

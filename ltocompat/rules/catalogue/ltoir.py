@@ -51,10 +51,10 @@ def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             linker_not_older_than(releases, makers.above(image), trial_decides=True),
             makers.describe(image),
             "the linker refuses LTO-IR that is newer than itself",
-            f"{_newer_linker(subject, releases)}, or compile the LTO-IR with the target's toolkit"
-            f"{_beside_it(releases, subject.linker)}",
-            makers.evidence(image),
-            "its bytes leave these releases open",
+            remedy=f"{_newer_linker(subject, releases)}, or compile the LTO-IR with the target's "
+            f"toolkit{_beside_it(releases, subject.linker)}",
+            evidence=makers.evidence(image),
+            doubt="its bytes leave these releases open",
         )
         yield from _read_by_linker(image)
 
@@ -84,9 +84,9 @@ def _read_by_linker(image: ImageSignature) -> Iterator[Requirement]:
             linker_not_older_than(read_by, newest, trial_decides=True),
             f"{makers.describe(image)} with {name} {version} in its header",
             "the linker refuses LTO-IR that is newer than itself",
-            "compile the LTO-IR again: its header is damaged",
-            f"{name} version in the header",
-            f"no release that is known writes {name} {version}",
+            remedy="compile the LTO-IR again: its header is damaged",
+            evidence=f"{name} version in the header",
+            doubt=f"no release that is known writes {name} {version}",
         )
 
 
@@ -122,14 +122,13 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             else "it links in every measured case, but NVIDIA promises it within a major only"
         )
         yield Requirement(
-            # A linker of a new major says itself what it takes, and none takes what is ancient.
             LinkerOfMajor(releases, subject.signature.shipped_major, trial_decides=not ancient),
             makers.describe(image),
             consequence,
-            f"compile the LTO-IR once for each major of nvJitLink, {_ACROSS_MAJORS}",
-            makers.evidence(image),
-            "only cuLinkAddData of a driver links it, which is deprecated; drivers of CUDA 12 and "
-            "later were not measured (LTO-09)"
+            remedy=f"compile the LTO-IR once for each major of nvJitLink, {_ACROSS_MAJORS}",
+            evidence=makers.evidence(image),
+            doubt="only cuLinkAddData of a driver links it, which is deprecated; drivers of CUDA "
+            "12 and later were not measured (LTO-09)"
             if ancient
             else "a new major may take no LTO-IR of older ones, and the tables don't have it",
         )
@@ -157,9 +156,8 @@ def ltoir_above_target_unchecked(subject: Subject) -> Iterator[Requirement]:
                 FixedVerdict(Verdict.UNDOCUMENTED),
                 f"LTO-IR {image.arch} for {subject.link_target}",
                 "nvJitLink 12.0 and 12.1 link it unchecked, and later ones refuse it",
-                f"compile the LTO-IR for lto_{subject.link_target.number}, or link for sm_"
+                remedy=f"compile the LTO-IR for lto_{subject.link_target.number}, or link for sm_"
                 f"{image.arch.number}",
-                "architecture of the image",
             )
 
 
@@ -178,8 +176,7 @@ def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
             FixedVerdict(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
             f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.link_target}",
             _suffix_question(code, hidden=hidden),
-            f"link for {_targets_of_suffix(code)}, or compile LTO-IR without the suffix",
-            "architecture of the image",
+            remedy=f"link for {_targets_of_suffix(code)}, or compile LTO-IR without the suffix",
         )
 
 
@@ -223,9 +220,6 @@ def ltoir_loaded_directly(subject: Subject) -> Iterator[Requirement]:
             FixedVerdict(Verdict.FAIL),
             "LTO-IR alone",
             f"the driver doesn't link it ({_load_error(subject)})",
-            "link it first: the application with nvJitLink when it runs, or the build with a "
-            "device link (nvcc -dlto); or add SASS or PTX beside it",
-            "kinds of the fatbin entries",
         )
 
 
@@ -242,8 +236,6 @@ def lto_option_missing(subject: Subject) -> Iterator[Requirement]:
             FixedVerdict(Verdict.OK, Component.OPTIONS),
             "LTO-IR",
             "-lto must be given to the linker",
-            "give -lto to nvJitLinkCreate (nvlink and nvcc: -dlto)",
-            "kind of the image",
         )
 
 
@@ -257,8 +249,6 @@ def lto_option_without_ltoir(subject: Subject) -> Iterator[Requirement]:
             FixedVerdict(Verdict.OK, Component.OPTIONS),
             "code without LTO-IR",
             "-lto must not be given to the linker unless other inputs are LTO-IR",
-            "leave -lto away",
-            "kinds of the images",
         )
 
 
@@ -272,8 +262,6 @@ def partial_lto(link: Link) -> Iterator[Requirement]:
         Informational(),
         "modules without LTO-IR",
         "they are linked as they are: the link is optimised only in part",
-        "compile all of them to LTO-IR, where whole-program optimisation matters",
-        "images side by side",
     )
     least = _taken_beside_ltoir(link) if link.certain and not link.offline else None
     if least is not None:
@@ -282,8 +270,8 @@ def partial_lto(link: Link) -> Iterator[Requirement]:
             "PTX or SASS beside LTO-IR",
             "an older one leaves all of it out of the result, kernels too, where no call crosses "
             "the border, and says nothing",
-            "link with a newer nvJitLink, or compile all inputs to LTO-IR",
-            "images side by side; symbols of the cubins and PTX",
+            remedy="link with a newer nvJitLink, or compile all inputs to LTO-IR",
+            evidence="images side by side; symbols of the cubins and PTX",
         )
 
 
@@ -315,8 +303,7 @@ def ltoir_before_nvjitlink(subject: Subject) -> Iterator[Requirement]:
                 Informational(),
                 makers.describe(image),
                 "only cuLinkAddData of a driver links it (CU_JIT_LTO, deprecated)",
-                "compile the LTO-IR with CUDA 12.0 or later and link it with nvJitLink",
-                makers.evidence(image),
+                evidence=makers.evidence(image),
             )
 
 
@@ -337,8 +324,9 @@ def linker_of_clients(environment: Environment) -> Iterator[Problem]:
         yield Problem(
             Verdict.OK,
             f"{names} finds {has}, so that it links with the driver, which takes no LTO-IR",
-            f"install nvJitLink {least} or newer, of the driver's major, where LTO-IR is linked",
-            linker.path if linker else "the search of cuda-pathfinder",
+            remedy=f"install nvJitLink {least} or newer, of the driver's major, where LTO-IR is "
+            "linked",
+            evidence=linker.path if linker else "the search of cuda-pathfinder",
             level=Level.NOTE,
         )
     elif linker is not None and driver is not None and driver.major < linker.release.major:
@@ -348,9 +336,9 @@ def linker_of_clients(environment: Environment) -> Iterator[Problem]:
             Verdict.UNKNOWN,
             f"{names} links with nvJitLink {linker.version} on a driver of CUDA {driver}: the "
             f"result is code of CUDA {linker.release.major}{needs}",
-            f"update the driver, or install the nvJitLink of its major, {driver.major}, if that is "
-            "new enough for the LTO-IR",
-            linker.path,
+            remedy=f"update the driver, or install the nvJitLink of its major, {driver.major}, if "
+            "that is new enough for the LTO-IR",
+            evidence=linker.path,
         )
 
 
@@ -373,8 +361,7 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
         constraint,
         f"code linked by {name} {major}.x",
         consequence,
-        f"link with {name} of the driver's major, or update the driver",
-        "release of the linker",
+        remedy=f"link with {name} of the driver's major, or update the driver",
     )
 
 
@@ -387,8 +374,6 @@ def ltoir_with_debug(subject: Subject) -> Iterator[Requirement]:
                 Informational(),
                 "LTO-IR with debug information",
                 "it links, but nvcc refuses the combination, and some front ends drop -lto for it",
-                "build without device debug information (-G), or without LTO",
-                "debug flag of the image",
             )
 
 
@@ -416,8 +401,6 @@ def options_differ(link: Link) -> Iterator[Requirement]:
             else Informational(),
             f"LTO-IR of one link that differs in {differing.option} ({listed})",
             _consequence_of_options(link, differing.option, fatal=fatal),
-            "compile all that is linked together with the same options",
-            "compile options stored with the LTO-IR",
         )
 
 
@@ -453,13 +436,12 @@ def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
         number, family = subject.gpu.arch.number, subject.link_target.suffix == "f"
         target = f"{image_helpers.real(subject.gpu)}{subject.link_target.suffix}"
         yield Requirement(
-            # A linker that is newer than the tables says itself what it makes code for.
             LinkerTargets(number, family, of_gpu=True, trial_decides=True, promised=True),
             f"the target {target}",
             "the linker makes no code for it",
-            "use a linker of a release that has the target",
-            f"architectures of ptxas, release by release: {target}",
-            "the linker is newer than the tables, and a new major may drop what older ones have",
+            evidence=f"architectures of ptxas, release by release: {target}",
+            doubt="the linker is newer than the tables, and a new major may drop what older ones "
+            "have",
         )
 
 
@@ -473,9 +455,6 @@ def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
             Verdict.OK,
             f"{count(number, 'registered module')} hold{'s' * (number == 1)} LTO-IR beside what "
             "the driver loads: it was for a link that is done, and makes the file larger alone",
-            "compile for lto_ architectures only where a device link follows, and for sm_ or "
-            "compute_ else",
-            "LTO-IR in regions that the CUDA runtime registers",
             headline=f"LTO-IR is left in {count(number, 'finished module')}",
             module_count=number,
             example=groups[0].example,
@@ -504,7 +483,6 @@ def ltoir_of_a_release_to_come(subject: Subject) -> Iterator[Requirement]:
                 LinkerOfKnownMaker(newest, trial_decides=True, promised=True, warns=True),
                 "scrambled LTO-IR",
                 f"it links {limit}: a newer compiler may write the same container",
-                "compile it with a toolkit that is no newer than the linker",
-                makers.evidence(image),
+                evidence=makers.evidence(image),
                 short=f"it links {limit}",
             )

@@ -66,8 +66,8 @@ def _unmet(name: str, text: str, verdict: Verdict, what: str) -> Problem:
     return Problem(
         verdict,
         f"the image asks for {first}{more} ({name}), which {what}",
-        _OTHER_DRIVER_OR_IMAGE,
-        f"environment variable {name}={text}",
+        remedy=_OTHER_DRIVER_OR_IMAGE,
+        evidence=f"environment variable {name}={text}",
     )
 
 
@@ -108,8 +108,7 @@ def driver_of_two_releases(environment: Environment) -> Iterator[Problem]:
         Verdict.OK,
         f"kernel driver {kernel.version} is of CUDA {beneath}, and libcuda of {user.cuda} "
         f"({user.cuda_source}): nvidia-smi shows both in one line",
-        "go by the driver version where GPUs and error 803 are concerned, and by CUDA where PTX is",
-        f"{kernel.source}; {user.path}",
+        evidence=f"{kernel.source}; {user.path}",
     )
 
 
@@ -143,8 +142,7 @@ def toolkits_in_conflict(environment: Environment) -> Iterator[Problem]:
     yield Problem(
         Verdict.UNKNOWN if apart else Verdict.OK,
         f"several toolkits may be mixed ({text}); what compiles may not be what links and runs",
-        "point CUDA_HOME, CUDA_PATH and PATH at one toolkit, that of the packages",
-        "; ".join(chosen),
+        evidence="; ".join(chosen),
         headline=f"several toolkits may be mixed ({text})",
     )
 
@@ -170,9 +168,7 @@ def libcuda_is_a_stub(environment: Environment) -> Iterator[Problem]:
             Verdict.FAIL,
             f"the loader finds {driver.path} by {driver.found_by}, which is a stub: every CUDA "
             "program fails with error 34",
-            "take the folder stubs out of LD_LIBRARY_PATH and ld.so.conf.d; it is for -L of the "
-            "linker only",
-            driver.real,
+            evidence=driver.real,
         )
 
 
@@ -210,8 +206,8 @@ def _newer_than_linker(name: str, compiler: Found, linker: Found) -> Problem:
         Verdict.UNKNOWN,
         f"{name} {compiler.version} is newer than nvJitLink {linker.version}, by {linker.by}: "
         "nvJitLink refuses the LTO-IR that it makes",
-        f"install {makers.nvjitlink_for(compiler.release)}, or the older {name}",
-        f"{compiler.path}; {linker.path}",
+        remedy=f"install {makers.nvjitlink_for(compiler.release)}, or the older {name}",
+        evidence=f"{compiler.path}; {linker.path}",
     )
 
 
@@ -239,9 +235,9 @@ def compiler_newer_than_driver(environment: Environment) -> Iterator[Problem]:
                 f"{name} {compiler.version} by {compiler.by} writes PTX {isa}, and the driver of "
                 f"CUDA {driver} reads PTX up to {cuda_ptx(driver) or 'an older one'}: error 222 "
                 "where it is given to the driver",
-                "let NVRTC make SASS (an sm_ architecture) or link the PTX with nvJitLink; or "
-                f"install {name} {driver}, or a driver of CUDA {least}",
-                compiler.path,
+                remedy="let NVRTC make SASS (an sm_ architecture) or link the PTX with nvJitLink; "
+                f"or install {name} {driver}, or a driver of CUDA {least}",
+                evidence=compiler.path,
                 headline=f"{name} {compiler.version} writes PTX {isa}, and the driver reads up to "
                 f"{cuda_ptx(driver) or 'an older one'} (error 222)",
             )
@@ -267,8 +263,8 @@ def nvrtc_builtins_of_another_minor(environment: Environment) -> Iterator[Proble
             f"NVRTC {compiler.version} needs libnvrtc-builtins.so.{release}, and beside it "
             + (f"is {beside}" if beside else "is none")
             + ": it compiles nothing",
-            f"install libnvrtc and libnvrtc-builtins {release} from one package",
-            compiler.path,
+            remedy=f"install libnvrtc and libnvrtc-builtins {release} from one package",
+            evidence=compiler.path,
         )
 
 
@@ -290,9 +286,7 @@ def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
             if older
             else "error 803, unless NVIDIA allows the pair as it does for cuda-compat"
         ),
-        "restart the machine or reload the kernel module after a driver update; in containers let "
-        "the container toolkit bring libcuda",
-        f"{user.real}; {kernel.source}",
+        evidence=f"{user.real}; {kernel.source}",
         headline=f"libcuda is {user.version} and the kernel driver {kernel.version}",
     )
 
@@ -320,8 +314,8 @@ def headers_of_another_toolkit(environment: Environment) -> Iterator[Problem]:
         Verdict.OK if verdict is Verdict.UNDOCUMENTED else verdict,
         f"NVRTC {compiler.version} by {compiler.by} meets the headers of CUDA {release}, of "
         f"{where}: {pair.breaks}",
-        f"install nvidia-cuda-runtime{suffix}=={compiler.release}.*, or NVRTC {release}",
-        f"{compiler.path}; {where}",
+        remedy=f"install nvidia-cuda-runtime{suffix}=={compiler.release}.*, or NVRTC {release}",
+        evidence=f"{compiler.path}; {where}",
         headline=f"NVRTC {compiler.version} meets the headers of CUDA {release}",
     )
 
@@ -342,8 +336,8 @@ def driver_branch_has_ended(environment: Environment) -> Iterator[Problem]:
         Verdict.OK,
         f"driver {driver.version} is of R{row.branch} ({row.kind}), which NVIDIA updates no more "
         f"since {row.eol}",
-        f"move to {names}" if names else "move to a branch that NVIDIA supports",
-        driver.source,
+        remedy=f"move to {names}" if names else "move to a branch that NVIDIA supports",
+        evidence=driver.source,
         headline=f"R{row.branch} gets no updates since {row.eol}",
     )
 

@@ -41,8 +41,8 @@ def nvjitlink_symbol_missing(host: HostBinary) -> Iterator[Requirement]:
             LinkerExporting(floor, by_name=named),
             f"the imported {name}",
             linker_imports.missing_symbol_text(host, name),
-            _GIVE_NVJITLINK.format(floor, major + 1),
-            f"undefined symbol {name}",
+            remedy=_GIVE_NVJITLINK.format(floor, major + 1),
+            evidence=f"undefined symbol {name}",
         )
 
 
@@ -64,8 +64,8 @@ def _lacks_symbol(library: Library, name: str, remedy: str) -> Problem:
         Verdict.FAIL,
         f"{linker_imports.short(library.path)} gets {got}, where the loader says: "
         f"{library.path}: {linker_imports.missing_symbol_text(library.host, name)}",
-        remedy,
-        f"undefined symbol {name}; {linker.path if linker else library.path}",
+        remedy=remedy,
+        evidence=f"undefined symbol {name}; {linker.path if linker else library.path}",
         headline=f"{linker_imports.short(library.path)} gets {got}, which lacks {name}"
         if linker
         else f"{linker_imports.short(library.path)} imports {name}, and no nvJitLink is there",
@@ -89,8 +89,8 @@ def nvjitlink_hidden_from_library(library: Library) -> Iterator[Problem]:
         Verdict.UNKNOWN if older else Verdict.OK,
         f"{linker_imports.short(library.path)} gets nvJitLink {got.version} by {got.found_via}, "
         f"which hides {meant.version} by {meant.found_via}",
-        _UNHIDE,
-        f"{got.path} instead of {meant.path}",
+        remedy=_UNHIDE,
+        evidence=f"{got.path} instead of {meant.path}",
     )
 
 
@@ -106,7 +106,12 @@ def nvjitlink_hidden_on_machine(environment: Environment) -> Iterator[Problem]:
             f"{pick.way} takes {pick.version} ({pick.found_by})" for pick in found.values()
         )
         files = "; ".join(f"{pick.path}" for pick in found.values())
-        yield Problem(Verdict.UNKNOWN, f"two copies of {name}: {text}", _UNHIDE, files)
+        yield Problem(
+            Verdict.UNKNOWN,
+            f"two copies of {name}: {text}",
+            remedy=_UNHIDE,
+            evidence=files,
+        )
 
 
 _OF_DRIVER = ("libcuda.so", "libnvidia-")
@@ -137,10 +142,10 @@ def library_not_found(library: Library) -> Iterator[Problem]:
         Verdict.FAIL if sure else Verdict.OK if own else Verdict.UNKNOWN,
         f"{linker_imports.short(first.needed_by or library.path)} needs {first.asked}, and the "
         f"loader says: {first.problem}{why}",
-        "install the driver"
+        remedy="install the driver"
         if of_driver
         else f"install what brings {first.asked}, or put its folder on the loader's way",
-        f"DT_NEEDED of {first.needed_by}",
+        evidence=f"DT_NEEDED of {first.needed_by}",
         headline=f"{linker_imports.short(first.needed_by or library.path)} needs {first.asked}, "
         f"which the loader doesn't load{why}",
     )
@@ -174,9 +179,10 @@ def nvjitlink_of_another_major(host: HostBinary) -> Iterator[Requirement]:
             LinkerNamed(tuple(majors), certain=certain),
             f"{'the needed' if certain else 'the opened'} {' or '.join(files)}",
             text,
-            f"install an nvJitLink of major {' or '.join(map(str, majors))} beside the other",
-            "DT_NEEDED" if certain else "a file name in its data",
-            f"where it is opened, the answer is: {text}",
+            remedy=f"install an nvJitLink of major {' or '.join(map(str, majors))} beside the "
+            "other",
+            evidence="DT_NEEDED" if certain else "a file name in its data",
+            doubt=f"where it is opened, the answer is: {text}",
         )
         return
 
@@ -197,8 +203,8 @@ def nvjitlink_of_another_major_on_machine(library: Library) -> Iterator[Problem]
             f"{linker_imports.short(library.path)} {'needs' if needed else 'opens'} {file}, and "
             f"nvJitLink {' and '.join(map(str, others))} is what there is: "
             f"{linker_imports.missing_file_text(library.host, file)}",
-            f"install the nvJitLink that is called {file}",
-            "DT_NEEDED" if needed else "a file name in its data",
+            remedy=f"install the nvJitLink that is called {file}",
+            evidence="DT_NEEDED" if needed else "a file name in its data",
             headline=f"{linker_imports.short(library.path)} {'needs' if needed else 'opens'} "
             f"{file}, and nvJitLink {' and '.join(map(str, others))} is what there is",
         )
@@ -219,8 +225,8 @@ def _since(floor: Release, host: HostBinary, names: Iterable[str]) -> Iterator[R
             at_least(floor),
             f"the imported {name}",
             linker_imports.missing_symbol_text(host, name),
-            f"use an nvJitLink from {floor} on",
-            f"undefined symbol {name}",
+            remedy=f"use an nvJitLink from {floor} on",
+            evidence=f"undefined symbol {name}",
         )
 
 
@@ -267,8 +273,6 @@ def nvjitlink_majors_mixed(environment: Environment) -> Iterator[Problem]:
         Verdict.UNKNOWN if mixed else Verdict.OK,
         f"two majors can be loaded ({there}); code that tries one file name after the other may "
         f"mix them{text}",
-        "keep one major in the environment, or open NVRTC and nvJitLink by sonames of one major",
-        "what each way of loading finds",
     )
 
 
@@ -287,10 +291,10 @@ def nvrtc_newer_than_nvjitlink(host: HostBinary) -> Iterator[Requirement]:
             f"NVRTC {nvrtc} beside nvJitLink {nvjitlink}",
             f"{linker_imports.short(host.place.innermost)} takes both, and LTO-IR that NVRTC "
             f"{compilers[-1]} makes is too new for an nvJitLink of an older major",
-            f"open NVRTC {linkers[-1]} alone"
+            remedy=f"open NVRTC {linkers[-1]} alone"
             if newer
             else "take the one whose major is that of the other",
-            "names of files, version of a static copy",
+            evidence="names of files, version of a static copy",
         )
 
 
@@ -317,8 +321,8 @@ def nvrtc_builtins_needed(host: HostBinary) -> Iterator[Requirement]:
             NvrtcOfMinor(release),
             f"the needed {file}",
             linker_imports.missing_file_text(host, file),
-            _LINK_WITH_NVRTC,
-            "DT_NEEDED" if host.format == "ELF" else "import table",
+            remedy=_LINK_WITH_NVRTC,
+            evidence="DT_NEEDED" if host.format == "ELF" else "import table",
         )
 
 
@@ -331,8 +335,8 @@ def nvrtc_builtins_needed_on_machine(library: Library) -> Iterator[Problem]:
                 Verdict.FAIL,
                 f"{linker_imports.short(resolved.needed_by or library.path)} needs "
                 f"{resolved.asked} of exactly that minor: {resolved.problem}",
-                _LINK_WITH_NVRTC,
-                f"DT_NEEDED of {resolved.needed_by}",
+                remedy=_LINK_WITH_NVRTC,
+                evidence=f"DT_NEEDED of {resolved.needed_by}",
                 headline=f"{linker_imports.short(resolved.needed_by or library.path)} needs "
                 f"{resolved.asked} of exactly that minor",
             )
@@ -343,8 +347,8 @@ def nvrtc_builtins_needed_on_machine(library: Library) -> Iterator[Problem]:
                 Verdict.OK,
                 f"{linker_imports.short(library.path)} needs {file}, which NVRTC {release} alone "
                 "brings",
-                _LINK_WITH_NVRTC,
-                f"DT_NEEDED of {library.path}",
+                remedy=_LINK_WITH_NVRTC,
+                evidence=f"DT_NEEDED of {library.path}",
             )
 
 
@@ -366,6 +370,5 @@ def nvjitlink_inside(host: HostBinary) -> Iterator[Requirement]:
                 Informational(),
                 f"nvJitLink{version} inside",
                 "it links what this file links, and no nvJitLink of the target changes that",
-                "rebuild the file to get another nvJitLink",
-                library.evidence,
+                evidence=library.evidence,
             )

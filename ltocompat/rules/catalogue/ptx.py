@@ -41,11 +41,11 @@ def ptx_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
             _described(image),
             "the driver refuses it with error 222 (the provided PTX was compiled with an "
             "unsupported toolchain)",
-            f"ship SASS for {image_helpers.real(subject.gpu)}, compile the PTX with the driver's "
-            "toolkit, or turn it into a cubin without the driver (nvJitLink, nvPTXCompiler, "
-            "NVRTC with an sm_ architecture)",
-            _version_evidence(image),
-            _doubt(image),
+            remedy=f"ship SASS for {image_helpers.real(subject.gpu)}, compile the PTX with the "
+            "driver's toolkit, or turn it into a cubin without the driver (nvJitLink, "
+            "nvPTXCompiler, NVRTC with an sm_ architecture)",
+            evidence=_version_evidence(image),
+            doubt=_doubt(image),
         )
 
 
@@ -57,10 +57,10 @@ def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             _linker_for(image.isa),
             _described(image),
             "the linker can't compile it (NVJITLINK_ERROR_PTX_COMPILE)",
-            f"raise {image_helpers.linker_name(subject)} to the release of the PTX, or compile the "
-            "PTX with the linker's toolkit",
-            _version_evidence(image),
-            _doubt(image),
+            remedy=f"raise {image_helpers.linker_name(subject)} to the release of the PTX, or "
+            "compile the PTX with the linker's toolkit",
+            evidence=_version_evidence(image),
+            doubt=_doubt(image),
         )
 
 
@@ -151,8 +151,7 @@ def ptx_only(subject: Subject) -> Iterator[Requirement]:
             FixedVerdict(Verdict.JIT),
             "PTX alone",
             f"there is no SASS for {gpu}, so that the driver compiles the PTX when it loads",
-            f"add SASS: -gencode arch=compute_{subject.gpu.arch.number},code={gpu}",
-            "kinds and architectures of the fatbin entries",
+            remedy=f"add SASS: -gencode arch=compute_{subject.gpu.arch.number},code={gpu}",
         )
 
 
@@ -174,9 +173,8 @@ def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
         Verdict.OK,
         f"there is SASS for {artifact_code.listed_archs(sass)} and no PTX at all: on a GPU that "
         "none of these is for, and on those to come, no kernel starts (error 209)",
-        "where GPUs to come have to work, add PTX: "
+        remedy="where GPUs to come have to work, add PTX: "
         f"-gencode arch=compute_{newest.number},code=compute_{newest.number}",
-        "kinds and architectures of all images",
         headline=f"no PTX in it: GPUs after {newest} get nothing",
         module_count=sum(group.count for group in groups),
         example=groups[0].example,
@@ -193,16 +191,15 @@ def ptx_compiler_disabled(environment: Environment) -> Iterator[Problem]:
             Verdict.UNKNOWN,
             f"{_NO_PTX}={value} forbids the driver to compile PTX: what is not SASS for the GPU "
             "fails with error 223",
-            f"unset {_NO_PTX}, unless it is to prove that no PTX is needed",
-            f"environment variable {_NO_PTX}",
+            remedy=f"unset {_NO_PTX}, unless it is to prove that no PTX is needed",
+            evidence=f"environment variable {_NO_PTX}",
         )
     driver = environment.user_driver
     if driver and not driver.is_compat and not driver.stub and _PTX_COMPILER in driver.missing:
         yield Problem(
             Verdict.UNKNOWN,
             f"{driver.path} has no {_PTX_COMPILER} beside it: PTX fails with error 221",
-            "install the whole driver (in containers: NVIDIA_DRIVER_CAPABILITIES with compute)",
-            driver.real,
+            evidence=driver.real,
         )
 
 
@@ -226,8 +223,6 @@ def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
                 _described(image),
                 f"it uses {image_helpers.listed(names)}, which nothing in it defines: {error}, "
                 "loaded lazily or eagerly",
-                "give it to nvJitLink together with the code that defines it, and load the result",
-                "calls and definitions in the text of the PTX",
                 short=f"it uses {image_helpers.listed(names)}, which nothing in it defines",
             )
 
@@ -252,8 +247,7 @@ def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
             "no such architecture is known"
             if row is None
             else f"that architecture begins with PTX {row.first_ptx}, whatever compiles it",
-            "compile the source for it anew; an edited .version makes no PTX older",
-            f"{_version_evidence(image)}, .target",
+            evidence=f"{_version_evidence(image)}, .target",
         )
 
 
@@ -268,9 +262,8 @@ def ptx_picked_and_refused(subject: Subject) -> Iterator[Requirement]:
             f"{image} for {subject.link_target}",
             "the linker picks the entry by its number, whatever its suffix, and can't compile it "
             "(NVJITLINK_ERROR_PTX_COMPILE)",
-            "use nvJitLink 13.0 or newer, or leave the PTX with a suffix out, or link for "
+            remedy="use nvJitLink 13.0 or newer, or leave the PTX with a suffix out, or link for "
             f"sm_{image.arch.number}{image.arch.suffix}",
-            "architectures of the PTX entries",
         )
 
 
@@ -285,8 +278,6 @@ def ptx_that_compilers_refuse(subject: Subject) -> Iterator[Requirement]:
                     constraint,
                     f"PTX with {flaw}",
                     _OF_FLAW.get(flaw, "no compiler takes it"),
-                    "write the text as the PTX ISA says, or let a compiler write it",
-                    "the text",
                 )
 
 

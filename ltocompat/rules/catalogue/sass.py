@@ -59,8 +59,7 @@ def sass_across_tegra_within_ampere(subject: Subject) -> Iterator[Requirement]:
                 FixedVerdict(Verdict.UNDOCUMENTED),
                 f"SASS {image.arch} on {image_helpers.real(subject.gpu)}",
                 "binary compatibility between discrete and integrated GPUs is not promised",
-                f"add SASS for {image_helpers.real(subject.gpu)} itself",
-                "architecture of the image",
+                remedy=f"add SASS for {image_helpers.real(subject.gpu)} itself",
             )
 
 
@@ -101,8 +100,7 @@ def _linked_for_others(subject: Subject) -> Iterator[Requirement]:
             f"SASS {arch}{_in_entry(image)} for {target}",
             "nvJitLink up to 13.0 links it for its own number, newer ones only for targets with a, "
             "and NVIDIA documents that it always fails",
-            f"link for {arch}",
-            "architecture of the image",
+            remedy=f"link for {arch}",
             short="NVIDIA documents that it always fails",
         )
 
@@ -119,8 +117,8 @@ def _loaded_by_others(subject: Subject) -> Iterator[Requirement]:
                 FixedVerdict(Verdict.FAIL),
                 f"SASS {image.arch}{_in_entry(image)} on {image_helpers.real(subject.gpu)}",
                 "the driver picks it by its entry, and its cubin is for that GPU alone (error 209)",
-                f"add SASS for {image_helpers.real(subject.gpu)} itself",
-                "suffix of the entry, and of the cubin in it (.nv.compat, notes, e_flags)",
+                remedy=f"add SASS for {image_helpers.real(subject.gpu)} itself",
+                evidence="suffix of the entry, and of the cubin in it (.nv.compat, notes, e_flags)",
             )
 
 
@@ -141,8 +139,6 @@ def sass_of_13_below_580(subject: Subject) -> Iterator[Requirement]:
                 at_least(floors.driver("generation-2-driver")),
                 "SASS in the form of CUDA 13",
                 "NVIDIA documents older drivers as unsupported (which was not measured)",
-                "update the driver, or build with CUDA 12",
-                "ELF ABI 8 in the header of the cubin",
             )
 
 
@@ -158,8 +154,7 @@ def relocatable_sass_loaded(subject: Subject) -> Iterator[Requirement]:
                 FixedVerdict(verdict),
                 "relocatable SASS",
                 consequence,
-                "link it first: nvcc -dlink, nvlink or nvJitLink",
-                f"type ET_REL in the ELF header of the cubin{evidence}",
+                evidence=f"type ET_REL in the ELF header of the cubin{evidence}",
             )
 
 
@@ -213,11 +208,7 @@ def default_architecture_alone(summary: ArtifactSummary) -> Iterator[Problem]:
         Verdict.OK,
         f"all of it is for sm_{number}, as nvcc compiles where no -arch is given: on newer GPUs "
         "the driver compiles its PTX when it loads, without the instructions that they added",
-        "name the GPUs: -arch=all-major, -gencode arch=compute_90,code=sm_90 for each, or "
-        "CMAKE_CUDA_ARCHITECTURES",
-        "architectures and makers of all images",
         headline=f"all of it is for sm_{number}, as if -arch was forgotten",
-        # Compilers of 13 know no older one, so that it may be meant.
         level=Level.WARNING if number == min(_DEFAULTS) else Level.NOTE,
         module_count=sum(group.count for group in groups),
         example=groups[0].example,
