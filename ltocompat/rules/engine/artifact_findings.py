@@ -11,10 +11,10 @@ from ltocompat.facts import horizon
 from ltocompat.facts.horizon import Position
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.grouping import grouped
 from ltocompat.model.image import ImageKind
-from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature
-from ltocompat.model.target import Gpu, Target, VersionSet
+from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import (
     MOST_KERNELS,
     WHOLE_ARTIFACT,
@@ -39,8 +39,8 @@ from ltocompat.rules.engine.coverage import (
     KernelCoverage,
     findings_of_coverage,
 )
-from ltocompat.rules.engine.engine import Engine
-from ltocompat.rules.engine.findings import finding_by_engine, note
+from ltocompat.rules.engine.engine import Case
+from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.idle_modules import (
     has_empty_kernels,
     misses_all,
@@ -50,28 +50,28 @@ from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
 from ltocompat.rules.engine.routes import own_target
 from ltocompat.rules.rule import Problem
 
+_BY_ARCHS = "architectures in entry headers"
+
 
 def artifact_findings(
-    engine: Engine,
+    case: Case,
     summary: ArtifactSummary,
     judged: list[GroupVerdict],
-    target: Target,
-    *,
-    gpu: Gpu | None,
     kernels: KernelCoverage | None,
 ) -> Iterator[Finding]:
     """Findings about an artifact rather than about its modules one by one."""
+    gpu = case.gpu
     if summary.skipped_count:  # what serves may lie where nothing could be read
         yield _unreadable(summary)
     elif misses_all(judged):
         yield _nothing_serves(summary, judged, gpu or _newest(judged))
     elif gpu is not None and kernels is not None:
         yield from _unserved_libraries(kernels, gpu)
-    yield from _lacking(judged, target, gpu, single_link=summary.single_link)
+    yield from _lacking(case, judged, single_link=summary.single_link)
     yield from notes_of_empty(judged, gpu)
-    yield from notes_of_versions(judged, target, gpu)
+    yield from _notes_of_versions(case, judged)
     if not summary.single_link:  # whose inputs are told one by one
-        yield from findings_of_coverage(judged, gpu, kernels, engine)
+        yield from findings_of_coverage(case, judged, kernels)
 
 
 def _newest(judged: list[GroupVerdict]) -> Gpu:
@@ -88,20 +88,17 @@ def target_independent_findings(summary: ArtifactSummary) -> Iterator[Problem]:
         yield from found_about("ArtifactSummary", summary, kinds)
 
 
-def _lacking(
-    judged: list[GroupVerdict], target: Target, gpu: Gpu | None, *, single_link: bool
-) -> Iterator[Finding]:
+def _lacking(case: Case, judged: list[GroupVerdict], *, single_link: bool) -> Iterator[Finding]:
     """Objects that have nothing for the target of a device link, beside others that do."""
     waiting = [each for each in judged if each.group.signature.needs_device_link]
     missing = [each for each in waiting if each.module_verdict.how == "none"]
-    if gpu is None or not missing or len(missing) == len(waiting):
+    if case.gpu is None or not missing or len(missing) == len(waiting):
         return
-    known, offline = target.linker_of(objects=True)
+    known, offline = case.target.linker_of(objects=True)
     if single_link and known is not None:
         return  # the rule on the whole link knows what becomes of it
     # nvlink goes on without them; nvJitLink takes no object that has nothing for its target.
     refused = known is not None and not offline
-    verdict = Verdict.FAIL if refused else Verdict.UNKNOWN
     end = (
         "are refused by nvJitLink"
         if refused
@@ -109,9 +106,9 @@ def _lacking(
     )
     yield finding_by_engine(
         ABSENT_FROM_DEVICE_LINK,
-        verdict,
-        f"objects without code for {gpu.arch} {end}",
-        "architectures in entry headers",
+        Verdict.FAIL if refused else Verdict.UNKNOWN,
+        f"objects without code for {case.gpu.arch} {end}",
+        _BY_ARCHS,
         count=sum(group_verdict.group.count for group_verdict in missing),
         example=missing[0].group.example,
         subject="objects",
@@ -120,18 +117,16 @@ def _lacking(
 
 def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: Gpu) -> Finding:
     """The finding that no module is for a GPU, by a rule that excludes all images, if one does."""
-    reasons: dict[str, str] = {}
-    obstacles: set[str] = set()
     empty = [each.group.example for each in judged if has_empty_kernels(each)]
     judged = [
         each for each in judged if each.module_verdict.how != OTHER_ROUTE and not each.neutral
     ]
-    for group_verdict in judged:
-        signature = group_verdict.group.signature
-        for image in dict.fromkeys(signature.images):
-            rule_id, reason = exclusion(image, gpu, group_verdict.way)
-            obstacles.add(rule_id)
-            reasons.setdefault(str(image), reason)
+    excluded = [
+        (str(image), *exclusion(image, gpu, each.way))
+        for each in judged
+        for image in dict.fromkeys(each.group.signature.images)
+    ]
+    obstacles = {rule_id for _, rule_id, _ in excluded}
     (only,) = obstacles if len(obstacles) == 1 else (NOTHING_SERVES,)
     route = judged[0].way
     objects = all(group_verdict.group.signature.needs_device_link for group_verdict in judged)
@@ -140,18 +135,18 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     loose = not summary.single_link and all(each.group.loose for each in judged)
     open_ = loose and summary.has_sources
     if loose:
-        files = _first(place.innermost for each in judged for place in each.group.places)
+        files = _unique(place.innermost for each in judged for place in each.group.places)
         end = ", and whether it compiles its sources here is not known" if open_ else end
-        end += f"; all its device code is {files}"
-    listed = "; ".join(f"{image} {reason}" for image, reason in list(reasons.items())[:4])
+        end += f"; all its device code is {truncate_list(files, 2)}"
+    reasons = [*grouped((image, f"{image} {reason}") for image, _, reason in excluded).values()]
+    listed = "; ".join(told[0] for told in reasons[:4])
     more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
-    verdict = Verdict.UNKNOWN if open_ else Verdict.FAIL
+    hollow = f"; the kernels of {empty[0]} only return" if empty else ""
     return finding_by_engine(
         ABSENT_FROM_DEVICE_LINK if objects else by_route,
-        verdict,
-        f"nothing in it is for {gpu.arch}{end}{f': {listed}' if listed else ''}{more}"
-        f"{_hollow(empty)}",
-        "architectures in entry headers",
+        Verdict.UNKNOWN if open_ else Verdict.FAIL,
+        f"nothing in it is for {gpu.arch}{end}{f': {listed}' if listed else ''}{more}{hollow}",
+        _BY_ARCHS,
         count=sum(each.group.count for each in judged),
         example=judged[0].group.example,
         places=chain.from_iterable(each.group.places for each in judged),
@@ -162,20 +157,20 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
 def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]:
     """Libraries of a package that would fail alone: what serves the GPU beside them has no part."""
     for library in coverage.libraries:
-        groups, kernels = library.groups, library.kernels
+        groups = library.groups
         file = groups[0].example.innermost
-        images = dict.fromkeys(str(image) for group in groups for image in group.signature.images)
-        found = finding_by_engine(
+        images = _unique(str(image) for group in groups for image in group.signature.images)
+        yield finding_by_engine(
             NOTHING_SERVES,
             Verdict.FAIL,
             f"nothing in {file} is for {gpu.arch} (error 209, no kernel image is available): "
-            f"it has {truncate_list(tuple(images), 4)}",
-            "architectures in entry headers",
+            f"it has {truncate_list(images, 4)}",
+            _BY_ARCHS,
             example=groups[0].example,
             places=chain.from_iterable(group.places for group in groups),
+            kernels=tuple(sorted(library.kernels))[:MOST_KERNELS],
             subject=file,
         )
-        yield replace(found, kernels=tuple(sorted(kernels))[:MOST_KERNELS])
 
 
 def lacks_only_libraries(result: Result) -> bool:
@@ -185,11 +180,8 @@ def lacks_only_libraries(result: Result) -> bool:
 
 
 def _is_of_library(finding: Finding) -> bool:
-    return finding.rule == NOTHING_SERVES and finding.subject == _library(finding.example)
-
-
-def _library(place: Location | None) -> str:
-    return "" if place is None else place.innermost
+    library = "" if finding.example is None else finding.example.innermost
+    return finding.rule == NOTHING_SERVES and finding.subject == library
 
 
 def without_libraries(left_out: Sequence[Result]) -> Finding:
@@ -200,15 +192,17 @@ def without_libraries(left_out: Sequence[Result]) -> Finding:
     """
     gpus, files = _gpus_and_libraries(left_out)
     headline = f"no verdict on {gpus}, for which there is nothing in {files}"
-    warning = note(
+    return finding_by_engine(
         SPARSE_COVERAGE,
+        Verdict.OK,
         f"{headline}, unlike other libraries (gpu={left_out[0].gpu} in the target asks for it)",
-        0,
-        left_out[0].findings[0].example,
-        "names of kernels, architectures in entry headers",
+        f"names of kernels, {_BY_ARCHS}",
+        example=left_out[0].findings[0].example,
+        level=Level.WARNING,
+        headline=headline,
+        # It names them, so that a baseline forgives no further GPU and no other library.
+        subject=headline,
     )
-    # What it is about names them, so that a baseline forgives no further GPU and no other library.
-    return replace(warning, level=Level.WARNING, headline=headline, subject=headline)
 
 
 def _gpus_and_libraries(left_out: Sequence[Result]) -> tuple[str, str]:
@@ -245,21 +239,12 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
         if partly
         else f"nothing in it is for a GPU that the target can have ({first.gpu} to {last.gpu}): it "
         f"has {truncate_list(_unique(map(str, images)), 4)}",
-        "architectures in entry headers",
+        _BY_ARCHS,
         count=last.coverage.modules,
         example=summary.groups[0].example,
         subject="",
     )
     return replace(alone, findings=(finding,))
-
-
-def _first(names: Iterable[str]) -> str:
-    """The first two names, and how many more there are."""
-    return truncate_list(tuple(dict.fromkeys(names)), 2)
-
-
-def _hollow(places: list[Location]) -> str:
-    return f"; the kernels of {places[0]} only return" if places else ""
 
 
 def exclusion(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
@@ -274,12 +259,7 @@ def exclusion(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
 
 
 def left_open(
-    summary: ArtifactSummary,
-    target: Target,
-    gpu: Gpu | None,
-    halves: frozenset[str],
-    *,
-    alone: bool,
+    case: Case, summary: ArtifactSummary, halves: frozenset[str], *, alone: bool
 ) -> Finding:
     """The finding that a target lacks keys; the verdict itself where nothing else was judged."""
     words, keys = [], []
@@ -288,7 +268,8 @@ def left_open(
         keys.append("nvlink= or nvjitlink=" if offline else "nvjitlink=")
         words.append("its links")
     if "load" in halves:
-        keys += [key for key, known in (("gpu=", gpu), ("driver=", target.driver)) if not known]
+        asked = (("gpu=", case.gpu), ("driver=", case.target.driver))
+        keys += [key for key, known in asked if not known]
         words.append("loading it" if keys else f"loading {_unknown_kind(summary)}")
     lacks = f": the target lacks {' and '.join(keys)}" if keys else ""
     verdict = Verdict.UNKNOWN if alone else Verdict.OK
@@ -333,14 +314,15 @@ def impossible_route(judged: list[GroupVerdict], route: Route) -> Finding:
 
 
 def _unreadable(summary: ArtifactSummary) -> Finding:
-    first = next(iter(summary.skipped), None)
+    first, number = next(iter(summary.skipped), None), summary.skipped_count
     reason = f": {first.reason}" if first else ""
+    places = "one place" if number == 1 else f"{number:,} places"
     return finding_by_engine(
         BYTES_UNREAD,
         Verdict.UNKNOWN,
-        f"{_places(summary.skipped_count)} can't be read and may hold device code{reason}",
+        f"{places} can't be read and may hold device code{reason}",
         "the bytes there",
-        count=summary.skipped_count,
+        count=number,
         example=first.place if first else None,
         subject=WHOLE_ARTIFACT,
         level=Level.ERROR,
@@ -348,35 +330,25 @@ def _unreadable(summary: ArtifactSummary) -> Finding:
     )
 
 
-def _places(count: int) -> str:
-    return "one place" if count == 1 else f"{count:,} places"
-
-
-def notes_of_versions(
-    judged: Sequence[GroupVerdict], target: Target, gpu: Gpu | None
-) -> Iterator[Finding]:
+def _notes_of_versions(case: Case, judged: Sequence[GroupVerdict]) -> Iterator[Finding]:
     """A note for each linker and driver of a target that the tables don't have.
 
     Of a new major of a linker nothing is concluded, so that other findings speak of it.
     """
     hows = {each.module_verdict.how for each in judged}
-    arch = "the target" if gpu is None else str(gpu.arch)
+    arch = "the target" if case.gpu is None else str(case.gpu.arch)
     if "link" in hows:
         waiting = any(each.group.signature.needs_device_link for each in judged)
-        linkers, offline = target.linker_of(objects=waiting)
+        linkers, offline = case.target.linker_of(objects=waiting)
         title = "nvlink" if offline else "nvJitLink"
-        for release in _values(linkers):
+        for release in () if linkers is None else linkers.values:
             if not horizon.is_new_major(release):
                 where = horizon.of_linker(release)
                 yield from _note(f"{title} {release}", where, arch, "minor-version")
-    if not hows.isdisjoint(("sass", "ptx")) and target.driver is not None:
-        for driver in target.driver.values:
+    if not hows.isdisjoint(("sass", "ptx")) and case.target.driver is not None:
+        for driver in case.target.driver.values:
             where_driver = horizon.of_driver(driver)
             yield from _note(f"driver {driver}", where_driver, arch, "backward")
-
-
-def _values(versions: VersionSet[Release] | None) -> tuple[Release, ...]:
-    return () if versions is None else versions.values
 
 
 def _note(
@@ -395,4 +367,6 @@ def _note(
         text = (
             f"is not in our tables, and judged by its order between {where.below} and {where.above}"
         )
-    yield note(NOT_IN_TABLES, f"{version} {text}", 0, None, "the keys of the target")
+    yield finding_by_engine(
+        NOT_IN_TABLES, Verdict.OK, f"{version} {text}", "the keys of the target"
+    )

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ltocompat.facts import gpus
 from ltocompat.facts.gpus import find_gpu
@@ -26,7 +25,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu
-from ltocompat.model.verdict import MOST_KERNELS, Finding, Level
+from ltocompat.model.verdict import MOST_KERNELS, Finding, Level, Verdict
 from ltocompat.model.words import truncate_list
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.engine.arch_parts import (
@@ -37,8 +36,8 @@ from ltocompat.rules.engine.arch_parts import (
     one_arch,
     tied_by_suffix,
 )
-from ltocompat.rules.engine.engine import Engine
-from ltocompat.rules.engine.findings import note
+from ltocompat.rules.engine.engine import Case, Engine
+from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
 
 # The lowest part that a library has for a GPU that its documentation names is 36 modules beside 241
@@ -227,33 +226,28 @@ class Kernels:
 
 
 def findings_of_coverage(
-    judged: Sequence[GroupVerdict],
-    gpu: Gpu | None,
-    found: KernelCoverage | None,
-    engine: Engine,
+    case: Case, judged: Sequence[GroupVerdict], found: KernelCoverage | None
 ) -> Iterator[Finding]:
     """A warning about the kernels that a GPU loses, or that hardly any module is for it."""
-    if found is None or gpu is None:
-        yield from _sparse_coverage(judged, gpu, engine)
+    gpu = case.gpu
+    if gpu is None:
         return
-    if not found.lost:
-        return
-    listed = truncate_list(found.lost, _MOST_TOLD)
-    warning = note(
-        SPARSE_COVERAGE,
-        f"{found.every - len(found.lost):,} of {found.every:,} kernels that are for {found.best} "
-        f"have code for {gpu.arch}; it has none for {listed}",
-        0,
-        found.missing[0].example if found.missing else None,
-        "names of kernels, architectures in entry headers",
-    )
-    yield replace(
-        warning,
-        level=Level.WARNING,
-        headline=f"{len(found.lost):,} of {found.every:,} kernels have no code for {gpu.arch}",
-        places=tuple(place for group in found.missing for place in group.places),
-        kernels=found.lost[:MOST_KERNELS],
-    )
+    if found is None:
+        yield from _sparse_coverage(case.engine, judged, gpu)
+    elif found.lost:
+        yield finding_by_engine(
+            SPARSE_COVERAGE,
+            Verdict.OK,
+            f"{found.every - len(found.lost):,} of {found.every:,} kernels that are for "
+            f"{found.best} have code for {gpu.arch}; it has none for "
+            f"{truncate_list(found.lost, _MOST_TOLD)}",
+            "names of kernels, architectures in entry headers",
+            example=found.missing[0].example if found.missing else None,
+            level=Level.WARNING,
+            headline=f"{len(found.lost):,} of {found.every:,} kernels have no code for {gpu.arch}",
+            places=(place for group in found.missing for place in group.places),
+            kernels=found.lost[:MOST_KERNELS],
+        )
 
 
 def _by_file(group: ModuleGroup) -> Iterator[ModuleGroup]:
@@ -294,9 +288,7 @@ def _of_kind(gpu: Gpu) -> frozenset[int]:
     return frozenset(number for number in numbers if gpus.is_tegra(number) is integrated)
 
 
-def _sparse_coverage(
-    judged: Sequence[GroupVerdict], gpu: Gpu | None, engine: Engine
-) -> Iterator[Finding]:
+def _sparse_coverage(engine: Engine, judged: Sequence[GroupVerdict], gpu: Gpu) -> Iterator[Finding]:
     """A note where a tenth of the modules that are for another GPU, or less, are for this one.
 
     Which modules have kernels is known of those that are for this GPU and of those that are not;
@@ -305,7 +297,7 @@ def _sparse_coverage(
     counted = [each for each in judged if not each.module_verdict.without_kernels]
     serving = [each for each in counted if _serving(each)]
     here = sum(each.group.count for each in serving)
-    if gpu is None or not here or here * _PART > sum(each.group.count for each in counted):
+    if not here or here * _PART > sum(each.group.count for each in counted):
         return
     parts = Counter[int]()
     for each in counted:
@@ -314,12 +306,13 @@ def _sparse_coverage(
     if here * _PART <= most:
         best = find_gpu(f"sm_{min(arch for arch in parts if parts[arch] == most)}").arch
         number = f"{here:,} module{'s' * (here > 1)} with kernels {'are' if here > 1 else 'is'}"
-        yield note(
+        yield finding_by_engine(
             SPARSE_COVERAGE,
+            Verdict.OK,
             f"{number} for {gpu.arch}, and {most:,} are for {best}: "
             f"it was probably not built for {gpu.arch}",
-            here,
-            serving[0].group.example,
             "architectures in entry headers",
+            count=here,
+            example=serving[0].group.example,
             level=Level.WARNING,
         )

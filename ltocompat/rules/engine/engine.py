@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
+from msgspec import Struct
+
+from ltocompat.model.arch import Release
 from ltocompat.model.signature import ModuleSignature
-from ltocompat.model.target import Gpu
+from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import Finding
 from ltocompat.rules.catalogue import requirements_of_host
 from ltocompat.rules.engine import picked_code
 from ltocompat.rules.engine.arch_parts import archs_of, stem
-from ltocompat.rules.engine.evaluate import Evaluation
+from ltocompat.rules.engine.evaluate import Evaluation, evaluate
 from ltocompat.rules.engine.findings import finding_of, key_of
 from ltocompat.rules.engine.picked_code import PickedCode
 from ltocompat.rules.linker_traits import LinkerTraits
+from ltocompat.rules.rule import Requirement
 
 _MOST = 8192  # libraries have thousands of modules and a few dozen signatures
 _MOST_NAMES = 1 << 16
@@ -57,3 +62,28 @@ class Engine:
     def finding_of(self, ruling: Evaluation) -> Finding:
         """The finding behind a ruling that has a message; the fold counts its modules."""
         return finding_of(ruling, self._key_of(ruling.requirement))
+
+
+class Case(Struct, frozen=True):
+    """A question to an engine, about anything that goes to one GPU of a target.
+
+    Attributes:
+        engine: what is known already.
+        target: where it is going, with one version of each part at most.
+        gpu: one of its GPUs; None where it names none.
+    """
+
+    engine: Engine
+    target: Target
+    gpu: Gpu | None
+
+    def rulings(
+        self, requirements: Iterable[Requirement], linker: Release | None, *, offline: bool = False
+    ) -> list[Evaluation]:
+        """Hold requirements against the target; the arguments are those of ``evaluate``."""
+        target, gpu = self.target, self.gpu
+        return [evaluate(each, target, gpu, linker, offline=offline) for each in requirements]
+
+    def findings(self, rulings: Iterable[Evaluation]) -> tuple[Finding, ...]:
+        """The findings behind the rulings that have a message."""
+        return tuple(self.engine.finding_of(ruling) for ruling in rulings if ruling.message)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from ltocompat.model.location import Location
+from ltocompat.model.projection import project
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Verdict, worst
 from ltocompat.rules.constraints import least_version
@@ -92,20 +93,12 @@ def finding_of(ruling: Evaluation, key: tuple[str, tuple[str, ...]]) -> Finding:
 
 def finding_of_problem(problem: Problem) -> Finding:
     """A problem as a finding."""
-    return Finding(
-        problem.rule,
-        problem.verdict,
-        problem.level or LEVELS[problem.verdict],
-        problem.message,
-        problem.remedy,
-        problem.evidence,
-        rule_prose(problem.rule).source,
-        problem.module_count,
-        problem.example,
-        decided_by_trial=problem.decided_by_trial,
-        headline=problem.headline,
+    return project(
+        Finding,
+        problem,
+        level=problem.level or LEVELS[problem.verdict],
+        source=rule_prose(problem.rule).source,
         subject=problem.subject or subject_of(problem.message),
-        asked=problem.asked,
     )
 
 
@@ -117,11 +110,13 @@ def finding_by_engine(
     *,
     count: int = 0,
     example: Location | None = None,
-    subject: str,
+    subject: str = "modules",
     remedy: str = "",
+    source: str = "",
     level: Level | None = None,
     headline: str = "",
     places: Iterable[Location] = (),
+    kernels: tuple[str, ...] = (),
     asked: Iterable[str] = (),
 ) -> Finding:
     """A finding that the engine makes itself; the rest of it, its rule's prose says."""
@@ -133,35 +128,14 @@ def finding_by_engine(
         message,
         remedy or prose.remedy.removesuffix("."),
         evidence,
-        prose.source,
+        source or prose.source,
         count,
         example,
         places=tuple(places),
+        kernels=kernels,
         headline=headline,
         subject=subject,
         asked=tuple(asked),
-    )
-
-
-def note(
-    rule_id: str,
-    message: str,
-    count: int,
-    example: Location | None,
-    evidence: str,
-    *,
-    level: Level = Level.NOTE,
-) -> Finding:
-    """A finding that changes no verdict."""
-    return finding_by_engine(
-        rule_id,
-        Verdict.OK,
-        message,
-        evidence,
-        count=count,
-        example=example,
-        subject="modules",
-        level=level,
     )
 
 

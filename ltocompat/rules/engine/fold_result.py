@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import HostBinary
 from ltocompat.model.late_lines import LateLines
-from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import (
     Coverage,
     Extent,
@@ -25,24 +24,22 @@ from ltocompat.model.verdict import (
 from ltocompat.model.words import count
 from ltocompat.rules.engine.artifact_findings import artifact_findings, impossible_route, left_open
 from ltocompat.rules.engine.coverage import KernelCoverage, Kernels
-from ltocompat.rules.engine.engine import Engine
-from ltocompat.rules.engine.evaluate import Evaluation, evaluate
+from ltocompat.rules.engine.engine import Case
+from ltocompat.rules.engine.evaluate import Evaluation
 from ltocompat.rules.engine.idle_modules import with_choices, with_neutral
 from ltocompat.rules.engine.judge_link import findings_of_link
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict, ModuleVerdict
 from ltocompat.rules.engine.routes import possible_routes
-from ltocompat.rules.rule import Component, Requirement
+from ltocompat.rules.rule import Component
 
 HALVES = ("load", "link")
 
 
 def folded(
-    engine: Engine,
+    case: Case,
     summary: ArtifactSummary,
     judged: list[GroupVerdict],
-    target: Target,
     *,
-    gpu: Gpu | None,
     route: Route | None,
     missing: Sequence[Finding],
     kernels: Kernels | None,
@@ -50,36 +47,34 @@ def folded(
     """The verdict on an artifact, from those on its modules and host files.
 
     Args:
-        engine: what is known of its modules already.
+        case: where it is going, with the nvJitLink that it brings itself.
         summary: the artifact.
         judged: its modules, with their verdicts.
-        target: where it is going, with the nvJitLink that it brings itself.
-        gpu: the GPU; None where the target names none.
         route: the route; None where every module has but one.
         missing: what it lacks wherever it goes.
         kernels: the names of its kernels; None where nobody read them.
     """
-    coverage = None if kernels is None else kernels.on(judged, gpu)
+    coverage = None if kernels is None else kernels.on(judged, case.gpu)
     judged = with_choices(
         with_neutral(judged),
-        engine.stem,
+        case.engine.stem,
         single_link=summary.single_link,
         may_have_more=summary.has_sources or bool(summary.skipped_count),
     )
-    hosts = _judged_hosts(engine, summary, target, gpu)
+    hosts = _judged_hosts(case, summary)
     parts = [*(each.module_verdict for each in judged), *(needs for _, needs in hosts)]
     not_judged = frozenset[str]().union(*(part.not_judged for part in parts))
     nothing = _nothing_judged(judged, hosts, not_judged)
     around = [
         *_of_hosts(hosts),
-        *artifact_findings(engine, summary, judged, target, gpu=gpu, kernels=coverage),
-        *findings_of_link(engine, summary, judged, target, gpu),
+        *artifact_findings(case, summary, judged, coverage),
+        *findings_of_link(case, summary, judged),
         *missing,
     ]
     if route is not None and _has_another_route(judged):
         around.append(impossible_route(judged, route))
     if not_judged:
-        around.append(left_open(summary, target, gpu, not_judged, alone=nothing))
+        around.append(left_open(case, summary, not_judged, alone=nothing))
     findings = [*_counted(judged, apart=summary.apart), *around]
     findings.sort(key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule))
     verdict = worst(
@@ -94,8 +89,8 @@ def folded(
     beside += [needs.verdict for _, needs in hosts]
     return Result(
         summary.path,
-        target,
-        gpu,
+        case.target,
+        case.gpu,
         route,
         verdict,
         _coverage(judged, coverage),
@@ -106,11 +101,9 @@ def folded(
     )
 
 
-def _judged_hosts(
-    engine: Engine, summary: ArtifactSummary, target: Target, gpu: Gpu | None
-) -> list[tuple[HostBinary, ModuleVerdict]]:
+def _judged_hosts(case: Case, summary: ArtifactSummary) -> list[tuple[HostBinary, ModuleVerdict]]:
     """The host files that need something of the target, with the verdicts on that."""
-    judged = ((host, _judge_host(engine, host, target, gpu)) for host in summary.hosts)
+    judged = ((host, _judge_host(case, host)) for host in summary.hosts)
     return [
         (host, needs)
         for host, needs in judged
@@ -118,21 +111,20 @@ def _judged_hosts(
     ]
 
 
-def _judge_host(
-    engine: Engine, host: HostBinary, target: Target, gpu: Gpu | None
-) -> ModuleVerdict | None:
+def _judge_host(case: Case, host: HostBinary) -> ModuleVerdict | None:
     """The verdict on a host file on a target; None where no rule speaks of it."""
-    requirements = engine.requirements_of_host(host)
+    requirements = case.engine.requirements_of_host(host)
     if not requirements:
         return None
-    linker = target.nvjitlink.value if target.nvjitlink else None
-    rulings = [evaluate(requirement, target, gpu, linker) for requirement in requirements]
+    linker = case.target.nvjitlink.value if case.target.nvjitlink else None
+    rulings = case.rulings(requirements, linker)
+    held = "; ".join(f"{r.subject}: {r.component} {r.constraint} ({r.rule})" for r in requirements)
     return ModuleVerdict(
         worst(each.verdict for each in rulings if each.verdict is not None and _says(each)),
         "host",
-        tuple(engine.finding_of(ruling) for ruling in rulings if ruling.message),
+        case.findings(rulings),
         frozenset(map(_half, filter(_matters, rulings))),
-        why=_asks(requirements),
+        why=f"the host file asks: {held}",
     )
 
 
@@ -148,11 +140,6 @@ def _half(ruling: Evaluation) -> str:
 def _matters(ruling: Evaluation) -> bool:
     """Return whether an unjudged ruling leaves a half open; NVRTC's builtins are neither half."""
     return ruling.verdict is None and ruling.requirement.component is not Component.NVRTC
-
-
-def _asks(requirements: tuple[Requirement, ...]) -> str:
-    held = "; ".join(f"{r.subject}: {r.component} {r.constraint} ({r.rule})" for r in requirements)
-    return f"the host file asks: {held}"
 
 
 def _of_hosts(hosts: list[tuple[HostBinary, ModuleVerdict]]) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict
 from ltocompat.rules.builtin_rules import NO_KERNELS
 from ltocompat.rules.engine.arch_parts import one_arch
-from ltocompat.rules.engine.findings import note
+from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.module_verdict import GroupVerdict
 
 _File = tuple[str, tuple[str, ...]]
@@ -77,8 +77,7 @@ def _left_open(each: GroupVerdict) -> GroupVerdict:
     if verdict.verdict is not Verdict.FAIL:
         return each
     findings = _eased(verdict.findings, Verdict.UNKNOWN, PICKED_BY_PROGRAM)
-    left = replace(verdict, verdict=Verdict.UNKNOWN, findings=findings)
-    return replace(each, module_verdict=left)
+    return each.but(verdict=Verdict.UNKNOWN, findings=findings)
 
 
 def _is_choice(each: GroupVerdict) -> bool:
@@ -114,7 +113,7 @@ def _without_siblings(
     each: GroupVerdict, stems: Mapping[_File, set[str]], stem: Callable[[str], str]
 ) -> Iterator[GroupVerdict]:
     """Tell apart the modules whose kernels other modules of their library have as SASS here."""
-    group, verdict = each.group, each.module_verdict
+    group = each.group
     idle = [
         bool(names) and stems.get(file, set()).issuperset(map(stem, names))
         for file, names in zip(_files(group), group.kernels, strict=False)
@@ -122,9 +121,7 @@ def _without_siblings(
     if not any(idle) or not _fails_as_ptx(each, registered=True):
         yield each
         return
-    notes = _eased(verdict.findings, Verdict.OK, _SIBLING)
-    left = replace(verdict, verdict=Verdict.NOT_FOR_GPU, how="none", findings=notes, why=_WHY)
-    yield replace(each, group=group.part(idle), module_verdict=left)
+    yield replace(_set_aside(each, _SIBLING), group=group.part(idle))
     if not all(idle):
         yield replace(each, group=group.part([not part for part in idle]))
 
@@ -150,22 +147,19 @@ def _weighed(
 ) -> GroupVerdict:
     files = frozenset(_files(each.group))
     known = len(each.group.places) in (0, each.group.count)  # else some places are not kept
-    verdict = each.module_verdict
     if known and files <= by_sass:
-        notes = _eased(
-            verdict.findings,
-            Verdict.OK,
-            f"{_UNREGISTERED} its library has SASS for this GPU elsewhere",
-        )
-        left = replace(verdict, verdict=Verdict.NOT_FOR_GPU, how="none", findings=notes, why=_WHY)
-        return replace(each, module_verdict=left)
+        return _set_aside(each, f"{_UNREGISTERED} its library has SASS for this GPU elsewhere")
     if known and files <= by_sass | by_ptx:
         end = f"{_UNREGISTERED} whether its library loads it here is not known"
-        open_ = _eased(verdict.findings, Verdict.UNKNOWN, end)
-        return replace(
-            each, module_verdict=replace(verdict, verdict=Verdict.UNKNOWN, findings=open_)
-        )
+        open_ = _eased(each.module_verdict.findings, Verdict.UNKNOWN, end)
+        return each.but(verdict=Verdict.UNKNOWN, findings=open_)
     return each
+
+
+def _set_aside(each: GroupVerdict, reason: str) -> GroupVerdict:
+    """Modules that nobody asks for here, with notes in place of failures."""
+    notes = _eased(each.module_verdict.findings, Verdict.OK, reason)
+    return each.but(verdict=Verdict.NOT_FOR_GPU, how="none", findings=notes, why=_WHY)
 
 
 def _eased(findings: Sequence[Finding], verdict: Verdict, reason: str) -> tuple[Finding, ...]:
@@ -218,14 +212,10 @@ def _neutral(group_verdict: GroupVerdict) -> GroupVerdict:
     module_verdict = group_verdict.module_verdict
     by_itself = max(module_verdict.findings, key=lambda finding: finding.verdict, default=None)
     why = module_verdict.why if module_verdict.how == "none" else "no kernels in it"
-    left = replace(
-        module_verdict,
-        verdict=Verdict.NOT_FOR_GPU,
-        findings=(),
-        not_judged=frozenset(),
-        why=why,
+    left = group_verdict.but(
+        verdict=Verdict.NOT_FOR_GPU, findings=(), not_judged=frozenset[str](), why=why
     )
-    return replace(group_verdict, module_verdict=left, neutral=True, by_itself=by_itself)
+    return replace(left, neutral=True, by_itself=by_itself)
 
 
 def misses_all(judged: Sequence[GroupVerdict]) -> bool:
@@ -264,4 +254,7 @@ def has_empty_kernels(group_verdict: GroupVerdict) -> bool:
 
 def _note(message: str, groups: Sequence[GroupVerdict]) -> Finding:
     count = sum(each.group.count for each in groups)
-    return note(NO_KERNELS, message, count, groups[0].group.example, _EVIDENCE)
+    example = groups[0].group.example
+    return finding_by_engine(
+        NO_KERNELS, Verdict.OK, message, _EVIDENCE, count=count, example=example
+    )

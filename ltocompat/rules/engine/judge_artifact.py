@@ -43,13 +43,13 @@ from ltocompat.rules.engine.artifact_findings import (
     without_libraries,
 )
 from ltocompat.rules.engine.coverage import Kernels
-from ltocompat.rules.engine.engine import Engine
+from ltocompat.rules.engine.engine import Case, Engine
 from ltocompat.rules.engine.findings import finding_by_engine, finding_of_problem
 from ltocompat.rules.engine.fold_result import folded
 from ltocompat.rules.engine.fold_versions import over_versions
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
 from ltocompat.rules.engine.judge_module import judge
-from ltocompat.rules.engine.module_verdict import GroupVerdict, off_route
+from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict, ModuleVerdict
 from ltocompat.rules.engine.routes import possible_routes, routes_on
 
 
@@ -236,26 +236,15 @@ def _on_gpu(
 def _with_lto(
     part: _Part, target: Target, gpu: Gpu | None, route: Route | None, *, route_given: bool
 ) -> Result:
-    summary, engine, known = part.summary, part.engine, part.on(target)
+    summary, known = part.summary, part.on(target)
+    case = Case(part.engine, known, gpu)
     if summary.single_link:
         objects = any(each.signature.needs_device_link for each in summary.groups)
-        at_link = known.for_link(objects=objects)
-        judged = [_judge_in_link(engine, each, at_link, gpu, route) for each in summary.groups]
+        in_link = Case(part.engine, known.for_link(objects=objects), gpu)
+        judged = [_judge_in_link(in_link, each, route) for each in summary.groups]
     else:
-        judged = [
-            _judge(engine, each, known, gpu, route, route_given=route_given)
-            for each in summary.groups
-        ]
-    return folded(
-        engine,
-        summary,
-        judged,
-        known,
-        gpu=gpu,
-        route=route,
-        missing=part.missing,
-        kernels=part.kernels,
-    )
+        judged = [_judge(case, each, route, route_given=route_given) for each in summary.groups]
+    return folded(case, summary, judged, route=route, missing=part.missing, kernels=part.kernels)
 
 
 def _linker_inside(summary: ArtifactSummary) -> VersionSet[Release] | None:
@@ -267,31 +256,25 @@ def _linker_inside(summary: ArtifactSummary) -> VersionSet[Release] | None:
 
 
 def _judge(
-    engine: Engine,
-    group: ModuleGroup,
-    target: Target,
-    gpu: Gpu | None,
-    route: Route | None,
-    *,
-    route_given: bool,
+    case: Case, group: ModuleGroup, route: Route | None, *, route_given: bool
 ) -> GroupVerdict:
-    natural = routes_on(group.signature, target)
+    natural = routes_on(group.signature, case.target)
     way = natural[0] if route is None else route
-    if way not in (possible_routes(group.signature) if route_given else natural):
-        elsewhere = judge(engine, group.signature, target, gpu, natural[0], trials=group.trials)
-        serves = not route_given and elsewhere.verdict is not Verdict.NOT_FOR_GPU
-        return GroupVerdict(group, off_route(way, serves_elsewhere=serves), way)
-    verdict = judge(engine, group.signature, target, gpu, way, trials=group.trials)
-    return GroupVerdict(group, verdict, way)
+    if way in (possible_routes(group.signature) if route_given else natural):
+        return GroupVerdict(group, judge(case, group.signature, way, group.trials), way)
+    elsewhere = judge(case, group.signature, natural[0], group.trials)
+    serves = not route_given and elsewhere.verdict is not Verdict.NOT_FOR_GPU
+    why = f"it is {'linked' if way is Route.LOAD else 'loaded'}, which another line judges"
+    return GroupVerdict(
+        group, ModuleVerdict(how=OTHER_ROUTE, why=why, serves_elsewhere=serves), way
+    )
 
 
-def _judge_in_link(
-    engine: Engine, group: ModuleGroup, target: Target, gpu: Gpu | None, route: Route | None
-) -> GroupVerdict:
+def _judge_in_link(case: Case, group: ModuleGroup, route: Route | None) -> GroupVerdict:
     """All that can be linked is; what has nothing for the target makes the linker refuse."""
-    possible = possible_routes(group.signature)
+    possible, gpu = possible_routes(group.signature), case.gpu
     way = route or (Route.LINK if Route.LINK in possible else Route.LOAD)
-    found = _judge(engine, group, target, gpu, way, route_given=True)
+    found = _judge(case, group, way, route_given=True)
     missed = found.module_verdict.how == "none" and not found.module_verdict.not_judged
     if way is not Route.LINK or gpu is None or not missed or group.signature.needs_device_link:
         return found
@@ -305,8 +288,7 @@ def _judge_in_link(
         "architectures of the images",
         subject="an input of the link",
     )
-    failed = replace(found.module_verdict, verdict=Verdict.FAIL, findings=(refused,))
-    return replace(found, module_verdict=failed)
+    return found.but(verdict=Verdict.FAIL, findings=(refused,))
 
 
 class JudgedVariant(Struct, frozen=True):

@@ -12,13 +12,12 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.link_options import disagreements
 from ltocompat.model.signature import ImageSignature
-from ltocompat.model.target import Gpu, Target
+from ltocompat.model.target import Gpu
 from ltocompat.model.trial_answer import TrialOutcome, link_key
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
 from ltocompat.rules.builtin_rules import ABSENT_FROM_DEVICE_LINK, TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.catalogue import found_about
-from ltocompat.rules.engine.engine import Engine
-from ltocompat.rules.engine.evaluate import evaluate
+from ltocompat.rules.engine.engine import Case
 from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.module_verdict import GroupVerdict
 from ltocompat.rules.link_selection import passed_over_by_nvlink
@@ -29,25 +28,24 @@ _UNSEEN = frozenset({"unresolved", "duplicate symbol", "lost kernels"})
 
 
 def findings_of_link(
-    engine: Engine,
-    summary: ArtifactSummary,
-    judged: Sequence[GroupVerdict],
-    target: Target,
-    gpu: Gpu | None,
+    case: Case, summary: ArtifactSummary, judged: Sequence[GroupVerdict]
 ) -> tuple[Finding, ...]:
     """Findings of rules on all that is linked, and the answer of the linker that was given all."""
-    linked = _linked(judged)
-    linkers = _linkers(judged if summary.single_link else linked, target)
-    if not linked or linkers is None:
+    target, gpu = case.target, case.gpu
+    linked = [each for each in judged if each.way is Route.LINK and _is(each, "link")]
+    given = judged if summary.single_link else linked
+    waiting = any(each.group.signature.needs_device_link for each in given)
+    known, offline = target.linker_of(objects=waiting)
+    if not linked or known is None:
         return ()
-    linker, offline = linkers
-    left_out = [each for each in judged if _is_left_out(each)]
-    tried = None
+    linker, tried = known.value, None
     if gpu is not None:
         key = link_key(linker, gpu.arch, offline=offline, lto=target.lto)
         tried = summary.link_trials.get(key)
-    link = _link(summary, judged, gpu, linker, offline=offline)
-    found = _settled(_judged(engine, link, target, linker), tried)
+    left_out = [each for each in judged if _is_left_out(each)]
+    link = _link(summary, judged, linked, gpu, linker, offline=offline)
+    rulings = case.rulings(found_about("Link", link), linker, offline=offline)
+    found = _settled(case.findings(rulings), tried)
     examples = {ABSENT_FROM_DEVICE_LINK: left_out[0].group.example} if left_out else {}
     example = (_beside_ltoir(linked) or linked[0]).group.example
     verdicts = (each.module_verdict.verdict for each in judged if each.way is Route.LINK)
@@ -59,28 +57,16 @@ def findings_of_link(
     )
 
 
-def _linked(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
-    return [each for each in judged if each.way is Route.LINK and each.module_verdict.how == "link"]
+def _is(each: GroupVerdict, how: str) -> bool:
+    return each.module_verdict.how == how
 
 
 def _is_left_out(each: GroupVerdict) -> bool:
     """Return whether an object that waits for the device link has nothing for its target."""
-    return each.group.signature.needs_device_link and each.module_verdict.how == "none"
+    return each.group.signature.needs_device_link and _is(each, "none")
 
 
-def _is_unread(each: GroupVerdict) -> bool:
-    """Return whether it lies where no linker looks."""
-    return each.module_verdict.how == "unread"
-
-
-def _linkers(given: Sequence[GroupVerdict], target: Target) -> tuple[Release, bool] | None:
-    """The release of the linker, and whether it is nvlink; None where none is named."""
-    waiting = any(each.group.signature.needs_device_link for each in given)
-    known, offline = target.linker_of(objects=waiting)
-    return None if known is None else (known.value, offline)
-
-
-def _settled(findings: list[Finding], tried: TrialOutcome | None) -> list[Finding]:
+def _settled(findings: Sequence[Finding], tried: TrialOutcome | None) -> Sequence[Finding]:
     """Findings of rules that are left where a linker linked all of it.
 
     What bytes don't show, it has seen; what nobody promises works, and stays unpromised.
@@ -121,12 +107,12 @@ def _refusal(tried: TrialOutcome, by_rules: Verdict) -> Iterator[Finding]:
 def _link(
     summary: ArtifactSummary,
     judged: Sequence[GroupVerdict],
+    linked: Sequence[GroupVerdict],
     gpu: Gpu | None,
     linker: Release,
     *,
     offline: bool,
 ) -> Link:
-    linked = _linked(judged)
     counts: Counter[ImageSignature] = Counter()
     options, passed_over = [], []
     for each in linked:
@@ -150,19 +136,11 @@ def _link(
         tuple(
             image
             for each in judged
-            if _is_unread(each)
+            if _is(each, "unread")  # it lies where no linker looks
             for image in each.module_verdict.picked or each.group.signature.images
         ),
         any(each.group.inner and each.group.signature.needs_device_link for each in linked),
     )
-
-
-def _judged(engine: Engine, link: Link, target: Target, linker: Release) -> list[Finding]:
-    rulings = (
-        evaluate(requirement, target, link.gpu, linker, offline=link.offline)
-        for requirement in found_about("Link", link)
-    )
-    return [engine.finding_of(ruling) for ruling in rulings if ruling.message]
 
 
 def _beside_ltoir(linked: Sequence[GroupVerdict]) -> GroupVerdict | None:

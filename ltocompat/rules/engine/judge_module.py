@@ -9,131 +9,103 @@ from msgspec.structs import replace
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.model.arch import Release
 from ltocompat.model.signature import ModuleSignature
-from ltocompat.model.target import Gpu, Target
+from ltocompat.model.target import Gpu
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key, load_key, narrowed
-from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
+from ltocompat.model.verdict import Finding, Route, Verdict, worst
 from ltocompat.rules.builtin_rules import TRIAL_DISAGREES, TRIAL_REFUSED
-from ltocompat.rules.engine.engine import Engine
-from ltocompat.rules.engine.evaluate import Evaluation, evaluate
+from ltocompat.rules.engine.engine import Case
+from ltocompat.rules.engine.evaluate import Evaluation
+from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.module_verdict import ModuleVerdict, Reasoning
 from ltocompat.rules.engine.picked_code import PickedCode, without_concatenated
 from ltocompat.rules.engine.routes import own_target
 from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.prose import rule_prose
-from ltocompat.rules.rule import Component, Requirement
+from ltocompat.rules.rule import Component, Requirement, Subject
 from ltocompat.rules.selection import SelectionFailure
 
 
-def judge(
-    engine: Engine,
-    signature: ModuleSignature,
-    target: Target,
-    gpu: Gpu | None,
-    route: Route,
-    *,
-    trials: Trials,
-) -> ModuleVerdict:
+def judge(case: Case, signature: ModuleSignature, route: Route, trials: Trials) -> ModuleVerdict:
     """Judge a module.
 
     Args:
-        engine: what is known of modules already.
+        case: where it is going.
         signature: the module.
-        target: where it is going.
-        gpu: one of its GPUs; None where it names none.
         route: how it gets there.
-        trials: what linkers did with it.
+        trials: what linkers and drivers did with it.
     """
     if route is Route.LINK:
-        return _linked(engine, signature, target, gpu, trials)
+        return _linked(case, signature, trials)
+    gpu = case.gpu
     if gpu is None:
         return _NO_GPU
-    judged = _loaded(engine, engine.loaded_code(signature, gpu), target, gpu)
+    judged = _loaded(case, case.engine.loaded_code(signature, gpu))
     if judged.ignores_concatenated and (seen := without_concatenated(signature)):
-        judged = _loaded(engine, engine.loaded_code(seen, gpu), target, gpu)
-    tried = trials.get(load_key(target.name, gpu.arch)) if trials else None
+        judged = _loaded(case, case.engine.loaded_code(seen, gpu))
+    tried = trials.get(load_key(case.target.name, gpu.arch)) if trials else None
     return judged if tried is None else with_trial(judged, tried)
 
 
-_NO_GPU = ModuleVerdict(
-    Verdict.NOT_FOR_GPU, "none", not_judged=frozenset({"load"}), why="the target names no GPU"
+_NO_GPU = ModuleVerdict(not_judged=frozenset({"load"}), why="the target names no GPU")
+_NO_ARCH = ModuleVerdict(not_judged=frozenset({"link"}), why="it names no architecture")
+_NO_LINKER = ModuleVerdict(
+    how="link", not_judged=frozenset({"link"}), why="the target names no linker"
 )
-
-
-def _loaded(engine: Engine, code: PickedCode, target: Target, gpu: Gpu) -> ModuleVerdict:
-    if code.subject is None:
-        unread = (
-            frozenset({"load"}) if code.missed is SelectionFailure.OTHER_KIND else frozenset[str]()
-        )
-        why = f"{code.missed}, and it has no kernels" if code.without_kernels else str(code.missed)
-        return ModuleVerdict(
-            Verdict.NOT_FOR_GPU,
-            code.how,
-            not_judged=unread,
-            why=why,
-            without_kernels=code.without_kernels,
-        )
-    judged = _ruled(engine, code, target, gpu, None)
-    return replace(judged, without_kernels=True) if code.without_kernels else judged
-
-
-def _linked(
-    engine: Engine, signature: ModuleSignature, target: Target, gpu: Gpu | None, trials: Trials
-) -> ModuleVerdict:
-    waits = signature.needs_device_link or signature.behind_first
-    known, offline = target.linker_of(objects=waits)
-    aim = gpu or own_target(signature)
-    if aim is None:
-        unjudged = frozenset({"link"})
-        why = "it names no architecture"
-        return ModuleVerdict(Verdict.NOT_FOR_GPU, "none", not_judged=unjudged, why=why)
-    if signature.behind_first:
-        linker = None if known is None else known.value
-        pick = pick_for_linker(signature, aim.arch, linker, lto=target.lto)
-        return replace(_UNREAD, picked=pick.images)
-    if known is None:
-        return _linked_by_any(engine, signature, aim)
-    key = link_key(known.value, aim.arch, offline=offline, lto=target.lto)
-    linker, tried = known.value, trials.get(key)
-    left = signature if tried is None else narrowed(signature, linker, tried)
-    code = engine.linked_code(left, aim, traits_of(linker, lto=target.lto), offline=offline)
-    if code.subject is None:
-        return ModuleVerdict(Verdict.NOT_FOR_GPU, code.how, why=str(code.missed))
-    judged = _ruled(engine, code, target, gpu, linker)
-    return judged if tried is None else with_trial(judged, tried)
-
-
 _UNREAD = ModuleVerdict(
-    Verdict.NOT_FOR_GPU,
-    "unread",
+    how="unread",
     why="it lies behind the first region of its object, which is all that linkers read there",
 )
 
 
-def _linked_by_any(engine: Engine, signature: ModuleSignature, aim: Gpu) -> ModuleVerdict:
+def _loaded(case: Case, code: PickedCode) -> ModuleVerdict:
+    if code.subject is not None:
+        return _ruled(case, code, code.subject, None)
+    other_kind = code.missed is SelectionFailure.OTHER_KIND
+    return ModuleVerdict(
+        how=code.how,
+        not_judged=frozenset({"load"} if other_kind else ()),
+        why=f"{code.missed}{', and it has no kernels' if code.without_kernels else ''}",
+        without_kernels=code.without_kernels,
+    )
+
+
+def _linked(case: Case, signature: ModuleSignature, trials: Trials) -> ModuleVerdict:
+    waits, lto = signature.needs_device_link or signature.behind_first, case.target.lto
+    known, offline = case.target.linker_of(objects=waits)
+    aim = case.gpu or own_target(signature)
+    if aim is None:
+        return _NO_ARCH
+    linker = None if known is None else known.value
+    if signature.behind_first:
+        return replace(_UNREAD, picked=pick_for_linker(signature, aim.arch, linker, lto=lto).images)
+    if linker is None:
+        return _linked_by_any(case, signature, aim)
+    tried = trials.get(link_key(linker, aim.arch, offline=offline, lto=lto))
+    left = signature if tried is None else narrowed(signature, linker, tried)
+    code = case.engine.linked_code(left, aim, traits_of(linker, lto=lto), offline=offline)
+    if code.subject is None:
+        return ModuleVerdict(how=code.how, why=str(code.missed))
+    judged = _ruled(case, code, code.subject, linker)
+    return judged if tried is None else with_trial(judged, tried)
+
+
+def _linked_by_any(case: Case, signature: ModuleSignature, aim: Gpu) -> ModuleVerdict:
     """A link by a linker that the target doesn't name: what no linker takes fails all the same.
 
     What a driver may link is unknown.
     """
-    code = engine.linked_code(signature, aim, None)
+    code = case.engine.linked_code(signature, aim, None)
     if code.missed:
-        return ModuleVerdict(Verdict.NOT_FOR_GPU, "none", why=str(code.missed))
-    refused = [
+        return ModuleVerdict(why=str(code.missed))
+    findings = case.findings(
         _refused_by_all(requirement)
         for requirement in code.requirements
         if requirement.component is Component.LINKER
         and all(requirement.constraint.judge(linker) is Verdict.FAIL for linker in _every_linker())
-    ]
-    if not refused:
-        why = "the target names no linker"
-        return ModuleVerdict(
-            Verdict.NOT_FOR_GPU,
-            "link",
-            not_judged=frozenset({"link"}),
-            picked=code.images,
-            why=why,
-        )
-    findings = tuple(map(engine.finding_of, refused))
+    )
+    if not findings:
+        return replace(_NO_LINKER, picked=code.images)
     why = f"{signature.images[0]}: no linker takes it"
     verdict = worst(each.verdict for each in findings)
     return ModuleVerdict(verdict, "link", findings, picked=code.images, why=why)
@@ -153,45 +125,27 @@ def _every_linker() -> tuple[Release, ...]:
     return (*known, Release(known[-1].major + 1, 0))
 
 
-def _ruled(
-    engine: Engine, code: PickedCode, target: Target, gpu: Gpu | None, linker: Release | None
-) -> ModuleVerdict:
-    subject = code.subject
-    assert subject is not None  # noqa: S101 - of its two callers
-
-    rulings = [
-        evaluate(requirement, target, gpu, linker, offline=subject.offline)
-        for requirement in code.requirements
-    ]
+def _ruled(case: Case, code: PickedCode, subject: Subject, linker: Release | None) -> ModuleVerdict:
+    rulings = case.rulings(code.requirements, linker, offline=subject.offline)
     if any(image.problem is not None for image in subject.picked):
         rulings = [_doubted(ruling) for ruling in rulings]
-    not_judged = {
-        "load"
-        for ruling in rulings
-        if ruling.verdict is None and ruling.requirement.component is not Component.LINKER
-    }
+    unanswered = (each.requirement.component for each in rulings if each.verdict is None)
     known = (ruling.verdict for ruling in rulings if ruling.verdict is not None)
     verdict = worst((Verdict.OK, *known))  # where nothing is asked of the target, all is well
-    evaluations = [each_ruling for each_ruling in rulings if each_ruling.message]
-    if verdict is Verdict.FAIL:  # PTX that the driver refuses is not compiled at load
-        evaluations = [
-            each_evaluation
-            for each_evaluation in evaluations
-            if each_evaluation.verdict is not Verdict.JIT
-        ]
-    findings = tuple(map(engine.finding_of, evaluations))
-    blind = any(
-        ruling.verdict is Verdict.FAIL and ruling.requirement.constraint.ignores_concatenated
-        for ruling in rulings
-    )
+    # PTX that the driver refuses is not compiled at load.
+    untold = Verdict.JIT if verdict is Verdict.FAIL else None
     return ModuleVerdict(
         verdict,
         code.how,
-        findings,
-        frozenset(not_judged),
+        case.findings(ruling for ruling in rulings if ruling.verdict is not untold),
+        frozenset("load" for component in unanswered if component is not Component.LINKER),
         subject.picked,
         Reasoning(subject, tuple(rulings)),
-        ignores_concatenated=blind,
+        code.without_kernels,
+        any(
+            ruling.verdict is Verdict.FAIL and ruling.requirement.constraint.ignores_concatenated
+            for ruling in rulings
+        ),
     )
 
 
@@ -205,15 +159,13 @@ def with_trial(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
     about = (finding.verdict for finding in judged.findings if _about(tried, finding))
     by_rules = worst((Verdict.OK, *about))
     if tried.outcome in ("crashed", "timed out"):
-        message = f"{tried.subject} {tried.outcome} on it: {tried.reason}"
         # What took too long says nothing: where the rules decide, they do.
         decided = tried.outcome == "timed out" and by_rules is not Verdict.UNKNOWN
+        if decided and judged.verdict is Verdict.NOT_FOR_GPU:
+            return judged
         verdict = Verdict.OK if decided else Verdict.UNKNOWN
-        return (
-            judged
-            if decided and judged.verdict is Verdict.NOT_FOR_GPU
-            else _add(judged, tried, TRIAL_REFUSED, verdict, message)
-        )
+        message = f"{tried.subject} {tried.outcome} on it: {tried.reason}"
+        return _add(judged, tried, TRIAL_REFUSED, verdict, message)
     answered = _taken if tried.worked else _refused
     return answered(judged, tried, by_rules)
 
@@ -283,18 +235,16 @@ def _add(
     judged: ModuleVerdict, tried: TrialOutcome, rule_id: str, of_trial: Verdict, text: str
 ) -> ModuleVerdict:
     """The verdict with what a trial says, told as the linker's or the driver's."""
+    what = "load" if tried.by_driver else "link"
+    command = "check --trial-load" if tried.by_driver else "link"
     remedy = rule_prose(rule_id).remedy.removesuffix(".")
-    if rule_id == TRIAL_REFUSED:
-        command = "check --trial-load" if tried.by_driver else "link"
-        remedy = f"{remedy}: ltocompat {command}"
-    finding = Finding(
+    finding = finding_by_engine(
         rule_id,
         of_trial,
-        LEVELS[of_trial],
         text,
-        remedy,
-        "a trial load" if tried.by_driver else "a trial link",
-        "the driver itself" if tried.by_driver else f"{tried.who.split()[0]} itself",
+        f"a trial {what}",
+        remedy=f"{remedy}: ltocompat {command}" if rule_id == TRIAL_REFUSED else remedy,
+        source="the driver itself" if tried.by_driver else f"{tried.who.split()[0]} itself",
         subject=tried.cause or tried.outcome,
     )
     verdict = worst((judged.verdict, of_trial))

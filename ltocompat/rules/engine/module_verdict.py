@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.signature import ImageSignature
@@ -67,8 +68,8 @@ class ModuleVerdict(Struct, frozen=True, gc=False):
         serves_elsewhere: it goes another route than the one that is judged, and serves there.
     """
 
-    verdict: Verdict
-    how: str
+    verdict: Verdict = Verdict.NOT_FOR_GPU
+    how: str = "none"
     findings: tuple[Finding, ...] = ()
     not_judged: frozenset[str] = frozenset()
     picked: tuple[ImageSignature, ...] = ()
@@ -96,16 +97,10 @@ class GroupVerdict(Struct, frozen=True, gc=False):
     @property
     def for_gpu(self) -> bool:
         """Return whether they are for the GPU, or may be: something was judged or left open."""
-        judged = self.module_verdict.verdict is not Verdict.NOT_FOR_GPU or bool(
-            self.module_verdict.not_judged
-        )
-        return judged or self.module_verdict.serves_elsewhere
+        found = self.module_verdict
+        open_ = bool(found.not_judged) or found.serves_elsewhere
+        return open_ or found.verdict is not Verdict.NOT_FOR_GPU
 
-
-def off_route(route: Route, *, serves_elsewhere: bool = False) -> ModuleVerdict:
-    """The verdict on a module that does not go the route that is judged."""
-    other = "linked" if route is Route.LOAD else "loaded"
-    why = f"it is {other}, which another line judges"
-    return ModuleVerdict(
-        Verdict.NOT_FOR_GPU, OTHER_ROUTE, why=why, serves_elsewhere=serves_elsewhere
-    )
+    def but(self, **changes: object) -> GroupVerdict:
+        """The same with changes of what is said of each module."""
+        return replace(self, module_verdict=replace(self.module_verdict, **changes))
