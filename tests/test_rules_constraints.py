@@ -12,27 +12,27 @@ from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.constraints import (
+    COMPAT_LINUX,
     FIRST_NVJITLINK,
-    CompatOnLinux,
     DriverOfWriter,
     FixedVerdict,
     Informational,
-    KernelStillServes,
-    LinkerExporting,
     LinkerFinding,
-    LinkerNamed,
-    LinkerOfCubin,
     LinkerOfKnownMaker,
     LinkerOfMajor,
     LinkerTargets,
-    NvrtcOfMinor,
     at_least,
     driver_of_cuda,
     driver_releases,
     driver_sure_from,
     kernel_knows,
+    kernel_still_serves,
     least_version,
+    linker_exporting,
+    linker_named,
     linker_not_older_than,
+    linker_of_cubin,
+    nvrtc_of_minor,
     tolerated_from,
     toolkit_releases,
     unknown_version,
@@ -48,17 +48,17 @@ FLOORS: list[tuple[Constraint, DriverVersion | Release | Unbounded]] = [
     (driver_sure_from(Release(13, 4), Release(13, 0)), DriverVersion((615,))),
     (kernel_knows(100), DriverVersion((570, 26))),
     (kernel_knows(990), Unbounded.NONE_KNOWN),
-    (KernelStillServes(70), Unbounded.ANY),
+    (kernel_still_serves(70), Unbounded.ANY),
     (DriverOfWriter(Release(12, 4)), Unbounded.ANY),
     (driver_of_cuda(Release(13, 0), surely=False), Unbounded.NOT_KNOWN),
     (driver_of_cuda(Release(99, 0)), Unbounded.NONE_KNOWN),
     (unknown_version(Component.DRIVER), Unbounded.NOT_KNOWN),
-    (LinkerExporting(Release(12, 4)), Release(12, 4)),
-    (LinkerExporting(Release(13, 3), by_name=True), Release(13, 3)),
+    (linker_exporting(Release(12, 4)), Release(12, 4)),
+    (linker_exporting(Release(13, 3), by_name=True), Release(13, 3)),
     (at_least(Release(12, 4)), Release(12, 4)),
     (at_least(Release(12, 3), open_below=True), Release(12, 3)),
-    (LinkerNamed((12, 13), certain=True), FIRST_NVJITLINK),
-    (LinkerNamed((13,), certain=False), Release(13, 0)),
+    (linker_named((12, 13), certain=True), FIRST_NVJITLINK),
+    (linker_named((13,), certain=False), Release(13, 0)),
     (
         linker_not_older_than((Release(13, 1), Release(13, 2), Release(13, 3))),
         Release(13, 3),
@@ -66,7 +66,7 @@ FLOORS: list[tuple[Constraint, DriverVersion | Release | Unbounded]] = [
     (linker_not_older_than(()), Unbounded.NOT_KNOWN),
     (linker_not_older_than((), NEWEST), Unbounded.NONE_KNOWN),
     (linker_not_older_than((), Release(12, 9)), Unbounded.NOT_KNOWN),
-    (LinkerOfCubin(Release(13, 0), tolerated=True), Release(13, 0)),
+    (linker_of_cubin(Release(13, 0), tolerated=True), Release(13, 0)),
     (LinkerTargets(100), Release(12, 8)),
     (LinkerTargets(100, family=True), Release(12, 9)),
     (LinkerTargets(990), Unbounded.NONE_KNOWN),
@@ -74,10 +74,10 @@ FLOORS: list[tuple[Constraint, DriverVersion | Release | Unbounded]] = [
     (LinkerOfMajor((Release(12, 4),)), Unbounded.ANY),
     (LinkerOfKnownMaker(Release(13, 5)), Unbounded.ANY),
     (tolerated_from(Release(12, 6), Verdict.UNDOCUMENTED), Unbounded.ANY),
-    (NvrtcOfMinor(Release(12, 4)), Release(12, 4)),
+    (nvrtc_of_minor(Release(12, 4)), Release(12, 4)),
     (Informational(), Unbounded.ANY),
     (FixedVerdict(Verdict.FAIL), Unbounded.ANY),
-    (CompatOnLinux(), Unbounded.ANY),
+    (COMPAT_LINUX, Unbounded.ANY),
 ]
 
 
@@ -126,7 +126,7 @@ def test_a_threshold_fails_then_is_open_then_is_met() -> None:
 
 
 def test_constraints_that_exclude_each_other_have_no_least_version() -> None:
-    several = [LinkerExporting(Release(12, 4)), at_least(Release(13, 2))]
+    several = [linker_exporting(Release(12, 4)), at_least(Release(13, 2))]
     assert least_version(several) is Unbounded.NONE_KNOWN
 
 
@@ -135,7 +135,7 @@ def test_constraints_that_exclude_each_other_have_no_least_version() -> None:
 )
 def test_older_linkers_of_12_take_some_cubins_from_12_5_on(kind: str, some: Verdict) -> None:
     """Measured: nvJitLink 12.5 to 12.9 link sm_80 cubins of 13.x, and 12.0 to 12.4 refuse them."""
-    constraint = LinkerOfCubin(Release(13, 2), **{kind: True})
+    constraint = linker_of_cubin(Release(13, 2), **{kind: True})
     of_12 = [constraint.judge(Release(12, minor)) for minor in range(10)]
     assert of_12 == [Verdict.FAIL] * 5 + [some] * 5
     of_13 = [constraint.judge(Release(13, minor)) for minor in range(4)]

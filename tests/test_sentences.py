@@ -28,9 +28,9 @@ from ltocompat.report.findings import headline_of
 from ltocompat.report.verbs.check import REPORT
 from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.constraints import (
-    CompatNewerThanKernel,
-    CompatOnSupportedGpu,
-    CompatPairProvided,
+    COMPAT_GPU,
+    COMPAT_NEWER,
+    COMPAT_PAIR,
     FixedVerdict,
     unknown_version,
 )
@@ -146,9 +146,9 @@ def assert_is_sentence(found: Finding, subject: str) -> None:
 
 EVERY: list[Constraint] = [
     *(constraint for constraint, _ in FLOORS),
-    CompatNewerThanKernel(),
-    CompatOnSupportedGpu(),
-    CompatPairProvided(),
+    COMPAT_GPU,
+    COMPAT_NEWER,
+    COMPAT_PAIR,
     *(FixedVerdict(Verdict.UNKNOWN, component) for component in Component),
     *map(unknown_version, Component),
 ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from ltocompat.facts import drivers, gpus, horizon, nvjitlink_minors, toolkits
@@ -65,58 +65,54 @@ class FixedVerdict(Constraint, frozen=True):
         return self.verdict
 
 
-class Threshold(Constraint, frozen=True):
-    """Versions that fail, then some that are open, then those that surely do.
+Span = tuple[Release | DriverVersion, Verdict]
+"""The first of some versions, and the verdict on it and all newer ones."""
+
+
+class Versions(Constraint, frozen=True):
+    """Versions of one component, in spans that fare alike.
 
     Attributes:
         component: the part of a target that has such versions.
-        possible: all older ones fail; None: none is known to.
-        sure: it and newer ones surely do; None: none is known to.
-        between: the verdict on those that neither fail nor surely do.
-        text: the versions in words; without them it is one version or a newer one.
-        known_from: what is older than this is open, too.
+        text: those that do, in words.
+        before: the verdict on versions before all spans.
+        spans: of several that a version is in, the last decides.
     """
 
     component: Component
-    possible: Release | DriverVersion | None
-    sure: Release | DriverVersion | None
-    between: Verdict = Verdict.UNKNOWN
-    text: str = ""
-    known_from: DriverVersion | None = None
+    text: str
+    before: Verdict
+    spans: tuple[Span, ...] = ()
 
     def __str__(self) -> str:
-        return self.text or f">= {self.sure or self.possible}"
+        return self.text
 
     def judge(self, value: Any) -> Verdict:  # noqa: ANN401 - a version of the component
-        """``ok`` from ``sure`` on, ``fail`` below ``possible``."""
-        if self.sure is not None and value >= self.sure:
-            return Verdict.OK
-        if self.known_from is not None and value < self.known_from:
-            return Verdict.UNKNOWN
-        return Verdict.FAIL if self.possible and value < self.possible else self.between
+        """The verdict of its span."""
+        for first, verdict in reversed(self.spans):
+            if value >= first:
+                return verdict
+        return self.before
 
 
 def at_least(
     least: Release | DriverVersion, *, open_below: bool = False, nondeterministic: bool = False
-) -> Threshold:
+) -> Versions:
     """A linker, or a driver, of this version or a newer one; an older one fails, or is open."""
     component = Component.LINKER if isinstance(least, Release) else Component.DRIVER
-    open_driver = open_below and component is Component.DRIVER
-    return Threshold(
-        component,
-        None if open_below else least,
-        least,
-        text=f">= {least}, to be sure" if open_driver else "",
-        nondeterministic=nondeterministic,
-    )
+    end = ", to be sure" if open_below and component is Component.DRIVER else ""
+    before = Verdict.UNKNOWN if open_below else Verdict.FAIL
+    spans = ((least, Verdict.OK),)
+    text = f">= {least}{end}"
+    return Versions(component, text, before, spans, nondeterministic=nondeterministic)
 
 
-def unknown_version(component: Component) -> Threshold:
+def unknown_version(component: Component) -> Versions:
     """A version that the tables don't tell."""
-    return Threshold(component, None, None, text="of a release that the tables don't tell")
+    return Versions(component, "of a release that the tables don't tell", Verdict.UNKNOWN)
 
 
-def driver_of_cuda(cuda: Release, *, surely: bool = True) -> Threshold:
+def driver_of_cuda(cuda: Release, *, surely: bool = True) -> Versions:
     """A driver that comes from a CUDA release or a newer one.
 
     A driver outside of the tables may be one, on either side.
@@ -125,16 +121,12 @@ def driver_of_cuda(cuda: Release, *, surely: bool = True) -> Threshold:
         cuda: that release.
         surely: all of those do; else it is only known that older ones don't.
     """
-    branch = drivers.first_branch_from(cuda)
-    first = DriverVersion((branch,)) if branch else None
-    named = f">= {branch}" if branch else f"newer than {drivers.driver_branches()[-1]}"
-    return Threshold(
-        Component.DRIVER,
-        first or drivers.beyond_tables(),
-        first if surely else None,
-        text=f"{named} (CUDA {cuda})",
-        known_from=DriverVersion((drivers.driver_branches()[0],)),
-    )
+    branch, known = drivers.first_branch_from(cuda), drivers.driver_branches()
+    first = DriverVersion((branch,)) if branch else drivers.beyond_tables()
+    named = f">= {branch}" if branch else f"newer than {known[-1]}"
+    from_first = Verdict.OK if branch and surely else Verdict.UNKNOWN
+    spans = ((DriverVersion((known[0],)), Verdict.FAIL), (first, from_first))
+    return Versions(Component.DRIVER, f"{named} (CUDA {cuda})", Verdict.UNKNOWN, spans)
 
 
 class DriverOfWriter(AlwaysMet, frozen=True):
@@ -155,125 +147,97 @@ class DriverOfWriter(AlwaysMet, frozen=True):
         return known is not None and known.major == self.cuda.major and known < self.cuda
 
 
-def driver_sure_from(cuda: Release, blind: Release) -> Threshold:
+def driver_sure_from(cuda: Release, blind: Release) -> Versions:
     """A driver from a CUDA release on surely works, and none up to that of ``blind`` does."""
     sure = drivers.first_branch_from(cuda)
     later = drivers.first_branch_from(Release(blind.major, blind.minor + 1))
-    return Threshold(
-        Component.DRIVER,
-        DriverVersion((later,)) if later else drivers.beyond_tables(),
-        DriverVersion((sure,)) if sure else None,
-        text=f"of CUDA {cuda} or newer, to be sure",
-        ignores_concatenated=True,
-    )
+    possible = DriverVersion((later,)) if later else drivers.beyond_tables()
+    spans: list[Span] = [(possible, Verdict.UNKNOWN)]
+    spans += [(DriverVersion((sure,)), Verdict.OK)] if sure else []
+    text = f"of CUDA {cuda} or newer, to be sure"
+    return Versions(Component.DRIVER, text, Verdict.FAIL, tuple(spans), ignores_concatenated=True)
 
 
-def kernel_knows(number: int) -> Threshold:
+def kernel_knows(number: int) -> Versions:
     """A kernel driver that is new enough for GPUs of a compute capability (10 * major + minor).
 
     The floors are derived from the first toolkit that targets the GPU. A GPU above the tables may
     be known to drivers above them.
     """
     row = gpus.sm(number)
-    if row is None:
-        newest = f"newer than {drivers.driver_branches()[-1]}"
-        beyond = drivers.beyond_tables()
-        return Threshold(Component.KERNEL, beyond, None, text=newest, of_gpu=True)
-    first = DriverVersion((row.first_branch or 0,))
-    text = "" if row.first_branch else "any"
-    return Threshold(Component.KERNEL, first, first, text=text, of_gpu=True)
+    span = (drivers.beyond_tables(), Verdict.UNKNOWN)
+    text = f"newer than {drivers.driver_branches()[-1]}"
+    if row is not None:
+        first = DriverVersion((row.first_branch or 0,))
+        span, text = (first, Verdict.OK), f">= {first}" if row.first_branch else "any"
+    return Versions(Component.KERNEL, text, Verdict.FAIL, (span,), of_gpu=True)
 
 
-class KernelStillServes(Constraint, frozen=True):
+def kernel_still_serves(number: int) -> Versions:
     """A kernel driver that has not dropped GPUs of this compute capability (10 * major + minor)."""
-
-    component: ClassVar = Component.KERNEL
-    number: int
-
-    def __str__(self) -> str:
-        row = gpus.sm(self.number)
-        return f"<= {row.last_branch}" if row and row.last_branch else "any"
-
-    def judge(self, value: DriverVersion) -> Verdict:
-        """``fail`` above the last branch that supports the GPU."""
-        row = gpus.sm(self.number)
-        branch = drivers.branch_of(value)
-        dropped = row is not None and row.last_branch is not None and branch > row.last_branch
-        return Verdict.FAIL if dropped else Verdict.OK
+    row = gpus.sm(number)
+    last = row.last_branch if row else None
+    if last is None:
+        return Versions(Component.KERNEL, "any", Verdict.OK, of_gpu=True)
+    later = map(DriverVersion, zip(itertools.count(last + 1), strict=False))  # 581 is of R580
+    first = next(version for version in later if drivers.branch_of(version) > last)
+    spans = ((first, Verdict.FAIL),)
+    return Versions(Component.KERNEL, f"<= {last}", Verdict.OK, spans, of_gpu=True)
 
 
-class _OnCompat(Constraint, frozen=True):
-    """A constraint on cuda-compat on Linux: elsewhere there is none, and another rule says so."""
+class CompatCondition(Constraint, frozen=True):
+    """A condition on cuda-compat on Linux: elsewhere there is none, and one rule says so.
+
+    Attributes:
+        text: the condition in words.
+        on_linux: judges a package in front of a driver.
+        elsewhere: the verdict on Windows and in WSL 2.
+    """
 
     component: ClassVar = Component.COMPAT
+    text: str
+    on_linux: Callable[[CompatUse], Verdict]
+    elsewhere: Verdict = Verdict.OK
+
+    def __str__(self) -> str:
+        return self.text
 
     def judge(self, value: CompatUse) -> Verdict:
         """Judge a package in front of a driver."""
-        return self._on_linux(value) if value.system == _LINUX else Verdict.OK
-
-    @abstractmethod
-    def _on_linux(self, value: CompatUse) -> Verdict:
-        """The same, on Linux itself."""
+        return self.on_linux(value) if value.system == _LINUX else self.elsewhere
 
 
-class CompatPairProvided(_OnCompat, frozen=True):
-    """A package that NVIDIA provides for the kernel driver beneath."""
+def _pair(value: CompatUse) -> Verdict:
+    """``fail`` for a pair that NVIDIA's table rules out, ``unknown`` for one that it lacks.
 
-    def __str__(self) -> str:
-        return "in a pair with its kernel driver that NVIDIA provides"
-
-    def _on_linux(self, value: CompatUse) -> Verdict:
-        """``fail`` for a pair that the table rules out, ``unknown`` for one that it lacks.
-
-        A package that is no newer than the driver is left to another rule.
-        """
-        if is_shadowing(value):
-            return Verdict.OK
-        if value.kernel is None:
-            return Verdict.UNKNOWN
-        use = compat_use(value.package, value.kernel.branch)
-        return {"usable": Verdict.OK, "none": Verdict.FAIL}.get(use or "", Verdict.UNKNOWN)
-
-
-class CompatOnSupportedGpu(_OnCompat, frozen=True):
-    """A GPU that forward compatibility is made for."""
-
-    def __str__(self) -> str:
-        return "on a data centre GPU, an NGC-ready RTX or a Jetson"
-
-    def _on_linux(self, value: CompatUse) -> Verdict:
-        """``fail`` on other GPUs, ``unknown`` where the name of the GPU doesn't tell."""
-        if value.gpu.data_center is None:
-            return Verdict.UNKNOWN
-        return Verdict.OK if value.gpu.data_center else Verdict.FAIL
-
-
-class CompatNewerThanKernel(_OnCompat, frozen=True):
-    """A package of a newer driver branch than the kernel driver."""
-
-    def __str__(self) -> str:
-        return "of a newer branch than the kernel driver"
-
-    def _on_linux(self, value: CompatUse) -> Verdict:
-        """``fail`` for the same or an older branch, ``unknown`` where one of both is not known."""
-        if value.kernel is None or compat_branch(value.package) is None:
-            return Verdict.UNKNOWN
-        return Verdict.FAIL if is_shadowing(value) else Verdict.OK
-
-
-class CompatOnLinux(_OnCompat, frozen=True):
-    """A Linux: there is no cuda-compat elsewhere."""
-
-    def __str__(self) -> str:
-        return "on Linux itself"
-
-    def judge(self, value: CompatUse) -> Verdict:
-        """``fail`` on Windows and in WSL 2."""
-        return self._on_linux(value) if value.system == _LINUX else Verdict.FAIL
-
-    def _on_linux(self, value: CompatUse) -> Verdict:
-        del value
+    A package that is no newer than the driver is left to another rule.
+    """
+    if is_shadowing(value):
         return Verdict.OK
+    if value.kernel is None:
+        return Verdict.UNKNOWN
+    use = compat_use(value.package, value.kernel.branch)
+    return {"usable": Verdict.OK, "none": Verdict.FAIL}.get(use or "", Verdict.UNKNOWN)
+
+
+def _gpu(value: CompatUse) -> Verdict:
+    """``fail`` on GPUs that it is not made for, ``unknown`` where the name doesn't tell."""
+    if value.gpu.data_center is None:
+        return Verdict.UNKNOWN
+    return Verdict.OK if value.gpu.data_center else Verdict.FAIL
+
+
+def _branches(value: CompatUse) -> Verdict:
+    """``fail`` for the driver's branch or an older one, ``unknown`` where one is not known."""
+    if value.kernel is None or compat_branch(value.package) is None:
+        return Verdict.UNKNOWN
+    return Verdict.FAIL if is_shadowing(value) else Verdict.OK
+
+
+COMPAT_PAIR = CompatCondition("in a pair with its kernel driver that NVIDIA provides", _pair)
+COMPAT_GPU = CompatCondition("on a data centre GPU, an NGC-ready RTX or a Jetson", _gpu)
+COMPAT_NEWER = CompatCondition("of a newer branch than the kernel driver", _branches)
+COMPAT_LINUX = CompatCondition("on Linux itself", lambda _: Verdict.OK, Verdict.FAIL)
 
 
 def is_shadowing(use: CompatUse) -> bool:
@@ -358,14 +322,14 @@ class LinkerFinding(_OnLinker, frozen=True):
         return Verdict.OK if found else Verdict.FAIL
 
 
-def tolerated_from(since: Release, verdict: Verdict) -> Threshold:
+def tolerated_from(since: Release, verdict: Verdict) -> Versions:
     """A linker of a release or newer, which accepts what NVIDIA promises nothing of."""
-    return Threshold(Component.LINKER, since, None, verdict)
+    return Versions(Component.LINKER, f">= {since}", Verdict.FAIL, ((since, verdict),))
 
 
 def linker_not_older_than(
     releases: Sequence[Release], beyond: Release | None = None, *, trial_decides: bool = False
-) -> Threshold:
+) -> Versions:
     """A linker whose minor release is no older than that of LTO-IR.
 
     Args:
@@ -373,17 +337,19 @@ def linker_not_older_than(
         beyond: with no releases: the newest release that it is newer than, as far as is known.
         trial_decides: a trial link tells.
     """
-    possible, sure, text = None, None, "of an unknown release"
+    text, before, spans = "of an unknown release", Verdict.UNKNOWN, list[Span]()
     if releases:
         possible, sure = releases[0], releases[-1]
         text = f">= {possible}{f' (>= {sure} to be sure)' if len(releases) > 1 else ''}"
+        before, spans = Verdict.FAIL, [(possible, Verdict.UNKNOWN), (sure, Verdict.OK)]
     elif beyond:
         possible, text = Release(beyond.major, beyond.minor + 1), f"newer than {beyond}"
-    return Threshold(
+        before, spans = Verdict.FAIL, [(possible, Verdict.UNKNOWN)]
+    return Versions(
         Component.LINKER,
-        possible,
-        sure,
-        text=text,
+        text,
+        before,
+        tuple(spans),
         trial_decides=trial_decides,
         names_compiler=True,
     )
@@ -442,88 +408,55 @@ class LinkerOfKnownMaker(AlwaysMet, frozen=True):
         return value >= self.newest and not horizon.is_new_major(value)
 
 
-class LinkerOfCubin(_OnLinker, frozen=True):
+def linker_of_cubin(
+    writer: Release, *, tolerated: bool = False, doubtful: bool = False
+) -> Versions:
     """A linker whose minor release is no older than the tool that wrote a cubin.
 
-    Attributes:
+    Args:
         writer: release of that tool.
         tolerated: the cubin is one that later linkers of 12.x take although they are older.
         doubtful: one that some of them take, and others refuse.
     """
-
-    writer: Release
-    tolerated: bool = False
-    doubtful: bool = False
-
-    def __str__(self) -> str:
-        return f">= {self.writer}"
-
-    def judge(self, value: Release) -> Verdict:
-        """``fail`` for an older linker; ``undocumented`` where it was seen to take the cubin."""
-        if value >= self.writer:
-            return Verdict.OK
-        tolerant = floors.linker("generation-2-linker-exception")
-        seen = self.tolerated and value.major == tolerant.major and value >= tolerant
-        if self.doubtful and value.major == tolerant.major and value >= tolerant:
-            return Verdict.UNKNOWN
-        return Verdict.UNDOCUMENTED if seen else Verdict.FAIL
+    tolerant = floors.linker("generation-2-linker-exception")
+    seen = Verdict.UNDOCUMENTED if tolerated else Verdict.FAIL
+    older = (tolerant, Verdict.UNKNOWN if doubtful else seen)
+    spans = (older, (Release(tolerant.major + 1, 0), Verdict.FAIL), (writer, Verdict.OK))
+    return Versions(Component.LINKER, f">= {writer}", Verdict.FAIL, spans)
 
 
-class LinkerExporting(_OnLinker, frozen=True):
+def linker_exporting(least: Release, *, by_name: bool = False) -> Versions:
     """An nvJitLink that has the symbols of this release: the same major, no older minor.
 
-    Attributes:
+    Args:
         least: the highest release among the imported symbols.
         by_name: the file asks for nvJitLink by soname, so that another major is not even opened:
             left to the rule on sonames.
     """
-
-    least: Release
-    by_name: bool = False
-
-    def __str__(self) -> str:
-        return f">= {self.least}, < {self.least.major + 1}"
-
-    def judge(self, value: Release) -> Verdict:
-        """``fail`` for an older minor, and for another major, which never has these symbols."""
-        if value.major != self.least.major:
-            return Verdict.OK if self.by_name else Verdict.FAIL
-        return Verdict.OK if value >= self.least else Verdict.FAIL
+    others = Verdict.OK if by_name else Verdict.FAIL
+    older = (Release(least.major, 0), Verdict.FAIL)
+    end = Release(least.major + 1, 0)
+    spans = (older, (least, Verdict.OK), (end, others))
+    return Versions(Component.LINKER, f">= {least}, < {end.major}", others, spans)
 
 
-class LinkerNamed(_OnLinker, frozen=True):
+def linker_named(majors: tuple[int, ...], *, certain: bool) -> Versions:
     """An nvJitLink of one of the majors whose file names are asked for.
 
-    Attributes:
+    Args:
         majors: ascending.
         certain: the loader itself needs the file; else the program may do without it.
     """
-
-    majors: tuple[int, ...]
-    certain: bool
-
-    def __str__(self) -> str:
-        return "of major " + " or ".join(map(str, self.majors))
-
-    def judge(self, value: Release) -> Verdict:
-        """``fail`` for another major; ``unknown`` where the file is opened while running."""
-        if value.major in self.majors:
-            return Verdict.OK
-        return Verdict.FAIL if self.certain else Verdict.UNKNOWN
+    others = Verdict.FAIL if certain else Verdict.UNKNOWN
+    each = (((major, Verdict.OK), (major + 1, others)) for major in majors)
+    spans = tuple((Release(major, 0), verdict) for pair in each for major, verdict in pair)
+    return Versions(Component.LINKER, f"of major {' or '.join(map(str, majors))}", others, spans)
 
 
-class NvrtcOfMinor(Constraint, frozen=True):
+def nvrtc_of_minor(release: Release) -> Versions:
     """An NVRTC of exactly this minor: its builtins carry the minor in their soname."""
-
-    component: ClassVar = Component.NVRTC
-    release: Release
-
-    def __str__(self) -> str:
-        return str(self.release)
-
-    def judge(self, value: Release) -> Verdict:
-        """``fail`` for every other minor."""
-        return Verdict.OK if value == self.release else Verdict.FAIL
+    later = (Release(release.major, release.minor + 1), Verdict.FAIL)
+    return Versions(Component.NVRTC, str(release), Verdict.FAIL, ((release, Verdict.OK), later))
 
 
 def least_version(constraints: Iterable[Constraint]) -> Any:  # noqa: ANN401 - of the component

@@ -8,20 +8,19 @@ from msgspec.structs import replace
 
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import Release
-from ltocompat.model.requirement import NEXT, LinkerFloor, Service
+from ltocompat.model.requirement import NEXT, Required, Service
 from ltocompat.model.target import DriverVersion
 
 HOW = ("sass", "ptx", "link")
 """The ways in which a GPU is served, the best first."""
 
 
-def least_driver(
-    sass: DriverVersion | None, linker: LinkerFloor | None, services: Iterable[Service]
-) -> DriverVersion | None:
-    """The driver that runs the SASS, else the PTX, else what is linked, on a GPU it serves.
+def least_driver(required: Required, services: Iterable[Service]) -> DriverVersion | None:
+    """The driver that runs the SASS, else the PTX, else what is linked, on one of these GPUs.
 
     GPUs for which links need another nvJitLink than that of the artifact have one of their own.
     """
+    sass, linker = required.driver_sass, required.nvjitlink
     every = [service for service in services if service.driver is not None]
     whole = [service for service in every if not service.unlinked] or every
     alike = [each for each in whole if linker and each.nvjitlink in (None, linker.at_least)]
@@ -41,11 +40,9 @@ def as_loaded(service: Service) -> Service:
     return replace(service, driver=first)
 
 
-def least_cuda(
-    sass: DriverVersion | None, linker: LinkerFloor | None, services: Iterable[Service]
-) -> Release | None:
+def least_cuda(required: Required, services: Iterable[Service]) -> Release | None:
     """The oldest CUDA release all of whose drivers that are known are that one or newer."""
-    driver = least_driver(sass, linker, services)
+    driver = least_driver(required, services)
     if driver is None:
         return None
     branches = drivers.driver_branches()

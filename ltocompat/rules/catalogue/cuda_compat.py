@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from ltocompat.facts import drivers
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.constraints import (
-    CompatNewerThanKernel,
-    CompatOnLinux,
-    CompatOnSupportedGpu,
-    CompatPairProvided,
+    COMPAT_GPU,
+    COMPAT_LINUX,
+    COMPAT_NEWER,
+    COMPAT_PAIR,
 )
 from ltocompat.rules.rule import Constraint, Problem, Requirement, Rule, Subject, rule
 
@@ -20,17 +20,9 @@ if TYPE_CHECKING:
     from ltocompat.targets.machine.environment import Environment, UserDriver
 
 
-def _wherever_code_runs(
-    rule_id: str, constraint: Constraint, consequence: str, remedy: str, evidence: str
-) -> Rule:
+def _wherever_code_runs(rule_id: str, constraint: Constraint, consequence: str) -> Rule:
     """A rule on the pair of cuda-compat and driver, for whatever is picked for the GPU."""
-    requirement = Requirement(
-        constraint,
-        "cuda-compat",
-        consequence,
-        remedy=remedy,
-        evidence=evidence,
-    )
+    requirement = Requirement(constraint, "cuda-compat", consequence)
 
     def required(subject: Subject) -> Iterable[Requirement]:
         return (requirement,) if subject.picked else ()
@@ -43,7 +35,7 @@ def compat_pair_not_provided(subject: Subject) -> Iterator[Requirement]:
     """cuda-compat goes with the kernel drivers that NVIDIA lists for it."""
     if subject.picked:
         yield Requirement(
-            CompatPairProvided(),
+            COMPAT_PAIR,
             "cuda-compat",
             f"the target's pair of package and kernel driver is not among those that NVIDIA "
             f"lists as usable (the list has {_listed_pairs()})",
@@ -59,20 +51,16 @@ def _listed_pairs() -> str:
 
 compat_on_supported_gpu = _wherever_code_runs(
     "CMP-02",
-    CompatOnSupportedGpu(),
+    COMPAT_GPU,
     "it is for data centre GPUs, NGC-ready RTX and Jetson, and keeps CUDA from starting on "
     "others (error 804)",
-    "take cuda-compat out of the library path and update the driver instead",
-    "name of the GPU",
 )
 
 
 compat_newer_than_kernel = _wherever_code_runs(
     "CMP-03",
-    CompatNewerThanKernel(),
+    COMPAT_NEWER,
     "a package that is no newer than the kernel driver keeps CUDA from starting (error 803)",
-    "leave cuda-compat away: the driver itself is new enough",
-    "package and kernel driver of the target",
 )
 
 
@@ -138,9 +126,7 @@ def compat_without_graphics(environment: Environment) -> Iterator[Problem]:
 
 compat_on_linux = _wherever_code_runs(
     "CMP-07",
-    CompatOnLinux(),
+    COMPAT_LINUX,
     "forward compatibility exists on Linux only; in WSL 2, libcuda belongs to the driver "
     "of Windows",
-    "leave cuda-compat out of the target and update the driver of Windows instead",
-    "operating system of the target",
 )

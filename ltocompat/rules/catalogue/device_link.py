@@ -19,8 +19,8 @@ from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     FixedVerdict,
     Informational,
-    LinkerOfCubin,
     at_least,
+    linker_of_cubin,
     tolerated_from,
 )
 from ltocompat.rules.link_selection import refused_across_family
@@ -107,7 +107,7 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
         tolerated = makers.only_cuda_13_writes(image)
         untried = horizon.of_linker(cuda).beyond
         yield Requirement(
-            LinkerOfCubin(
+            linker_of_cubin(
                 cuda,
                 tolerated=tolerated,
                 doubtful=untried if tolerated else _is_taken_by_some(image, cuda),

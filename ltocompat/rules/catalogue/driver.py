@@ -11,9 +11,9 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.constraints import (
     DriverOfWriter,
-    KernelStillServes,
     at_least,
     kernel_knows,
+    kernel_still_serves,
     unknown_version,
 )
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject, rule
@@ -98,7 +98,7 @@ def gpu_dropped_by_driver(subject: Subject) -> Iterator[Requirement]:
     """Newer drivers ignore GPUs that NVIDIA has dropped."""
     if subject.picked:
         yield Requirement(
-            KernelStillServes(subject.gpu.arch.number, of_gpu=True),
+            kernel_still_serves(subject.gpu.arch.number),
             image_helpers.real(subject.gpu),
             "newer drivers ignore the GPU, as if it were not there",
         )

@@ -15,10 +15,10 @@ from ltocompat.rules import floors, linker_imports, picked
 from ltocompat.rules.constraints import (
     FixedVerdict,
     Informational,
-    LinkerExporting,
-    LinkerNamed,
-    NvrtcOfMinor,
     at_least,
+    linker_exporting,
+    linker_named,
+    nvrtc_of_minor,
 )
 from ltocompat.rules.rule import Problem, Requirement, rule
 
@@ -38,7 +38,7 @@ def nvjitlink_symbol_missing(host: HostBinary) -> Iterator[Requirement]:
         floor = max(version for version in versions.values() if version and version.major == major)
         name = next(name for name, version in versions.items() if version == floor)
         yield Requirement(
-            LinkerExporting(floor, by_name=named),
+            linker_exporting(floor, by_name=named),
             f"the imported {name}",
             linker_imports.missing_symbol_text(host, name),
             remedy=_GIVE_NVJITLINK.format(floor, major + 1),
@@ -176,7 +176,7 @@ def nvjitlink_of_another_major(host: HostBinary) -> Iterator[Requirement]:
         certain = how == "needed"
         text = linker_imports.missing_file_text(host, files[0])
         yield Requirement(
-            LinkerNamed(tuple(majors), certain=certain),
+            linker_named(tuple(majors), certain=certain),
             f"{'the needed' if certain else 'the opened'} {' or '.join(files)}",
             text,
             remedy=f"install an nvJitLink of major {' or '.join(map(str, majors))} beside the "
@@ -318,7 +318,7 @@ def nvrtc_builtins_needed(host: HostBinary) -> Iterator[Requirement]:
     """Who links to libnvrtc-builtins runs with one minor only."""
     for file, release in _needed_builtins(host):
         yield Requirement(
-            NvrtcOfMinor(release),
+            nvrtc_of_minor(release),
             f"the needed {file}",
             linker_imports.missing_file_text(host, file),
             remedy=_LINK_WITH_NVRTC,

@@ -267,11 +267,11 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
 
 def _floor(required: Required) -> DriverVersion | None:
     # Where modules can be loaded, nobody has to link them: metadata may leave out what that asks.
-    return least_driver(required.driver_sass, required.nvjitlink, map(as_loaded, required.services))
+    return least_driver(required, map(as_loaded, required.services))
 
 
 def _cuda(required: Required) -> Release | None:
-    return least_cuda(required.driver_sass, required.nvjitlink, required.services)
+    return least_cuda(required, required.services)
 
 
 def _cure_of_driver(declared: Declared, required: Required) -> str:

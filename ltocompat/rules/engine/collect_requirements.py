@@ -37,14 +37,7 @@ from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.artifact_code import linked_by_driver
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.constraints import LinkerOfKnownMaker, least_version
-from ltocompat.rules.engine.driver_floors import (
-    DriverFloors,
-    floors_of_least,
-    how,
-    least_drivers,
-    loaded,
-    of_any_gpu,
-)
+from ltocompat.rules.engine.driver_floors import driver_floors, loaded, of_any_gpu
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.find_floors import (
     Checked,
@@ -118,29 +111,24 @@ class _Tally(Struct):
     Attributes:
         asked: what a requirement says -> it, as it is told.
         counted: pairs of that and a group of modules.
-        drivers: how code is used (``sass``, ``ptx``) -> what it asks of drivers, whatever the GPU.
         linkers: what is asked of nvJitLinks, whatever the GPU.
         ltoir_is_linked: for some GPU.
     """
 
     asked: dict[tuple[str, ...], Asked] = field(default_factory=dict)
     counted: set[tuple[tuple[str, ...], int]] = field(default_factory=set)
-    drivers: dict[str, list[Constraint]] = field(default_factory=dict)
     linkers: list[Constraint] = field(default_factory=list)
     ltoir_is_linked: bool = False
 
     def add(self, code: PickedCode, group: ModuleGroup) -> None:
         """Count what modules on their way to a GPU ask of any."""
-        linked = code.how == "link"
         kinds = {image.kind for image in code.images}
-        self.ltoir_is_linked |= linked and ImageKind.LTOIR in kinds
+        self.ltoir_is_linked |= code.how == "link" and ImageKind.LTOIR in kinds
         for requirement in code.requirements:
             if requirement.component not in _LISTED or not of_any_gpu(requirement):
                 continue
             if requirement.component is Component.LINKER:
                 self.linkers.append(requirement.constraint)
-            elif not linked:
-                self.drivers.setdefault(how(code), []).append(requirement.constraint)
             self.count(requirement, group.example, group.count, id(group))
 
     def add_host(self, requirement: Requirement, host: HostBinary) -> None:
@@ -211,8 +199,8 @@ def required(summary: ArtifactSummary, engine: Engine | None = None) -> Required
     linker, no_linker = _linker_floor(summary, rows, tally, asks_linker=asks_linker)
     services = tuple(_service(checked, row, linker, summary) for row in rows)
     variants = tuple(_variant_floors(parts, engine) for parts in variant_parts(summary))
-    driver = floors_of_least(map(_driver_floors, variants)) or least_drivers(tally.drivers)
-    return Required(
+    driver = driver_floors(settled, engine)
+    found = Required(
         path=summary.path,
         modules=summary.modules,
         nvjitlink=linker,
@@ -222,12 +210,13 @@ def required(summary: ArtifactSummary, engine: Engine | None = None) -> Required
         services=services,
         link_options=("-lto",) if tally.ltoir_is_linked else (),
         asked=tally.listed(),
-        lines=tuple(paste_lines(settled, linker, driver.sass, services)),
+        lines=(),
         skipped=summary.skipped_count,
         no_nvjitlink=no_linker,
         variants=variants,
         driver_or_older=driver.or_older,
     )
+    return replace(found, lines=tuple(paste_lines(settled, found)))
 
 
 def required_beside(
@@ -252,12 +241,6 @@ def _variant_floors(parts: VariantParts, engine: Engine) -> VariantFloors:
         name=parts.variant.name,
         modules=parts.alone.modules,
         nvjitlink=None if linker is None else linker.at_least,
-    )
-
-
-def _driver_floors(variant: VariantFloors) -> DriverFloors:
-    return DriverFloors(
-        variant.driver_sass, variant.driver_ptx, variant.ptx_beyond, variant.driver_or_older
     )
 
 

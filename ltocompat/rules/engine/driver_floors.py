@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -37,26 +37,31 @@ class DriverFloors(Struct, frozen=True):
 
 
 def driver_floors(summary: ArtifactSummary, engine: Engine) -> DriverFloors:
-    """Find the least drivers of an artifact, as ``required`` does."""
+    """Find the least drivers of an artifact: of its variants, those of the one that asks least."""
     variants = [_floors_of(engine, parts.used.groups) for parts in variant_parts(summary)]
-    return floors_of_least(variants) or _floors_of(engine, summary.groups)
-
-
-def floors_of_least(variants: Iterable[DriverFloors]) -> DriverFloors | None:
-    """The floors of the variant with the least driver; None where none needs any."""
     asking = [(floors.least, floors) for floors in variants if floors.least is not None]
-    return min(asking, key=lambda pair: pair[0])[1] if asking else None
+    if asking:
+        return min(asking, key=lambda pair: pair[0])[1]
+    return _floors_of(engine, summary.groups)
 
 
 def _floors_of(engine: Engine, groups: Sequence[ModuleGroup]) -> DriverFloors:
-    asked: dict[str, list[Constraint]] = {}
+    """The least drivers of modules, of what each use of code asks of them."""
+    asked: dict[str, list[Constraint]] = {"sass": [], "ptx": []}
     for gpu in gpus_in_use():
-        for group in groups:
-            for code in loaded(engine, group, gpu):
-                for requirement in code.requirements:
-                    if requirement.component is Component.DRIVER and of_any_gpu(requirement):
-                        asked.setdefault(how(code), []).append(requirement.constraint)
-    return least_drivers(asked)
+        for code in (code for group in groups for code in loaded(engine, group, gpu)):
+            for requirement in code.requirements:
+                if requirement.component is Component.DRIVER and of_any_gpu(requirement):
+                    asked.setdefault(str(code.images[0].kind), []).append(requirement.constraint)
+    found = {use: least_version(asked[use]) for use in ("sass", "ptx")}
+    or_older = tuple(
+        use
+        for use, floor in found.items()
+        if floor == driver_releases()[0]
+        and all(each.judge(drivers.before_tables()) is not Verdict.FAIL for each in asked[use])
+    )
+    sass, ptx = (None if isinstance(floor, Unbounded) else floor for floor in found.values())
+    return DriverFloors(sass, ptx, found["ptx"] is Unbounded.NONE_KNOWN, or_older)
 
 
 def loaded(engine: Engine, group: ModuleGroup, gpu: Gpu) -> Iterator[PickedCode]:
@@ -70,21 +75,3 @@ def loaded(engine: Engine, group: ModuleGroup, gpu: Gpu) -> Iterator[PickedCode]
 def of_any_gpu(requirement: Requirement) -> bool:
     """Return whether it holds whatever the GPU, so that it stands outside the GPUs' rows."""
     return not requirement.constraint.of_gpu
-
-
-def how(code: PickedCode) -> str:
-    """The use of code that is picked: ``sass``, ``ptx``, ..."""
-    return str(code.images[0].kind)
-
-
-def least_drivers(asked: Mapping[str, Sequence[Constraint]]) -> DriverFloors:
-    """The least drivers, of what each use of code asks of them."""
-    found = {use: least_version(asked.get(use, ())) for use in ("sass", "ptx")}
-    or_older = tuple(
-        use
-        for use, floor in found.items()
-        if floor == driver_releases()[0]
-        and all(each.judge(drivers.before_tables()) is not Verdict.FAIL for each in asked[use])
-    )
-    sass, ptx = (None if isinstance(floor, Unbounded) else floor for floor in found.values())
-    return DriverFloors(sass, ptx, found["ptx"] is Unbounded.NONE_KNOWN, or_older)

@@ -22,17 +22,15 @@ _LOWER, _UPPER = (">=", ">"), ("<", "<=")
 
 
 def beside_metadata(
-    required: Required, package: Package | None, limits: Limits = DEFAULT_LIMITS
+    required: Required, package: Package, limits: Limits = DEFAULT_LIMITS
 ) -> Required:
     """Return requirements whose lines are as tight as the metadata of the package are already.
 
     Args:
         required: what the artifact asks.
-        package: the package that it is, or is a file of; None for none.
+        package: the package that it is, or is a file of.
         limits: what reading the metadata may cost.
     """
-    if package is None:
-        return required
     budget = Budget(limits)
     try:
         lines = tuple(

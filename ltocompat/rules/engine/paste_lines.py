@@ -8,7 +8,7 @@ from ltocompat.facts import drivers
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
-from ltocompat.model.requirement import NEXT, LinkerFloor, PasteLine, Service
+from ltocompat.model.requirement import NEXT, LinkerFloor, PasteLine, Required, Service
 from ltocompat.model.target import DriverVersion
 from ltocompat.rules import artifact_code
 from ltocompat.rules.engine.find_floors import linkers
@@ -26,24 +26,13 @@ from ltocompat.rules.services import (
 _VARIANT_KINDS = ((ImageKind.SASS, "real"), (ImageKind.PTX, "virtual"))
 
 
-def paste_lines(
-    summary: ArtifactSummary,
-    linker: LinkerFloor | None,
-    sass: DriverVersion | None,
-    services: Sequence[Service],
-) -> Iterator[PasteLine]:
-    """The lines of all destinations.
-
-    Args:
-        summary: the artifact.
-        linker: the least nvJitLink of it.
-        sass: the least driver for its SASS.
-        services: how it serves each GPU.
-    """
-    yield from _linker_lines(linker, services)
-    yield from _driver_lines(sass, linker, promised(services))
-    yield from _gpu_lines(services)
-    yield from _variant_lines(summary, least_cuda(sass, linker, promised(services)), services)
+def paste_lines(summary: ArtifactSummary, required: Required) -> Iterator[PasteLine]:
+    """The lines of all destinations, from an artifact and all else that it asks."""
+    services = promised(required.services)
+    yield from _linker_lines(required.nvjitlink, required.services)
+    yield from _driver_lines(required, services)
+    yield from _gpu_lines(required.services)
+    yield from _variant_lines(summary, least_cuda(required, services), required.services)
 
 
 def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> Iterator[PasteLine]:
@@ -71,10 +60,8 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
     yield PasteLine("conda", f"libnvjitlink >={floor},<{linker.ceiling}", note)
 
 
-def _driver_lines(
-    sass: DriverVersion | None, linker: LinkerFloor | None, services: Sequence[Service]
-) -> Iterator[PasteLine]:
-    driver, cuda = least_driver(sass, linker, services), least_cuda(sass, linker, services)
+def _driver_lines(required: Required, services: Sequence[Service]) -> Iterator[PasteLine]:
+    driver, cuda = least_driver(required, services), least_cuda(required, services)
     if driver is None or cuda is None:
         return
     newest = drivers.driver_branches()[-1]
