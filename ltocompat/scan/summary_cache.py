@@ -15,7 +15,6 @@ import hashlib
 import os
 from collections.abc import Sequence
 
-import msgspec
 from msgspec import Struct
 
 from ltocompat.files.first_bytes import THIN_MAGIC
@@ -66,11 +65,7 @@ class SummaryCache(UserCache):
 
     def get(self, key: Key) -> list[ArtifactSummary] | None:
         """The summaries that are kept; None where there are none."""
-        data = self._read(key.digest)
-        with contextlib.suppress(msgspec.MsgspecError):
-            if data is not None:
-                return msgspec.msgpack.decode(data, type=list[ArtifactSummary])
-        return None
+        return self._read(key.digest, list[ArtifactSummary])
 
     def keep(self, key: Key, summaries: Sequence[ArtifactSummary]) -> None:
         """Keep summaries that were made of the file as it was when its key was."""
@@ -78,7 +73,7 @@ class SummaryCache(UserCache):
             return
         with contextlib.suppress(OSError):
             if _state(os.stat(key.path)) == key.state:
-                self._write(key.digest, msgspec.msgpack.encode(list(summaries)))
+                self._write(key.digest, summaries)
 
 
 def _lasting(summary: ArtifactSummary) -> bool:

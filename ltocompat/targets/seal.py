@@ -92,11 +92,22 @@ def _read(path: str) -> bytes | None:
 
 def _make(path: str) -> bytes | None:
     """A new secret; where another run makes one too, the last one counts from then on."""
-    folder = os.path.dirname(path)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    secret = secrets.token_bytes(SIZE)
-    part_fd, part = tempfile.mkstemp(dir=folder)  # nobody else can read it
-    with os.fdopen(part_fd, "wb") as file:
-        file.write(secret)
-    os.replace(part, path)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    write_private(path, secrets.token_bytes(SIZE))
     return _read(path)
+
+
+def write_private(path: str, data: bytes) -> None:
+    """Write a file that nobody else can read, in place of one that is there.
+
+    Raises:
+        OSError: it can't be written; nothing is left of it.
+    """
+    fd, part = tempfile.mkstemp(dir=os.path.dirname(path))
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+        os.replace(part, path)
+    except OSError:
+        os.unlink(part)
+        raise

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import time
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
+
+import msgspec
 
 from ltocompat.files.regular import open_regular
 from ltocompat.targets.linkers import Cache
-from ltocompat.targets.seal import SIZE, Seal
+from ltocompat.targets.seal import SIZE, Seal, write_private
+
+T = TypeVar("T")
 
 _KEPT = 90 * 24 * 3600.0  # seconds
 
 
 class UserCache:
-    """Answers of earlier runs to questions of one kind: bytes by name.
+    """Answers of earlier runs to questions of one kind, by name.
 
     Attributes:
         NAME: of the folder; another number where older answers no longer hold.
@@ -47,29 +50,24 @@ class UserCache:
         folder = os.path.dirname(Cache.of(environ).folder)
         return None if seal is None else cls(os.path.join(folder, cls.NAME), seal)
 
-    def _read(self, name: str) -> bytes | None:
-        """Return the bytes kept under a name; None where there are none of ours, or old ones."""
-        with contextlib.suppress(OSError):
+    def _read(self, name: str, kind: type[T]) -> T | None:
+        """Return what is kept under a name; None where it is not ours, old, or of another type."""
+        with contextlib.suppress(OSError, msgspec.MsgspecError):
             with os.fdopen(open_regular(os.path.join(self._folder, name)), "rb") as file:
                 age = time.time() - os.fstat(file.fileno()).st_mtime
                 seal, data = file.read(SIZE), file.read(self.MOST)
             if age < _KEPT and self._seal.is_on(seal, name.encode(), data):
-                return data
+                return msgspec.msgpack.decode(data, type=kind)
         return None
 
-    def _write(self, name: str, data: bytes) -> None:
+    def _write(self, name: str, value: object) -> None:
         """Keep it where that can be done; a run that keeps nothing is only slower."""
         with contextlib.suppress(OSError):
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             self._sweep()
-            fd, part = tempfile.mkstemp(dir=self._folder)
-            try:
-                with os.fdopen(fd, "wb") as file:
-                    file.write(self._seal.seal(name.encode(), data) + data)
-                os.replace(part, os.path.join(self._folder, name))
-            except OSError:
-                os.unlink(part)
-                raise
+            data = msgspec.msgpack.encode(value)
+            sealed = self._seal.seal(name.encode(), data) + data
+            write_private(os.path.join(self._folder, name), sealed)
 
     def _sweep(self) -> None:
         """Remove what is old, once."""

@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import os
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import ExitStack
 from importlib import resources
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -93,8 +91,7 @@ class TrialCache(UserCache):
 
     def get(self, questions: Sequence[Question]) -> list[TrialOutcome | None]:
         """The answers that are kept; None where there is none."""
-        data = self._read(_name(questions))
-        rows = [None] * len(questions) if data is None else json.loads(data)
+        rows = self._read(_name(questions), list[TrialOutcome | None]) or [None] * len(questions)
         return [
             None if row is None else _answer(question, row)
             for question, row in zip(questions, rows, strict=True)
@@ -107,23 +104,21 @@ class TrialCache(UserCache):
             for question, answer in zip(questions, answers, strict=True)
         ]
         if any(rows):
-            self._write(_name(questions), json.dumps(rows).encode())
+            self._write(_name(questions), rows)
 
 
 def _name(questions: Sequence[Question]) -> str:
     return hashlib.sha256(b"".join(question.digest for question in questions)).hexdigest()
 
 
-def _row(question: Question, answer: TrialOutcome) -> list[str | float | None]:
+def _row(question: Question, answer: TrialOutcome) -> TrialOutcome:
+    """An answer to the question of any file."""
     name, reason = question.name, answer.reason
-    anywhere = reason.replace(name, _PLACE) if name else reason
-    return [answer.who, answer.outcome, answer.cause, anywhere, answer.cpu_seconds]
+    return replace(answer, reason=reason.replace(name, _PLACE) if name else reason)
 
 
-def _answer(question: Question, row: Sequence[Any]) -> TrialOutcome:
-    who, outcome, cause, reason, cpu_seconds = row
-    here = reason.replace(_PLACE, question.name)
-    return TrialOutcome(who, outcome, cause, here, cpu_seconds=cpu_seconds)
+def _answer(question: Question, row: TrialOutcome) -> TrialOutcome:
+    return replace(row, reason=row.reason.replace(_PLACE, question.name))
 
 
 class CachedLinker(Struct, dict=True):

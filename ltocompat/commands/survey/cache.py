@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 
-import msgspec
-
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.targets.sealed_folder import UserCache
 
@@ -28,18 +26,11 @@ class SurveyCache(UserCache):
             sha256: of its file.
             asked: all else that the rows depend on.
         """
-        data = self._read(_key(sha256, asked))
-        if data is None:
-            return None
-        try:
-            found = msgspec.msgpack.decode(data, type=Surveyed)
-        except msgspec.MsgspecError:
-            return None
-        return found if all(row.sha256 == sha256 for row in found.distributions) else None
+        return self._read(_key(sha256, asked), Surveyed)
 
     def keep(self, sha256: str, asked: str, found: Surveyed) -> None:
         """Keep the rows of a package."""
-        self._write(_key(sha256, asked), msgspec.msgpack.encode(found))
+        self._write(_key(sha256, asked), found)
 
 
 def _key(sha256: str, asked: str) -> str:
