@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from pathlib import PurePath
 
 from msgspec import Struct
 
@@ -146,3 +147,9 @@ def refuse_address(path: str | os.PathLike[str], option: str) -> None:
             f"{text!r} is an address, and {option} takes what lies on this machine; name a path, "
             "and copy the files from there or to there"
         )
+
+
+def folders_around(where: str) -> tuple[str, ...]:
+    """A folder and those that it lies in, the nearest first."""
+    path = PurePath(os.path.abspath(where))
+    return tuple(map(str, (path, *path.parents)))

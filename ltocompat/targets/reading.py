@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ltocompat.model.errors import LimitExceeded, UsageError, did_you_mean
 from ltocompat.model.limits import Budget
+from ltocompat.model.location import folders_around
 from ltocompat.model.target import Target
 from ltocompat.targets.building import ValueOrigin, build
 from ltocompat.targets.inline import EXAMPLE, check, is_inline, is_word, known_key, split, with_keys
@@ -52,20 +53,12 @@ def names_of_project(where: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _project(where: str, budget: Budget) -> tuple[str, dict[str, Any]]:
-    for folder in _parents(where):
+    for folder in folders_around(where):
         for file in (OWN, PYPROJECT):
             path = os.path.join(folder, file)
             if os.path.isfile(path) and (tables := _targets(path, budget)):
                 return path, tables
     return "", {}
-
-
-def _parents(where: str) -> Iterator[str]:
-    folder = os.path.abspath(where)
-    yield folder
-    while (parent := os.path.dirname(folder)) != folder:
-        folder = parent
-        yield folder
 
 
 def _targets(path: str, budget: Budget) -> dict[str, Any]:

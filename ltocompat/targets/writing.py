@@ -21,20 +21,20 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 def as_toml(target: Target) -> str:
     """``target`` as a table ``[targets.NAME]``; who said so is not in it."""
     bare = _BARE.fullmatch(target.name)
-    lines = [f"[targets.{target.name if bare else _quoted(target.name)}]"]
-    lines.append(f"os = {_quoted(str(target.system))}")
+    lines = [f"[targets.{target.name if bare else toml_value(target.name)}]"]
+    lines.append(f"os = {toml_value(str(target.system))}")
     if target.driver is not None:
         text = _spelled(target.driver, _driver_text, functools.partial(read_driver, source=""))
-        lines.append(f"driver = {_quoted(text)}")
+        lines.append(f"driver = {toml_value(text)}")
     for part in ("compat", "nvjitlink", "nvrtc", "nvlink"):
         known = getattr(target, part)
         if known is not None:
             text = _spelled(known, str, functools.partial(read_releases, part, source=""))
-            lines.append(f"{part} = {_quoted(text)}")
+            lines.append(f"{part} = {toml_value(text)}")
     if not target.lto:
         lines.append('lto = "off"')
     if target.gpus:
-        lines.append(f"gpu = [{', '.join(_quoted(_gpu_text(gpu)) for gpu in target.gpus)}]")
+        lines.append(f"gpu = {toml_value([*map(_gpu_text, target.gpus)])}")
     return "\n".join(lines) + "\n"
 
 
@@ -62,7 +62,7 @@ def _gpu_text(gpu: Gpu) -> str:
         return str(gpu.arch)
 
 
-def _quoted(text: str) -> str:
-    """A TOML basic string; what no UTF-8 file can hold becomes a question mark."""
-    kept = text.encode("utf-8", "replace").decode("utf-8")
-    return json.dumps(kept, ensure_ascii=False).replace("\x7f", "\\u007f")
+def toml_value(value: str | list[str]) -> str:
+    """A text, or a list of texts; what no UTF-8 file can hold becomes a question mark."""
+    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return text.encode("utf-8", "replace").decode("utf-8")

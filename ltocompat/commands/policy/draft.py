@@ -22,6 +22,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.target import ANY_TARGET, DriverVersion, Target
 from ltocompat.model.verdict import Finding, Verdict
 from ltocompat.targets.text_file import OWN
+from ltocompat.targets.writing import toml_value
 
 _NAME = "oldest"
 DAYS = 90
@@ -65,16 +66,16 @@ class IgnoredFinding(Struct, frozen=True, order=True):
             yield ""
             yield "[[audit.ignore]]"
             yield f'rule = "{self.rule}"'
-            yield f"path = {_toml(self.path)}"
-            yield f"about = {_toml(self.about)}"
-            yield f"route = {_toml(self.route)}"
-            yield f"target = {_toml(self.target)}"
+            yield f"path = {toml_value(self.path)}"
+            yield f"about = {toml_value(self.about)}"
+            yield f"route = {toml_value(self.route)}"
+            yield f"target = {toml_value(self.target)}"
             if gpus or self.target != ANY_TARGET.name:
-                yield f"gpu = {_toml(gpus)}"
+                yield f"gpu = {toml_value(gpus)}"
             yield f'verdict = "{max(part.verdict, Verdict.JIT)}"'
             yield f"modules = {part.modules}"
-            yield f"asks = {_toml([part.asked] if part.asked else [])}"
-            yield f"reason = {_toml(reason)}"
+            yield f"asks = {toml_value([part.asked] if part.asked else [])}"
+            yield f"reason = {toml_value(reason)}"
             yield f"expires = {expires}"
 
 
@@ -166,12 +167,6 @@ class DraftTarget(Struct, frozen=True):
             with open(written, "w", encoding="utf-8") as file:
                 file.write(self.text(today))
             return replace(read_policy(written, today), source=path)
-
-
-def _toml(value: object) -> str:
-    """A text or a list of texts; half a character, which TOML has not, becomes a question mark."""
-    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _example(expires: dt.date) -> Sequence[str]:

@@ -16,6 +16,7 @@ from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Finding, Verdict
 from ltocompat.model.words import count
 from ltocompat.rules.builtin_rules import BYTES_UNREAD
+from ltocompat.targets.versions.comparisons import trimmed
 
 ANY_GPU = "any"
 """Stands for the GPU where a finding holds on each of them alike."""
@@ -86,7 +87,7 @@ def no_worse(now: FindingExtent, then: FindingExtent) -> bool:
 
 def _generosity(part: ExtentPart) -> tuple[bool, tuple[int, ...]]:
     versioned = _VERSIONED.fullmatch(part.asked)
-    return part.asked == ANYTHING, _numbers(versioned[2]) if versioned else ()
+    return part.asked == ANYTHING, trimmed(versioned[2]) if versioned else ()
 
 
 def _asks_no_more(now: str, then: str) -> bool:
@@ -96,14 +97,7 @@ def _asks_no_more(now: str, then: str) -> bool:
     versions = _VERSIONED.fullmatch(now), _VERSIONED.fullmatch(then)
     if versions[0] is None or versions[1] is None or versions[0][1] != versions[1][1]:
         return False
-    return _numbers(versions[0][2]) <= _numbers(versions[1][2])
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    numbers = [*map(int, version.split("."))]
-    while numbers and not numbers[-1]:
-        numbers.pop()
-    return tuple(numbers)
+    return trimmed(versions[0][2]) <= trimmed(versions[1][2])
 
 
 def extent_of(findings: Iterable[Finding]) -> FindingExtent:

@@ -16,6 +16,7 @@ import re
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from ltocompat.model.location import folders_around
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Result
 from ltocompat.packages.values import normalized
@@ -175,11 +176,8 @@ def path_in_project(path: str, project: str | None = None) -> str:
 @functools.lru_cache(maxsize=16)
 def _repository(folder: str) -> str | None:
     """The nearest folder with a ``.git``, here or above."""
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        folder, below = os.path.dirname(folder), folder
-        if folder == below:
-            return None
-    return os.path.realpath(folder)
+    found = (each for each in folders_around(folder) if os.path.lexists(os.path.join(each, ".git")))
+    return next(map(os.path.realpath, found), None)
 
 
 def unversioned(name: str) -> str:

@@ -15,6 +15,7 @@ from ltocompat.commands.policy.keys import PolicyTable
 from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError, did_you_mean
+from ltocompat.model.location import folders_around
 from ltocompat.model.target import DriverVersion, Gpu, Target
 from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.verdict import Verdict
@@ -40,17 +41,15 @@ def find_policy(where: str = ".") -> str | None:
     Raises:
         UsageError: a file on the way can't be read, or is neither this user's nor root's.
     """
-    folder = os.path.abspath(where)
-    while True:
+    for folder in folders_around(where):
         for name in (OWN, PYPROJECT):
             path = os.path.join(folder, name)
             if os.path.isfile(path) and (name == OWN or own_tables(path).tables is not None):
                 _refuse_of_others(path)
                 return _shown(path, where)
-        parent = os.path.dirname(folder)
-        if parent == folder or os.path.lexists(os.path.join(folder, ".git")):
-            return None
-        folder = parent
+        if os.path.lexists(os.path.join(folder, ".git")):
+            break
+    return None
 
 
 def _refuse_of_others(path: str) -> None:

@@ -37,6 +37,14 @@ def read_numbers(text: str) -> Numbers | None:
     return tuple(int(number) for number in text.split("."))
 
 
+def trimmed(text: str) -> Numbers:
+    """The numbers of a version without zeros at the end: 535 and 535.0 are the same."""
+    numbers = [int(number) for number in text.split(".")]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
+
+
 def is_range(text: str) -> bool:
     """Return whether ``text`` starts with an operator."""
     return text.lstrip().startswith(("<", ">", "=", "!", "~"))

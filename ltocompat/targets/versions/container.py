@@ -16,7 +16,7 @@ from msgspec import Struct
 from ltocompat.facts import drivers
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion, Quantifier, VersionSet
-from ltocompat.targets.versions.comparisons import COMPARE
+from ltocompat.targets.versions.comparisons import COMPARE, trimmed
 
 _PARTS = re.compile(r"([A-Za-z_]+)(!=|<=|>=|=|<|>)([^<>=!]+)")
 _NUMBERS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})*")
@@ -81,15 +81,7 @@ def _compared(name: str, sign: str, value: str, known: str) -> bool:
         return (value.lower() == known.lower()) is (sign == "=")
     if _NUMBERS.fullmatch(value) is None:
         raise ValueError(f"{name}{sign}{value}")
-    return COMPARE[sign](_numbers(known), _numbers(value))
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    """Without zeros at the end: 535 and 535.0 are the same."""
-    numbers = [int(part) for part in text.split(".")]
-    while numbers and not numbers[-1]:
-        numbers.pop()
-    return tuple(numbers)
+    return COMPARE[sign](trimmed(known), trimmed(value))
 
 
 _NO_BRAND = "none"  # of NVIDIA's
