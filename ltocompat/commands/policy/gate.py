@@ -289,16 +289,13 @@ def _with_standing(finding: Finding, assessed: Assessed, baseline: Baseline) -> 
     if assessed.standing is Standing.COUNTS:
         return replace(finding, level=Level.ERROR)
     if assessed.standing is Standing.UNDECIDED:
-        return replace(finding, level=max(finding.level, Level.WARNING, key=_loudness))
-    if assessed.standing is Standing.KNOWN:
-        remedy = f"known ({baseline.source}); in the end: {finding.remedy}"
-        return replace(finding, level=Level.NOTE, remedy=remedy, forgiven=str(assessed.standing))
+        loud = finding.level is Level.ERROR
+        return replace(finding, level=Level.ERROR if loud else Level.WARNING)
+    if assessed.standing not in FORGIVEN:
+        return finding
+    why, end = f"known ({baseline.source})", "in the end"
     if assessed.exception is not None:
+        why = assessed.exception.why
         end = "in the end" if assessed.exception.expires is None else "by then"
-        remedy = f"{assessed.exception.why}; {end}: {finding.remedy}"
-        return replace(finding, level=Level.NOTE, remedy=remedy, forgiven=str(assessed.standing))
-    return finding
-
-
-def _loudness(level: Level) -> int:
-    return -list(Level).index(level)
+    remedy = f"{why}; {end}: {finding.remedy}"
+    return replace(finding, level=Level.NOTE, remedy=remedy, forgiven=str(assessed.standing))

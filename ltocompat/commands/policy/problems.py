@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ltocompat.commands.policy.extent import gpu_key
 from ltocompat.commands.policy.values import Policy
@@ -81,15 +81,11 @@ def _archs(
     if not missing:
         return
     lost = ", ".join(map(str, missing))
-    has = ", ".join(map(str, sorted(there)))
-    options = " ".join(
-        f"-gencode arch=compute_{arch.number}{arch.suffix},code={arch}" for arch in missing
-    )
+    only = f" only for {', '.join(map(str, sorted(there)))}"
     yield Problem(
         Verdict.FAIL,
-        f"{word} for {lost} is required, but "
-        + (f"there is {word} only for {has}" if there else f"there is no {word}"),
-        f"compile with {options}, or take {lost} out of require-archs",
+        f"{word} for {lost} is required, but there is {word + only if there else 'no ' + word}",
+        f"compile with {_gencode(missing)}, or take {lost} out of require-archs",
         policy.origin("require-archs"),
         subject=word,
         asked=tuple(map(str, missing)),
@@ -97,25 +93,25 @@ def _archs(
     )
 
 
+def _gencode(archs: Iterable[SmArch]) -> str:
+    """The options by which nvcc makes code for architectures."""
+    pairs = dict.fromkeys((f"compute_{arch.number}{arch.suffix}", arch) for arch in archs)
+    return " ".join(f"-gencode arch={virtual},code={arch}" for virtual, arch in pairs)
+
+
 def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
     """GPUs that nothing serves: neither SASS, nor PTX or LTO-IR that reaches them."""
-    services = {service.number: service for service in required.services}
-    missing = [
-        gpu
-        for gpu in policy.require_gpus
-        if gpu.arch.number not in services or services[gpu.arch.number].how == "none"
-    ]
-    hardly = [
-        gpu.name
-        for gpu in policy.require_gpus
-        if gpu not in missing and services[gpu.arch.number].hardly
-    ]
+    services = {service.number: service for service in required.services if service.how != "none"}
+    missing = [gpu for gpu in policy.require_gpus if gpu.arch.number not in services]
+    known = (gpu for gpu in policy.require_gpus if gpu not in missing)
+    hardly = [gpu.name for gpu in known if services[gpu.arch.number].hardly]
+    origin = policy.origin("require-gpus")
     if hardly:
         yield Problem(
             Verdict.OK,
             f"{', '.join(hardly)} must be served, and few of the modules are for it",
             "compile the other modules for it, too, or take it out of require-gpus",
-            policy.origin("require-gpus"),
+            origin,
             level=Level.WARNING,
             subject="GPUs",
             asked=tuple(hardly),
@@ -123,20 +119,17 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
         )
     if not missing:
         return
-    served = [f"sm_{service.number}" for service in required.services if service.how != "none"]
     lost = ", ".join(
         gpu.name if gpu.name == str(gpu.arch) else f"{gpu.name} ({gpu.arch})" for gpu in missing
     )
-    options = " ".join(
-        f"-gencode arch=compute_{number},code=sm_{number}"
-        for number in dict.fromkeys(gpu.arch.number for gpu in missing)
-    )
+    served = ", ".join(f"sm_{number}" for number in services)
     yield Problem(
         Verdict.FAIL,
         f"{lost} must be served, and nothing is for it; "
-        + (f"served are {', '.join(served)}" if served else "nothing is served at all"),
-        f"compile with {options}, or take it out of require-gpus",
-        policy.origin("require-gpus"),
+        + (f"served are {served}" if served else "nothing is served at all"),
+        f"compile with {_gencode(SmArch(gpu.arch.number) for gpu in missing)}, or take it out of "
+        "require-gpus",
+        origin,
         subject="GPUs",
         asked=tuple(gpu_key(gpu) for gpu in missing),
         rule=GPU_NOT_SERVED,

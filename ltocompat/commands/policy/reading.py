@@ -115,9 +115,9 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         trial_auto=trial == AUTO,
         trial_releases=releases,
         trial_load=_trial_load(audit),
-        exceptions=read_exceptions(audit, today or _today()),
+        exceptions=read_exceptions(audit, today or dt.datetime.now(dt.UTC).date()),
         allow_empty=audit.choice("no-device-code", _ALLOW_EMPTY, default=False),
-        variants=_patterns(audit, "variants") if "variants" in audit.values else None,
+        variants=audit.texts("variants", _PATTERNS),
         provided_by=_provided_by(audit),
         max_bytes=_max_bytes(audit),
         coverage=_coverage(audit),
@@ -125,10 +125,7 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
 
 
 _PERCENT = range(1, 101)
-
-
-def _today() -> dt.date:
-    return dt.datetime.now(dt.UTC).date()
+_PATTERNS = '["libx_cuda*.so"]'
 
 
 def _shown(path: str, where: str) -> str:
@@ -164,17 +161,10 @@ def _gpus(audit: PolicyTable) -> tuple[Gpu, ...]:
     return audit.parsed("require-gpus", lambda: tuple(dict.fromkeys(map(find_gpu, names))))
 
 
-def _patterns(audit: PolicyTable, key: str) -> tuple[str, ...]:
-    patterns = audit.texts(key, '["libx_cuda*.so"]') or ()
-    if not all(pattern.strip() for pattern in patterns):
-        raise audit.wrong(key, "has an empty pattern", f'write {key} = ["libx_cuda*.so"]')
-    return patterns
-
-
 def _provided_by(audit: PolicyTable) -> tuple[tuple[str, tuple[str, ...]], ...]:
     table = audit.table("provided-by")
     inner = PolicyTable(audit.path, f"{audit.key}.provided-by", table, "provided-by")
-    return tuple((normalized(name), _patterns(inner, name)) for name in table)
+    return tuple((normalized(name), inner.texts(name, _PATTERNS) or ()) for name in table)
 
 
 def _archs(audit: PolicyTable) -> tuple[SmArch, ...]:
@@ -233,7 +223,7 @@ def _trials(
     example = 'trial-link = true, "auto" or ["13.3"]'
     if not isinstance(value, list) or not value:
         raise audit.wrong(key, f"is {value!r}", f"write {example}")
-    named = {linker for target in targets for linker in _linkers(target)}
+    named = {linker for t in targets if t.nvjitlink for linker in t.nvjitlink.values}
     found = []
     for spelling in value:
         try:
@@ -254,7 +244,3 @@ def _trial_load(audit: PolicyTable) -> bool:
     if value is not None and not isinstance(value, bool):
         raise audit.wrong("trial-load", f"is {value!r}", "write trial-load = true")
     return bool(value)
-
-
-def _linkers(target: Target) -> tuple[Release, ...]:
-    return target.nvjitlink.values if target.nvjitlink else ()
