@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ltocompat.cli.options import FindingFormat, PolicyThreshold, Sandbox, Shown, TrialSeconds
+from ltocompat.cli.options import FindingFormat, PolicyThreshold, Shown, TrialBounds
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import AuditOptions
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.report.exit_status import AuditStatus
 
 
@@ -16,8 +15,7 @@ from ltocompat.report.exit_status import AuditStatus
 def audit(
     *,
     options: AuditOptions,
-    trial_seconds: TrialSeconds = DEFAULT_LIMITS.trial_cpu_seconds,
-    sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
+    bounds: TrialBounds,
     shown: Shown,
     threshold: PolicyThreshold,
     form: FindingFormat = (),
@@ -33,6 +31,6 @@ def audit(
     from ltocompat.report.verbs.audit import REPORT
 
     writing = in_format(form, REPORT, shown.view(), options.paths)
-    limits = Limits(trial_cpu_seconds=trial_seconds)
+    limits = bounds.limits()
     options = replace(options, outputs=writing.files, fail_on=least, limits=limits)
     return run_verb(command.run, options, writing, AuditStatus())

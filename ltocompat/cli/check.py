@@ -6,11 +6,10 @@ from typing import Annotated
 
 from msgspec.structs import replace
 
-from ltocompat.cli.options import FindingFormat, Sandbox, Shown, Threshold, TrialSeconds
+from ltocompat.cli.options import FindingFormat, Shown, Threshold, TrialBounds
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import CheckOptions, Option
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.report.exit_status import CheckStatus
 
 
@@ -18,8 +17,7 @@ from ltocompat.report.exit_status import CheckStatus
 def check(
     *,
     options: CheckOptions,
-    trial_seconds: TrialSeconds = DEFAULT_LIMITS.trial_cpu_seconds,
-    sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
+    bounds: TrialBounds,
     changes: Annotated[bool, Option("Show only what differs between the targets.")] = False,
     shown: Shown,
     threshold: Threshold,
@@ -48,5 +46,5 @@ def check(
     view = replace(shown.view(), together=options.together, packages=packages, environment=packages)
     report = CHANGES if changes else REPORT
     writing = in_format(form, report, view, named)
-    options = replace(options, limits=Limits(trial_cpu_seconds=trial_seconds))
+    options = replace(options, limits=bounds.limits())
     return run_verb(command.run, options, writing, status)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Annotated
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.cli.options import Format
@@ -29,25 +30,23 @@ def _rule_ids() -> list[str]:
     return list(rule_ids())
 
 
-@verb
-def explain(
-    *,
+class Typed(Struct, frozen=True):
+    """What only a command line has.
+
+    Attributes:
+        words: A rule (PTX-01), an error (209, CUDA_ERROR_...) or its text, or - to read one, or a
+            topic (LTO-IR, forward compatibility, -dlto); then files to look for the cause in.
+        full: Add all that the catalogue says of the rules.
+    """
+
     words: Annotated[
-        tuple[str, ...],
-        Argument(
-            "A rule (PTX-01), an error (209, CUDA_ERROR_...) or its text, or - to read one, or "
-            "a topic (LTO-IR, forward compatibility, -dlto); "
-            "then files to look for the cause in.",
-            metavar="RULE|TEXT... [PATH...]",
-            complete=_rule_ids,
-        ),
-    ] = (),
-    options: ExplainOptions,
-    full: Annotated[
-        bool, Option("Add all that the catalogue says of the rules.", after="every")
-    ] = False,
-    form: Format = (),
-) -> int:
+        tuple[str, ...], Argument(metavar="RULE|TEXT... [PATH...]", complete=_rule_ids)
+    ] = ()
+    full: Annotated[bool, Option(after="every")] = False
+
+
+@verb
+def explain(*, typed: Typed, options: ExplainOptions, form: Format = ()) -> int:
     """Say what causes an error text and what to do.
 
     For example: ltocompat explain error 222 on driver 580.95.05
@@ -68,10 +67,10 @@ def explain(
             sentence = str(error)[:1].upper() + str(error)[1:]
             return iter((Explained("", "", sentence),))
 
-    text, places = _parted(words)
+    text, places = _parted(typed.words)
     options = replace(options, text=_read(text) if text else None, places=places)
     report = INDEX if options.every else REPORT
-    writing = in_format(form, report, Options(why=full), places)
+    writing = in_format(form, report, Options(why=typed.full), places)
     return run_verb(run, options, writing, ExitStatus(of_explained))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.cli.options import QUIET, VERBOSE, Format, ImageChoice, Sandbox
@@ -16,23 +17,26 @@ from ltocompat.report.exit_status import ExitStatus, ReadingStatus, of_weight
 from ltocompat.report.image_summary import GROUPS
 
 
+class Rows(Struct, frozen=True):
+    """The rows of the answer.
+
+    Attributes:
+        by: What the summary has rows for: kind and maker (the default), or another value.
+        images: One row an image, as they come; no summary.
+        weigh: Say what weighs how much, and what could be saved.
+    """
+
+    by: Annotated[str | None, Option(choices=tuple(GROUPS))] = None
+    images: Annotated[bool, Option()] = False
+    weigh: Annotated[bool, Option(after="hashes")] = False
+
+
 @verb
 def inspect(
     *,
-    by: Annotated[
-        str | None,
-        Option(
-            "What the summary has rows for: kind and maker (the default), or another value.",
-            choices=tuple(GROUPS),
-        ),
-    ] = None,
-    images: Annotated[bool, Option("One row an image, as they come; no summary.")] = False,
+    rows: Rows,
     choice: ImageChoice,
     options: InspectOptions,
-    weigh: Annotated[
-        bool,
-        Option("Say what weighs how much, and what could be saved.", after="hashes"),
-    ] = False,
     sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
     quiet: Annotated[
         bool, Option("Show two lines an artifact, without tables.", flags=QUIET)
@@ -48,7 +52,7 @@ def inspect(
 
     Nothing is guessed: where no bytes name a tool, an image is made by "unknown".
     """
-    listed = images or options.hashes
+    by, listed = rows.by, rows.images or options.hashes
     if by is not None and listed:
         raise UsageError("--by groups the summary, --images and --hash replace it; drop one")
     where = choice.filter()
@@ -61,7 +65,7 @@ def inspect(
         quiet=quiet,
         why=verbose,
     )
-    if weigh:
+    if rows.weigh:
         if listed or by is not None or where or options.trial_link:
             raise UsageError(
                 "--weigh weighs all images of a path; leave out --by, --images, --hash, --kind, "

@@ -11,7 +11,7 @@ from msgspec import Struct
 from ltocompat.commands.options import Option
 from ltocompat.model.errors import UsageError
 from ltocompat.model.image import ImageKind, Role
-from ltocompat.model.limits import REQUIRE_SANDBOX
+from ltocompat.model.limits import DEFAULT_LIMITS, REQUIRE_SANDBOX, Limits
 from ltocompat.model.verdict import Verdict
 from ltocompat.report import FINDING_FORMATS, FORMATS, Options
 from ltocompat.scan.filters import ImageFilter
@@ -77,18 +77,6 @@ def _trial_seconds(text: str) -> float:
     return seconds
 
 
-TrialSeconds = Annotated[
-    float,
-    Option(
-        "CPU time of all trials together; one of them gets a quarter.",
-        metavar="SECONDS",
-        env="LTOCOMPAT_TRIAL_SECONDS",
-        parse=_trial_seconds,
-        after="trial_load",
-    ),
-]
-
-
 def _require_sandbox(wanted: bool) -> bool:  # noqa: FBT001 - called with what was typed
     if wanted:
         os.environ[REQUIRE_SANDBOX] = "1"
@@ -107,6 +95,28 @@ class Sandbox(Struct, frozen=True):
     require_sandbox: Annotated[
         bool, Option(env=REQUIRE_SANDBOX, parse=_require_sandbox, after="install_linkers")
     ] = False
+
+
+class TrialBounds(Sandbox, frozen=True):
+    """The bounds of trials.
+
+    Attributes:
+        trial_seconds: CPU time of all trials together; one of them gets a quarter.
+    """
+
+    trial_seconds: Annotated[
+        float,
+        Option(
+            metavar="SECONDS",
+            env="LTOCOMPAT_TRIAL_SECONDS",
+            parse=_trial_seconds,
+            after="trial_load",
+        ),
+    ] = DEFAULT_LIMITS.trial_cpu_seconds
+
+    def limits(self) -> Limits:
+        """The limits of a run."""
+        return Limits(trial_cpu_seconds=self.trial_seconds)
 
 
 QUIET, VERBOSE = ("-q", "--quiet"), ("-v", "--verbose")

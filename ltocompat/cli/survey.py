@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import Annotated, Any, TextIO
+from typing import Any, TextIO
 
 import click
 from msgspec.structs import replace
@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from ltocompat.cli.group import Group
 from ltocompat.cli.run_verb import Writing, run_verb
 from ltocompat.cli.verb import verb
-from ltocompat.commands.options import Option
 from ltocompat.commands.survey.options import Choice, MergeOptions, ReportOptions, RunOptions
 from ltocompat.files.output import replaced
 from ltocompat.report import Writable, answers
@@ -69,18 +68,7 @@ def merge(*, options: MergeOptions) -> int:
 
 
 @verb
-def report(
-    *,
-    options: ReportOptions,
-    page: Annotated[
-        str | None,
-        Option(
-            "Write one HTML page with charts and all rows.",
-            flags=("-o", "--output"),
-            metavar="FILE",
-        ),
-    ] = None,
-) -> int:
+def report(*, options: ReportOptions) -> int:
     """Tell what a survey found: in sentences, or as a page.
 
     For example: ltocompat survey report survey/ -o survey.html
@@ -88,6 +76,7 @@ def report(
     from ltocompat.commands.survey import report as command
     from ltocompat.report.verbs.survey import write_report
 
+    page = options.page
     written = write_report if page is None else functools.partial(_write_page, page)
     writing = Writing(written, json=False, files=() if page is None else (page,))
     return run_verb(command.run, options, writing, ExitStatus())

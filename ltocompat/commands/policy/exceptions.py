@@ -34,9 +34,7 @@ def read_exceptions(audit: PolicyTable, today: dt.date) -> tuple[PolicyException
 
 
 def _tables(audit: PolicyTable, kind: str) -> list[PolicyTable]:
-    listed = audit.value(kind)
-    if listed is None:
-        return []
+    listed = audit.values.get(kind, [])
     if not isinstance(listed, list) or not all(isinstance(value, dict) for value in listed):
         raise audit.wrong(kind, "is not a list of tables", f"write {kind} = {_EXAMPLES[kind]}")
     keys = (f"{audit.key}.{kind}[{number}]" for number in range(len(listed)))

@@ -132,6 +132,8 @@ class ReportOptions(Struct, frozen=True):
 
     Attributes:
         folder: The folder of a survey's dataset, or its address.
+        page: Write one HTML page with charts and all rows.
     """
 
     folder: Annotated[str, Argument(metavar="FOLDER")]
+    page: Annotated[str | None, Option(flags=OUTPUT, metavar="FILE")] = None
