@@ -43,6 +43,7 @@ from ltocompat.scan.device_symbols import of_ptx
 from ltocompat.scan.second_pass import kernel_names
 from ltocompat.scan.walk import ScanSettings, files, records_of_view, take
 from ltocompat.targets.building import ValueOrigin, build
+from ltocompat.targets.inventory.reading import described_targets
 from ltocompat.targets.linkers import Machine
 from ltocompat.targets.linkers.identify import banners, identify
 from ltocompat.targets.machine.probe import probe
@@ -777,6 +778,48 @@ def thin_archive_of_endless_members(folder: Path) -> Reading:
     data = b"!<thin>\n" + member * 200_000
     place = Location(str(folder / "x.a"))
     return lambda limits: self_contained(ByteView(MemorySource(data)), place, Budget(limits))
+
+
+def _described(folder: Path, content: bytes) -> Reading:
+    (folder / "machines").write_bytes(content)
+    origin = ValueOrigin("given", str(folder))
+    path = str(folder / "machines")
+    return lambda limits: described_targets(path, {}, replace(origin, budget=Budget(limits)))
+
+
+@attack
+def nodes_without_end(folder: Path) -> Reading:
+    node = (
+        '{"kind": "Node", "metadata": {"name": "n", "labels": {"nvidia.com/gpu.product": "T4"}}},'
+    )
+    return _described(folder, b'{"items": [\n' + node.encode() * 100_000 + b"\n{}]}")
+
+
+@attack
+def nodes_in_yaml_without_end(folder: Path) -> Reading:
+    return _described(folder, b"apiVersion: v1\nkind: Node\na:\n" + b"- {a: b}\n" * MIB)
+
+
+@attack
+def rows_of_nvidia_smi_without_end(folder: Path) -> Reading:
+    row = b"|  0  NVIDIA" + b" a" * 500 + b"  On | 00000000:00:1E.0 Off |\n"
+    return _described(folder, b"NVIDIA-SMI 1 Driver Version: 1\n" + row * 12_000)
+
+
+@attack
+def values_of_a_report_without_end(folder: Path) -> Reading:
+    return _described(folder, b"<nvidia_smi_log>\n" + b"<a>" * 2_000_000 + b" " * 4_000_000)
+
+
+@attack
+def fields_of_slurm_without_end(folder: Path) -> Reading:
+    return _described(folder, b"NodeName=a Gres=" + b"gpu:a,gpu:" * 900_000)
+
+
+@attack
+def stages_of_a_dockerfile_without_end(folder: Path) -> Reading:
+    text = "FROM a AS s0\n" + "".join(f"FROM s{n} AS s{n + 1}\n" for n in range(300_000))
+    return _described(folder, text.encode() + b"RUN pip install " + b"a=b " * MIB)
 
 
 @attack

@@ -34,9 +34,9 @@ from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
 from ltocompat.rules.messages import Match, Message, matches, messages, pattern_of
-from ltocompat.rules.paste import Reading
 from ltocompat.rules.prose import LeftOut, Prose, Topic, rule_ids, rules, rules_left_out, topics
 from ltocompat.targets.machine.environment import Environment, KernelDriver, LocalGpu
+from ltocompat.targets.paste import Reading
 from ltocompat.trial.logs import explain as reason_of
 
 DATA = Path(__file__).parent / "data"

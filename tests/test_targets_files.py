@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ltocompat.model.errors import UsageError
 from ltocompat.targets import parse
@@ -113,7 +114,7 @@ def test_an_unknown_name_is_told_with_those_that_are_near(tmp_path: Path) -> Non
         ("[targets]\na = 'b'\n", "'b' is not a deploy target"),
         ("targets = 3\n", "targets is not a table"),
         ("[other]\n", "names no target; write a table [targets.NAME]"),
-        ("lock-version = '1.0'\n", "is a lock file; write --deploy-target lock=x.toml"),
+        ("lock-version = '1.0'\n", "x.toml has no nvidia-nvjitlink, nvidia-cuda-nvrtc"),
         ("= 3\n", "is not a TOML file"),
         ("a = " + "[" * 20_000, "is not a TOML file"),
         ("a = " + "9" * 5_000, "is not a TOML file"),
@@ -134,7 +135,11 @@ def test_a_file_or_target_that_is_not_there_is_named(folder: Path) -> None:
     assert "prod.toml has no target egde (did you mean edge?)" in sentence("prod.toml:egde", folder)
 
 
-def test_a_lock_file_by_itself_is_told_how_to_be_given(tmp_path: Path) -> None:
+def test_a_lock_file_by_itself_is_what_it_pins(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("numpy\nnvidia-nvjitlink-cu12==12.4.127\n")
+    assert parse(["requirements.txt"], where=str(tmp_path)) == tuple(
+        replace(target, name="lock=requirements.txt")
+        for target in parse(["lock=requirements.txt"], where=str(tmp_path))
+    )
     (tmp_path / "requirements.txt").write_text("numpy\n")
-    text = sentence("requirements.txt", tmp_path)
-    assert text == "requirements.txt is a lock file; write --deploy-target lock=requirements.txt"
+    assert "has no nvidia-nvjitlink" in sentence("requirements.txt", tmp_path)

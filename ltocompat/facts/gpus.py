@@ -265,6 +265,25 @@ def models_named(text: str) -> tuple[GpuModel, ...]:
     return tuple(_models()[name] for name in _meant(text, tuple(_models())))
 
 
+def models_beginning(text: str) -> tuple[GpuModel, ...]:
+    """The models of a name that is cut off behind ``text``: ``Tesla V100-SXM2`` is a V100 or V100S.
+
+    Drivers before 470 write Tesla before names that have no such word since. A last word without a
+    number, such as the SX of ``A100-SX``, may be part of one that tells no GPU.
+    """
+    words = _words(text[:_LONGEST])
+    while words:
+        start = "".join(words)
+        every = ((model, "".join(_words(model.name))) for model in gpu_models())
+        found = tuple(
+            m for m, name in every if name.startswith(start) or f"tesla{name}".startswith(start)
+        )
+        if found or words[-1].isdecimal():
+            return found
+        words = words[:-1]
+    return ()
+
+
 def _by_name(text: str) -> Gpu | None:
     """The GPU of a name; None where no model has it.
 

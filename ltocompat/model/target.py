@@ -148,6 +148,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
         by_files: the driver is that of the system that files are made for: nobody gave one, or a
             system. ``driver`` is that of Linux.
         windows_driver: the driver on Windows then; None where none is known.
+        nodes: names of the machines of a fleet that are such a target.
     """
 
     name: str
@@ -162,6 +163,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
     sources: tuple[tuple[str, str], ...] = ()
     by_files: bool = False
     windows_driver: VersionSet[DriverVersion] | None = None
+    nodes: tuple[str, ...] = ()
 
     @property
     def on_windows(self) -> Target:

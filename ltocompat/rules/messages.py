@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from ltocompat.rules.evidence import evidence, of_another_vendor
 from ltocompat.rules.message_values import CONDITIONS, derived
-from ltocompat.rules.paste import Paste, Reading
 from ltocompat.rules.prose import catalogue_file
+from ltocompat.targets.paste import Paste, Reading
 
 _TRIES = 16  # places of one text whose values are looked at: the same error repeats itself
 

@@ -38,13 +38,19 @@ class ValueOrigin(Struct, frozen=True):
     budget: Budget = field(default_factory=Budget)
 
 
-def build(name: str, keys: Mapping[str, str], origin: ValueOrigin) -> Target:
+def build(
+    name: str,
+    keys: Mapping[str, str],
+    origin: ValueOrigin,
+    libraries: Mapping[str, VersionSet[Release]] | None = None,
+) -> Target:
     """The target of these keys.
 
     Args:
         name: what to call it, unless the keys name it.
         keys: as ``inline.KEYS`` lists them, with values as in the inline form.
         origin: where they were written.
+        libraries: those that are known otherwise, by their keys, which beat a lock.
 
     Raises:
         UsageError: a value has no meaning, a lock can't be read, or stock knows no driver.
@@ -56,7 +62,7 @@ def build(name: str, keys: Mapping[str, str], origin: ValueOrigin) -> Target:
         MarkerEnvironment.of(system, keys["python"])  # raises where it is no version
     driver = _driver(keys, system, origin)
     known: dict[str, VersionSet[Any]] = {"driver": driver} if driver else {}
-    known |= _libraries(keys, system, origin)
+    known |= _libraries(keys, system, origin, libraries or {})
     gpus = _gpus(keys["gpu"], system, driver) if "gpu" in keys else ()
     by_files = "stock" in keys and not keys.keys() & {"driver", "container", "os"}
     sources = {key: origin.source for key in ("os", "gpu", "lto") if key in keys}
@@ -98,7 +104,10 @@ def _driver(
 
 
 def _libraries(
-    keys: Mapping[str, str], system: System, origin: ValueOrigin
+    keys: Mapping[str, str],
+    system: System,
+    origin: ValueOrigin,
+    otherwise: Mapping[str, VersionSet[Release]],
 ) -> dict[str, VersionSet[Release]]:
     found: dict[str, VersionSet[Release]] = {}
     if "stock" in keys:
@@ -109,6 +118,7 @@ def _libraries(
         path = os.path.join(origin.folder, keys["lock"])
         path = os.path.normpath(path)
         found |= locked_libraries(path, system, keys.get("python"), origin.budget)
+    found |= otherwise
     for key in _LIBRARIES:
         if key in keys:
             found[key] = read_releases(key, keys[key], origin.source)

@@ -23,6 +23,10 @@ KEYS = (
     "stock",
     "lock",
     "python",
+    "nodes",
+    "smi",
+    "slurm",
+    "image",
 )
 SPELLINGS = {"cuda": "stock"}
 """Other names of keys."""

@@ -1,12 +1,13 @@
-"""pylock.toml (PEP 751), uv.lock, poetry.lock, conda-lock.yml and pixi.lock -> pins.
+"""pylock.toml (PEP 751), uv.lock, poetry.lock, conda-lock.yml, pixi.lock, environment.yml -> pins.
 
-The extra ``yaml`` brings the reader of the last two. pylock.toml is not read by packaging.pylock:
+The extra ``yaml`` brings the reader of the last three. pylock.toml is not read by packaging.pylock:
 it refuses a lock with one field that is wrong or missing, where its pins can be read, and selects
 files by the tags of one interpreter, where a target has a system and perhaps a version of Python.
 """
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
@@ -18,8 +19,8 @@ from msgspec.structs import replace
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.grouping import grouped
 from ltocompat.model.limits import Budget
-from ltocompat.model.target import System
 from ltocompat.targets.pins import Pin
+from ltocompat.targets.requirements_txt import pins_of_lines
 from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.text_file import read_text
 
@@ -193,33 +194,46 @@ _SUBDIRS = {
 }
 
 
-def read_conda_lock(path: str, system: System, budget: Budget) -> Iterator[Pin]:
-    """The packages of a conda-lock.yml or a pixi.lock that a system gets.
+def read_conda_lock(path: str, environment: MarkerEnvironment, budget: Budget) -> Iterator[Pin]:
+    """The packages of a conda-lock.yml, a pixi.lock or an environment.yml that a system gets.
 
     Of a pixi.lock that is the environment ``default``, or where it has none, any of its others.
 
     Args:
         path: the file.
-        system: of the target; WSL2 is a Linux to conda.
+        environment: of the target; WSL2 is a Linux to conda.
         budget: what reading it may cost.
 
     Raises:
         UsageError: it can't be read, or hasn't the structure of one.
         Missing: no reader of YAML is installed.
     """
-    lock = _table(_load(path, budget))
+    lock = _table(load_yaml(path, read_text(path, budget), budget))
+    system = environment.system
     subdir = _SUBDIRS["linux" if system.name == "wsl2" else system.name, system.machine]
+    if "dependencies" in lock:
+        return _of_environment(lock, environment)
     return _of_pixi(lock, subdir) if "environments" in lock else _of_conda_lock(lock, subdir)
 
 
-def _load(path: str, budget: Budget) -> object:
+def is_conda_environment(path: str, budget: Budget) -> bool:
+    """Return whether a file is an environment.yml, whatever it is called."""
+    return _ENVIRONMENT.search(read_text(path, budget)) is not None
+
+
+def load_yaml(path: str, text: str, budget: Budget) -> object:
+    """The first document of a YAML file, whose scalars are all texts.
+
+    Raises:
+        UsageError: it is no YAML.
+        Missing: no reader of YAML is installed.
+    """
     try:
         import yaml
     except ModuleNotFoundError:
         raise Missing(
             f"no reader of YAML is installed for {path}; run pip install 'ltocompat[yaml]'"
         ) from None
-    text = read_text(path, budget)
     try:
         events = yaml.parse(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
         return _Building(path).document(budget.timed(events))
@@ -290,6 +304,43 @@ def _of_conda_lock(lock: Table, subdir: str) -> Iterator[Pin]:
     for package in map(_table, _list(lock.get("package"))):
         if package.get("platform") == subdir:
             yield _exactly(_scalar(package.get("name")), _scalar(package.get("version")))
+
+
+# conda's MatchSpec: channel::name version build, with blanks or = between them.
+_MATCH_SPEC = re.compile(r"(?:[\w./:-]+::)?([\w.-]+)\s*((?:[=<>!~]{1,3}|[0-9]).*)?")
+_ENVIRONMENT = re.compile(r"^dependencies:\s*$\s*^ *- ", re.MULTILINE)
+_CONDA_TOOLKIT = "cuda-version"
+"""conda-forge's package without files that pins the release of all of CUDA's."""
+
+
+def _of_environment(lock: Table, environment: MarkerEnvironment) -> Iterator[Pin]:
+    """An environment.yml, which says what is asked for and not what conda chose."""
+    asked: dict[str, str] = {}
+    for dependency in _list(lock.get("dependencies")):
+        if isinstance(dependency, dict):
+            lines = [line for line in _texts(dependency.get("pip")) if not line.startswith("-")]
+            yield from pins_of_lines(lines, environment)
+        elif (match := _MATCH_SPEC.fullmatch(_text(dependency).strip())) is not None:
+            asked[match[1].lower()] = _specifiers(match[2] or "")
+    toolkit = asked.pop(_CONDA_TOOLKIT, "")
+    for name, specifiers in asked.items():
+        pin = Pin(name, specifiers)
+        both = pin.part and toolkit
+        yield (
+            replace(pin, specifiers=",".join(filter(None, (specifiers, toolkit)))) if both else pin
+        )
+    if toolkit:
+        yield Pin("cuda-toolkit", toolkit)
+
+
+def _specifiers(version: str) -> str:
+    """Versions of conda as pip writes them: ``=12.4`` and ``12.4.*`` are ``==12.4.*``."""
+    version, _, _ = version.strip().partition(" ")
+    exact = re.fullmatch(r"(={0,2})([0-9][\w.]*)(\.\*|\*)?(=[\w*]+)?", version)
+    if exact is None:
+        return version
+    fuzzy = exact[1] == "=" and not exact[4]
+    return f"=={exact[2].rstrip('.')}{'.*' if exact[3] or fuzzy else ''}"
 
 
 def _of_pixi(lock: Table, subdir: str) -> Iterator[Pin]:

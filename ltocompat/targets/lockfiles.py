@@ -1,4 +1,4 @@
-"""``lock=FILE``: a lock file of pip, uv, poetry, conda-lock or pixi -> the libraries it pins."""
+"""``lock=FILE``: a lock file of pip, uv, poetry, conda or pixi -> the libraries it pins."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ltocompat.model.limits import Budget
 from ltocompat.model.target import System, VersionSet
 from ltocompat.model.watchdog import watched
 from ltocompat.targets.lock_tables import (
+    is_conda_environment,
     read_conda_lock,
     read_poetry_lock,
     read_pylock,
@@ -77,15 +78,15 @@ def locked_packages(path: str, environment: MarkerEnvironment, budget: Budget) -
 
 
 def _pins(path: str, environment: MarkerEnvironment, budget: Budget) -> Iterable[Pin]:
-    if path.endswith((".yml", ".yaml", "pixi.lock")):
-        return read_conda_lock(path, environment.system, budget)
+    if path.endswith((".yml", ".yaml", "pixi.lock")) or is_conda_environment(path, budget):
+        return read_conda_lock(path, environment, budget)
     if not path.endswith((".toml", ".lock")):
         return read_requirements(path, environment, budget)
     tables = read_toml(path, budget)
     if not is_lock(tables):
         raise UsageError(
             f"{path} is not a lock file that is read here; give a requirements.txt, a pylock.toml, "
-            "a uv.lock, a poetry.lock, a conda-lock.yml or a pixi.lock"
+            "a uv.lock, a poetry.lock, a conda-lock.yml, a pixi.lock or an environment.yml"
         )
     if _is_poetry(tables):
         return read_poetry_lock(tables, environment, budget)

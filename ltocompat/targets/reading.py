@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +14,16 @@ from ltocompat.model.location import folders_around
 from ltocompat.model.target import Target
 from ltocompat.targets.building import ValueOrigin, build
 from ltocompat.targets.inline import EXAMPLE, check, is_inline, is_word, known_key, split, with_keys
-from ltocompat.targets.text_file import OWN, PYPROJECT, own_tables, read_toml
+from ltocompat.targets.inventory.dockerfile import is_image
+from ltocompat.targets.inventory.reading import (
+    FILE_KEYS,
+    READ,
+    described_targets,
+    image_target,
+)
+from ltocompat.targets.lockfiles import is_lock
+from ltocompat.targets.requirements_txt import is_requirements
+from ltocompat.targets.text_file import OWN, PYPROJECT, own_tables, read_text, read_toml
 
 
 def targets_of_file(
@@ -32,18 +42,22 @@ def targets_of_file(
     """
     budget = budget or Budget()
     tables = _targets(path, budget)
+    if not tables and is_lock(read_toml(path)):
+        return (_of_lock(path, ValueOrigin("given", "", budget)),)
     if not tables:
-        _explain_missing(path, shown)
+        header = own_tables(path).header("targets.NAME")
+        raise UsageError(f"{shown} names no target; write a table {header} with driver = ...")
     if name is None:
         try:
-            return tuple(_target(path, key, tables[key], budget) for key in budget.timed(tables))
+            found = [_target(path, key, tables[key], budget) for key in budget.timed(tables)]
         except LimitExceeded as error:
             raise UsageError(f"{shown}: {error}") from error
+        return tuple(target for targets in found for target in targets)
     if name not in tables:
         raise UsageError(
             f"{shown} has no target {name}{did_you_mean(name, tables)}; it has {', '.join(tables)}"
         )
-    return (_target(path, name, tables[name], budget),)
+    return _target(path, name, tables[name], budget)
 
 
 def names_of_project(where: str) -> tuple[str, tuple[str, ...]]:
@@ -68,21 +82,53 @@ def _targets(path: str, budget: Budget) -> dict[str, Any]:
     return found
 
 
-def _explain_missing(path: str, shown: str) -> None:
-    from ltocompat.targets.lockfiles import is_lock
-
-    if is_lock(read_toml(path)):
-        raise UsageError(f"{shown} is a lock file; write --deploy-target lock={shown}")
-    header = own_tables(path).header("targets.NAME")
-    raise UsageError(f"{shown} names no target; write a table {header} with driver = ...")
-
-
-def _target(path: str, name: str, value: object, budget: Budget) -> Target:
+def _target(path: str, name: str, value: object, budget: Budget) -> tuple[Target, ...]:
     origin = ValueOrigin(os.path.basename(path), os.path.dirname(path), budget)
     try:
-        return build(name, _keys(value), origin)
+        return _built(name, _keys(value), origin)
     except UsageError as error:
         raise UsageError(f"{origin.source}: target {name}: {error}") from error
+
+
+def _built(name: str, keys: dict[str, str], origin: ValueOrigin) -> tuple[Target, ...]:
+    """The target of these keys; one for each class of machines that a file among them has."""
+    asked = [key for key in FILE_KEYS if key in keys]
+    if not asked:
+        return (build(name, keys, origin),)
+    if len(asked) > 1:
+        raise UsageError(f"{' and '.join(asked)} both say which machines there are; give one")
+    file = keys.pop(asked[0])
+    if asked == ["image"] and (
+        is_image(file) or not os.path.isfile(os.path.join(origin.folder, file))
+    ):
+        return (image_target(file, keys, origin.source),)
+    path = os.path.normpath(os.path.join(origin.folder, file))
+    return described_targets(path, keys, origin, asked[0]) or ()
+
+
+def _of_file(path: str, shown: str, where: str) -> tuple[Target, ...]:
+    """The targets of a file that is no TOML, by its content."""
+    origin = ValueOrigin("given", where)
+    if found := described_targets(path, {}, origin):
+        return found
+    try:
+        return (_of_lock(shown, origin),)
+    except UsageError as error:
+        if path.endswith((*_YAML, ".lock")) or _is_requirements(path):
+            raise
+        reason = str(_not_a_target(shown, where))
+        raise UsageError(f"{reason}; a file may be {READ}") from error
+
+
+def _is_requirements(path: str) -> bool:
+    try:
+        return is_requirements(read_text(path))
+    except UsageError:
+        return False
+
+
+def _of_lock(shown: str, origin: ValueOrigin) -> Target:
+    return build(f"lock={shown}", {"lock": shown}, origin)
 
 
 def _keys(value: object) -> dict[str, str]:
@@ -113,11 +159,12 @@ def _value(key: str, value: object) -> str:
     raise UsageError(f'{key} = {str(value)[:60]} is not a text; write it in quotes, {key} = "..."')
 
 
+_IMAGE = re.compile(r"[\w.-]+(?:/[\w.-]+)+:[\w.-]+")
+_YAML = (".yml", ".yaml")
 _BINARIES = (
     *(".so", ".o", ".a", ".fatbin", ".cubin", ".ptx", ".ltoir", ".whl", ".exe", ".dll", ".obj"),
     *(".lib", ".pyd", ".zip", ".tar", ".conda"),
 )
-_LOCKS = (".txt", ".lock", ".yml", ".yaml")
 
 
 def parse(texts: Sequence[str], *, where: str = ".") -> tuple[Target, ...]:
@@ -150,15 +197,25 @@ def _parse(text: str, where: str) -> tuple[Target, ...]:
     if not text:
         raise UsageError(f"an empty deploy target was given; write {EXAMPLE}")
     if is_inline(text):
-        return (build(text, split(text), ValueOrigin("given", where)),)
+        return _built(text, split(text), ValueOrigin("given", where))
     file, name = _file(text)
     if file is not None:
         return targets_of_file(os.path.join(where, file), file, name)
+    path = os.path.join(where, text)
+    if os.path.isfile(path) and not text.lower().endswith(_BINARIES):
+        return _of_file(path, text, where)
+    if _IMAGE.fullmatch(text):
+        return (image_target(text, {}, "given"),)
+    return _of_word(text, where)
+
+
+def _of_word(text: str, where: str) -> tuple[Target, ...]:
+    """The target of a name that a project defines, or of values without keys."""
     if _may_be_name(text, where):
         budget = Budget()
         path, tables = _project(where, budget)
         if text in tables:
-            return (_target(path, text, tables[text], budget),)
+            return _target(path, text, tables[text], budget)
         if "," in text or is_word(text):
             keys = split(text)
             # "cuda=12.4 has 12.4" reads better than "12.4 has 12.4".
@@ -181,8 +238,6 @@ def _may_be_name(text: str, where: str) -> bool:
 def _not_a_target(text: str, where: str) -> UsageError:
     """The error for what is no target, by what it looks like."""
     if not _may_be_name(text, where):
-        if text.endswith(_LOCKS):
-            return UsageError(f"{text} is a lock file; write --deploy-target lock={text}")
         return UsageError(
             f"{text} is not a deploy target; write: ltocompat check {shlex.quote(text)} "
             f"--deploy-target {EXAMPLE}"

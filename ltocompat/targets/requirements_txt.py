@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.model.errors import UsageError
@@ -45,6 +45,25 @@ def read_requirements(path: str, environment: MarkerEnvironment, budget: Budget)
         Pin(package, ",".join(text for text in dict.fromkeys(texts) if text))
         for package, texts in specifiers.items()
     )
+
+
+def is_requirements(text: str) -> bool:
+    """Return whether the first line of a text that says something is a requirement or an option."""
+    _, first = next(_lines(text, Budget()), (0, ""))
+    try:
+        return first.startswith("-") or bool(requirement_of(_OPTIONS.sub("", first)))
+    except ValueError:
+        return _PLACE.fullmatch(first) is not None
+
+
+def pins_of_lines(lines: Iterable[str], environment: MarkerEnvironment) -> Iterator[Pin]:
+    """The pins of lines that stand in another file, such as an environment.yml.
+
+    Raises:
+        UsageError: a line is no requirement.
+    """
+    for line in lines:
+        yield from _pin(line, f"{line[:40]!r}", environment)
 
 
 def _walk(

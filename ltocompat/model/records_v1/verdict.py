@@ -46,7 +46,11 @@ class Gpu(Record):
 
 
 class Target(Record):
-    """Where device code is going."""
+    """Where device code is going.
+
+    Attributes:
+        nodes: Names of the machines of a fleet that are such a target.
+    """
 
     name: str
     system: System
@@ -57,6 +61,7 @@ class Target(Record):
     nvlink: VersionSet | None
     gpus: tuple[Gpu, ...]
     sources: dict[str, str]
+    nodes: tuple[str, ...]
 
 
 VerdictWord = Annotated[

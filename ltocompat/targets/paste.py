@@ -114,6 +114,12 @@ class Paste:
         return self._lines[number].strip()
 
 
+def plain_lines(text: str) -> Iterator[str]:
+    """Yield the lines of a paste without colours, tags, quote marks and edges of boxes."""
+    for line in text.splitlines():
+        yield from map(_without_edges, _undone(line).split("\n"))
+
+
 def _pieces(lines: Sequence[str]) -> Iterator[_Piece]:
     """The part of each line that programs wrote."""
     for number, line in enumerate(lines):

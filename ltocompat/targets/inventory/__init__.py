@@ -1,0 +1,1 @@
+"""Machines as their tools print them: nvidia-smi, Kubernetes, Slurm, PyTorch, container files."""

@@ -1,0 +1,83 @@
+"""``kubectl get nodes -o json|yaml`` -> machines, by the labels of gpu-feature-discovery.
+
+Labels: NVIDIA/k8s-device-plugin, docs/gpu-feature-discovery/README.md, "Generated Labels"; those of
+the driver were called ``cuda.driver.major``, ``.minor`` and ``.rev`` before 0.15, and still stand
+beside the new ones. Kubernetes' own: its reference, "Well-Known Labels".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ltocompat.model.errors import UsageError
+from ltocompat.targets.inventory.node import Node
+
+_NEW = ("cuda.driver-version.major", "cuda.driver-version.minor", "cuda.driver-version.revision")
+_OLD = ("cuda.driver.major", "cuda.driver.minor", "cuda.driver.rev")
+_VENDOR = "nvidia.com/"
+_ARM = "arm64"
+Table = dict[str, Any]
+
+
+def is_nodes(document: object) -> bool:
+    """Return whether a document is a list of nodes, or one node."""
+    return isinstance(document, dict) and any(
+        isinstance(item, dict) and item.get("kind") == "Node" for item in _items(document)
+    )
+
+
+def read_nodes(document: Table) -> Iterator[Node]:
+    """The nodes with GPUs of NVIDIA.
+
+    Raises:
+        UsageError: labels of a node contradict each other.
+    """
+    for item in _items(document):
+        metadata, status = _table(item, "metadata"), _table(item, "status")
+        name, labels = str(metadata.get("name", "")), _table(metadata, "labels")
+        told = {
+            key.removeprefix(_VENDOR): str(value)
+            for key, value in labels.items()
+            if key.startswith(_VENDOR)
+        }
+        has_gpu = any(key.startswith(_VENDOR) for key in _table(status, "capacity"))
+        if has_gpu or "gpu.product" in told or told.get("gpu.present") == "true":
+            gpus = (
+                (
+                    told.get("gpu.product", ""),
+                    _joined(told, ("gpu.compute.major", "gpu.compute.minor")),
+                ),
+            )
+            keys = _driver(told, name) | _system(labels, _table(status, "nodeInfo"))
+            yield Node(keys, gpus if any(gpus[0]) else (), name)
+
+
+def _items(document: Table) -> list[Table]:
+    items = document.get("items", [document])
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _table(table: Table, key: str) -> Table:
+    value = table.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _driver(told: dict[str, str], name: str) -> dict[str, str]:
+    versions = {told.get("cuda.driver-version.full", ""), _joined(told, _NEW), _joined(told, _OLD)}
+    versions.discard("")
+    if len(versions) > 1:
+        raise UsageError(f"node {name}: its labels name drivers {' and '.join(sorted(versions))}")
+    return {"driver": versions.pop()} if versions else {}
+
+
+def _joined(told: dict[str, str], names: tuple[str, ...]) -> str:
+    return ".".join(filter(None, (told.get(name, "") for name in names)))
+
+
+def _system(labels: Table, info: Table) -> dict[str, str]:
+    system = labels.get("kubernetes.io/os") or info.get("operatingSystem")
+    machine = labels.get("kubernetes.io/arch") or info.get("architecture")
+    if system == "windows":
+        return {"os": "windows"}
+    return {"os": "linux-aarch64"} if machine == _ARM else {}

@@ -1,0 +1,42 @@
+"""``scontrol show node`` -> machines; Slurm knows their GPUs by names that a site gives, no driver.
+
+Fields: scontrol(1), gres.conf(5): ``Gres=gpu:TYPE:COUNT(S:SOCKETS)``, the type being any text or,
+as AutoDetect=nvml has it, the name of the GPU with underscores.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ltocompat.targets.inventory.node import Node
+
+_GRES = re.compile(r"(?<!\w)Gres=(\S+)")
+_GPU = re.compile(r"gpu(?::(?P<type>[A-Za-z_][^:()]*))?:[0-9]+[KM]?(?:\([^)]*\))?")
+# The profile of a MIG, as NVML names it behind the GPU: a100_1g.5gb, nvidia_a100_3g.20gb.
+_PROFILE = re.compile(r" (?:[0-9]c\.)?[0-9]g\.[0-9]+gb.*")
+
+
+def is_nodes(lines: Sequence[str]) -> bool:
+    """Return whether lines are what scontrol prints of nodes."""
+    return any(line.lstrip().startswith("NodeName=") for line in lines)
+
+
+def read_nodes(lines: Sequence[str]) -> Iterator[Node]:
+    """The nodes with GPUs."""
+    starts = [n for n, line in enumerate(lines) if line.lstrip().startswith("NodeName=")]
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        text = " ".join(map(str.strip, lines[start:end]))
+        name = text.partition(" ")[0].removeprefix("NodeName=")
+        listed = match[1] if (match := _GRES.search(text)) else ""
+        gpus = list(_GPU.finditer(listed))
+        if gpus:
+            keys = {"os": "linux-aarch64"} if " Arch=aarch64" in text else {}
+            types = [match["type"] or "" for match in gpus]
+            yield Node(
+                keys, tuple((_spaced(each), "") for each in types) if all(types) else (), name
+            )
+
+
+def _spaced(kind: str) -> str:
+    return _PROFILE.sub("", kind.replace("_", " "))

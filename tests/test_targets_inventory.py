@@ -1,0 +1,268 @@
+"""Deploy targets as files describe them: real outputs, each in disguises that pastes go through."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import Target
+from ltocompat.targets import parse
+from ltocompat.targets.versions.container import read_container
+
+OUTPUTS = tomllib.loads((Path(__file__).parent / "data" / "inventory.toml").read_text())["output"]
+DISGUISES: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "quoted in Markdown": lambda text: "".join(f"> {line}\n" for line in text.splitlines()),
+    "of Windows": lambda text: text.replace("\n", "\r\n"),
+    "coloured": lambda text: text.replace("NVIDIA ", "\x1b[32mNVIDIA\x1b[0m "),
+    "in a page": lambda text: f"<details><pre>\n{text.replace('<', '&lt;')}</pre></details>\n",
+    "with single blanks": lambda text: "\n".join(" ".join(s.split()) for s in text.splitlines()),
+    "in one line": lambda text: json.dumps(json.loads(text)) if text[0] == "{" else text,
+    "behind a prompt": lambda text: f"user@host:~$ cat output\n{text}",
+}
+STRUCTURED = ("apiVersion", "{", "FROM", "# FROM", "name:", "channels:")
+
+
+def told(where: Path, text: str) -> list[Target] | str:
+    """The targets of a file, or the sentence that asks."""
+    (where / "machine").write_text(text, newline="")
+    try:
+        return list(parse(["machine"], where=str(where)))
+    except UsageError as error:
+        return str(error)
+
+
+def facts(target: Target) -> dict[str, Any]:
+    known = {
+        "driver": target.driver is not None
+        and len(target.driver.values) == 1
+        and target.driver.text,
+        "os": str(target.system),
+        "sms": sorted({gpu.arch.number for gpu in target.gpus}),
+        "nodes": list(target.nodes),
+    }
+    for part in ("nvjitlink", "nvrtc"):
+        found = getattr(target, part)
+        known[part] = [str(value) for value in found.values] if found else []
+    return known
+
+
+def expected(output: dict[str, Any]) -> dict[str, Any]:
+    parts = {part: output.get(part, []) for part in ("nvjitlink", "nvrtc", "nodes", "sms")}
+    return {"driver": output.get("driver", False), "os": output.get("os", "linux"), **parts}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_outputs_are_read_or_what_they_do_not_tell_is_asked_for(
+    disguise: str, tmp_path: Path
+) -> None:
+    for output in OUTPUTS:
+        answer = told(tmp_path, DISGUISES[disguise](output["text"]))
+        if (
+            output["text"].startswith(STRUCTURED)
+            and disguise != "as it is"
+            and isinstance(answer, str)
+        ):
+            continue  # blanks mean something there: it may be refused, and is never misread
+        if "asks" in output:
+            assert output["asks"] in answer, output["address"]
+            continue
+        assert not isinstance(answer, str), (output["address"], answer)
+        (target,) = answer
+        if container := output.get("container"):
+            assert target.driver is not None
+            assert target.driver.values == read_container(container, "").values
+            assert facts(target) | {"driver": False} == expected(output), output["address"]
+        else:
+            assert facts(target) == expected(output), output["address"]
+
+
+def nodes(*kinds: tuple[int, str, str]) -> str:
+    """Nodes of Kubernetes: how many, their driver (empty: no label) and product."""
+    items: list[dict[str, Any]] = [{"kind": "Node", "metadata": {"name": "control", "labels": {}}}]
+    for count, driver, product in kinds:
+        for _ in range(count):
+            labels = {"nvidia.com/gpu.product": product}
+            labels |= {"nvidia.com/cuda.driver-version.full": driver} if driver else {}
+            items.append({"kind": "Node", "metadata": {"name": f"n{len(items)}", "labels": labels}})
+    return json.dumps({"kind": "List", "items": items}, indent=1)
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    text = nodes((14, "550.54.15", "NVIDIA-A100-SXM4-40GB"), (3, "535.161.08", "Tesla-T4-SHARED"))
+    (tmp_path / "nodes.json").write_text(text)
+    return tmp_path
+
+
+def test_equal_nodes_are_one_target_whose_name_is_one_by_itself(fleet: Path) -> None:
+    targets = parse(["nodes.json"], where=str(fleet))
+    assert [(target.name, len(target.nodes)) for target in targets] == [
+        ("driver=550.54.15,gpu=a100", 14),
+        ("driver=535.161.08,gpu=t4", 3),
+    ]
+    assert targets[1].nodes == ("n15", "n16", "n17")
+    for target in targets:
+        (again,) = parse([target.name])
+        assert (again.driver, again.gpus) == (
+            target.driver and replace(target.driver, source="given"),
+            target.gpus,
+        )
+
+
+def test_what_is_said_beside_a_file_beats_it(fleet: Path) -> None:
+    old, new = parse(["nodes=nodes.json,driver=580.65.06,nvjitlink=12.8"], where=str(fleet))
+    assert (old.name, new.name) == (
+        "driver=580.65.06,nvjitlink=12.8,gpu=a100",
+        "driver=580.65.06,nvjitlink=12.8,gpu=t4",
+    )
+    assert dict(old.sources)["driver"] == "given"
+    assert dict(old.sources)["gpu"] == "nodes.json"
+    (one,) = parse(["nodes=nodes.json,driver=580.65.06,gpu=h100"], where=str(fleet))
+    assert len(one.nodes) == 17
+
+
+def test_a_policy_names_a_fleet(fleet: Path) -> None:
+    (fleet / "ltocompat.toml").write_text('[targets.cluster]\nnodes = "nodes.json"\n')
+    assert parse(["cluster"], where=str(fleet)) == parse(["nodes.json"], where=str(fleet))
+
+
+def test_a_driver_that_nothing_tells_can_be_any(tmp_path: Path) -> None:
+    (tmp_path / "n").write_text(nodes((2, "", "Tesla-T4")))
+    (target,) = parse(["n"], where=str(tmp_path))
+    assert target.driver is not None
+    assert not target.driver.every
+    assert (target.driver.values[0].branch, target.driver.values[-1].branch) == (449, 615)
+    (known,) = parse(["nodes=n,driver=R570"], where=str(tmp_path))
+    assert known.driver is not None
+    assert known.driver.text == "R570"
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("nodes=smi.txt", "smi.txt is no file for nodes=, which is what kubectl get nodes"),
+        ("slurm=nodes.json", "nodes.json is no file for slurm=, which is what scontrol"),
+        ("smi=none.txt", "there is no file"),
+        ("smi=smi.txt,nodes=nodes.json", "nodes and smi both say which machines there are"),
+        ("both.txt", "outputs that name drivers 525.105.17 and 560.35.03; keep one of them"),
+        ("two.txt", "has 2 reports of nvidia-smi; give a file for each machine"),
+        ("cut.txt", "has a line of a GPU that can't be read; give gpu= as well"),
+        ("cut.json", "is not whole JSON"),
+        ("image=pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", "says nothing of CUDA by its name"),
+        ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", "says nothing of CUDA by its name"),
+        ("Dockerfile", "$BASE has no value in it; give ARG BASE= a default"),
+    ],
+)
+def test_a_file_that_does_not_tell_ends_in_a_sentence(fleet: Path, text: str, part: str) -> None:
+    smi = next(output["text"] for output in OUTPUTS if "Tesla M60" in output["text"])
+    (fleet / "smi.txt").write_text(smi)
+    (fleet / "both.txt").write_text(smi + "Nvidia driver version: 560.35.03\n")
+    (fleet / "two.txt").write_text(smi + smi)
+    (fleet / "cut.txt").write_text(
+        smi + "|   1  Tesla M60\n           Off  | 00000000:00:1F.0 Off |\n"
+    )
+    (fleet / "cut.json").write_text((fleet / "nodes.json").read_text()[:-9])
+    (fleet / "Dockerfile").write_text("ARG BASE\nFROM $BASE\n")
+    with pytest.raises(UsageError) as caught:
+        parse([text], where=str(fleet))
+    assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "container", "nvrtc", "nvjitlink"),
+    [
+        ("FROM nvidia/cuda:12.4.1-base-ubuntu22.04", "cuda>=12.4", [], []),
+        ("FROM nvcr.io/nvidia/cuda:11.8.0-cudnn8-runtime-ubi8", "cuda>=11.8", ["11.8"], []),
+        (
+            (
+                "ARG V=12.4.1\nFROM --platform=linux/amd64 nvidia/cuda:${V}-devel-ubi8 AS b\n"
+                "RUN make\nFROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\nCOPY --from=build /app /app"
+            ),
+            "cuda>=12.8",
+            ["12.8"],
+            ["12.8"],
+        ),
+        (
+            "FROM nvidia/cuda:12.4.1-devel-ubi8 AS a\nFROM a\nENV NVIDIA_REQUIRE_CUDA=cuda>=12.2",
+            "cuda>=12.2",
+            ["12.4"],
+            ["12.4"],
+        ),
+        # What torch brings hides the image's own.
+        (
+            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch",
+            "cuda>=12.4",
+            [],
+            [],
+        ),
+        (
+            (
+                "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n"
+                "RUN pip install --no-cache-dir \\\n    nvidia-nvjitlink-cu12==12.8.93 numpy && ls"
+            ),
+            "cuda>=12.4",
+            [],
+            ["12.4", "12.8"],
+        ),
+        (
+            (
+                "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY requirements.txt .\n"
+                "RUN pip3 install -r requirements.txt"
+            ),
+            "cuda>=12.4",
+            ["12.6"],
+            [],
+        ),
+    ],
+)
+def test_a_dockerfile_is_its_last_stage(
+    tmp_path: Path, lines: str, container: str, nvrtc: list[str], nvjitlink: list[str]
+) -> None:
+    (tmp_path / "app.dockerfile").write_text(f"# syntax=docker/dockerfile:1\n{lines}\n")
+    (tmp_path / "requirements.txt").write_text("nvidia-cuda-nvrtc-cu12==12.6.77\nnumpy\n")
+    (target,) = parse(["app.dockerfile"], where=str(tmp_path))
+    assert target.driver is not None
+    assert target.driver.values == read_container(container, "").values
+    known = facts(target)
+    assert (known["nvrtc"], known["nvjitlink"]) == (nvrtc, nvjitlink)
+
+
+def test_an_image_is_a_target_by_its_name() -> None:
+    name = "nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04"
+    (target,) = parse([name])
+    assert facts(target)["nvjitlink"] == ["12.4"]
+    (with_gpu,) = parse([f"image={name},gpu=h100"])
+    assert with_gpu == replace(
+        target,
+        name="nvjitlink=12.4,nvrtc=12.4,gpu=h100,container=cuda>=12.4",
+        gpus=with_gpu.gpus,
+        sources=with_gpu.sources,
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "releases"),
+    [
+        ("libnvjitlink=12.4", ["12.4"]),
+        ("libnvjitlink 12.4.*", ["12.4"]),
+        ("conda-forge::libnvjitlink=12.4.127=h59595ed_0", ["12.4"]),
+        ("libnvjitlink==12.4.127", ["12.4"]),
+        ("libnvjitlink>=12.4,<12.6", ["12.4", "12.5"]),
+        ("cuda-version=12.6", ["12.6"]),
+        ("nvidia/label/cuda-12.4.0::cuda-toolkit=12.4.0", ["12.4"]),
+    ],
+)
+def test_an_environment_asks_for_versions_as_conda_writes_them(
+    tmp_path: Path, line: str, releases: list[str]
+) -> None:
+    (tmp_path / "environment.yml").write_text(f"name: e\ndependencies:\n  - python\n  - {line}\n")
+    (target,) = parse(["environment.yml"], where=str(tmp_path))
+    assert facts(target)["nvjitlink"] == releases
