@@ -257,21 +257,25 @@ def resolve_targets(
         UsageError: one of them has no meaning.
     """
     from ltocompat.targets import parse
+    from ltocompat.targets.reading import united
 
     machine = functools.cache(functools.partial(_this_machine, python))
     found: list[DeploymentTarget] = []
+    fleets: dict[str, int] = {}
     engine = Engine()
     for spelling in spellings or (THIS_MACHINE,):
         if spelling == THIS_MACHINE:
             found.append(machine())
         elif isinstance(spelling, Target | str):
-            plain = parse([spelling]) if isinstance(spelling, str) else [spelling]
-            found += (
-                machine().packages_on(target)
-                if of_environment
-                else DeploymentTarget(target, engine)
-                for target in plain
-            )
+            for target in parse([spelling]) if isinstance(spelling, str) else [spelling]:
+                place = fleets.setdefault(target.name, len(found)) if target.nodes else len(found)
+                whole = united(found[place].target, target) if found[place:] else target
+                deployed = (
+                    machine().packages_on(whole)
+                    if of_environment
+                    else DeploymentTarget(whole, engine)
+                )
+                found[place : place + 1] = [deployed]
         else:
             found.append(spelling)
     return tuple(found)

@@ -8,6 +8,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ltocompat.model.errors import LimitExceeded, UsageError, did_you_mean
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import folders_around
@@ -186,11 +188,21 @@ def parse(texts: Sequence[str], *, where: str = ".") -> tuple[Target, ...]:
     found: dict[str, Target] = {}
     for text in texts:
         for target in _parse(text.strip(), where):
-            if found.setdefault(target.name, target) != target:
-                raise UsageError(
-                    f"two deploy targets are called {target.name!r}; give one another name="
-                )
+            found[target.name] = united(found.get(target.name, target), target)
     return tuple(found.values())
+
+
+def united(target: Target, same: Target) -> Target:
+    """One target of two with the same name: nodes of fleets that are alike.
+
+    Raises:
+        UsageError: they are different targets.
+    """
+    if target.nodes or same.nodes:
+        return replace(target, nodes=tuple(dict.fromkeys(target.nodes + same.nodes)))
+    if target != same:
+        raise UsageError(f"two deploy targets are called {target.name!r}; give one another name=")
+    return target
 
 
 def _parse(text: str, where: str) -> tuple[Target, ...]:

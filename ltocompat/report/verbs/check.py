@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, islice
+from typing import TypeVar
 
 from msgspec import Struct, field
 
@@ -26,6 +27,7 @@ from ltocompat.report.cells import (
     by_package,
     cell_of,
     columns_of,
+    counts,
     deciding_variant,
     labels,
     rows_as_they_come,
@@ -57,6 +59,7 @@ from ltocompat.report.findings import (
 )
 from ltocompat.report.text import common_folder, truncate
 
+T = TypeVar("T")
 _LONG_ROOT = 16  # characters of a folder that is worth to be told once
 
 
@@ -160,8 +163,9 @@ def _targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block
 
 def _target(target: Target, label: str) -> tuple[str, ...]:
     letter = (label, " ") if label else ()
+    nodes = (f"{count(len(target.nodes), 'node')}, ",) if target.nodes else ()
     facts = () if sources_are_plain(target) else (": ", target_facts(target))
-    return (*letter, Code(target.name), *facts)
+    return (*letter, *nodes, Code(target.name), *facts)
 
 
 def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Block]:
@@ -307,7 +311,8 @@ def _own_table(artifact: EvaluatedArtifact, names: dict[str, str], options: Opti
     gpus = list(dict.fromkeys(cell.gpu for cell in artifact.cells))
     routes = list(dict.fromkeys(cell.route for cell in artifact.cells))
     full = len(targets) * len(gpus) * len(routes) == len(artifact.cells)
-    if full and len(targets) > 1 and len(gpus) > 1:
+    fleet = any(result.target.nodes for result in artifact.results)
+    if full and len(targets) > 1 and len(gpus) > 1 and not fleet:
         words = {cell: _word(result) for cell, result in artifact.cells.items()}
         rows = [
             (names[target], route, *(words[Cell(target, gpu, route)] for gpu in gpus))
@@ -332,6 +337,7 @@ def _shared(cell: Cell, result: Result) -> tuple[object, ...]:
 
 _ROW_COLUMNS = (
     Column("target"),
+    Column("nodes"),
     Column("GPU", width=10),
     Column("route"),
     Column("verdict"),
@@ -345,10 +351,14 @@ _ROW_COLUMNS = (
 def _rows(artifact: EvaluatedArtifact, names: dict[str, str], *, routed: bool) -> Table:
     """A row a verdict; GPUs of a target that fare alike share it."""
     alike = grouped((_shared(*pair), pair) for pair in artifact.cells.items())
-    rows = [_row(several, names) for several in alike.values()]
+    nodes = any(result.target.nodes for result in artifact.results)
+    ordered = list(alike.values())
+    if nodes:
+        ordered.sort(key=lambda several: several[0][1].verdict, reverse=True)
+    rows = [_row(several, names) for several in ordered]
     named = any(cell.gpu for cell in artifact.cells)
     chosen, partly = (any(column) for column in list(zip(*rows, strict=True))[-2:])
-    shown = (len(names) > 1, named, routed, True, named, named, chosen, partly)
+    shown = (len(names) > 1, nodes, named, routed, True, named, named, chosen, partly)
     return table_of(_ROW_COLUMNS, rows, shown)
 
 
@@ -359,6 +369,7 @@ def _row(several: Sequence[tuple[Cell, Result]], names: dict[str, str]) -> tuple
     unnamed = "none named" if coverage.modules else ""  # what is no module goes to no GPU
     return (
         names[cell.target],
+        str(len(result.target.nodes)),
         ", ".join(cell.gpu for cell, _ in several) or unnamed,
         cell.route,
         Styled(verdict_word(result), style_of(result.verdict)),
@@ -408,10 +419,53 @@ def _document(records: Iterable[Target | Result | Failure], _: Options) -> Itera
     yield from rows.end(whole, empty=bool(tally.empty), targets=targets)
 
 
-REPORT: FindingReport[Target | Result] = FindingReport(blocks, _document, iter)
-
-
 Records = Iterable[Target | Result | Failure]
+
+
+class _Fleet:
+    """The fate of each machine of a fleet, told when all of them is known."""
+
+    def __init__(self) -> None:
+        self._targets: list[Target] = []
+        self._worst: dict[str, Verdict] = {}
+
+    def watch(self, records: Iterable[T]) -> Iterator[T]:
+        """Hand records on."""
+        for record in records:
+            if isinstance(record, Target):
+                self._targets.append(record)
+            elif isinstance(record, Result) and counts(record):
+                name = record.target.name
+                self._worst[name] = max(self._worst.get(name, record.verdict), record.verdict)
+            yield record
+
+    def blocks(self) -> Iterator[Block]:
+        """``3 nodes, driver=535.161.08,gpu=t4: fail; 14 nodes: ok``, the worst first.
+
+        A machine that is of several targets, as before and after an upgrade, has a verdict each:
+        ``17 nodes: fail -> ok``.
+        """
+        judged = [target for target in self._targets if target.name in self._worst]
+        targets_of = grouped((node, target.name) for target in judged for node in target.nodes)
+        alike: Counter[tuple[tuple[Verdict, ...], str]] = Counter()
+        for names in targets_of.values():
+            verdicts = tuple(self._worst[name] for name in names)
+            alike[verdicts, names[-1] if verdicts[-1] > Verdict.JIT else ""] += 1
+        parts = []
+        for verdicts, name in sorted(alike, key=lambda fate: fate[0][::-1], reverse=True):
+            what = ", ".join(filter(None, (count(alike[verdicts, name], "node"), name)))
+            parts.append(f"{what}: {' -> '.join(map(str, verdicts))}")
+        if parts:
+            yield Paragraph(("; ".join(parts),))
+
+
+def _blocks(records: Iterable[FindingRecord], options: Options) -> Iterator[Block]:
+    fleet = _Fleet()
+    yield from blocks(fleet.watch(records), options)
+    yield from fleet.blocks()
+
+
+REPORT: FindingReport[Target | Result] = FindingReport(_blocks, _document, iter)
 
 
 def _fate(result: Result) -> Hashable:
@@ -424,13 +478,13 @@ def changed(records: Records) -> Iterator[Target | Result | Failure]:
     """The targets and failures, then the results that differ, artifacts with the worst first.
 
     A result differs where the same artifact fares otherwise on another target with the same GPU by
-    the same route, or has no such other.
+    the same route, or has no such other; nodes of a fleet have no other but those with that GPU.
     """
-    targets: set[str] = set()
+    targets: list[Target] = []
     artifacts: dict[str, dict[Hashable, list[Result]]] = {}
     for record in records:
         if not isinstance(record, Result):
-            targets |= {record.name} if isinstance(record, Target) else set()
+            targets += [record] if isinstance(record, Target) else []
             yield record
             continue
         alike = artifacts.setdefault(record.path, {})
@@ -444,14 +498,17 @@ def changed(records: Records) -> Iterator[Target | Result | Failure]:
         yield from results
 
 
-def _differs(cells: list[Result], targets: set[str]) -> bool:
+def _differs(cells: list[Result], targets: list[Target]) -> bool:
     on = {result.target.name for result in cells}
+    gpu = cells[0].gpu
+    comparable = {target.name for target in targets if not target.nodes or gpu in target.gpus}
     # What holds on any target holds on each alike.
-    return len(set(map(_fate, cells))) > 1 or (bool(on & targets) and not targets <= on)
+    return len(set(map(_fate, cells))) > 1 or (bool(on & comparable) and not comparable <= on)
 
 
 def _changed_blocks(records: Records, options: Options) -> Iterator[Block]:
-    kept = list(records)
+    fleet = _Fleet()
+    kept = list(fleet.watch(records))
     shown = list(changed(kept))
     differing = {record.path for record in shown if isinstance(record, Result)}
     alike = {record.path for record in kept if isinstance(record, Result)} - differing
@@ -460,6 +517,7 @@ def _changed_blocks(records: Records, options: Options) -> Iterator[Block]:
     if alike:
         verb = "fares" if len(alike) == 1 else "fare"
         yield Paragraph((f"{count(len(alike), 'artifact')} {verb} alike on all targets",))
+    yield from fleet.blocks()
 
 
 def _changed_document(records: Records, options: Options) -> Iterator[str]:

@@ -165,9 +165,11 @@ def _targets(
     if not nodes:
         raise UsageError("no machine in it has a GPU of NVIDIA")
     classes = grouped((_described(node, keys), node) for node in nodes)
-    return tuple(
-        _target(dict(described), keys, alike, origin) for described, alike in classes.items()
-    )
+    found = (_target(dict(described), keys, alike, origin) for described, alike in classes.items())
+    if name := keys.get("name"):
+        behind = len(classes) > 1
+        found = (replace(t, name=f"{name}: {t.name}" if behind else name) for t in found)
+    return tuple(found)
 
 
 def _described(node: Node, keys: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -196,8 +198,9 @@ def _target(
     pinned = libraries(
         dict.fromkeys(pin for node in nodes for pin in node.pins), origin.source, origin.budget
     )
-    shown = {key: value for key, value in described.items() if key != "name"}
-    target = build(with_keys(shown) or origin.source, described or {"os": "linux"}, origin, pinned)
+    described.pop("name", None)
+    own = with_keys(described) or origin.source
+    target = build(own, described or {"os": "linux"}, origin, pinned)
     sources = {key: "given" if key in keys else source for key, source in target.sources}
     names = tuple(filter(None, (node.name for node in nodes)))
     target = replace(target, sources=tuple(sources.items()), nodes=names)
@@ -209,4 +212,5 @@ def _any_driver(source: str) -> VersionSet[DriverVersion]:
     branches = drivers.driver_branches()
     firsts = (drivers.first_production(branch) for branch in branches)
     values = (drivers.before_tables(), *firsts, later(branches[-1]))
-    return VersionSet(f"(give driver=: {source} doesn't tell)", values, Quantifier.ONE_OF, source)
+    told = f"{source} tells none"
+    return VersionSet(f"(give driver=: {told})", values, Quantifier.ONE_OF, f"any: {told}")
