@@ -95,6 +95,7 @@ from ltocompat.model.requirement import (
     VariantFloors as VariantFloors,
 )
 from ltocompat.model.slimmed import (
+    CodeTally as CodeTally,
     KeptVerdict as KeptVerdict,
     LostGpu as LostGpu,
     Removal as Removal,

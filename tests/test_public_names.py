@@ -61,8 +61,10 @@ def annotations_of(value: object) -> Iterator[object]:
     """What a public function says of its parameters, a class of its fields and its methods."""
     if inspect.isfunction(value):
         yield from typing.get_type_hints(value).values()
-    # A protocol is something to pass on, not to look into.
-    elif isinstance(value, type) and not getattr(value, "_is_protocol", False):
+    # A protocol is something to pass on, not to look into; so is a deployment target.
+    elif isinstance(value, type) and not (
+        value is ltocompat.DeploymentTarget or getattr(value, "_is_protocol", False)
+    ):
         yield from typing.get_type_hints(value).values()
         for name, member in vars(value).items():
             function = member.fget if isinstance(member, property) else member

@@ -21,18 +21,12 @@ from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.location import Location
-from ltocompat.model.slimmed import (
-    KeptVerdict,
-    LostGpu,
-    Removal,
-    Slimmed,
-    Untouched,
-)
+from ltocompat.model.slimmed import CodeTally, KeptVerdict, Slimmed
 from ltocompat.model.target import System, Target, exactly
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.packages.reading import package_of
-from ltocompat.rewrite.kept_images import Kept, arch_of
-from ltocompat.rewrite.library import LibraryRewriter, Packer, Packing, Tally
+from ltocompat.rewrite.kept_images import Kept
+from ltocompat.rewrite.library import LibraryRewriter, Packer, Packing
 from ltocompat.rewrite.package import Written, written, written_in_place
 from ltocompat.rules import floors
 from ltocompat.rules.engine.engine import Engine
@@ -251,7 +245,7 @@ class _Run:
         self._engine = Engine()
         newest = (_newest(kept),) if kept.gpus or kept.everything else ()
         self._targets = (*targets, *newest)
-        self._tally = Tally()
+        self._tally = CodeTally()
         self._verdicts: list[KeptVerdict] = []
         self._settings = ScanSettings(
             limits=options.limits, progress=reporter(options.progress), jobs=1
@@ -295,32 +289,15 @@ class _Run:
             self._verdicts.append(KeptVerdict(place, target, gpu, route, known, verdict))
 
     def answer(self, path: str, found: Written) -> Slimmed:
-        """Add up what became of all files."""
-        total = self._tally
-        removed = (
-            Removal(reason, total.images[reason], size) for reason, size in total.sizes.items()
-        )
-        untouched = (Untouched(reason, *row) for reason, row in total.untouched.items())
-        lost = (
-            LostGpu(arch_of(number), *row)
-            for number, row in sorted(total.lost.items())
-            if number not in self._kept.gpus
-        )
+        """Say what became of the package."""
         return Slimmed(
             path=path,
             output=found.path,
             size=found.size,
             new_size=found.new_size,
-            zeros=total.zeros,
-            stored=total.stored,
             files=found.files,
-            images=total.kept,
-            removed=tuple(sorted(removed, key=lambda row: (-row.size, row.reason))),
-            untouched=tuple(sorted(untouched, key=lambda row: (-row.size, row.reason))),
-            lost=tuple(lost),
+            code=self._tally,
             verdicts=tuple(self._verdicts),
-            zstd=total.zstd,
-            new_zstd=total.new_zstd,
             zstd_driver=str(floors.driver("zstd-driver")),
             void=found.void,
         )

@@ -49,10 +49,8 @@ def write_named(path: str, data: bytes) -> None:
     Raises:
         LtocompatError: it is, or can't be written.
     """
-    try:
-        write_new(path, data)
-    except FileExistsError as error:
-        raise _unwritten(path, error, "name a new file") from error
+    with created(path) as file:
+        file.write(data)
 
 
 @contextmanager

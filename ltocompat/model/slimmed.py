@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from ltocompat.model.arch import SmArch
+from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.location import Location
 from ltocompat.model.row import Tabular
 from ltocompat.model.verdict import Route, Verdict
@@ -89,25 +90,45 @@ class KeptVerdict(Tabular, frozen=True):
     after: Verdict
 
 
-class Slimmed(Struct, frozen=True):
+class CodeTally(Struct):
+    """What became of the device code of a package, added up.
+
+    Attributes:
+        images: that went, by reason.
+        sizes: bytes of them, headers and padding included.
+        left: reason -> modules that stay as they are, their bytes, the place of the first.
+        gpus: capability of a GPU that is not kept -> modules that have nothing for it any more,
+            modules that have PTX for it instead of SASS.
+        stored: bytes of all device code, before.
+        zeros: bytes that are zeros now, where regions ended before.
+        kept: images that stay in changed regions, and were compared by SHA-256.
+        zstd: how many of them were packed by Zstandard before.
+        more_zstd: how many more are now.
+    """
+
+    images: Counter[RemovalReason] = field(default_factory=Counter)
+    sizes: Counter[RemovalReason] = field(default_factory=Counter)
+    left: dict[str, tuple[int, int, Location]] = field(default_factory=dict)
+    gpus: dict[int, tuple[int, int]] = field(default_factory=dict)
+    stored: int = 0
+    zeros: int = 0
+    kept: int = 0
+    zstd: int = 0
+    more_zstd: int = 0
+
+
+class Slimmed(Struct, frozen=True, kw_only=True):
     """A file, package or folder that was written anew.
 
     Attributes:
         path: what was named.
         output: the new one; with ``in_place`` the folder that has the old files.
-        size: bytes of it, before.
+        size: bytes of it, before; of a folder, of the files in it.
         new_size: bytes of the new one.
-        zeros: bytes of its files that are zeros now, where regions ended before.
-        stored: bytes of all device code, before.
         files: files in it that were changed.
-        images: images that stay in changed regions, and were compared by SHA-256.
-        removed: what went, the largest first.
-        untouched: what stays as it is, and why, the largest first.
-        lost: architectures that are served no more, or worse.
+        code: what became of its device code.
         verdicts: on kept GPUs.
-        zstd: how many of the compared images were packed by Zstandard before.
-        new_zstd: how many of them are now.
-        zstd_driver: the least driver that reads those (rule FB-01).
+        zstd_driver: the least driver that reads Zstandard (rule FB-01).
         void: signatures that were left out, as they were of what is no more.
     """
 
@@ -115,20 +136,36 @@ class Slimmed(Struct, frozen=True):
     output: str
     size: int
     new_size: int
-    zeros: int
-    stored: int
     files: int
-    images: int
-    removed: tuple[Removal, ...]
-    untouched: tuple[Untouched, ...]
-    lost: tuple[LostGpu, ...]
+    code: CodeTally
     verdicts: tuple[KeptVerdict, ...]
-    zstd: int
-    new_zstd: int
     zstd_driver: str
     void: tuple[str, ...] = ()
 
     @property
     def saved(self) -> int:
         """Bytes of device code that went."""
-        return sum(part.size for part in self.removed)
+        return self.code.sizes.total()
+
+    @property
+    def images(self) -> int:
+        """Images that stay in changed regions, and were compared by SHA-256."""
+        return self.code.kept
+
+    @property
+    def removed(self) -> tuple[Removal, ...]:
+        """What went, the largest first."""
+        sizes = self.code.sizes.most_common()
+        return tuple(Removal(reason, self.code.images[reason], size) for reason, size in sizes)
+
+    @property
+    def untouched(self) -> tuple[Untouched, ...]:
+        """What stays as it is, and why, the largest first."""
+        rows = (Untouched(reason, *row) for reason, row in self.code.left.items())
+        return tuple(sorted(rows, key=lambda row: -row.size))
+
+    @property
+    def lost(self) -> tuple[LostGpu, ...]:
+        """Architectures that are served no more, or worse."""
+        gpus = sorted(self.code.gpus.items())
+        return tuple(LostGpu(SmArch(number, "", ArchForm.REAL), *row) for number, row in gpus)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ltocompat.facts import gpus
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
@@ -47,7 +46,7 @@ class Kept(Struct, frozen=True):
         return not self.gpus and not self.archs and self.ptx
 
 
-def reasons(module: ModuleSignature, kept: Kept, machine: str | None, *, linked: bool) -> Reasons:
+def reasons(module: ModuleSignature, *, kept: Kept, machine: str | None, linked: bool) -> Reasons:
     """Return why each image goes; at least one has to stay, which the caller sees to.
 
     Args:
@@ -75,7 +74,7 @@ def reasons(module: ModuleSignature, kept: Kept, machine: str | None, *, linked:
     lto = any(arch.form is ArchForm.LTO for arch in kept.archs)
     for number, image in enumerate(module.images):
         named = image.kind is ImageKind.LTOIR and lto and found[number] is RemovalReason.OTHER_GPU
-        if not (_in_question(image) or named):
+        if (linked and image.prelinked) or not (_in_question(image) or named):
             found[number] = None
     return tuple(found)
 
@@ -137,8 +136,3 @@ def served(module: ModuleSignature, reasons_: Reasons) -> dict[int, tuple[bool, 
             to_ptx = bool(has) and had[0].kind is ImageKind.SASS and has[0].kind is ImageKind.PTX
             found[number] = (not has, to_ptx)
     return {number: loss for number, loss in found.items() if any(loss)}
-
-
-def arch_of(number: int) -> SmArch:
-    """The architecture of a GPU's capability."""
-    return gpus.find_gpu(f"sm_{number}").arch

@@ -75,7 +75,7 @@ class Artifact(Record):
         images: Images that stay in changed regions; each was compared by SHA-256.
         verdicts: On the GPUs that were kept.
         zstd: How many of these images were packed by Zstandard before.
-        new_zstd: How many are now.
+        more_zstd: How many more are now.
         zstd_driver: The least driver that reads those (FB-01).
         void: Signatures that were left out of a wheel.
     """
@@ -84,8 +84,8 @@ class Artifact(Record):
     output: str
     size: Count
     new_size: Count
-    zero_size: Annotated[Count, From("zeros")]
-    stored_size: Annotated[Count, From("stored")]
+    zero_size: Annotated[Count, From("code.zeros")]
+    stored_size: Annotated[Count, From("code.stored")]
     saved: Count
     files: Count
     images: Count
@@ -93,8 +93,8 @@ class Artifact(Record):
     untouched: tuple[Untouched, ...]
     lost: tuple[Lost, ...]
     verdicts: tuple[Kept, ...]
-    zstd: Count
-    new_zstd: Count
+    zstd: Annotated[Count, From("code.zstd")]
+    more_zstd: Annotated[Count, From("code.more_zstd")]
     zstd_driver: str
     void: tuple[str, ...]
 

@@ -38,9 +38,13 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
     sizes = f"{binary_size(slimmed.size)} -> {binary_size(slimmed.new_size)}"
     output = Code(Location(slimmed.output))
     yield Heading((Code(Location(slimmed.path)), " -> ", output, f": {sizes}"))
-    device = f"{binary_size(slimmed.saved)} of {binary_size(slimmed.stored)} of device code saved"
-    zeros = f"; {binary_size(slimmed.zeros)} of zeros take nothing once packed"
-    yield Entry((f"{device} in {count(slimmed.files, 'file')}{zeros if slimmed.zeros else ''}",))
+    device = (
+        f"{binary_size(slimmed.saved)} of {binary_size(slimmed.code.stored)} of device code saved"
+    )
+    zeros = f"; {binary_size(slimmed.code.zeros)} of zeros take nothing once packed"
+    yield Entry(
+        (f"{device} in {count(slimmed.files, 'file')}{zeros if slimmed.code.zeros else ''}",)
+    )
     if slimmed.removed:
         rows = (
             (binary_size(row.size), f"{row.images:,}", _TEXTS[row.reason])
@@ -49,7 +53,7 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
         yield Table(_COLUMNS, tuple(rows))
     if slimmed.files:
         yield Paragraph((_proof(slimmed),))
-    if slimmed.zstd != slimmed.new_zstd:
+    if slimmed.code.more_zstd:
         yield Paragraph((_floor(slimmed),))
     if slimmed.lost:
         texts = [
@@ -76,9 +80,10 @@ def _proof(slimmed: Slimmed) -> str:
 
 
 def _floor(slimmed: Slimmed) -> str:
+    before, more = slimmed.code.zstd, slimmed.code.more_zstd
     return (
-        f"{slimmed.zstd:,} of the images that stay were Zstandard, {slimmed.new_zstd:,} are; those "
-        f"need driver {slimmed.zstd_driver} (FB-01)"
+        f"{before:,} of the images that stay were Zstandard, {before + more:,} are; those need "
+        f"driver {slimmed.zstd_driver} (FB-01)"
     )
 
 
