@@ -206,7 +206,7 @@ def _alone(signature: ModuleSignature, target: SmArch, linker: LinkerTraits) -> 
             return Pick((), SelectionFailure.NOT_FOR_GPU)
         if _final(image):
             return Pick((), SelectionFailure.FINAL)
-    return Pick(signature.images) if signature.images else Pick((), SelectionFailure.EMPTY)
+    return Pick(signature.images)
 
 
 def fits_alone(kind: ImageKind, code: SmArch, target: SmArch, linker: LinkerTraits) -> bool:

@@ -61,7 +61,8 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     if len(found.get("symbol", "")) > _LONG_NAME:
         found["symbol"] = f"{found['symbol'][:_LONG_NAME]}..."
     # A PyTorch that knows the GPU isn't what lacks it.
-    if "torch" in found and _at_least(found["torch"], found.get("gpu_sm_first")):
+    first = found.get("gpu_sm_first")
+    if first and "torch" in found and Release.parse(found["torch"]) >= Release.parse(first):
         found.pop("gpu_sm_index", None)
     major = found.get("major") or found.get("builtins", "").partition(".")[0]
     found["cu_suffix"] = "-cu12" if major == "12" else "-cu11" if major == "11" else ""
@@ -70,10 +71,6 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     place = found.get("file") or found.get("needs_file")
     found["file_argument"] = shlex.quote(place) if place else "FILE"
     return found
-
-
-def _at_least(cuda: str, first: str | None) -> bool:
-    return first is not None and Release.parse(cuda) >= Release.parse(first)
 
 
 def _package(values: Mapping[str, str]) -> dict[str, str]:

@@ -46,11 +46,9 @@ def runs(code: SmArch, gpu: int) -> bool:
     It runs on the same major with no older minor; ``a`` on this one only; ``f`` on its family.
     Source: CUDA C++ programming guide, binary compatibility; nvcc guide 5.1; for Tegra link trials.
     """
+    if code.suffix:
+        return compiles(code, gpu)
     mine, number = same_arch(code.number), same_arch(gpu)
-    if code.suffix == "a":
-        return mine == number
-    if code.suffix == "f":
-        return mine <= number and number in family(mine)
     if mine == number:
         return True
     if mine // 10 != number // 10 or mine > number:

@@ -59,14 +59,12 @@ def _undefined(host: HostBinary, names: list[str], remedy: str) -> Requirement:
     return Requirement(
         constraint,
         f"the undefined {truncate_list(names, 1)}",
-        _loader_text(names[0]) if final else _linker_text(names[0]),
+        f"no device link was made, and the loader says: undefined symbol: {names[0]}"
+        if final
+        else _linker_text(names[0]),
         remedy=remedy,
         evidence=f"undefined symbol {names[0]}",
     )
-
-
-def _loader_text(name: str) -> str:
-    return f"no device link was made, and the loader says: undefined symbol: {name}"
 
 
 def _linker_text(name: str) -> str:
@@ -219,17 +217,13 @@ def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
     waiting = (image for image in subject.signature.images if image.prelinked)
     if any(image.kind is ImageKind.LTOIR for image in waiting):
         for image in image_helpers.loaded(subject, ImageKind.SASS):
-            if _linked_as_sass(image):
+            # What comes out of LTO-IR, ptxas alone signs.
+            if any(maker.role is Role.LINKER for maker in image.made_by):
                 yield _dlto_remark(
                     "SASS that nvlink linked",
                     "its objects have LTO-IR, of which the device link used none or only a part",
                 )
                 return
-
-
-def _linked_as_sass(image: ImageSignature) -> bool:
-    """The linker signs what it links out of SASS; what comes out of LTO-IR, ptxas alone signs."""
-    return any(maker.role is Role.LINKER for maker in image.made_by)
 
 
 def _without_dlto(subject: Subject) -> str:

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 @rule("IMG-01")
 def image_contradicts_itself(subject: Subject) -> Iterator[Requirement]:
     """Of an image that contradicts itself or can't be read, nothing is certain."""
+    linked = subject.route is Route.LINK and bool(subject.picked)  # so that a linker can be asked
     # Where nothing is picked, a header that lies may be the reason.
     for image in subject.picked or subject.signature.images:
         problem = image.problem or _architecture_of_no_compiler(image)
         if problem is not None:
             yield Requirement(
-                FixedVerdict(Verdict.UNKNOWN, trial_decides=_can_be_linked(subject)),
+                FixedVerdict(Verdict.UNKNOWN, trial_decides=linked),
                 str(image),
                 problem,
             )
@@ -38,11 +39,6 @@ def _architecture_of_no_compiler(image: ImageSignature) -> str | None:
         return None
     known = gpus.sm(arch.number) is not None
     return None if known else f"it is for sm_{arch.number}, an architecture that no compiler has"
-
-
-def _can_be_linked(subject: Subject) -> bool:
-    """Return whether a linker can be asked about what is picked."""
-    return subject.route is Route.LINK and bool(subject.picked)
 
 
 @rule("IMG-05")

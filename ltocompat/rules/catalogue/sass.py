@@ -43,7 +43,9 @@ def sass_across_tegra(image: ImageSignature, gpu: Gpu, route: Route) -> str | No
     mine, number = same_arch(arch.number), same_arch(gpu.arch.number)
     if mine // 10 != number // 10 or mine > number or runs(arch, number):
         return None
-    return f"is for {_sort_of_gpu(mine)} GPUs, and sm_{number} is {_article_and_sort(number)} one"
+    sort = "integrated" if gpus.is_tegra(mine) else "discrete"
+    other = "an integrated" if gpus.is_tegra(number) else "a discrete"
+    return f"is for {sort} GPUs, and sm_{number} is {other} one"
 
 
 @rule("SASS-02")
@@ -61,14 +63,6 @@ def sass_across_tegra_within_ampere(subject: Subject) -> Iterator[Requirement]:
                 "binary compatibility between discrete and integrated GPUs is not promised",
                 remedy=f"add SASS for {image_helpers.real(subject.gpu)} itself",
             )
-
-
-def _sort_of_gpu(number: int) -> str:
-    return "integrated" if gpus.is_tegra(number) else "discrete"
-
-
-def _article_and_sort(number: int) -> str:
-    return "an integrated" if gpus.is_tegra(number) else "a discrete"
 
 
 @rule("SASS-03")

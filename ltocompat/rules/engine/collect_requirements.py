@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -191,8 +192,8 @@ def required(summary: ArtifactSummary, engine: Engine | None = None) -> Required
         _Row(gpu, tuple(line_floors(checked, gpu, asks_linker=asks_linker)))
         for gpu in gpus_in_use()
     ]
-    for row in rows:
-        for code, group in _codes(engine, groups, row):
+    for row, group in product(rows, groups):
+        for code in (*loaded(engine, group, row.gpu), *_linked(engine, group, row)):
             tally.add(code, group)
     for row in rows:
         _add_what_older_linkers_would_take(engine, tally, groups, row)
@@ -253,15 +254,6 @@ def _settled(group: ModuleGroup) -> ModuleGroup:
     return replace(group, signature=signature)
 
 
-def _codes(
-    engine: Engine, groups: Iterable[ModuleGroup], row: _Row
-) -> Iterator[tuple[PickedCode, ModuleGroup]]:
-    """The code that rules look at: that of each module on each of its routes to a GPU."""
-    for group in groups:
-        for code in (*loaded(engine, group, row.gpu), *_linked(engine, group, row)):
-            yield code, group
-
-
 def _add_what_older_linkers_would_take(
     engine: Engine, tally: _Tally, groups: Iterable[ModuleGroup], row: _Row
 ) -> None:
@@ -270,8 +262,10 @@ def _add_what_older_linkers_would_take(
     An older linker ignores the suffix of an architecture, say, and refuses what it takes for it.
     """
     for line in row.lines:
-        older = None if line.linker is None else _linker_before(line.linker.first)
-        missing = {*(line.linker.set_by if line.linker else ())} - tally.rules
+        if line.linker is None:
+            continue
+        older = max((each for each in linkers() if each < line.linker.first), default=None)
+        missing = {*line.linker.set_by} - tally.rules
         if older is None or not missing:
             continue
         for group in groups:
@@ -281,10 +275,6 @@ def _add_what_older_linkers_would_take(
             for requirement in code.requirements:
                 if requirement.rule in missing and not requirement.constraint.of_gpu:
                     tally.count(requirement, group.example, group.count, id(group))
-
-
-def _linker_before(release: Release) -> Release | None:
-    return max((other for other in linkers() if other < release), default=None)
 
 
 def _linked(engine: Engine, group: ModuleGroup, row: _Row) -> Iterator[PickedCode]:

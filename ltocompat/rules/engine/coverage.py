@@ -23,7 +23,6 @@ from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind
 from ltocompat.model.location import Location
-from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Level, Verdict
 from ltocompat.model.words import truncate_list
@@ -98,7 +97,8 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> s
         for gpu in asked
     )
     split = any(one_arch(group.signature) for group in groups) and any(
-        map(_has_both, (group.signature for group in groups))
+        {ImageKind.SASS, ImageKind.PTX} <= {image.kind for image in group.signature.images}
+        for group in groups
     )
     if not (uneven or split) or summary.single_link or summary.modules > _MOST_READ:
         return set()
@@ -117,14 +117,7 @@ class Kernels:
         self._groups = groups
         self._engine = engine
         self._names = [names_of(group) for group in groups]
-        self._untied = [
-            frozenset[str]()
-            if tied_by_suffix(group.signature)
-            else frozenset(
-                name for name in names if not OF_ARCH.search(name) and _EMPTY not in name
-            )
-            for group, names in zip(groups, self._names, strict=True)
-        ]
+        self._untied = [*map(_untied, groups)]
         self._found: dict[tuple[object, ...], KernelCoverage | None] = {}
 
     @classmethod
@@ -215,14 +208,9 @@ class Kernels:
             tied = not file or OF_ARCH.search(posixpath.basename(file[-1]))
             if tied or file in served:
                 continue
-            kernels = Kernels(groups, self._engine).untied
+            kernels = frozenset[str]().union(*map(_untied, groups))
             if kernels and here.isdisjoint(map(self._engine.stem, kernels)):
                 yield UnservedLibrary(tuple(groups), kernels)
-
-    @property
-    def untied(self) -> frozenset[str]:
-        """All kernels that no name and no suffix ties to an architecture."""
-        return frozenset[str]().union(*self._untied)
 
 
 def findings_of_coverage(
@@ -265,16 +253,18 @@ def names_of(group: ModuleGroup) -> frozenset[str]:
     return frozenset(_NAMESPACE.sub(r"\1", name) for names in group.kernels for name in names)
 
 
+def _untied(group: ModuleGroup) -> frozenset[str]:
+    """The kernels of modules that no name and no suffix ties to an architecture."""
+    names = () if tied_by_suffix(group.signature) else names_of(group)
+    return frozenset(name for name in names if not OF_ARCH.search(name) and _EMPTY not in name)
+
+
 def _counts(group: ModuleGroup) -> bool:
     """Return whether the runtime loads these modules, and they may have kernels."""
     code = [image for image in group.signature.images if image.kind in CODE]
     return bool(group.signature.registered and code) and not all(
         image.has_kernels is False for image in code
     )
-
-
-def _has_both(signature: ModuleSignature) -> bool:
-    return {ImageKind.SASS, ImageKind.PTX} <= {image.kind for image in signature.images}
 
 
 def _serving(each: GroupVerdict) -> bool:

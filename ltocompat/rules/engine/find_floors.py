@@ -71,7 +71,7 @@ class Line(Struct, frozen=True):
 
 def newest_passing_range(
     versions: Sequence[VersionT],
-    judged: Callable[[VersionT], Line],
+    lines: Sequence[Line],
     fixed: Callable[[Objection], bool],
 ) -> Floor[VersionT] | None:
     """The newest versions side by side that do as well as any; None where all fail.
@@ -81,11 +81,10 @@ def newest_passing_range(
 
     Args:
         versions: oldest first.
-        judged: what ``check`` says of one.
+        lines: what ``check`` says of each.
         fixed: whether an objection is about something else, so that no version cures it. What is
             said at every version is left out as well.
     """
-    lines = [judged(version) for version in versions]
     if any(each.verdict is Verdict.FAIL and fixed(each) for each in lines[-1].objections):
         return None
     served = any(line.serves and line.result.verdict < Verdict.FAIL for line in lines)
@@ -181,25 +180,22 @@ def line_floors(checked: Checked, gpu: Gpu, *, asks_linker: bool) -> Iterator[Li
         asks_linker: a host file asks for an nvJitLink, whatever way the device code goes.
     """
     for route, newest in checked.lines(gpu, None, linkers()[-1]).items():
-        served, linked = _coverage(checked, gpu, route)
-        if not asks_linker and not served:
-            yield LineFloors(route, None, None, newest.result)
-            continue
-        if route is Route.LOAD and not asks_linker:
+        # What a linker picks differs from release to release: the first two link bare LTO-IR for
+        # GPUs older than it, and later ones don't.
+        lines = [checked.lines(gpu, None, release)[route] for release in linkers()]
+        served, linker = any(line.serves for line in lines), None
+        if asks_linker or (served and route is not Route.LOAD):
+            linker = newest_passing_range(linkers(), lines, lambda _: False)
+        elif served:
             yield _with_linker(checked, gpu, route, None)
             continue
-
-        def judged(release: Release, route: Route | None = route) -> Line:
-            return checked.lines(gpu, None, release)[route]
-
-        linker = newest_passing_range(linkers(), judged, lambda _: False)
         if linker is None:
             yield LineFloors(route, None, None, newest.result)
             continue
         found = _with_linker(checked, gpu, route, linker)
         # What is newer than all that fail may pass with nothing for the GPU: no floor for it.
-        asks = asks_linker or (linked and found.result.coverage.served)
-        yield found if asks else replace(found, linker=None)
+        linked = found.result.coverage.served and any(line.result.coverage.link for line in lines)
+        yield found if asks_linker or linked else replace(found, linker=None)
 
 
 def _with_linker(
@@ -216,14 +212,12 @@ def _driver_floor(
     checked: Checked, gpu: Gpu, route: Route | None, linker: Release
 ) -> Floor[DriverVersion] | None:
     """The least driver of one line with an nvJitLink; None where every one fails."""
-
-    def judged(driver: DriverVersion) -> Line:
-        return checked.lines(gpu, driver, linker)[route]
-
-    found = newest_passing_range(driver_releases(), judged, lambda each: not each.about_loading)
+    lines = [checked.lines(gpu, driver, linker)[route] for driver in driver_releases()]
+    found = newest_passing_range(driver_releases(), lines, lambda each: not each.about_loading)
     if found is None or found.first != driver_releases()[0]:
         return found
-    return replace(found, or_older=judged(drivers.before_tables()).result.verdict < Verdict.FAIL)
+    older = checked.lines(gpu, drivers.before_tables(), linker)[route]
+    return replace(found, or_older=older.result.verdict < Verdict.FAIL)
 
 
 def asked_linkers(gpus: Iterable[Sequence[LineFloors]]) -> Iterator[Floor[Release]]:
@@ -282,16 +276,6 @@ def joint_floors(
         last if asked else None,
         all(floor.or_older for floor in floors),
     )
-
-
-def _coverage(checked: Checked, gpu: Gpu, route: Route | None) -> tuple[int, int]:
-    """The number of modules that some linker makes serve, and of those that it links.
-
-    What a linker picks differs from release to release: the first two link bare LTO-IR for GPUs
-    older than it, and later ones don't.
-    """
-    found = [checked.lines(gpu, None, release)[route].result.coverage for release in linkers()]
-    return max(each.served for each in found), max(each.link for each in found)
 
 
 @functools.cache

@@ -66,12 +66,13 @@ def folded(
     not_judged = frozenset[str]().union(*(part.not_judged for part in parts))
     nothing = _nothing_judged(judged, hosts, not_judged)
     around = [
-        *_of_hosts(hosts),
+        *(replace(each, example=host.place) for host, needs in hosts for each in needs.findings),
         *artifact_findings(case, summary, judged, coverage),
         *findings_of_link(case, summary, judged),
         *missing,
     ]
-    if route is not None and _has_another_route(judged):
+    elsewhere = all(each.module_verdict.how == OTHER_ROUTE for each in judged)
+    if route is not None and judged and elsewhere:
         around.append(impossible_route(judged, route))
     if not_judged:
         around.append(left_open(case, summary, not_judged, alone=nothing))
@@ -118,12 +119,15 @@ def _judge_host(case: Case, host: HostBinary) -> ModuleVerdict | None:
         return None
     linker = case.target.nvjitlink.value if case.target.nvjitlink else None
     rulings = case.rulings(requirements, linker)
+    unanswered = (each.requirement.component for each in rulings if each.verdict is None)
+    # NVRTC's builtins are neither half.
+    open_ = [component for component in unanswered if component is not Component.NVRTC]
     held = "; ".join(f"{r.subject}: {r.component} {r.constraint} ({r.rule})" for r in requirements)
     return ModuleVerdict(
         worst(each.verdict for each in rulings if each.verdict is not None and _says(each)),
         "host",
         case.findings(rulings),
-        frozenset(map(_half, filter(_matters, rulings))),
+        frozenset("link" if part is Component.LINKER else "load" for part in open_),
         why=f"the host file asks: {held}",
     )
 
@@ -131,26 +135,6 @@ def _judge_host(case: Case, host: HostBinary) -> ModuleVerdict | None:
 def _says(ruling: Evaluation) -> bool:
     """Return whether a ruling is a verdict, rather than a remark that holds on any target."""
     return ruling.verdict is not Verdict.OK or ruling.requirement.component is not Component.NONE
-
-
-def _half(ruling: Evaluation) -> str:
-    return "link" if ruling.requirement.component is Component.LINKER else "load"
-
-
-def _matters(ruling: Evaluation) -> bool:
-    """Return whether an unjudged ruling leaves a half open; NVRTC's builtins are neither half."""
-    return ruling.verdict is None and ruling.requirement.component is not Component.NVRTC
-
-
-def _of_hosts(hosts: list[tuple[HostBinary, ModuleVerdict]]) -> Iterator[Finding]:
-    for host, needs in hosts:
-        for finding in needs.findings:
-            yield replace(finding, example=host.place)
-
-
-def _has_another_route(judged: list[GroupVerdict]) -> bool:
-    """Return whether no module gets onto a GPU by the route that was asked for."""
-    return bool(judged) and all(each.module_verdict.how == OTHER_ROUTE for each in judged)
 
 
 def _links_nothing(host: HostBinary, judged: ModuleVerdict, summary: ArtifactSummary) -> bool:

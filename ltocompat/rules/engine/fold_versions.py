@@ -7,6 +7,7 @@ that all have to work are on the outside, versions of which one is there on the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -146,28 +147,22 @@ def _subject(finding: Finding) -> _Subject:
 
 def _united(results: Sequence[Result]) -> list[Finding]:
     """Unite the findings on all versions: of each subject those where it is worst."""
-    worst_of: dict[_Subject, Result] = {}
-    for result in results:
-        for finding in result.findings:
-            known = worst_of.get(_subject(finding))
-            if known is None or _verdict(known, _subject(finding)) < finding.verdict:
-                worst_of[_subject(finding)] = result
     decides = max(results, key=lambda result: result.verdict)
-    found = [
-        (result, finding)
-        for result in results
-        for finding in result.findings
-        if worst_of[_subject(finding)] is result
-    ]
+    subjects = dict.fromkeys(_subject(each) for result in results for each in result.findings)
+    worst_of = {
+        subject: max(results, key=partial(_verdict_on, subject=subject)) for subject in subjects
+    }
     # PTX that some driver refuses is not said to be compiled at load by another one.
     return [
         finding
-        for result, finding in found
-        if finding.verdict is not Verdict.JIT or result is decides
+        for result in results
+        for finding in result.findings
+        if worst_of[_subject(finding)] is result
+        and (finding.verdict is not Verdict.JIT or result is decides)
     ]
 
 
-def _verdict(result: Result | None, subject: _Subject) -> Verdict:
+def _verdict_on(result: Result | None, subject: _Subject) -> Verdict:
     """The verdict on a subject on one version."""
     findings = () if result is None else result.findings
     return worst(finding.verdict for finding in findings if _subject(finding) == subject)
@@ -178,10 +173,10 @@ def _undecided(
 ) -> Finding:
     """A finding on which versions of one part differ: the digits that are missing are named."""
     subject = _subject(finding)
-    verdicts = [(exact, _verdict(result, subject)) for exact, result in found]
+    verdicts = [(exact, _verdict_on(result, subject)) for exact, result in found]
     if finding.verdict is Verdict.OK or len({verdict for _, verdict in verdicts}) == 1:
         return finding
-    parts = [part for part in _PARTS if _depends_on(part, verdicts)]
+    parts = [part for part in _PARTS if _depends_verdict_on(part, verdicts)]
     # Beside it, other modules may fare worse by the same rule.
     bad = next(exact for exact, result in found if result and finding in result.findings)
     can_be = " and ".join(f"{_PARTS[part]} {_range(getattr(target, part))}" for part in parts)
@@ -198,7 +193,7 @@ def _undecided(
     )
 
 
-def _depends_on(part: str, verdicts: Sequence[tuple[Target, Verdict]]) -> bool:
+def _depends_verdict_on(part: str, verdicts: Sequence[tuple[Target, Verdict]]) -> bool:
     """Return whether exact targets that differ in this part alone differ in the verdict."""
     seen: dict[Target, set[Verdict]] = {}
     for exact, verdict in verdicts:

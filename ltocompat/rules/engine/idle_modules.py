@@ -56,7 +56,8 @@ def with_choices(
         single_link: all that can be linked is, so that nothing of it is a choice.
         may_have_more: what the package has besides is not known: sources, or bytes left unread.
     """
-    if not single_link and (may_have_more or any(map(_may_serve, judged))):
+    serves = any(each.for_gpu and each.module_verdict.verdict < Verdict.FAIL for each in judged)
+    if not single_link and (may_have_more or serves):
         judged = [_left_open(each) if each.group.loose else each for each in judged]
     if any(each.group.kernels and _fails_as_ptx(each, registered=True) for each in judged):
         stems = _sass_kernels(judged, stem)
@@ -66,10 +67,6 @@ def with_choices(
     by_sass = _served(judged, "sass")
     by_ptx = _served(judged, "ptx")
     return [_weighed(each, by_sass, by_ptx) if _is_choice(each) else each for each in judged]
-
-
-def _may_serve(each: GroupVerdict) -> bool:
-    return each.for_gpu and each.module_verdict.verdict is not Verdict.FAIL
 
 
 def _left_open(each: GroupVerdict) -> GroupVerdict:
@@ -188,7 +185,7 @@ def with_neutral(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
     for its links only, and something else in it has to serve then. What the user names is judged
     by every rule: the driver refuses it, kernels or not.
     """
-    served = _serves(judged)
+    served = any(each.for_gpu and not each.module_verdict.without_kernels for each in judged)
     return [
         _neutral(each)
         if each.module_verdict.without_kernels and _is_neutral(each, served=served)
@@ -201,11 +198,6 @@ def _is_neutral(group_verdict: GroupVerdict, *, served: bool) -> bool:
     group = group_verdict.group
     idle = group.signature.registered is not None and not group.signature.needs_device_link
     return idle or (served and not group.named)
-
-
-def _serves(judged: Sequence[GroupVerdict]) -> bool:
-    """Return whether kernels get onto the GPU, or may."""
-    return any(each.for_gpu and not each.module_verdict.without_kernels for each in judged)
 
 
 def _neutral(group_verdict: GroupVerdict) -> GroupVerdict:

@@ -91,7 +91,8 @@ class Artifact:
         self._judge = _on_gpu if advises else _with_lto
         # One link takes all that is given to it.
         variants = () if summary.single_link else variant_parts(summary)
-        self._for_windows = _is_for_windows(summary)
+        formats = {host.format for host in summary.hosts if host.linked}
+        self._for_windows = formats == {"PE"}  # all its libraries and programs are
         self._whole = _Part.of(summary, engine)
         self._variants = [
             (each.variant, _Part.of(each.used, engine), _Part.of(each.alone, engine))
@@ -165,12 +166,6 @@ class Artifact:
                 for variant, used, alone in self._variants
             ]
             yield best_of(variants) if variants else on(whole)
-
-
-def _is_for_windows(summary: ArtifactSummary) -> bool:
-    """Return whether all its libraries and programs are."""
-    linked = [host for host in summary.hosts if host.linked]
-    return bool(linked) and all(host.format == "PE" for host in linked)
 
 
 class _Part(Struct, frozen=True):
