@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
@@ -91,12 +91,9 @@ class SummaryRow(Struct):
     def note(self, image: Image) -> None:
         """Take over what an image shares with many others."""
         self.makers.add(truncate(makers_label(image.made_by)))
-        if evidence := evidence_label(image.made_by):
-            self.evidence.add(truncate(evidence))
-        if needs := needs_label(image.needs):
-            self.needs.add(truncate(needs))
-        if image.arch is not None:
-            self.archs.add(image.arch)
+        self.evidence.add(*filter(None, [truncate(evidence_label(image.made_by))]))
+        self.needs.add(*filter(None, [truncate(needs_label(image.needs))]))
+        self.archs.add(*filter(None, [image.arch]))
         self.compressions.add(compression_label(image))
 
     def count(self, image: Image, registered: bool | None) -> None:  # noqa: FBT001 - a fact, no switch
@@ -236,12 +233,9 @@ class HostNeeds:
         for name in host.undefined_registrations:
             wrapper = name.startswith("__fatbinwrap")
             (self._wrappers if wrapper else self._registrations).add(name)
-        for name in host.nvjitlink_imports:
-            self._imports.add(name)
-        for library in host.libraries:
-            self._libraries.add(library)
-        for text in host.ptx_texts:
-            self._texts.add(text)
+        self._imports.add(*host.nvjitlink_imports)
+        self._libraries.add(*host.libraries)
+        self._texts.add(*host.ptx_texts)
 
     @property
     def of_device_code(self) -> bool:
@@ -254,12 +248,13 @@ class HostNeeds:
         Args:
             evidence: each library with what says so; else all of them in a line.
         """
-        libraries = self._library_lines() if evidence else self._libraries_in_a_line()
+        libraries = self._library_lines() if evidence else [self._libraries_in_a_line()]
         texts = [(f"not judged, in its data: {text}",) for text in self._texts]
         lines = [*self._undefined_lines(), *self._import_lines(), *libraries, *texts]
+        lines = list(filter(None, lines))
         return Items("host needs", tuple(lines)) if lines else None
 
-    def _libraries_in_a_line(self) -> list[tuple[str, ...]]:
+    def _libraries_in_a_line(self) -> tuple[str, ...]:
         """``libnvrtc.so.13; opens libcuda.so.1; libcudart inside``."""
         parts: list[str] = []
         for how, (opening, end) in _HOW.items():
@@ -267,11 +262,9 @@ class HostNeeds:
             facts = ((library.file or library.name, library.version) for library in libraries)
             if names := dict.fromkeys(" ".join(filter(None, pair)) for pair in facts):
                 parts += ["; " if parts else "", opening, *separated(map(Code, names)), end]
-        parts += ["; and more"] if self._libraries.more else []
-        return [tuple(parts)] if parts else []
+        return (*parts, "; and more") if self._libraries.more else tuple(parts)
 
-    def _undefined_lines(self) -> list[tuple[str, ...]]:
-        lines: list[tuple[str, ...]] = []
+    def _undefined_lines(self) -> Iterator[tuple[str, ...]]:
         for what, names in (
             ("a device link", self._registrations),
             ("the objects that were device-linked", self._wrappers),
@@ -279,30 +272,26 @@ class HostNeeds:
             if names:
                 at_least = "at least " if names.more else ""
                 total = count(len(names), "undefined symbol")
-                lines.append((f"{what}: {at_least}{total}, ", *_first_names(names)))
-        return lines
+                yield (f"{what}: {at_least}{total}, ", *_first_names(names))
 
-    def _import_lines(self) -> list[tuple[str, ...]]:
-        if not self._imports:
-            return []
+    def _import_lines(self) -> Iterator[tuple[str, ...]]:
         matches = [match for match in map(_SUFFIXED.fullmatch, self._imports) if match]
-        if not matches:
-            return [("nvJitLink, no version in its symbols: ", *_first_names(self._imports))]
-        newest = max(matches, key=lambda match: (int(match[2]), int(match[3])))
-        release = Release(int(newest[2]), int(newest[3]))
-        others = len({match[1] for match in matches} - {newest[1]})
-        tail = (f" and {count(others, 'other symbol')}",) if others else ()
-        return [(f"nvJitLink {release}: imports ", Code(newest[0]), *tail)]
+        if matches:
+            newest = max(matches, key=lambda match: (int(match[2]), int(match[3])))
+            release = Release(int(newest[2]), int(newest[3]))
+            others = len({match[1] for match in matches} - {newest[1]})
+            tail = (f" and {count(others, 'other symbol')}",) if others else ()
+            yield (f"nvJitLink {release}: imports ", Code(newest[0]), *tail)
+        elif self._imports:
+            yield ("nvJitLink, no version in its symbols: ", *_first_names(self._imports))
 
-    def _library_lines(self) -> list[tuple[str, ...]]:
-        lines: list[tuple[str, ...]] = []
+    def _library_lines(self) -> Iterator[tuple[str, ...]]:
         for library in self._libraries:
             version = (" ", library.version) if library.version else ()
             name = Code(library.file or library.name)
-            lines.append((name, *version, f", {library.how} (", library.evidence, ")"))
+            yield (name, *version, f", {library.how} (", library.evidence, ")")
         if self._libraries.more:
-            lines.append(("and more libraries; --format json lists all",))
-        return lines
+            yield ("and more libraries; --format json lists all",)
 
 
 def _first_names(names: Few[str]) -> tuple[str, ...]:

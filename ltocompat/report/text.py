@@ -37,12 +37,13 @@ class Few(dict[T, None]):
         self._limit = limit
         self.more = False
 
-    def add(self, value: T) -> None:
-        """Keep ``value`` when it is new and there is room."""
-        if value in self or len(self) < self._limit:
-            self[value] = None
-        else:
-            self.more = True
+    def add(self, *values: T) -> None:
+        """Keep those that are new, as long as there is room."""
+        for value in values:
+            if value in self or len(self) < self._limit:
+                self[value] = None
+            else:
+                self.more = True
 
 
 def escape(text: str, also: str = "") -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,14 +19,15 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.location import Location
 from ltocompat.model.verdict import Level
 from ltocompat.model.words import count
-from ltocompat.report import Options, Report, Writable
+from ltocompat.report import Failure, Options, Report, Writable
 from ltocompat.report.cells import CellNames
-from ltocompat.report.document import Block, Code, Heading, Items, Paragraph
+from ltocompat.report.document import Block, Code, Heading, Paragraph, first_lines
 from ltocompat.report.findings import (
     LEVELS,
     FindingRecord,
     FindingReport,
     GroupedFinding,
+    SortedRecords,
     grouped_findings,
     sort_records,
     title_of,
@@ -67,34 +68,32 @@ def write(
 
 def commands(records: Iterable[FindingRecord]) -> Iterator[str]:
     """The workflow commands, loudest first, and a last line that counts all findings."""
-    answer = sort_records(records)
-    found = _found(answer.results)
-    shown, left = _split(found, len(answer.failures))
-    for failure in answer.failures[:MOST]:
+    failures, shown, left = _split(sort_records(records))
+    for failure in failures[:MOST]:
         yield _command("error", "", f"ltocompat: {failure.kind}", failure.message)
     for group in shown:
         finding = group.finding
         (path,) = group.modules
         title = f"{finding.rule}: {title_of(finding.rule)}".removesuffix(": ")
         yield _command(_COMMANDS[finding.level], path, title, "\n".join(_lines(group)))
-    yield _tally(found, len(left))
+    levels = Counter(group.finding.level for group in (*shown, *left))
+    text = ", ".join(count(levels[level], str(level)) for level in LEVELS if levels[level])
+    more = f"; {len(left):,} without an annotation are in the step summary" if left else ""
+    yield f"ltocompat: {text or 'no findings'}{more}"
 
 
 def summary(report: FindingReport[Any], records: Iterable[Any], options: Options) -> str:
     """The answer as Markdown, with the findings that were not annotated."""
     taken = tuple(records)
-    answer = report.sorted_records(taken)
-    _, left = _split(_found(answer.results), len(answer.failures))
+    failures, _, left = _split(report.sorted_records(taken))
 
     def blocks(_: Iterable[Any], __: Options) -> Iterator[Block]:
         yield from report.blocks(taken, options)
-        for failure in answer.failures:
+        for failure in failures:
             yield Paragraph((f"{failure.kind}: ", Code(truncate(failure.message))))
         if left:
             yield Heading((f"{count(len(left), 'finding')} without an annotation",))
-            more = len(left) - _MOST_LISTED
-            text = f"and {more:,} more; --format json lists all" if more > 0 else None
-            yield Items("findings", tuple(_item(group) for group in left[:_MOST_LISTED]), text)
+            yield first_lines("findings", [*map(_item, left)], _MOST_LISTED)
 
     stream = io.StringIO()
     stream.write("## ltocompat\n\n")
@@ -121,21 +120,17 @@ def append_summary(text: str, environ: Mapping[str, str]) -> None:
         ) from error
 
 
-def _found(results: Iterable[Any]) -> list[GroupedFinding]:
-    return grouped_findings(results, lambda result, _: result.path)
-
-
 def _split(
-    found: Sequence[GroupedFinding], failures: int
-) -> tuple[list[GroupedFinding], list[GroupedFinding]]:
-    """The findings that are annotated and those that GitHub would drop; failures are errors too."""
-    used = Counter({Level.ERROR: failures})
+    answer: SortedRecords,
+) -> tuple[list[Failure], list[GroupedFinding], list[GroupedFinding]]:
+    """The failures, the findings that are annotated, and those that GitHub would drop."""
+    used = Counter({Level.ERROR: len(answer.failures)})  # which are errors, too
     shown: list[GroupedFinding] = []
     left: list[GroupedFinding] = []
-    for group in found:
+    for group in grouped_findings(answer.results, lambda result, _: result.path):
         used[group.finding.level] += 1
         (shown if used[group.finding.level] <= MOST else left).append(group)
-    return shown, left
+    return answer.failures, shown, left
 
 
 def _command(name: str, path: str, title: str, message: str) -> str:
@@ -190,13 +185,6 @@ def _where(group: GroupedFinding) -> str:
     if place is None:
         return modules
     return f"{place} (the first of {modules})" if group.module_count > 1 else str(place)
-
-
-def _tally(found: Sequence[GroupedFinding], left: int) -> str:
-    levels = Counter(group.finding.level for group in found)
-    text = ", ".join(count(levels[level], str(level)) for level in LEVELS if levels[level])
-    more = f"; {left:,} without an annotation are in the step summary" if left else ""
-    return f"ltocompat: {text or 'no findings'}{more}"
 
 
 def _fitting(text: str) -> str:

@@ -135,8 +135,9 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
     unread = f"; {count(required.skipped, 'place')} not read, so that all this may be too little"
     text = count(required.modules, "module") if required.modules else "no device code was read"
     yield Heading((Code(Location(required.path)), f": {text}", unread if required.skipped else ""))
+    known = [service for service in required.services if service.name != NEXT]
     if required.services:
-        yield Entry((Styled(_runs_with(required), Style.STRONG),))
+        yield Entry((Styled(_runs_with(required, known), Style.STRONG),))
     if options.quiet:
         return
     yield from _lines(required)
@@ -144,9 +145,9 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
         title = "of these variants one is opened; above are the least versions"
         yield Items(title, tuple(map(_variant, required.variants)))
     if required.services:
-        yield _gpu_table(required.services, why=options.why)
-    yield from _lost_kernels(required.services)
-    yield from _hardly(required.services)
+        yield _gpu_table(required.services, known, why=options.why)
+    yield from _lost_kernels(known)
+    yield from _hardly(known)
     if options.why:
         yield Table((Column("needs"), Column("at least", width=24)), tuple(_floors(required)))
         if required.asked:
@@ -169,13 +170,12 @@ def _variant(variant: VariantFloors) -> tuple[str, ...]:
     return (Code(variant.name), f": {needs or 'no driver is known to be asked for'}")
 
 
-def _runs_with(required: Required) -> str:
+def _runs_with(required: Required, known: Sequence[Service]) -> str:
     """``Runs with driver >= 580.65.06 on sm_75-121 (sm_107: 615); links need ...``."""
-    known = [service for service in required.services if service.name != NEXT]
     served = [service for service in known if service.how != "none" and not service.hardly]
     alike = grouped((_driver_of(service), service) for service in served)
     if not alike:
-        return "It serves no GPU that is known" + _links(required)
+        return "It serves no GPU that is known" + _links(required, known)
     # Where some GPU has a driver, those without one are exceptions.
     most = max(alike, key=lambda driver: (driver != _BEYOND, len(alike[driver])))
     others = [
@@ -187,12 +187,12 @@ def _runs_with(required: Required) -> str:
     sure = all(_verdict(service) < Verdict.UNKNOWN for service in alike[most])
     runs = "Runs" if sure or most == _BEYOND else "May run"
     driver = most if most == _BEYOND else f"driver {most}"
-    return f"{runs} with {driver} on {archs_range(alike[most], known)}{except_}{_links(required)}"
+    links = _links(required, known)
+    return f"{runs} with {driver} on {archs_range(alike[most], known)}{except_}{links}"
 
 
-def _lost_kernels(services: Sequence[Service]) -> Iterator[Paragraph]:
+def _lost_kernels(known: Sequence[Service]) -> Iterator[Paragraph]:
     """``20 of 100 kernels have code for sm_75 (IMG-04)``."""
-    known = [service for service in services if service.name != NEXT]
     alike = grouped((service.kernels, service) for service in known)
     for (here, most), several in alike.items():
         if most:
@@ -200,9 +200,8 @@ def _lost_kernels(services: Sequence[Service]) -> Iterator[Paragraph]:
             yield Paragraph((f"{here:,} of {most:,} kernels have code for {archs} (IMG-04)",))
 
 
-def _hardly(services: Sequence[Service]) -> Iterator[Paragraph]:
+def _hardly(known: Sequence[Service]) -> Iterator[Paragraph]:
     """``few modules are for sm_52-75, and 241 for sm_100: probably not built for sm_52-75``."""
-    known = [service for service in services if service.name != NEXT]
     hardly = [service for service in known if service.hardly and not service.kernels[1]]
     if not hardly:
         return
@@ -237,7 +236,7 @@ def _driver_of(service: Service) -> str:
     return span if service.last_driver and _ends(service.last_driver) else f">= {span}"
 
 
-def _links(required: Required) -> str:
+def _links(required: Required, known: Sequence[Service]) -> str:
     """Describe the nvJitLink that links need, and whether less may do."""
     floor = required.nvjitlink
     if floor is None:
@@ -246,7 +245,6 @@ def _links(required: Required) -> str:
     notes += ["perhaps a newer one"] if floor.sure is None else []
     if floor.newest_producer is not None:
         notes.append(f"if made by {floor.newest_producer} or older")
-    known = [service for service in required.services if service.name != NEXT]
     served = [service for service in known if service.driver is not None and not service.hardly]
     others = grouped((_linkers_of(service, floor), service) for service in served)
     notes += [f"{archs_range(several, known)}: {span}" for span, several in others.items() if span]
@@ -303,7 +301,7 @@ def _driver(floor: DriverVersion | None, required: Required, how: str) -> str:
     return "no floor is known" if used else f"no {how.upper()} is loaded"
 
 
-def _gpu_table(services: Sequence[Service], *, why: bool) -> Table:
+def _gpu_table(services: Sequence[Service], known: Sequence[Service], *, why: bool) -> Table:
     """A row for architectures that fare alike; columns that say nothing are left out."""
     alike = grouped(
         (_way(route, why=why, hardly=service.hardly), (service, route.coverage))
@@ -311,7 +309,6 @@ def _gpu_table(services: Sequence[Service], *, why: bool) -> Table:
         for route in service.routes
         if route.coverage.served
     )
-    known = [service for service in services if service.name != NEXT]
     rows = [
         (
             _archs([service for service, _ in several], known),

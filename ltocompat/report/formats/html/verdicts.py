@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 
+from ltocompat.model.grouping import grouped
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.model.words import count
@@ -29,24 +31,27 @@ FindingIds = Mapping[tuple[object, ...], str]
 """Key of a finding -> ID of its element in the page."""
 
 
-class _Alike(Struct):
-    """Cells of an artifact for which the same is said.
+class _Alike(Struct, frozen=True):
+    """Results of an artifact that say the same.
 
     Attributes:
         id: of the element that tells why.
-        result: of the first cell.
-        cells: all of them.
+        results: one for each cell.
     """
 
     id: str
-    result: Result
-    cells: list[Cell] = field(default_factory=list)
+    results: list[Result]
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The cells that they stand in."""
+        return [cell_of(result) for result in self.results]
 
 
 def verdict_sections(answer: SortedRecords, ids: FindingIds) -> tuple[Section, Section]:
     """Two sections: the matrix, and the reasons that its cells lead to."""
     names = answer.names
-    alike = _alike(answer.results)
+    alike = _alike(answer)
     used = {result.verdict for result in answer.results}
     legend = "".join(
         f"<li>{badge(verdict)} {MEANINGS[verdict]}</li>" for verdict in Verdict if verdict in used
@@ -65,22 +70,20 @@ def verdict_sections(answer: SortedRecords, ids: FindingIds) -> tuple[Section, S
     return Section("verdicts", "Verdicts", parts), Section("why", "Why", reasons)
 
 
-def _alike(results: Sequence[Result]) -> dict[str, list[_Alike]]:
-    groups: dict[str, dict[tuple[object, ...], _Alike]] = {}
-    number = 0
-    for result in results:
-        of_path = groups.setdefault(result.path, {})
-        same = (
-            result.verdict,
-            result.not_judged,
-            result.why,
-            tuple(map(finding_key, result.findings)),
-        )
-        if same not in of_path:
-            number += 1
-            of_path[same] = _Alike(f"why-{number}", result)
-        of_path[same].cells.append(cell_of(result))
-    return {path: [*of_path.values()] for path, of_path in groups.items()}
+def _alike(answer: SortedRecords) -> dict[str, list[_Alike]]:
+    numbers = itertools.count(1)
+    return {
+        path: [
+            _Alike(f"why-{next(numbers)}", results)
+            for results in grouped((_said(each), each) for each in artifact.results).values()
+        ]
+        for path, artifact in answer.artifacts.items()
+    }
+
+
+def _said(result: Result) -> tuple[object, ...]:
+    keys = tuple(map(finding_key, result.findings))
+    return (result.verdict, result.not_judged, result.why, keys)
 
 
 def _matrix(answer: SortedRecords, alike: dict[str, list[_Alike]], names: dict[str, str]) -> str:
@@ -145,12 +148,12 @@ def _cell(result: Result | None, why: str) -> str:
 def _reasons(path: str, groups: list[_Alike], names: dict[str, str], ids: FindingIds) -> str:
     cells = CellNames([cell for group in groups for cell in group.cells], names)
     text = "".join(_cells_alike(path, group, cells, ids) for group in groups)
-    worst = max(group.result.verdict for group in groups)
+    worst = max(group.results[0].verdict for group in groups)
     return f"<summary>{badge(worst)} <h3>{escaped(path)}</h3></summary>{text}"
 
 
 def _cells_alike(path: str, group: _Alike, cells: CellNames, ids: FindingIds) -> str:
-    result = group.result
+    result = group.results[0]
     words = cells.words(group.cells) or result.target.name
     where = "all targets" if words == "all" else words
     halves = f"; not judged: {', '.join(result.not_judged)}" if result.not_judged else ""
