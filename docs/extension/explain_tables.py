@@ -16,14 +16,7 @@ from ltocompat.rules.messages import Message, matches, messages, pattern_of
 
 def explain_tables() -> dict[str, Any]:
     """Return what ``search-index.js`` has for it."""
-    names = ("driver", "nvcc", "toolkit", "torch", "said", "smi", "optix", "gpu", "capability")
-    patterns = {name: getattr(evidence, f"_{name.upper()}") for name in names}
-    vendors = {
-        "otherVendor": evidence._OTHER_VENDOR.pattern,
-        "surelyOther": evidence._SURELY_OTHER.pattern,
-        "nvidia": evidence._NVIDIA.pattern,
-    }
-    patterns["gpu"] = f"(?i){patterns['gpu']}"
+    patterns = {**evidence.patterns(), "gpu": f"(?i){evidence.patterns()['gpu']}"}
     of_paste = {
         "ansi": paste._ANSI,
         "tag": paste._TAG,
@@ -42,7 +35,7 @@ def explain_tables() -> dict[str, Any]:
             "edges": paste._EDGES,
             "narrowest": paste._NARROWEST,
         },
-        "evidence": {**patterns, **vendors},
+        "evidence": patterns,
         "gpus": _gpus(),
         "sms": {
             row.number: {

@@ -9,6 +9,7 @@ dead only where no GPU that its CPU can have beside it could use it.
 from __future__ import annotations
 
 import functools
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -22,6 +23,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Saving, Waste
 from ltocompat.model.words import count, truncate_list
 from ltocompat.rules import floors
+from ltocompat.rules.prose import catalogue_file
 from ltocompat.rules.selection import compiles, pick_for_driver, runs
 
 GPU_TO_COME = 1990
@@ -187,39 +189,6 @@ def known_numbers() -> tuple[int, ...]:
     return (*known, GPU_TO_COME)
 
 
-_TEXTS = {
-    Waste.COPY_IN_ANOTHER_LIBRARY: (
-        "the same images are in another library, too{most_copied}",
-        "ship one of them, or link the code into one library that the others use",
-    ),
-    Waste.COPY_IN_THE_LIBRARY: (
-        "the same images are several times in one library",
-        "compile these kernels in one source file, and declare them in the others",
-    ),
-    Waste.OTHER_CPU: (
-        "{archs} ({images}) in {cpus} files: only Jetson, DRIVE and GB10, which are Arm, take {it}",
-        "{leave_out}",
-    ),
-    Waste.NEVER_TAKEN: (
-        "{archs} ({images}): every GPU takes another image that lies beside {it}",
-        "leave {archs} out of -gencode there",
-    ),
-    Waste.PRELINKED: (
-        "{archs} ({images}) of objects, kept beside the code that was linked from {it}",
-        "compile without -rdc=true where no device code calls into another source file",
-    ),
-    Waste.COMPRESSION: (
-        "code that is not compressed, or with LZ4, packed by Zstandard as nvcc 13 does",
-        "nvcc --compress-mode=balance -Xfatbin -compress-all; needs driver {driver}",
-    ),
-    Waste.HOST_DEBUG: (
-        "sections for a debugger of host code, most of them in {most_debug}",
-        "strip --strip-debug",
-    ),
-}
-"""Sentences on each reason, and its remedy."""
-
-
 def _texts(waste: Waste, found: _Found, measured: Measured) -> tuple[str, str]:
     """The sentence on a saving, and its remedy."""
     values = {
@@ -234,8 +203,8 @@ def _texts(waste: Waste, found: _Found, measured: Measured) -> tuple[str, str]:
         ),
         "driver": floors.driver("zstd-driver"),
     }
-    what, fix = _TEXTS[waste]
-    return what.format(**values), fix.format(**values)
+    told = tomllib.loads(catalogue_file("waste.toml"))[waste]
+    return told["what"].format(**values), told["fix"].format(**values)
 
 
 def _leave_out(archs: Iterable[SmArch]) -> str:
