@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,6 +39,7 @@ from ltocompat.trial.values import Answer, LinkOutcome, Request
 
 LTO = "lto"
 PLAIN = "plain"
+NONE_AT_HAND = "no nvJitLink is at hand; get one with: ltocompat linkers install nvjitlink=13.5"
 _LEFT_OUT = (
     "its output is empty: nvlink leaves out what is final or for another target, and what no "
     "kernel calls"
@@ -150,9 +150,7 @@ def _linkers(wanted: Sequence[str], *, install_missing: bool) -> list[Linker]:
     if not wanted:
         at_hand = [*installed(), *find(Machine.here())]
         if not at_hand:
-            raise Missing(
-                "no nvJitLink is at hand; get one with: ltocompat linkers install nvjitlink=13.5"
-            )
+            raise Missing(NONE_AT_HAND)
         return [max(at_hand, key=lambda linker: linker.numbers)]
     pairs = [split(text) for text in wanted]
     return [obtain(version, install_missing=install_missing, tool=tool) for tool, version in pairs]
@@ -192,11 +190,6 @@ def _ways(inputs: list[LinkInput], target: SmArch, linker: Linker) -> list[str]:
     if not plain:
         raise UsageError("none of the inputs holds LTO-IR, and not all hold PTX or SASS")
     return plain
-
-
-def _options(target: SmArch, way: str) -> tuple[str, ...]:
-    arch = f"-arch={replace(target, form=ArchForm.REAL)}"
-    return (arch, "-lto") if way == LTO else (arch,)
 
 
 def _timed(
@@ -277,13 +270,12 @@ def _each(
         raise UsageError("no image to try lies there; list what does with: ltocompat inspect")
     total = sum(len(piece.trial.data) for piece in pieces) * len(linkers)
     done = 0
-    with ExitStack() as stack:
-        for linker in linkers:
-            # Without -r a fragment that has no kernel would not be compiled at all.
-            relocatable = not options.add_only and compiles_relocatable(linker.path, linker.tool)
-            pool = stack.enter_context(Pool(linker.path, tool=linker.tool))
-            extra = ("-r",) if relocatable else ()
-            complete = not options.add_only
+    complete = not options.add_only
+    for linker in linkers:
+        # Without -r a fragment that has no kernel would not be compiled at all.
+        relocatable = complete and compiles_relocatable(linker.path, linker.tool)
+        extra = ("-r",) if relocatable else ()
+        with Pool(linker.path, tool=linker.tool) as pool:
             requests = [_alone(piece, target, extra, complete=complete) for piece in pieces]
             answers = pool.run(request for _, _, request in requests)
             for piece, (way, arch, _), answer in zip(pieces, requests, answers, strict=True):
@@ -292,7 +284,6 @@ def _each(
                     settings.progress(str(linker), done, total)
                 text = _reason(answer, linker, way, arch, (piece,))
                 yield Linked(linker, way, arch, piece.place, answer, reason=text)
-            pool.close()
 
 
 def _alone(
@@ -304,6 +295,7 @@ def _alone(
     if arch is None:
         raise UsageError(f"{piece.place} names no architecture; add --arch, e.g. --arch sm_90")
     way = LTO if piece.ltoir else PLAIN
-    options = _options(arch, way) + (extra if way == LTO else ())
+    lto = ("-lto", *extra) if piece.ltoir else ()
+    options = (f"-arch={replace(arch, form=ArchForm.REAL)}", *lto)
     request = Request((piece.trial,), options, complete=complete, file=piece.place.path)
     return way, arch, request

@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-from ltocompat.commands.link import seconds
+from ltocompat.commands.link import NONE_AT_HAND, seconds
 from ltocompat.commands.options import SelfTestOptions, options_of
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing
@@ -273,7 +273,7 @@ def _of_programs() -> Linker:
             return resolve(pick.real)
     if for_trials := installed():
         return for_trials[-1]
-    raise Missing("no nvJitLink is at hand; get one with: ltocompat linkers install nvjitlink=13.5")
+    raise Missing(NONE_AT_HAND)
 
 
 def _compile(
