@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ltocompat.commands.advice import ended_trials
 from ltocompat.commands.check import Paths, resolve_targets
 from ltocompat.commands.kernel_names import with_kernel_names
-from ltocompat.commands.options import AuditOptions, OnError, answers, options_of
+from ltocompat.commands.options import AuditOptions, OnError, StrPath, answers, options_of
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
 from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
 from ltocompat.commands.policy.fingerprint import path_in_project
@@ -45,6 +45,7 @@ from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.judge_artifact import Artifact, results
+from ltocompat.rules.rule import Problem
 from ltocompat.scan.summary_cache import SummaryCache
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.trial.try_links import LinkTrial
@@ -135,7 +136,7 @@ def run(options: AuditOptions) -> Iterable[AuditScope | Audited | Required | Fai
     return _with_new_baseline(list(found), scope, options.write_baseline)
 
 
-def _policy(policy: Policy | str | os.PathLike[str] | None) -> Policy:
+def _policy(policy: Policy | StrPath | None) -> Policy:
     """The policy that is given, in the file that is named, or in the nearest that has one.
 
     Raises:
@@ -198,7 +199,7 @@ def _with_machine(policy: Policy) -> Policy:
     return replace(policy, here=replace(target, nvjitlink=None, nvrtc=None, nvlink=None))
 
 
-def _files(options: AuditOptions, policy: Policy) -> tuple[str | os.PathLike[str], ...]:
+def _files(options: AuditOptions, policy: Policy) -> tuple[StrPath, ...]:
     """The files to audit.
 
     Raises:
@@ -215,12 +216,8 @@ def _files(options: AuditOptions, policy: Policy) -> tuple[str | os.PathLike[str
 
 
 def matching_files(
-    paths: Sequence[str | os.PathLike[str]],
-    policy: Policy,
-    otherwise: str = "",
-    *,
-    allow_empty: bool = False,
-) -> tuple[str | os.PathLike[str], ...]:
+    paths: Sequence[StrPath], policy: Policy, otherwise: str = "", *, allow_empty: bool = False
+) -> tuple[StrPath, ...]:
     """The files at paths and patterns; none of them: what was built beside the policy.
 
     Args:
@@ -233,7 +230,7 @@ def matching_files(
         UsageError: there are none, and that may not be.
     """
     built = os.path.join(glob.escape(os.path.dirname(policy.source)), DIST)
-    files: list[str | os.PathLike[str]] = []
+    files: list[StrPath] = []
     for path in paths or (built,):
         found = _matching(path)
         if not found and not allow_empty:
@@ -242,7 +239,7 @@ def matching_files(
     return tuple(files)
 
 
-def _matching(path: str | os.PathLike[str]) -> Sequence[str | os.PathLike[str]]:
+def _matching(path: StrPath) -> Sequence[StrPath]:
     """The files that a pattern means; whatever is there by that very name is meant."""
     text = os.fspath(path)
     if not any(char in text for char in "*?[") or os.path.lexists(Location.parse(text).path):
@@ -268,7 +265,7 @@ def _with_new_baseline(
 
 
 def _audited(
-    options: AuditOptions, files: Sequence[str | os.PathLike[str]], scope: AuditScope
+    options: AuditOptions, files: Sequence[StrPath], scope: AuditScope
 ) -> Iterator[Audited | Required | Failure | Note]:
     policy = scope.policy
     packages = Packages(files, options.beside, options.limits)
@@ -292,7 +289,7 @@ def _audited(
 def policy_summaries(
     trials: Trials,
     options: AuditOptions,
-    files: Sequence[str | os.PathLike[str]],
+    files: Sequence[StrPath],
     policy: Policy,
     members: MemberCache | None = None,
 ) -> Iterator[ArtifactSummary | Failure]:
@@ -306,7 +303,6 @@ def policy_summaries(
         kept=members,
         allow_empty=options.allow_empty,
     )
-    reading = ScanOptions(settings, policy.every_target or None, for_require=True, apart=True)
     linkers = narrower = None
     if policy.trial_links and policy.targets:
         linkers = trials.ask_linkers(policy.targets, policy.trial_releases or None)
@@ -315,7 +311,8 @@ def policy_summaries(
         narrower = trials.narrower()
     if policy.here is not None:
         trials.ask_driver(policy.here)
-    reading = replace(reading, tries=trials.tries, narrower=narrower)
+    targets = policy.every_target or None
+    reading = ScanOptions(settings, targets, trials.tries, narrower, for_require=True, apart=True)
     if policy.trial_auto:
         return (
             each if isinstance(each, Failure) else trials.settle(each, policy.targets, reading)
@@ -327,10 +324,7 @@ def policy_summaries(
 
 
 def _kept_summaries(
-    paths: Sequence[str | os.PathLike[str]],
-    reading: ScanOptions,
-    linkers: LinkTrial,
-    cache: SummaryCache | None,
+    paths: Sequence[StrPath], reading: ScanOptions, linkers: LinkTrial, cache: SummaryCache | None
 ) -> Iterator[ArtifactSummary | Failure]:
     """The summaries of files that have not changed, else of what is read now and kept."""
     how = repr((reading.targets, reading.settings.limits))
@@ -367,20 +361,16 @@ def results_of(
     """
     project = os.path.dirname(policy.source) or "."
     known_as = path_in_project(summary.path, project) if policy.source else ""
-    for result in _results_of(summary, package, policy, packages, requirement):
+    promise = policy.promise if should_hold_code(policy, summary, package) else None
+    problems = packages.problems(summary, package, requirement, promise)
+    problems = (*policy_problems(policy, summary, requirement, package), *problems)
+    for result in _results_of(summary, policy, problems):
         yield replace(result, distribution=str(package or ""), known_as=known_as)
 
 
 def _results_of(
-    summary: ArtifactSummary,
-    package: Package | None,
-    policy: Policy,
-    packages: Packages,
-    requirement: Required,
+    summary: ArtifactSummary, policy: Policy, problems: Sequence[Problem]
 ) -> Iterator[Result]:
-    promise = policy.promise if should_hold_code(policy, summary, package) else None
-    problems = packages.problems(summary, package, requirement, promise)
-    problems = (*policy_problems(policy, summary, requirement, package), *problems)
     if policy.here is not None:
         yield from _loaded_on(policy.here, summary)
     if not policy.targets:

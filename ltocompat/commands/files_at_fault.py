@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from ltocompat.commands.check import run as check
-from ltocompat.commands.options import CheckOptions
+from ltocompat.commands.options import CheckOptions, StrPath
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.gpus import sms
 from ltocompat.model.arch import Release
@@ -19,10 +19,7 @@ _MOST = 3  # files that are named
 
 
 def files_at_fault(
-    rules: Sequence[str],
-    values: Mapping[str, str],
-    places: Sequence[str | os.PathLike[str]],
-    python: str | None,
+    rules: Sequence[str], values: Mapping[str, str], places: Sequence[StrPath], python: str | None
 ) -> Iterator[tuple[str, str] | Failure]:
     """The files that a cause speaks of, the worst first; what can't be read is a failure.
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.audit import matching_files, policy_summaries, results_of
-from ltocompat.commands.options import AuditOptions, InitOptions
+from ltocompat.commands.options import AuditOptions, InitOptions, StrPath
 from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.policy.baseline import Baseline
 from ltocompat.commands.policy.draft import (
@@ -120,9 +120,7 @@ class _Drafting:
         missing: why a trial link was not made; empty where none was needed.
     """
 
-    def __init__(
-        self, options: InitOptions, files: Sequence[str | os.PathLike[str]], path: str
-    ) -> None:
+    def __init__(self, options: InitOptions, files: Sequence[StrPath], path: str) -> None:
         self._options = options
         self._files = files
         self._path = path

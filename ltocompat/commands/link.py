@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.options import LinkOptions, options_of
+from ltocompat.commands.options import LinkOptions, StrPath, options_of
 from ltocompat.files.output import write_named
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import Missing, UnreadableInput, UsageError
@@ -157,11 +157,7 @@ def _linkers(wanted: Sequence[str], *, install_missing: bool) -> list[Linker]:
 
 
 def _together(
-    inputs: list[LinkInput],
-    linkers: list[Linker],
-    target: SmArch,
-    *,
-    output: str | os.PathLike[str] | None,
+    inputs: list[LinkInput], linkers: list[Linker], target: SmArch, *, output: StrPath | None
 ) -> Iterator[Linked | Disagreement]:
     yield from disagreements(
         (image.options, image.place) for input_ in inputs for image in input_.ltoir

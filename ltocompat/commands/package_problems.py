@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ltocompat.commands.options import StrPath
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.artifact_summary import ArtifactSummary, of_package
 from ltocompat.model.limits import Limits
@@ -44,8 +45,8 @@ class Packages:
 
     def __init__(
         self,
-        paths: Sequence[str | os.PathLike[str]],
-        beside: Sequence[str | os.PathLike[str]],
+        paths: Sequence[StrPath],
+        beside: Sequence[StrPath],
         limits: Limits,
         sources: Mapping[str, ByteView] = NO_SOURCES,
     ) -> None:

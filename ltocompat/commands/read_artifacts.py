@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.options import SummaryOptions, named, with_failures
+from ltocompat.commands.options import StrPath, SummaryOptions, named, with_failures
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects import read_host
@@ -91,7 +91,7 @@ def summaries_of(
 
 
 def summaries(
-    paths: Sequence[str | os.PathLike[str]], reading: ScanOptions
+    paths: Sequence[StrPath], reading: ScanOptions
 ) -> Iterator[ArtifactSummary | Failure]:
     """The summaries, file by file; several large ones are read at the same time.
 
