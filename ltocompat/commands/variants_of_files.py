@@ -165,24 +165,16 @@ def _outcome(
     found: Mapping[str, Sequence[Result]], variants: Sequence[Variant]
 ) -> tuple[VariantVerdict, ...]:
     """The outcome of each variant on one GPU of a target, oldest first."""
-    judged = [
-        VariantVerdict(
-            variant.name,
-            variant.version,
-            worst(result.verdict for result in found[variant.version]),
-            tuple(
-                dict.fromkeys(
-                    finding.rule
-                    for result in found[variant.version]
-                    for finding in result.findings
-                    if finding.verdict > Verdict.JIT
-                )
-            ),
-            any(result.coverage.served for result in found[variant.version]),
-        )
-        for variant in variants
-        if variant.version in found
-    ]
+    judged = []
+    for variant in variants:
+        if results := found.get(variant.version):
+            findings = (finding for result in results for finding in result.findings)
+            against = dict.fromkeys(each.rule for each in findings if each.verdict > Verdict.JIT)
+            verdict = worst(result.verdict for result in results)
+            serves = any(result.coverage.served for result in results)
+            judged.append(
+                VariantVerdict(variant.name, variant.version, verdict, tuple(against), serves)
+            )
     choices = [each for each in judged if each.serves] or judged
     best = min(reversed(choices), key=lambda each: (each.verdict, len(each.rules)))
     return tuple(replace(each, serves=each in choices, decides=each is best) for each in judged)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-from msgspec import Struct
-
 from ltocompat.commands.survey.distribution import Distribution
 from ltocompat.commands.survey.http import MOST_METADATA, FetchFailed, Http, Traffic
 from ltocompat.files.archives.zip import find_end
@@ -21,16 +19,9 @@ _MOST_DIRECTORY = 64 * MIB
 _ANY = "*/*"
 
 
-class RemoteMembers(Struct, frozen=True):
-    """The members of a wheel, and its size in bytes."""
-
-    members: list[ZipMember]
-    size: int
-
-
 def remote_members(
     distribution: Distribution, http: Http, budget: Budget, traffic: Traffic
-) -> RemoteMembers | None:
+) -> tuple[list[ZipMember], int] | None:
     """The members of a wheel that is not fetched whole; None where only its bytes would tell.
 
     Raises:
@@ -57,7 +48,7 @@ def remote_members(
             return None
         data = front.data + data
     members = zip_members(ByteView(_EndOfFile(data, tail.size)), budget)
-    return None if members is None else RemoteMembers(members, tail.size)
+    return None if members is None else (members, tail.size)
 
 
 def remote_metadata(

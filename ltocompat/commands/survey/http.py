@@ -365,11 +365,11 @@ def _etag(headers: Mapping[str, str]) -> str | None:
 
 def without_credentials(url: str) -> str:
     """An address without the user's name and password."""
-    parts = _split(url)
+    parts = split_address(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() or url
 
 
-def _split(url: str) -> SplitResult:
+def split_address(url: str) -> SplitResult:
     """The parts of an address; of one without a meaning there are none."""
     try:
         return urlsplit(url)
@@ -379,12 +379,12 @@ def _split(url: str) -> SplitResult:
 
 def _host(url: str) -> tuple[str, str]:
     """The scope of credentials: scheme and host, with its port."""
-    parts = _split(url)
+    parts = split_address(url)
     return parts.scheme, parts.netloc.rpartition("@")[2].lower()
 
 
 def _credentials(url: str) -> str | None:
-    parts = _split(url)
+    parts = split_address(url)
     if parts.username is None:
         return None
     return f"{unquote(parts.username)}:{unquote(parts.password or '')}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterator, Sequence
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from ltocompat.commands.survey.distribution import Distribution
 from ltocompat.commands.survey.http import (
@@ -13,10 +13,12 @@ from ltocompat.commands.survey.http import (
     MOST_PAGE,
     Http,
     Traffic,
+    split_address,
     without_credentials,
 )
 from ltocompat.commands.survey.options import Choice
 from ltocompat.model.errors import UsageError
+from ltocompat.model.grouping import grouped
 from ltocompat.model.projection import project
 from ltocompat.packages.index_answers import (
     ACCEPTED,
@@ -41,7 +43,8 @@ class Index:
     """
 
     def __init__(self, url: str, http: Http) -> None:
-        if not _is_address(url):
+        parts = split_address(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError(
                 f"{without_credentials(url)!r} is no address of a package index; write "
                 "https://HOST/simple"
@@ -91,14 +94,6 @@ class Index:
         )
 
 
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
-
-
 def chosen(
     files: Sequence[IndexFile], requested: Requested, choice: Choice
 ) -> list[tuple[IndexFile, WheelName]]:
@@ -130,13 +125,8 @@ def _newest_python(
     wheels: Sequence[tuple[IndexFile, WheelName]],
 ) -> list[tuple[IndexFile, WheelName]]:
     """For each platform the wheel of the newest Python: others mostly have equal device code."""
-    best: dict[tuple[str, ...], tuple[IndexFile, WheelName]] = {}
-    for file, name in wheels:
-        platforms = tuple(sorted(name.platforms))
-        known = best.get(platforms)
-        if known is None or _python(name) > _python(known[1]):
-            best[platforms] = (file, name)
-    return list(best.values())
+    by_platforms = grouped((tuple(sorted(name.platforms)), (file, name)) for file, name in wheels)
+    return [max(alike, key=lambda wheel: _python(wheel[1])) for alike in by_platforms.values()]
 
 
 def _python(name: WheelName) -> tuple[int, int, str, str]:

@@ -136,12 +136,12 @@ class _Task:
         http = self._http()
         budget = Budget(self._options.limits)
         found = remote_members(self._distribution, http, budget, self._traffic)
-        if found is None or may_hold_device_code(found.members):
+        if found is None or may_hold_device_code(found[0]):
             return None
         metadata = remote_metadata(self._distribution, http, budget, self._traffic)
         if metadata is None:
             return None
-        return self._make.without_device_code(metadata, found.size, self._measures("members"))
+        return self._make.without_device_code(metadata, found[1], self._measures("members"))
 
     def _fetched(self) -> Surveyed:
         """The rows of a distribution that is fetched for it."""
