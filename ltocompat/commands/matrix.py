@@ -86,36 +86,25 @@ def matrices(
         tried: these linkers were asked.
     """
     artifact = Artifact(summary, engine)
-    if _goes(summary, Route.LINK):
-        yield _grid(artifact, summary.path, "nvJitLink", linkers, Route.LINK, tried=tried)
-    if _goes(summary, Route.LOAD):
-        yield _grid(artifact, summary.path, "driver", _driver_targets(), Route.LOAD, tried=False)
+    ways = {way for group in summary.groups for way in routes(group.signature)}
+    for what, route, targets in (
+        ("nvJitLink", Route.LINK, linkers),
+        ("driver", Route.LOAD, _driver_targets()),
+    ):
+        if route in ways:
+            asked = tried and route is Route.LINK
+            # What `check` says on each target: its line of this route, or its only one.
+            rows = (artifact.results(target, line=route) for target in targets)
+            cells = tuple(tuple(row if asked else map(advising_trials, row)) for row in rows)
+            columns = tuple(map(str, targets[0].gpus))
+            names = tuple(target.name for target in targets)
+            yield Matrix(summary.path, what, names, columns, cells, asked)
 
 
 def _unread(summary: ArtifactSummary) -> str:
     first = summary.skipped[0]
     more = f", and {summary.skipped_count - 1:,} more" if summary.skipped_count > 1 else ""
     return f"{first.place} can't be read: {first.reason}{more}"
-
-
-def _goes(summary: ArtifactSummary, route: Route) -> bool:
-    return any(route in routes(group.signature) for group in summary.groups)
-
-
-def _grid(
-    artifact: Artifact,
-    path: str,
-    what: str,
-    targets: Sequence[Target],
-    route: Route,
-    *,
-    tried: bool,
-) -> Matrix:
-    # What `check` says on each target: its line of this route, or its only one.
-    rows = (artifact.results(target, line=route) for target in targets)
-    cells = tuple(tuple(row if tried else map(advising_trials, row)) for row in rows)
-    columns = tuple(map(str, targets[0].gpus))
-    return Matrix(path, what, tuple(t.name for t in targets), columns, cells, tried)
 
 
 def linker_targets() -> list[Target]:
