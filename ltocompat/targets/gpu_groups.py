@@ -81,12 +81,17 @@ def is_gpu(text: str) -> bool:
     word = text.strip().lower()
     if _SPELLINGS.get(word, word) in groups():
         return True
+    # One that several models have is a GPU, too; letters alone are more likely a name.
+    several = any(letter.isdigit() for letter in word) and bool(models_named(text))
+    return known_gpu(text) is not None or several
+
+
+def known_gpu(name: str) -> Gpu | None:
+    """The GPU of that name in our tables."""
     try:
-        find_gpu(text)
+        return find_gpu(name)
     except UsageError:
-        # One that several models have is a GPU, too; letters alone are more likely a name.
-        return any(letter.isdigit() for letter in word) and bool(models_named(text))
-    return True
+        return None
 
 
 def _sold(sm: Sm, *, data_center: bool) -> bool:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
+from ltocompat.targets.gpu_groups import known_gpu
 from ltocompat.targets.versions.drivers import read_driver
 from ltocompat.targets.versions.releases import read_releases
 
@@ -56,10 +56,7 @@ def _driver_text(driver: DriverVersion) -> str:
 
 
 def _gpu_text(gpu: Gpu) -> str:
-    try:
-        return gpu.name if find_gpu(gpu.name) == gpu else str(gpu.arch)
-    except UsageError:
-        return str(gpu.arch)
+    return gpu.name if known_gpu(gpu.name) == gpu else str(gpu.arch)
 
 
 def toml_value(value: str | list[str]) -> str:

@@ -8,10 +8,8 @@ import sys
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.errors import UsageError
-from ltocompat.model.target import Gpu
+from ltocompat.targets.gpu_groups import known_gpu
 from ltocompat.targets.linkers.machine import Machine, json_object
 from ltocompat.targets.machine import driver_probe_child
 from ltocompat.targets.machine.environment import Jetson, LocalGpu
@@ -111,14 +109,6 @@ def gpus(machine: Machine, answers: Answers, board: Jetson | None) -> tuple[Loca
     if not found and board and board.model:
         found.append(LocalGpu(board.model, _arch_of(board.model), "/proc/device-tree/model"))
     return tuple(found)
-
-
-def known_gpu(name: str) -> Gpu | None:
-    """The GPU of that name in our tables."""
-    try:
-        return find_gpu(name)
-    except UsageError:
-        return None
 
 
 def _arch_of(name: str) -> SmArch | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -27,6 +28,7 @@ from ltocompat.files.objects.structure import short_text, windows
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import HostBinary
 from ltocompat.model.limits import Budget
+from ltocompat.model.location import folders_around
 from ltocompat.targets.linkers.linker import Linker
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.searching import read_linker
@@ -121,12 +123,11 @@ def look_at(machine: Machine, environment: Environment, path: str, host: HostBin
 
 def _ordered(machine: Machine, path: str, host: HostBinary) -> tuple[str, ...]:
     """The imports as the loader binds them; as they were where that can't be told."""
-    if not host.nvjitlink_imports or host.format != "ELF":
-        return host.nvjitlink_imports
-    try:
-        return _in_order_of_binding(machine, path, host.nvjitlink_imports)
-    except LtocompatError:
-        return host.nvjitlink_imports
+    names = host.nvjitlink_imports
+    with suppress(LtocompatError):
+        if names and host.format == "ELF":
+            return _in_order_of_binding(machine, path, names)
+    return names
 
 
 def _load(
@@ -191,9 +192,8 @@ def _declared(
     """Resolve the library without the variables of the loader, or from the file's own packages."""
     if found is None or found.loaded is None:
         return None
-    clean = {**machine.environ}
-    for variable in ("LD_LIBRARY_PATH", "LD_PRELOAD"):
-        clean.pop(variable, None)
+    variables = ("LD_LIBRARY_PATH", "LD_PRELOAD")
+    clean = {name: text for name, text in machine.environ.items() if name not in variables}
     loader, resolved = _load(replace(machine, environ=clean), environment, path)
     meant = _nvjitlink(loader, resolved, host)
     if meant is not None and meant.loaded is not None and meant.rule not in _BY_CHANCE:
@@ -206,13 +206,6 @@ def _declared(
 
 def _in_packages(machine: Machine, path: str, soname: str) -> str | None:
     """The nvJitLink of the site-packages that the file lies in."""
-    parts = path.split("/")
-    for index in range(len(parts) - 1, 0, -1):
-        if parts[index] in SITES:
-            site = "/".join(parts[: index + 1])
-            for folder in _IN_WHEELS:
-                there = os.path.join(site, folder, soname)
-                if machine.is_file(there):
-                    return machine.real(there)
-            break
-    return None
+    site = next((each for each in folders_around(path) if os.path.basename(each) in SITES), "")
+    copies = (os.path.join(site, folder, soname) for folder in _IN_WHEELS if site)
+    return next((machine.real(copy) for copy in copies if machine.is_file(copy)), None)

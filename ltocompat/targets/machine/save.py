@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ltocompat.model.arch import Release
 from ltocompat.model.library_name import LDSO, PATHFINDER
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
-from ltocompat.targets.machine.driver_probe import known_gpu
+from ltocompat.targets.gpu_groups import known_gpu
 from ltocompat.targets.machine.environment import Environment, LocalGpu
 
 T = TypeVar("T")
