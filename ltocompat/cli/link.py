@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.cli.options import KIND, FindingFormat, ImageChoice, Sandbox
@@ -13,19 +14,23 @@ from ltocompat.commands.options import LinkOptions, Option
 from ltocompat.report.exit_status import ExitStatus, of_link
 
 
+class Shorthand(Struct, frozen=True):
+    """Shorter words for a choice of linkers and images.
+
+    Attributes:
+        nvjitlink: nvJitLink to ask: 12.4, 12.4.127 or a path; repeat it to compare (default:
+            newest).
+    """
+
+    nvjitlink: Annotated[tuple[str, ...], Option(metavar="VERSION", after="linkers")] = ()
+    kind: Annotated[tuple[str, ...], replace(KIND, after="add_only")] = ()
+
+
 @verb
 def link(
     *,
     options: LinkOptions,
-    nvjitlink: Annotated[
-        tuple[str, ...],
-        Option(
-            "nvJitLink to ask: 12.4, 12.4.127 or a path; repeat it to compare (default: newest).",
-            metavar="VERSION",
-            after="linkers",
-        ),
-    ] = (),
-    kind: Annotated[tuple[str, ...], replace(KIND, after="add_only")] = (),
+    short: Shorthand,
     sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
     form: FindingFormat = (),
 ) -> int:
@@ -38,11 +43,11 @@ def link(
     No GPU and no driver is needed; nvJitLink and nvlink run in processes of their own. Exit code 1
     says that some link did not succeed. --kind links the images of that kind alone.
     """
-    where = ImageChoice(kind=kind).filter()
+    where = ImageChoice(kind=short.kind).filter()
     from ltocompat.commands import link as command
     from ltocompat.report.verbs.link import REPORT
 
-    linkers = (*options.linkers, *(f"nvjitlink={version}" for version in nvjitlink))
+    linkers = (*options.linkers, *(f"nvjitlink={version}" for version in short.nvjitlink))
     options = replace(options, linkers=linkers, where=where)
     writing = in_format(form, REPORT, inputs=options.places)
     return run_verb(command.run, options, writing, ExitStatus(of_link))

@@ -6,6 +6,8 @@ import json
 import sys
 from typing import Annotated
 
+from msgspec import Struct
+
 from ltocompat.cli.options import choose
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Argument
@@ -13,26 +15,28 @@ from ltocompat.commands.options import Argument
 _POLICY = "policy"
 
 
+class SchemaOptions(Struct, frozen=True):
+    """Which schema to print.
+
+    Attributes:
+        name: A verb; error, which any of them can write; or policy, for editors.
+    """
+
+    name: Annotated[str, Argument(metavar="VERB")]
+
+
 @verb
-def schema(
-    *,
-    name: Annotated[
-        str,
-        Argument(
-            "A verb; error, which any of them can write; or policy, for editors.", metavar="VERB"
-        ),
-    ],
-) -> int:
+def schema(*, options: SchemaOptions) -> int:
     """Print the JSON Schema of a verb's answer, or of a policy.
 
     For example: ltocompat schema check
     """
     from ltocompat.report.schema import DOCUMENTS, schema_text
 
-    if choose("VERB", name, (*DOCUMENTS, _POLICY)) == _POLICY:
+    if choose("VERB", options.name, (*DOCUMENTS, _POLICY)) == _POLICY:
         from ltocompat.commands.policy.key_list import schema as policy_schema
 
         sys.stdout.write(json.dumps(policy_schema(), indent=2) + "\n")
     else:
-        sys.stdout.write(schema_text(name))
+        sys.stdout.write(schema_text(options.name))
     return 0

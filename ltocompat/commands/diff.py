@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -156,10 +156,9 @@ def _roots(paths: Sequence[str]) -> list[str]:
     """The folder that the labels of files are relative to, or the one file itself."""
     if len(paths) < 2:
         return list(paths)
-    try:
+    with suppress(ValueError):  # absolute and relative paths together
         return [os.path.commonpath(paths)]
-    except ValueError:  # absolute and relative paths together
-        return []
+    return []
 
 
 def _with_ptx(stored: StoredModule, module: Module) -> Module:

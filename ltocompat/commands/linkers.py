@@ -18,10 +18,7 @@ from ltocompat.targets.linkers.version_request import VersionRequest, choose, sp
 
 
 class ListOptions(Struct, frozen=True):
-    """Which linkers to look for, and where."""
-
-    tools: tuple[Tool, ...] = tuple(Tool)
-    machine: Machine | None = None
+    """Which linkers to look for: all of them."""
 
 
 class Plan(Struct, frozen=True):
@@ -52,16 +49,14 @@ class InstallChange(Struct, frozen=True):
     size: int
 
 
-def list_linkers(
-    tools: Iterable[Tool] = tuple(Tool), *, machine: Machine | None = None
-) -> Iterator[Linker | Skipped]:
+def run_list(_: ListOptions) -> Iterator[Linker | Skipped]:
     """Every linker that this machine reaches, oldest first, then those for trials; by tool.
 
     A file that is called so and can't be read, or is none, comes as ``Skipped`` in the end.
     """
     skipped: list[Skipped] = []
-    for tool in tools:
-        found = list(search(machine or Machine.here(), tool))
+    for tool in Tool:
+        found = list(search(Machine.here(), tool))
         linkers = [record for record in found if isinstance(record, Linker)]
         yield from sorted(linkers, key=lambda linker: (linker.numbers, linker.path))
         yield from Cache.of(tool=tool).installed()
@@ -80,7 +75,9 @@ def plan_linkers(wanted: Iterable[str], *, allow_unknown: bool = False) -> Plan:
     for text in wanted:
         tool, version = split(text)
         chosen.update(dict.fromkeys(choose(version, allow_unknown=allow_unknown, tool=tool)))
-    missing = [request for request in chosen if present(request, _cache(request)) is None]
+    missing = [
+        request for request in chosen if present(request, Cache.of(tool=request.tool)) is None
+    ]
     downloads = sum(len(request.packages) for request in missing)
     return Plan(tuple(chosen), downloads, sum(request.size for request in missing))
 
@@ -96,7 +93,7 @@ def install_linkers(
     """
     done = 0
     for wanted in plan.wanted:
-        cache = _cache(wanted)
+        cache = Cache.of(tool=wanted.tool)
         already = present(wanted, cache)
         if already is not None:
             yield InstallChange("kept", already, cache.size_of(already))
@@ -123,11 +120,6 @@ def remove_linkers(wanted: str) -> Iterator[InstallChange]:
         yield InstallChange("removed", linker, sizes[linker])
 
 
-def run_list(options: ListOptions) -> Iterator[Linker | Skipped]:
-    """The linkers that ``list_linkers`` finds."""
-    return list_linkers(options.tools, machine=options.machine)
-
-
 def run_install(options: InstallOptions) -> Iterator[Plan | InstallChange]:
     """The plan, then what becomes of each version.
 
@@ -143,7 +135,3 @@ def run_install(options: InstallOptions) -> Iterator[Plan | InstallChange]:
 def run_remove(options: RemoveOptions) -> Iterator[InstallChange | Failure]:
     """The versions that were removed; one that could not be is a ``Failure`` among them."""
     return with_failures(map(remove_linkers, options.wanted))
-
-
-def _cache(wanted: VersionRequest) -> Cache:
-    return Cache.of(tool=wanted.tool)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, field
@@ -81,10 +82,9 @@ def build(
 
 def _stock_on_windows(text: str) -> VersionSet[DriverVersion] | None:
     """The driver that comes with a toolkit on Windows; since 13.0 there is none."""
-    try:
+    with suppress(UsageError):
         return stock_driver(exact_release("toolkit", text), System("windows"))
-    except UsageError:
-        return None
+    return None
 
 
 def _driver(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -88,10 +89,9 @@ def is_gpu(text: str) -> bool:
 
 def known_gpu(name: str) -> Gpu | None:
     """The GPU of that name in our tables."""
-    try:
+    with suppress(UsageError):
         return find_gpu(name)
-    except UsageError:
-        return None
+    return None
 
 
 def _sold(sm: Sm, *, data_center: bool) -> bool:

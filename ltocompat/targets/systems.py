@@ -6,6 +6,7 @@ import functools
 import platform
 import re
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -77,13 +78,12 @@ class MarkerEnvironment(Struct, frozen=True):
 
         if marker is None or marker == "":
             return True
-        try:
+        with suppress(ValueError, KeyError, RecursionError):
             parsed = marker if isinstance(marker, Marker) else _parsed(marker)
             seen: dict[str, str | AbstractSet[str]] = {**self.values}
             seen |= {"extras": self.extras, "dependency_groups": self.groups}
             return _evaluate(parsed, seen)
-        except (ValueError, KeyError, RecursionError):
-            return True
+        return True
 
     def __str__(self) -> str:
         return f"{self.system} and Python {self.values['python_version']}"

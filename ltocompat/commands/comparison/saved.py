@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -78,11 +78,10 @@ def _explained(sentence: str, data: bytes) -> str:
     found = _PATH.search(sentence)
     steps = [name or int(index) for name, index in _STEP.findall(found[1] if found else "")]
     names = [step for step in steps if isinstance(step, str)]
-    try:
+    with suppress(ValueError, RecursionError, LookupError, TypeError):
         value = reduce(lambda inner, step: inner[step], steps, json.loads(data))
         return f"{names[-1]} is {repr(value)[:60]} ({sentence})"
-    except (ValueError, RecursionError, LookupError, TypeError):
-        return sentence  # a name that stands twice, or no member at all
+    return sentence  # a name that stands twice, or no member at all
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+from contextlib import suppress
 from pathlib import PurePath
 
 from ltocompat.commands.policy.exceptions import read_exceptions
@@ -130,10 +131,9 @@ _PATTERNS = '["libx_cuda*.so"]'
 
 def _shown(path: str, where: str) -> str:
     """As a user of the folder would write it."""
-    try:
+    with suppress(ValueError):  # another drive
         return os.path.normpath(os.path.join(where, os.path.relpath(path, where)))
-    except ValueError:  # another drive
-        return path
+    return path
 
 
 def _targets(audit: PolicyTable, *, has_targets: bool) -> tuple[Target, ...]:

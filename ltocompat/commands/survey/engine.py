@@ -174,10 +174,9 @@ def require_tls(address: str) -> None:
 def _is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
-    try:
+    with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return False
 
 
 @contextlib.contextmanager

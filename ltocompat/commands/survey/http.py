@@ -371,10 +371,9 @@ def without_credentials(url: str) -> str:
 
 def split_address(url: str) -> SplitResult:
     """The parts of an address; of one without a meaning there are none."""
-    try:
+    with contextlib.suppress(ValueError):
         return urlsplit(url)
-    except ValueError:
-        return urlsplit("")
+    return urlsplit("")
 
 
 def _host(url: str) -> tuple[str, str]:

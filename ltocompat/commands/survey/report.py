@@ -10,6 +10,7 @@ import pkgutil
 import tempfile
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
@@ -111,10 +112,9 @@ def _set_up(database: Any, dataset: Dataset) -> None:  # noqa: ANN401 - a connec
 
 
 def _version(text: str) -> Version:
-    try:
+    with suppress(InvalidVersion):
         return Version(text or "0")
-    except InvalidVersion:
-        return Version("0")
+    return Version("0")
 
 
 def _ranks(versions: list[Version]) -> list[int]:

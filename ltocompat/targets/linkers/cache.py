@@ -126,10 +126,9 @@ class Cache(Struct, frozen=True):
             os.rename(final, os.path.join(part, "dropped"))
 
     def _names(self) -> list[str]:
-        try:
+        with suppress(OSError):
             return [name for name in os.listdir(self.folder) if not name.startswith(".")]
-        except OSError:
-            return []
+        return []
 
     def _read(self, name: str) -> Linker | None:
         folder = os.path.join(self.folder, name)

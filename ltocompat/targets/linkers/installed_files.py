@@ -61,10 +61,9 @@ def keep_seal(folder: str, version: str, sums: Mapping[str, str]) -> None:
 
 
 def _sealed(folder: str) -> bytes:
-    try:
+    with suppress(OSError):
         return read_regular(os.path.join(folder, SEALED), SIZE)
-    except OSError:
-        return b""
+    return b""
 
 
 def _state(folder: str, version: str, sums: Mapping[str, str]) -> tuple[bytes, ...]:

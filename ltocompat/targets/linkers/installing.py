@@ -10,6 +10,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import IO
 
 from msgspec import Struct
@@ -108,10 +109,9 @@ def _tool(requirement: str, folder: str) -> list[str]:
 
 
 def _succeeds(command: list[str], folder: str) -> bool:
-    try:
+    with suppress(OSError):
         return _run(command, folder).returncode == 0
-    except OSError:
-        return False
+    return False
 
 
 def _run(command: list[str], folder: str) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct, field
@@ -235,10 +235,9 @@ def _closing(fd: int) -> Iterator[int]:
 
 
 def _current_folder() -> str:
-    try:
+    with suppress(OSError):  # it was removed
         return os.getcwd()
-    except OSError:  # it was removed
-        return "/"
+    return "/"
 
 
 def json_object(text: str | None) -> dict[str, Any]:

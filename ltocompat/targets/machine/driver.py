@@ -14,6 +14,7 @@ import json
 import os
 import re
 import struct
+from contextlib import suppress
 
 from ltocompat.facts.drivers import branch_cuda
 from ltocompat.files.byteview import ByteView
@@ -279,10 +280,9 @@ def _parsed(view: ByteView) -> CompatNote | None:
 
 
 def _cuda_of_note(value: object) -> Release | None:
-    try:
+    with suppress(LtocompatError):
         return Release.parse(value) if isinstance(value, str) else None
-    except LtocompatError:
-        return None
+    return None
 
 
 def _numbers(value: object) -> tuple[int, ...]:

@@ -176,10 +176,9 @@ def _copy(machine: Machine, environment: Environment, path: str | None, via: str
     for nvjitlink in environment.nvjitlinks:
         if nvjitlink.path == path:
             return replace(nvjitlink, found_via=via)
-    try:
+    with suppress(LtocompatError):
         return read_linker(machine, path, via)
-    except LtocompatError:
-        return None
+    return None
 
 
 def _declared(
