@@ -178,10 +178,9 @@ def _samples(*folders: str, most: int = 40_000, starts: tuple[bytes, ...] = (b""
 
 def _host(read: Callable[[ByteView, Budget], ObjectReader | None]) -> Read:
     def called(data: bytes) -> object:
-        view, budget = ByteView.of(data), _budget()
-        structure = read(view, budget)
+        structure = read(ByteView.of(data), _budget())
         if structure is not None:
-            host = ObjectFile(view, budget, structure)
+            host = ObjectFile(structure)
             host.describe(Location("input"), exports=True)
             host.registration().registered(data.find(_REGION))
             host.symbol_size(len(data) // 2)

@@ -37,7 +37,7 @@ def read_host(view: ByteView, budget: Budget) -> ObjectFile | None:
         return None
     from ltocompat.files.objects.host_file import ObjectFile
 
-    return ObjectFile(view, budget, structure)
+    return ObjectFile(structure)
 
 
 def structure_of(view: ByteView, budget: Budget) -> ObjectReader | None:

@@ -188,10 +188,8 @@ class CoffHost(ObjectReader):
     pointers_readable = True
 
     def __init__(self, view: ByteView, budget: Budget, header: _Header) -> None:
-        self._view = view
-        self._budget = budget
+        super().__init__(view, budget)
         self._header = header
-        self.problems: list[str] = []
         self.machine = COFF_MACHINES[header.machine]
         self.pointer_size = _POINTER_SIZES.get(header.machine, 8)
         strings = header.strings if header.symbols else None
@@ -206,15 +204,15 @@ class CoffHost(ObjectReader):
 
     def offset_of(self, address: int) -> int | None:
         """Addresses are file offsets here."""
-        return address if 0 <= address < self._view.size else None
+        return address if 0 <= address < self.view.size else None
 
     def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
         """Resolve pointers through the relocations of the section that holds each slot."""
         answer: dict[int, int | None] = {}
         for slot in slots:
-            if not pointer_at(self._view, slot, self.pointer_size):
+            if not pointer_at(self.view, slot, self.pointer_size):
                 answer[slot] = 0
-        for row in self._budget.timed(self._rows, every=1):
+        for row in self.budget.timed(self._rows, every=1):
             inside = {s - row.offset: s for s in slots if 0 <= s - row.offset < row.size}
             for where, symbol, kind in self._relocations(row) if inside else ():
                 # Objects count places from the section's address, which is 0 in practice.
@@ -229,8 +227,8 @@ class CoffHost(ObjectReader):
         """(place, symbol, type); with over 65,534 of them the first one holds their number."""
         size, start, count = _RELOCATION.size, row.relocations, row.relocation_count
         if count == 0xFFFF and row.traits & _SCN_MORE_RELOCATIONS:
-            count = self._view.u32(start)
-        for _, piece in windows(self._view, self._budget, start, count * size, row=size):
+            count = self.view.u32(start)
+        for _, piece in windows(self.view, self.budget, start, count * size, row=size):
             yield from _RELOCATION.iter_unpack(piece)
 
     def _target(self, index: int, slot: int) -> int | None:
@@ -239,11 +237,11 @@ class CoffHost(ObjectReader):
         if index >= self._header.n_symbols:
             raise Malformed(f"a relocation names symbol {index}, and there are fewer")
         place = self._header.symbols + index * layout.size
-        _, value, section, *_ = self._view.unpack(layout, place)
+        _, value, section, *_ = self.view.unpack(layout, place)
         if not 0 < section <= len(self._rows) or not self._rows[section - 1].size:
             return None
         row = self._rows[section - 1]
-        return row.offset + value + pointer_at(self._view, slot, self.pointer_size)
+        return row.offset + value + pointer_at(self.view, slot, self.pointer_size)
 
     def symbols(self) -> Symbols:
         """Read the symbol table; a symbol of no section and no value is undefined."""
@@ -251,11 +249,11 @@ class CoffHost(ObjectReader):
         defined: set[str] = set()
         header = self._header
         sentence = "{size} symbols are over Limits.symbols"
-        self._budget.check("symbols", header.n_symbols, sentence)
-        size, auxiliary, kept = header.layout.size, 0, self._budget.names()
+        self.budget.check("symbols", header.n_symbols, sentence)
+        size, auxiliary, kept = header.layout.size, 0, self.budget.names()
         whole = header.n_symbols * size
-        for _, piece in windows(self._view, self._budget, header.symbols, whole, row=size):
-            rows = self._budget.timed(header.layout.iter_unpack(piece))
+        for _, piece in windows(self.view, self.budget, header.symbols, whole, row=size):
+            rows = self.budget.timed(header.layout.iter_unpack(piece))
             for raw, value, section, _, kind, follow in rows:
                 if auxiliary:
                     auxiliary -= 1
@@ -270,7 +268,7 @@ class CoffHost(ObjectReader):
         """Read up to 8 bytes in place, or, behind four zero bytes, the string at an offset."""
         if raw[:4] == b"\0\0\0\0":
             offset = self._header.strings + int.from_bytes(raw[4:], "little")
-            return short_text(self._view, offset, self._budget.limits.text_bytes)
+            return short_text(self.view, offset, self.budget.limits.text_bytes)
         return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import takewhile
+from operator import itemgetter
 
 from msgspec import Struct, field
 
@@ -93,20 +95,22 @@ class ElfTables(Struct):
     """The tables of one file.
 
     Attributes:
+        view: the file.
+        budget: what reading it may cost.
         bits: 32 or 64.
-        little: little-endian.
-        type: e_type.
-        machine: e_machine.
+        order: ``<`` where it is little-endian, as ``struct`` has it.
+        header: its first header.
         headers: section headers by their index (with the nameless header 0).
         segments: program headers.
         dynamic: (tag, value) in the order of the file.
         problems: what could not be read.
     """
 
+    view: ByteView
+    budget: Budget
     bits: int
-    little: bool
-    type: int
-    machine: int
+    order: str
+    header: ElfHeader
     headers: list[SectionHeader] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
     dynamic: list[tuple[int, int]] = field(default_factory=list)
@@ -117,7 +121,7 @@ class ElfTables(Struct):
     @property
     def machine_name(self) -> str:
         """Name of the processor."""
-        return _MACHINES.get(self.machine, str(self.machine))
+        return _MACHINES.get(self.header.machine, str(self.header.machine))
 
     def tag(self, wanted: Tag) -> int | None:
         """The value of the first such dynamic tag."""
@@ -127,6 +131,15 @@ class ElfTables(Struct):
         """The file offset that an address of the dynamic section leads to."""
         address = self.tag(wanted)
         return None if address is None else self.offset_of(address)
+
+    def texts(self, wanted: Tag) -> Iterator[str]:
+        """The strings of such dynamic tags; empty where they are in no table of strings."""
+        start, size = self.start_of(Tag.STRTAB), self.tag(Tag.STRSZ) or 0
+        offsets = [value for tag, value in self.dynamic if tag == wanted]
+        for offset in self.budget.timed(offsets, every=16):
+            there = start is not None and offset < size
+            at = (start or 0) + offset
+            yield short_text(self.view, at, self.budget.limits.text_bytes) if there else ""
 
     def offset_of(self, address: int) -> int | None:
         """File offset of an address that is loaded from the file."""
@@ -141,162 +154,134 @@ class ElfTables(Struct):
         inside = address - segment.address
         return segment.offset + inside if inside < segment.file_size else None
 
+    def sections(self) -> tuple[Section, ...]:
+        """The sections with bytes in the file; those that reach outside are clipped, and told."""
+        sections = []
+        for header in self.headers:
+            if header.kind in (layout.SHT_NULL, layout.SHT_NOBITS) or not header.size:
+                continue
+            size = min(header.size, self.view.size - header.offset)
+            if size < header.size:
+                self.problems.append(
+                    f"section {header.name[:_SHOWN]!r} of {header.size} bytes at "
+                    f"{header.offset:#x} reaches outside of the {self.view.size} bytes of the file"
+                )
+            if size > 0:
+                executable = bool(header.flags & layout.SHF_EXECINSTR)
+                section = Section(header.name, header.offset, size, header.address, executable)
+                sections.append(section)
+        return tuple(sorted(sections, key=lambda section: (section.offset, section.size)))
 
-class _Elf(Struct, frozen=True):
-    """A file with its header, and how its tables are laid out."""
+    def _shape(self, of_bits: dict[int, str], said: int | None = None) -> struct.Struct:
+        """The layout of one entry of a table, whose size the header may say."""
+        shape = struct.Struct(self.order + of_bits[self.bits])
+        if said not in (None, shape.size):
+            raise Malformed(f"its entries have {said} bytes instead of {shape.size}")
+        return shape
 
-    view: ByteView
-    bits: int
-    order: str
-    header: ElfHeader
+    def _fitting(self, start: int, size: int, count: int) -> int:
+        """Return how many of ``count`` headers of ``size`` bytes fit into the file; say of more."""
+        fit = max(0, self.view.size - start) // size
+        if count > fit:
+            self.problems.append(
+                f"a header table claims {count} entries at {start:#x}, but only {fit} fit in the "
+                "file"
+            )
+        return min(count, fit)
 
-    def layout(self, of_bits: dict[int, str]) -> struct.Struct:
-        """The layout of one entry of a table."""
-        return struct.Struct(self.order + of_bits[self.bits])
+    def _rows(self, shape: struct.Struct, start: int, count: int) -> Iterator[tuple[int, ...]]:
+        """The entries of a table that fits into the file."""
+        for first in range(0, count, _AT_ONCE):
+            self.budget.check_time()
+            size = min(_AT_ONCE, count - first) * shape.size
+            yield from shape.iter_unpack(self.view.read(start + first * shape.size, size))
+
+    def read_sections(self) -> None:
+        """Read the section headers."""
+        start = self.header.shoff
+        if not start:
+            return
+        shape = self._shape(layout.SECTION, self.header.shentsize)
+        # Numbers that are too large for the file header are kept in section header 0.
+        count = self.header.shnum or self.view.unpack(shape, start)[_SIZE]
+        count = self._fitting(start, shape.size, count)
+        self.budget.check("sections", count, "{size} sections are over Limits.sections")
+        rows = list(self._rows(shape, start, count))
+        names = layout.NameTable(self._section_names(rows), self.budget)
+        timed = self.budget.timed(rows)
+        self.headers = [SectionHeader(names.at(row[0]), *row[1:8]) for row in timed]
+
+    def _section_names(self, rows: list[tuple[int, ...]]) -> bytes:
+        """The bytes of the table that holds the sections' names; empty when there is none."""
+        index = self.header.shstrndx if rows else 0
+        if index == layout.SHN_XINDEX:
+            index = rows[0][_LINK]
+        if not 0 < index < len(rows):
+            if rows:
+                self.problems.append("the sections have no names: their string table is missing")
+            return b""
+        return self.view.peek(rows[index][_OFFSET], min(rows[index][_SIZE], _NAME_TABLE_BYTES))
+
+    def read_segments(self) -> None:
+        """Read the program headers; those of sections are known."""
+        start, count = self.header.phoff, self.header.phnum
+        if not start or not count:
+            return
+        shape = self._shape(layout.SEGMENT, self.header.phentsize)
+        # 0xffff means that the real number is kept in section header 0.
+        if count == 0xFFFF and self.headers:
+            count = self.headers[0].info
+        for row in self._rows(shape, start, self._fitting(start, shape.size, count)):
+            # 32-bit files have p_flags last but one, 64-bit ones right behind p_type.
+            kind, offset, address, _, size, _, flags, _ = (
+                row if self.bits == 32 else (row[0], *row[2:7], row[1], row[7])
+            )
+            file_size = max(0, min(size, self.view.size - offset))
+            # Sections are clipped and reported one by one; without them this is all that tells.
+            if kind == layout.PT_LOAD and file_size < size and not self.headers:
+                self.problems.append(
+                    f"the file is cut: a loaded segment of {size} bytes at {offset:#x} ends "
+                    "beyond it"
+                )
+            self.segments.append(Segment(kind, flags, offset, file_size, address))
+
+    def read_dynamic(self) -> None:
+        """Read the dynamic section, by segments and sections that are known."""
+        spans = [(s.offset, s.file_size) for s in self.segments if s.kind == layout.PT_DYNAMIC]
+        spans += [(h.offset, h.size) for h in self.headers if h.kind == layout.SHT_DYNAMIC]
+        for start, length in spans[:1]:
+            shape = self._shape(layout.DYNAMIC)
+            room = min(length, max(0, self.view.size - start)) // shape.size
+            rows = self._rows(shape, start, min(room, _MAX_DYNAMIC_TAGS))
+            # DT_NULL, which ends it, is 0.
+            self.dynamic = [(tag, value) for tag, value in takewhile(itemgetter(0), rows)]
 
 
 def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
     """Read the structure of an ELF file; None for a cubin or where not even the header is whole."""
-    try:
-        elf = _open(view)
-    except Malformed:
-        return None
-    if elf is None or elf.header.machine == layout.EM_CUDA:
-        return None
-    tables = ElfTables(elf.bits, elf.order == "<", elf.header.type, elf.header.machine)
-    problems = tables.problems
-    with guarded(problems, "the section header table"):
-        _read_sections(elf, budget, tables)
-    with guarded(problems, "the program header table"):
-        _read_segments(elf, budget, tables)
-    with guarded(problems, "the dynamic section"):
-        _read_dynamic(elf, budget, tables)
-    if elf.header.ident[_OS_ABI] in _CUDA_ABIS and elf.header.machine != layout.EM_ARM:
-        problems.append(f"a cubin by its OS ABI, for machine {elf.header.machine}, not 190")
-    kinds = {row.kind for row in tables.headers} | {row.kind for row in tables.segments}
-    if not problems and not any(kinds):
-        problems.append("its header names neither sections nor segments")
-    return tables
-
-
-def _open(view: ByteView) -> _Elf | None:
-    """Read the file header; None where its first bytes are not those of an ELF file."""
     ident = view.peek(0, _IDENT_SIZE)
     if len(ident) < _IDENT_SIZE or not ident.startswith(layout.MAGIC):
         return None
     bits, order = _BITS.get(ident[4]), _ORDERS.get(ident[5])
     if bits is None or order is None:
         return None
-    fields = view.unpack(struct.Struct(order + layout.HEADER[bits]), _IDENT_SIZE)
-    return _Elf(view, bits, order, ElfHeader(ident, *fields))
-
-
-def _fitting(elf: _Elf, tables: ElfTables, start: int, size: int, count: int) -> int:
-    """Return how many of ``count`` headers of ``size`` bytes fit into the file; report fewer."""
-    fit = max(0, elf.view.size - start) // size
-    if count > fit:
-        tables.problems.append(
-            f"a header table claims {count} entries at {start:#x}, but only {fit} fit in the file"
-        )
-    return min(count, fit)
-
-
-def _read_sections(elf: _Elf, budget: Budget, tables: ElfTables) -> None:
-    shape, start = elf.layout(layout.SECTION), elf.header.shoff
-    if not start:
-        return
-    if elf.header.shentsize != shape.size:
-        raise Malformed(f"its entries have {elf.header.shentsize} bytes instead of {shape.size}")
-    # Numbers that are too large for the file header are kept in section header 0.
-    count = elf.header.shnum or elf.view.unpack(shape, start)[_SIZE]
-    count = _fitting(elf, tables, start, shape.size, count)
-    budget.check("sections", count, "{size} sections are over Limits.sections")
-    rows = list(_rows(elf, shape, start, count, budget))
-    names = layout.NameTable(_section_names(elf, tables, rows), budget)
-    tables.headers = [SectionHeader(names.at(row[0]), *row[1:8]) for row in budget.timed(rows)]
-
-
-def _rows(
-    elf: _Elf, shape: struct.Struct, start: int, count: int, budget: Budget
-) -> Iterator[tuple[int, ...]]:
-    """The entries of a table that fits into the file."""
-    for first in range(0, count, _AT_ONCE):
-        budget.check_time()
-        many = min(_AT_ONCE, count - first)
-        yield from shape.iter_unpack(elf.view.read(start + first * shape.size, many * shape.size))
-
-
-def _section_names(elf: _Elf, tables: ElfTables, rows: list[tuple[int, ...]]) -> bytes:
-    """The bytes of the table that holds the sections' names; empty when there is none."""
-    index = elf.header.shstrndx if rows else 0
-    if index == layout.SHN_XINDEX:
-        index = rows[0][_LINK]
-    if not 0 < index < len(rows):
-        if rows:
-            tables.problems.append("the sections have no names: their string table is missing")
-        return b""
-    return elf.view.peek(rows[index][_OFFSET], min(rows[index][_SIZE], _NAME_TABLE_BYTES))
-
-
-def _read_segments(elf: _Elf, budget: Budget, tables: ElfTables) -> None:
-    shape, start = elf.layout(layout.SEGMENT), elf.header.phoff
-    if not start or not elf.header.phnum:
-        return
-    if elf.header.phentsize != shape.size:
-        raise Malformed(f"its entries have {elf.header.phentsize} bytes instead of {shape.size}")
-    # 0xffff means that the real number is kept in section header 0.
-    count = elf.header.phnum
-    if count == 0xFFFF and tables.headers:
-        count = tables.headers[0].info
-    count = _fitting(elf, tables, start, shape.size, count)
-    for row in _rows(elf, shape, start, count, budget):
-        # 32-bit files have p_flags last but one, 64-bit ones right behind p_type.
-        kind, offset, address, _, size, _, flags, _ = (
-            row if elf.bits == 32 else (row[0], *row[2:7], row[1], row[7])
-        )
-        file_size = max(0, min(size, elf.view.size - offset))
-        # Sections are clipped and reported one by one; without them this is all that tells.
-        if kind == layout.PT_LOAD and file_size < size and not tables.headers:
-            tables.problems.append(
-                f"the file is cut: a loaded segment of {size} bytes at {offset:#x} ends beyond it"
-            )
-        tables.segments.append(Segment(kind, flags, offset, file_size, address))
-
-
-def _read_dynamic(elf: _Elf, budget: Budget, tables: ElfTables) -> None:
-    spans = [(s.offset, s.file_size) for s in tables.segments if s.kind == layout.PT_DYNAMIC]
-    spans += [(h.offset, h.size) for h in tables.headers if h.kind == layout.SHT_DYNAMIC]
-    if not spans:
-        return
-    shape, (start, length) = elf.layout(layout.DYNAMIC), spans[0]
-    room = min(length, max(0, elf.view.size - start)) // shape.size
-    for tag, value in _rows(elf, shape, start, min(room, _MAX_DYNAMIC_TAGS), budget):
-        if tag == Tag.NULL:
-            break
-        tables.dynamic.append((tag, value))
-
-
-def sections_of(view: ByteView, tables: ElfTables) -> tuple[Section, ...]:
-    """The sections with bytes in the file; those that reach outside are clipped and reported."""
-    sections = []
-    for header in tables.headers:
-        if header.kind in (layout.SHT_NULL, layout.SHT_NOBITS) or not header.size:
-            continue
-        size = min(header.size, view.size - header.offset)
-        if size < header.size:
-            tables.problems.append(
-                f"section {header.name[:_SHOWN]!r} of {header.size} bytes at {header.offset:#x} "
-                f"reaches outside of the {view.size} bytes of the file"
-            )
-        if size > 0:
-            executable = bool(header.flags & layout.SHF_EXECINSTR)
-            sections.append(Section(header.name, header.offset, size, header.address, executable))
-    return tuple(sorted(sections, key=lambda section: (section.offset, section.size)))
-
-
-def dynamic_text(view: ByteView, tables: ElfTables, budget: Budget, offset: int) -> str:
-    """A string of the dynamic string table, by its offset in there; empty where there is none."""
-    start = tables.start_of(Tag.STRTAB)
-    if start is None or offset >= (tables.tag(Tag.STRSZ) or 0):
-        return ""
-    return short_text(view, start + offset, budget.limits.text_bytes)
+    shape = struct.Struct(order + layout.HEADER[bits])
+    if view.size < _IDENT_SIZE + shape.size:
+        return None
+    header = ElfHeader(ident, *view.unpack(shape, _IDENT_SIZE))
+    if header.machine == layout.EM_CUDA:
+        return None
+    tables = ElfTables(view, budget, bits, order, header)
+    problems = tables.problems
+    with guarded(problems, "the section header table"):
+        tables.read_sections()
+    with guarded(problems, "the program header table"):
+        tables.read_segments()
+    with guarded(problems, "the dynamic section"):
+        tables.read_dynamic()
+    if header.ident[_OS_ABI] in _CUDA_ABIS and header.machine != layout.EM_ARM:
+        problems.append(f"a cubin by its OS ABI, for machine {header.machine}, not 190")
+    kinds = {row.kind for row in tables.headers} | {row.kind for row in tables.segments}
+    if not problems and not any(kinds):
+        problems.append("its header names neither sections nor segments")
+    return tables

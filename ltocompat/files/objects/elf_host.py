@@ -12,11 +12,8 @@ from ltocompat.files.objects import elf
 from ltocompat.files.objects.elf import ElfTables, SectionHeader
 from ltocompat.files.objects.elf_symbols import (
     SymbolTable,
-    data_symbols_at,
     dynamic_symbols,
-    exported_names,
     symbol_tables,
-    symbols_named,
 )
 from ltocompat.files.objects.relocations import (
     ABSOLUTE_TYPES,
@@ -52,12 +49,11 @@ class ElfHost(ObjectReader):
 
     format = "ELF"
 
-    def __init__(self, view: ByteView, budget: Budget, tables: ElfTables) -> None:
-        self._view = view
-        self._budget = budget
+    def __init__(self, tables: ElfTables) -> None:
+        super().__init__(tables.view, tables.budget)
         self._tables = tables
         self.problems = tables.problems
-        self.sections = elf.sections_of(view, tables)
+        self.sections = tables.sections()
         self.machine = tables.machine_name
         self.pointer_size = tables.bits // 8
         self.own_name = self._text_of(Tag.SONAME)
@@ -65,26 +61,23 @@ class ElfHost(ObjectReader):
         self.type = self._type()
         # Little-endian files whose section or program headers were readable.
         known = tables.headers if self._object else tables.segments
-        self.pointers_readable = tables.little and bool(known)
+        self.pointers_readable = tables.order == "<" and bool(known)
 
     def _type(self) -> str:
         """The type; a position-independent program is marked, or has a loader and no name."""
-        tables = self._tables
-        if tables.type == layout.ET_DYN:
+        tables, kind = self._tables, self._tables.header.type
+        if kind == layout.ET_DYN:
             pie = (tables.tag(Tag.FLAGS_1) or 0) & layout.DF_1_PIE
             loader = any(segment.kind == layout.PT_INTERP for segment in tables.segments)
             return "executable" if pie or (loader and not self.own_name) else "shared library"
-        return {layout.ET_REL: "object", layout.ET_EXEC: "executable"}.get(tables.type, "unknown")
+        return {layout.ET_REL: "object", layout.ET_EXEC: "executable"}.get(kind, "unknown")
 
     @property
     def _object(self) -> bool:
-        return self._tables.type == layout.ET_REL
+        return self._tables.header.type == layout.ET_REL
 
     def _text_of(self, tag: Tag) -> str | None:
-        offset = self._tables.tag(tag)
-        if offset is None:
-            return None
-        return elf.dynamic_text(self._view, self._tables, self._budget, offset) or None
+        return next(self._tables.texts(tag), None) or None
 
     def data_spans(self) -> list[tuple[int, int]]:
         """Loaded sections that aren't code; without sections the segments that aren't code."""
@@ -105,7 +98,7 @@ class ElfHost(ObjectReader):
             and not h.name.startswith(_NO_STRINGS)
             and not Section(h.name, 0, 0, 0).fatbin
         ]
-        return [(h.offset, min(h.size, self._view.size - h.offset)) for h in wanted]
+        return [(h.offset, min(h.size, self.view.size - h.offset)) for h in wanted]
 
     def wrapper_search_spans(self) -> list[tuple[int, int]]:
         """Writable segments: without sections, or where a linker script merged them."""
@@ -120,7 +113,7 @@ class ElfHost(ObjectReader):
     def offset_of(self, address: int) -> int | None:
         """Look up the PT_LOAD segments; in objects addresses are file offsets already."""
         if self._object:
-            return address if 0 <= address < self._view.size else None
+            return address if 0 <= address < self.view.size else None
         return self._tables.offset_of(address)
 
     def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
@@ -131,7 +124,7 @@ class ElfHost(ObjectReader):
 
     def _linked_pointers(self, slots: Collection[int]) -> dict[int, int | None]:
         by_address: dict[int, int] = {}
-        for segment in self._budget.timed(self._tables.segments, every=1):
+        for segment in self.budget.timed(self._tables.segments, every=1):
             if segment.kind == layout.PT_LOAD:
                 end = segment.offset + segment.file_size
                 inside = (slot for slot in slots if segment.offset <= slot < end)
@@ -139,15 +132,15 @@ class ElfHost(ObjectReader):
         answer: dict[int, int | None] = {}
         relocated: set[int] = set()
         for table in self._dynamic_relocations():
-            for found in relocations_at(self._view, self._budget, table, by_address):
+            for found in relocations_at(table, by_address):
                 slot = by_address[found.where]
                 relocated.add(slot)
                 self._put(answer, slot, found, self._dynamic_symbols)
         # Without a relocation a pointer is what the file has, and in a position-independent file
         # only a null pointer can be.
         for slot in relocated.symmetric_difference(by_address.values()):
-            stored = pointer_at(self._view, slot, self.pointer_size)
-            if not stored or self._tables.type == layout.ET_EXEC:
+            stored = pointer_at(self.view, slot, self.pointer_size)
+            if not stored or self._tables.header.type == layout.ET_EXEC:
                 answer[slot] = stored
         return answer
 
@@ -159,17 +152,17 @@ class ElfHost(ObjectReader):
         symbols: SymbolTable | None,
     ) -> None:
         """Set the pointer at ``slot`` to what a relocation makes of it; unknown types unset it."""
-        machine = self._tables.machine
+        machine = self._tables.header.machine
         addend = found.addend
         if addend is None:
-            addend = pointer_at(self._view, slot, self.pointer_size)
+            addend = pointer_at(self.view, slot, self.pointer_size)
         if found.type in (0, RELATIVE_TYPES.get(machine)):
             answer[slot] = addend
             return
         answer.pop(slot, None)
         if found.type != ABSOLUTE_TYPES.get(machine) or symbols is None:
             return
-        symbol = symbols.at(self._view, found.symbol)
+        symbol = symbols.at(found.symbol)
         if symbol is None:
             return
         if symbol.section == layout.SHN_UNDEF:
@@ -187,9 +180,9 @@ class ElfHost(ObjectReader):
         headers = self._tables.headers
         answer: dict[int, int | None] = {}
         for slot in slots:
-            if not pointer_at(self._view, slot, self.pointer_size):
+            if not pointer_at(self.view, slot, self.pointer_size):
                 answer[slot] = 0
-        for relocations in self._budget.timed(headers, every=1):
+        for relocations in self.budget.timed(headers, every=1):
             kind = _OBJECT_RELOCATIONS.get(relocations.kind)
             if kind is None or not 0 < relocations.info < len(headers):
                 continue
@@ -197,13 +190,14 @@ class ElfHost(ObjectReader):
             inside = {s - home.offset: s for s in slots if 0 <= s - home.offset < home.size}
             if not inside or home.kind == layout.SHT_NOBITS:
                 continue
-            table = RelocationTable(
-                kind, self._tables.bits, relocations.offset, relocations.size, relocations.link
-            )
+            table = self._relocations(kind, relocations.offset, relocations.size)
             symbols = self._symbols_of(relocations)
-            for found in relocations_at(self._view, self._budget, table, inside):
+            for found in relocations_at(table, inside):
                 self._put(answer, inside[found.where], found, symbols)
         return answer
+
+    def _relocations(self, kind: str, offset: int, size: int) -> RelocationTable:
+        return RelocationTable(self.view, self.budget, kind, self._tables.bits, offset, size)
 
     def _symbols_of(self, relocations: SectionHeader) -> SymbolTable | None:
         headers = self._tables.headers
@@ -220,15 +214,15 @@ class ElfHost(ObjectReader):
             if self._tables.tag(start) is not None and (offset is None or not size):
                 self.problems.append(f"the relocations of DT_{start.name} are outside of the file")
             elif offset is not None and size:
-                found.append(RelocationTable(kind, self._tables.bits, offset, size))
+                found.append(self._relocations(kind, offset, size))
         return found
 
     @cached_property
     def _symbol_tables(self) -> list[SymbolTable]:
         found: list[SymbolTable] = []
-        if self._tables.little:
+        if self._tables.order == "<":
             with guarded(self.problems, "the symbol tables"):
-                found = symbol_tables(self._view, self._tables)
+                found = symbol_tables(self._tables)
         return found
 
     @cached_property
@@ -238,11 +232,7 @@ class ElfHost(ObjectReader):
 
     def needed(self) -> list[Needed]:
         """The names of DT_NEEDED."""
-        offsets = [value for tag, value in self._tables.dynamic if tag == Tag.NEEDED]
-        names = [
-            elf.dynamic_text(self._view, self._tables, self._budget, at)
-            for at in self._budget.timed(offsets, every=16)
-        ]
+        names = self._tables.texts(Tag.NEEDED)
         return [Needed(name, "DT_NEEDED") for name in names if name]
 
     def _runpath(self) -> tuple[str, ...]:
@@ -259,20 +249,20 @@ class ElfHost(ObjectReader):
         defined: set[str] = set()
         for table in self._symbol_tables:
             with guarded(self.problems, "a symbol table"):
-                for name, symbol in symbols_named(self._view, self._budget, table, SYMBOL_PREFIXES):
+                for name, symbol in table.named(SYMBOL_PREFIXES):
                     (undefined if symbol.section == layout.SHN_UNDEF else defined).add(name)
         return Symbols.sorted_from(undefined, defined)
 
     def exports(self) -> list[str]:
         """From .dynsym."""
         table = self._dynamic_symbols
-        return [] if table is None else exported_names(self._view, self._budget, table)
+        return [] if table is None else table.exported_names()
 
     def symbol_size(self, offset: int) -> int | None:
         """st_size of a data symbol; the first one that is not 0."""
         value, home = self._symbol_value(offset)
         for table in self._symbol_tables if value is not None else ():
-            for symbol in data_symbols_at(self._view, self._budget, table, value or 0):
+            for symbol in table.data_at(value or 0):
                 if symbol.size and (home is None or symbol.section == home):
                     return symbol.size
         return None
@@ -280,12 +270,12 @@ class ElfHost(ObjectReader):
     def _symbol_value(self, offset: int) -> tuple[int | None, int | None]:
         """Return the st_value (and in objects st_shndx) that a symbol at this file offset has."""
         if self._object:
-            for index, header in enumerate(self._budget.timed(self._tables.headers)):
+            for index, header in enumerate(self.budget.timed(self._tables.headers)):
                 inside = 0 <= offset - header.offset < header.size
                 if inside and header.kind not in (layout.SHT_NULL, layout.SHT_NOBITS):
                     return offset - header.offset, index
             return None, None
-        for segment in self._budget.timed(self._tables.segments):
+        for segment in self.budget.timed(self._tables.segments):
             if segment.kind == layout.PT_LOAD and 0 <= offset - segment.offset < segment.file_size:
                 return offset - segment.offset + segment.address, None
         return None, None
@@ -293,7 +283,7 @@ class ElfHost(ObjectReader):
     def prelinked_count(self, array: int) -> int | None:
         """Derive it from the size of ``__cudaPrelinkedFatbins``: a pointer a region, and null."""
         for table in self._symbol_tables:
-            for symbol in data_symbols_at(self._view, self._budget, table, array):
+            for symbol in table.data_at(array):
                 if symbol.size > self.pointer_size:
                     return symbol.size // self.pointer_size - 1
         return None
@@ -302,4 +292,4 @@ class ElfHost(ObjectReader):
 def read_elf(view: ByteView, budget: Budget) -> ElfHost | None:
     """An ELF file; None for a cubin, or where the header is broken."""
     tables = elf.read_tables(view, budget)
-    return None if tables is None else ElfHost(view, budget, tables)
+    return None if tables is None else ElfHost(tables)

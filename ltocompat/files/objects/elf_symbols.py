@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator
-from itertools import compress, count
+from itertools import chain, compress, count
 
 from msgspec import Struct
 
@@ -40,6 +41,8 @@ class Symbol(Struct, frozen=True):
 class SymbolTable(Struct, frozen=True):
     """Offsets and sizes of one symbol table and its strings, clipped to the file; bytes."""
 
+    view: ByteView
+    budget: Budget
     bits: int
     offset: int
     size: int
@@ -47,11 +50,11 @@ class SymbolTable(Struct, frozen=True):
     strings_size: int
 
     @property
-    def entry(self) -> int:
-        """Bytes of one symbol."""
-        return (SYMBOL_64 if self.bits == 64 else SYMBOL_32).size
+    def layout(self) -> struct.Struct:
+        """The layout of one symbol."""
+        return SYMBOL_64 if self.bits == 64 else SYMBOL_32
 
-    def decode(self, raw: bytes) -> Symbol:
+    def _decode(self, raw: bytes) -> Symbol:
         """The fields of one symbol; 32-bit files have them in another order."""
         if self.bits == 64:
             name, info, _, section, value, size = SYMBOL_64.unpack(raw)
@@ -59,20 +62,78 @@ class SymbolTable(Struct, frozen=True):
             name, value, size, info, _, section = SYMBOL_32.unpack(raw)
         return Symbol(name, info & 15, section, value, size)
 
-    def at(self, view: ByteView, index: int) -> Symbol | None:
+    def at(self, index: int) -> Symbol | None:
         """Symbol ``index``, None where the table is shorter."""
-        if not 0 <= index < self.size // self.entry:
+        entry = self.layout.size
+        if not 0 <= index < self.size // entry:
             return None
-        return self.decode(view.read(self.offset + index * self.entry, self.entry))
+        return self._decode(self.view.read(self.offset + index * entry, entry))
 
-    def pieces(self, view: ByteView, budget: Budget) -> Iterator[tuple[int, bytes]]:
+    def name_of(self, place: int) -> str:
+        """The name at a place in the table of strings."""
+        return short_text(self.view, self.strings + place, self.budget.limits.text_bytes)
+
+    def _pieces(self) -> Iterator[bytes]:
         """The table in windows of whole symbols."""
-        count = self.size // self.entry
-        budget.check("symbols", count, "{size} symbols are over the limit of {most}")
-        return windows(view, budget, self.offset, self.size, row=self.entry)
+        entry = self.layout.size
+        sentence = "{size} symbols are over the limit of {most}"
+        self.budget.check("symbols", self.size // entry, sentence)
+        for _, piece in windows(self.view, self.budget, self.offset, self.size, row=entry):
+            yield piece
+
+    def named(self, prefixes: Iterable[bytes]) -> Iterator[tuple[str, Symbol]]:
+        """The symbols whose names start with one of the prefixes.
+
+        The string table is searched first: where no prefix occurs, no symbol is looked at.
+        """
+        positions: set[int] = set()
+        strings = (self.view, self.budget, self.strings, self.strings_size)
+        for prefix in prefixes:
+            found = occurrences(*strings, prefix)
+            positions.update(position - self.strings for position in found)
+        if not positions:
+            return
+        entry, kept = self.layout.size, self.budget.names()
+        for piece in self._pieces():
+            names = words_of(piece, 32)[:: entry // 4]
+            wanted = compress(count(), map(positions.__contains__, names))
+            for index in self.budget.timed(wanted):
+                symbol = self._decode(piece[index * entry : (index + 1) * entry])
+                yield kept.keep(self.name_of(symbol.name)), symbol
+
+    def data_at(self, value: int) -> Iterator[Symbol]:
+        """The data symbols whose st_value is exactly ``value``."""
+        width, entry = self.bits // 8, self.layout.size  # it stands behind as many bytes
+        if value >= 1 << self.bits:
+            return
+        needle = value.to_bytes(width, "little")
+        for piece in self._pieces():
+            found = piece.find(needle)
+            while found >= 0:
+                self.budget.check_time()
+                start = found - width
+                if start >= 0 and start % entry == 0:
+                    symbol = self._decode(piece[start : start + entry])
+                    if symbol.type == STT_OBJECT:
+                        yield symbol
+                found = piece.find(needle, found + 1)
+
+    def exported_names(self) -> list[str]:
+        """Names of the defined symbols that other files may bind to; of very many not all."""
+        found: list[str] = []
+        kept = self.budget.names()
+        for piece in self._pieces():
+            for row in self.budget.timed(self.layout.iter_unpack(piece)):
+                name, info, other, section = row[:4] if self.bits == 64 else (row[0], *row[3:])
+                visible = other & _VISIBILITY not in _NOT_EXPORTED and info >> 4 != STB_LOCAL
+                if name and visible and section != SHN_UNDEF:
+                    found.append(kept.keep(self.name_of(name)))
+                if len(found) == _MOST_EXPORTS:
+                    return found
+        return found
 
 
-def symbol_tables(view: ByteView, tables: ElfTables) -> list[SymbolTable]:
+def symbol_tables(tables: ElfTables) -> list[SymbolTable]:
     """The symbol tables of a file: ``.symtab`` first; by PT_DYNAMIC where sections are missing."""
     found = []
     for kind in (SHT_SYMTAB, SHT_DYNSYM):
@@ -80,8 +141,8 @@ def symbol_tables(view: ByteView, tables: ElfTables) -> list[SymbolTable]:
             if header.kind == kind and 0 < header.link < len(tables.headers):
                 strings = tables.headers[header.link]
                 parts = (header.offset, header.size), (strings.offset, strings.size)
-                found.append(_clipped(view, tables.bits, *parts))
-    if not found and (dynamic := _dynamic_table(view, tables)):
+                found.append(_clipped(tables, *parts))
+    if not found and (dynamic := _dynamic_table(tables)):
         found.append(dynamic)
     return [table for table in found if table.size > 0 and table.strings_size > 0]
 
@@ -92,87 +153,21 @@ def dynamic_symbols(tables: ElfTables, found: Iterable[SymbolTable]) -> SymbolTa
     return next((table for table in found if table.offset == offset), None)
 
 
-def _clipped(
-    view: ByteView, bits: int, symbols: tuple[int, int], strings: tuple[int, int]
-) -> SymbolTable:
+def _clipped(tables: ElfTables, symbols: tuple[int, int], strings: tuple[int, int]) -> SymbolTable:
     """A table from the (offset, size) of its two parts."""
-    (start, size), (text, length) = symbols, strings
-    return SymbolTable(
-        bits=bits,
-        offset=start,
-        size=max(0, min(size, view.size - start)),
-        strings=text,
-        strings_size=max(0, min(length, view.size - text)),
+    parts = (
+        (start, max(0, min(size, tables.view.size - start))) for start, size in (symbols, strings)
     )
+    return SymbolTable(tables.view, tables.budget, tables.bits, *chain.from_iterable(parts))
 
 
-def _dynamic_table(view: ByteView, tables: ElfTables) -> SymbolTable | None:
+def _dynamic_table(tables: ElfTables) -> SymbolTable | None:
     """The table of DT_SYMTAB; its length is in DT_HASH, else linkers put the strings behind it."""
     symtab, strtab, hashes = map(tables.start_of, (Tag.SYMTAB, Tag.STRTAB, Tag.HASH))
     if symtab is None or strtab is None:
         return None
-    if hashes is not None and hashes + 8 <= view.size:
-        size = view.u32(hashes + 4) * (SYMBOL_64 if tables.bits == 64 else SYMBOL_32).size
+    if hashes is not None and hashes + 8 <= tables.view.size:
+        size = tables.view.u32(hashes + 4) * (SYMBOL_64 if tables.bits == 64 else SYMBOL_32).size
     else:
         size = strtab - symtab
-    return _clipped(view, tables.bits, (symtab, size), (strtab, tables.tag(Tag.STRSZ) or 0))
-
-
-def symbols_named(
-    view: ByteView, budget: Budget, table: SymbolTable, prefixes: Iterable[bytes]
-) -> Iterator[tuple[str, Symbol]]:
-    """The symbols whose names start with one of the prefixes.
-
-    The string table is searched first: where no prefix occurs, no symbol is looked at.
-    """
-    positions: set[int] = set()
-    for prefix in prefixes:
-        found = occurrences(view, budget, table.strings, table.strings_size, prefix)
-        positions.update(position - table.strings for position in found)
-    if not positions:
-        return
-    stride, kept = table.entry // 4, budget.names()
-    for _, piece in table.pieces(view, budget):
-        names = words_of(piece, 32)[::stride]
-        for index in budget.timed(compress(count(), map(positions.__contains__, names))):
-            at = index * table.entry
-            symbol = table.decode(piece[at : at + table.entry])
-            text = short_text(view, table.strings + symbol.name, budget.limits.text_bytes)
-            yield kept.keep(text), symbol
-
-
-def data_symbols_at(
-    view: ByteView, budget: Budget, table: SymbolTable, value: int
-) -> Iterator[Symbol]:
-    """The data symbols whose st_value is exactly ``value``."""
-    width, field = (8, 8) if table.bits == 64 else (4, 4)
-    if value >= 1 << 8 * width:
-        return
-    needle = value.to_bytes(width, "little")
-    for _, piece in table.pieces(view, budget):
-        found = piece.find(needle)
-        while found >= 0:
-            budget.check_time()
-            start = found - field
-            if start >= 0 and start % table.entry == 0:
-                symbol = table.decode(piece[start : start + table.entry])
-                if symbol.type == STT_OBJECT:
-                    yield symbol
-            found = piece.find(needle, found + 1)
-
-
-def exported_names(view: ByteView, budget: Budget, table: SymbolTable) -> list[str]:
-    """Names of the defined symbols that other files may bind to; of very many not all."""
-    found: list[str] = []
-    kept = budget.names()
-    layout = SYMBOL_64 if table.bits == 64 else SYMBOL_32
-    for _, piece in table.pieces(view, budget):
-        for row in budget.timed(layout.iter_unpack(piece)):
-            name, info, other, section = row[:4] if table.bits == 64 else (row[0], *row[3:])
-            visible = other & _VISIBILITY not in _NOT_EXPORTED and info >> 4 != STB_LOCAL
-            if name and visible and section != SHN_UNDEF:
-                text = short_text(view, table.strings + name, budget.limits.text_bytes)
-                found.append(kept.keep(text))
-            if len(found) == _MOST_EXPORTS:
-                return found
-    return found
+    return _clipped(tables, (symtab, size), (strtab, tables.tag(Tag.STRSZ) or 0))

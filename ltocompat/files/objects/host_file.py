@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
-from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.libraries import libraries_of
-from ltocompat.files.objects.structure import DELAYED, ObjectReader, Section, Symbols, guarded
+from ltocompat.files.objects.structure import (
+    DELAYED,
+    Needed,
+    ObjectReader,
+    Section,
+    Symbols,
+    guarded,
+)
 from ltocompat.files.objects.wrappers import Registration, read_registration
 from ltocompat.model.image import CudaLibrary, HostBinary
-from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
+
+T = TypeVar("T")
 
 
 class ObjectFile:
@@ -30,9 +40,7 @@ class ObjectFile:
         checksum_at: as ``ObjectReader`` has it.
     """
 
-    def __init__(self, view: ByteView, budget: Budget, structure: ObjectReader) -> None:
-        self._view = view
-        self._budget = budget
+    def __init__(self, structure: ObjectReader) -> None:
         self._structure = structure
         self._registration: Registration | None = None
         self.format = structure.format
@@ -57,17 +65,14 @@ class ObjectFile:
     def registration(self) -> Registration:
         """Read the regions that the CUDA wrappers point at."""
         if self._registration is None:
-            found = Registration(known=False)
-            with guarded(self._structure.problems, "the fatbin wrappers"):
-                found = read_registration(self._view, self._budget, self._structure)
-            self._registration = found
+            nothing = Registration(known=False)
+            read = partial(read_registration, self._structure)
+            self._registration = self._read("the fatbin wrappers", read, nothing)
         return self._registration
 
     def symbol_size(self, offset: int) -> int | None:
         """Bytes of the data symbol that starts exactly at this file offset; None when stripped."""
-        with guarded(self._structure.problems, "the symbols"):
-            return self._structure.symbol_size(offset)
-        return None
+        return self._read("the symbols", partial(self._structure.symbol_size, offset), None)
 
     def describe(self, place: Location, *, exports: bool = False) -> HostBinary:
         """Describe what the linker and the loader of this file need.
@@ -76,20 +81,15 @@ class ObjectFile:
             place: the file.
             exports: say what names it has for others.
         """
-        problems = self._structure.problems
-        symbols, libraries = Symbols(), tuple[CudaLibrary, ...]()
-        texts = tuple[str, ...]()
-        needed, runpath = tuple[str, ...](), tuple[str, ...]()
-        with guarded(problems, "the symbols"):
-            symbols = self._structure.symbols()
-        with guarded(problems, "the needed libraries"):
-            libraries, texts = libraries_of(self._view, self._budget, self._structure)
-        with guarded(problems, "the needed libraries"):
-            needed = tuple(row.file for row in self._structure.needed() if row.evidence != DELAYED)
-            runpath = self._structure.runpath
-        names: list[str] = []
-        with guarded(problems, "the exported names"):
-            names = self._structure.exports() if exports else []
+        structure = self._structure
+        symbols = self._read("the symbols", structure.symbols, Symbols())
+        nothing: tuple[tuple[CudaLibrary, ...], tuple[str, ...]] = (), ()
+        read = partial(libraries_of, structure)
+        libraries, texts = self._read("the needed libraries", read, nothing)
+        needed = self._read("the needed libraries", structure.needed, list[Needed]())
+        names = list[str]()
+        if exports:
+            names = self._read("the exported names", structure.exports, names)
         return HostBinary(
             place=place,
             format=self.format,
@@ -98,10 +98,16 @@ class ObjectFile:
             undefined_registrations=symbols.undefined_registrations,
             nvjitlink_imports=symbols.nvjitlink_imports,
             libraries=libraries,
-            soname=self._structure.own_name,
-            needed=needed,
-            runpath=runpath,
+            soname=structure.own_name,
+            needed=tuple(row.file for row in needed if row.evidence != DELAYED),
+            runpath=structure.runpath,
             debug_size=sum(section.size for section in self.sections if section.debug),
             exports=tuple(sorted(set(names))),
             ptx_texts=texts,
         )
+
+    def _read(self, what: str, read: Callable[[], T], nothing: T) -> T:
+        """Read a part; ``nothing``, and a problem, where it can't be read."""
+        with guarded(self._structure.problems, what):
+            return read()
+        return nothing

@@ -25,7 +25,6 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.structure import WINDOW, ObjectReader, windows
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.library_name import library_name
-from ltocompat.model.limits import Budget
 from ltocompat.model.words import count
 
 _STATIC_MARKS = {
@@ -66,9 +65,7 @@ class _Strings(Struct):
     ptx: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
-def libraries_of(
-    view: ByteView, budget: Budget, host: ObjectReader
-) -> tuple[tuple[CudaLibrary, ...], tuple[str, ...]]:
+def libraries_of(host: ObjectReader) -> tuple[tuple[CudaLibrary, ...], tuple[str, ...]]:
     """The CUDA libraries of a host file: needed, opened, copied in; a library is not its own.
 
     With the PTX that lies as text in its data, as OptiX and others are given it; each version and
@@ -81,7 +78,7 @@ def libraries_of(
         if (name := library_name(row.file))
     ]
     words = {library.file for library in needed}
-    strings = _scan(view, budget, host)
+    strings = _scan(host)
     evidence = {file: f"end of a string at {at:#x}" for file, at in strings.tails.items()}
     evidence |= {file: f'string "{file}" at {at:#x}' for file, at in strings.opened.items()}
     opened = [
@@ -108,7 +105,7 @@ def _static(own: str | None, strings: _Strings) -> Iterable[CudaLibrary]:
         yield CudaLibrary(name, "static", None, version, evidence)
 
 
-def _scan(view: ByteView, budget: Budget, host: ObjectReader) -> _Strings:
+def _scan(host: ObjectReader) -> _Strings:
     """One pass over the data sections."""
     # Imported here: --help needs no string search.
     from ahocorasick_rs import BytesAhoCorasick, MatchKind
@@ -123,11 +120,11 @@ def _scan(view: ByteView, budget: Budget, host: ObjectReader) -> _Strings:
     found = _Strings()
     for offset, size in host.data_spans():
         end = offset + size
-        for start, piece in windows(view, budget, offset, size, overlap=_AROUND):
+        for start, piece in windows(host.view, host.budget, offset, size, overlap=_AROUND):
             for _, first, _ in search.find_matches_as_indexes(piece):
                 if first < WINDOW:
                     note = _note_ptx if piece.startswith(_PTX, first) else _note
-                    note(view, start + first, (offset, end), found)
+                    note(host.view, start + first, (offset, end), found)
     return found
 
 

@@ -79,13 +79,11 @@ class PeHost(ObjectReader):
     def __init__(self, view: ByteView, budget: Budget, signature: int) -> None:
         header = view.unpack(_FILE_HEADER, signature + 4)
         machine, count, _, symbols, n_symbols, optional_size, traits = header
-        self._view = view
-        self._budget = budget
+        super().__init__(view, budget)
         self._base = 0
         self._directories: list[tuple[int, int]] = []
         self.pointer_size = 8
         self.pointers_readable = False
-        self.problems: list[str] = []
         self.machine = COFF_MACHINES.get(machine, f"{machine:#x}")
         self.type = "shared library" if traits & _TRAIT_DLL else "executable"
         optional = signature + 4 + _FILE_HEADER.size
@@ -102,7 +100,7 @@ class PeHost(ObjectReader):
 
     def _read_optional_header(self, at: int, size: int) -> None:
         """Image base, pointer size and data directories (RVA, size)."""
-        optional = self._view.sub(at, size)
+        optional = self.view.sub(at, size)
         magic = optional.u16(0)
         if magic == _PE32_PLUS:
             self._base, directories = optional.u64(24), 108
@@ -117,13 +115,13 @@ class PeHost(ObjectReader):
 
     def _hold_to_size(self, optional: int, last: int) -> None:
         """See that the sections fill the image: loaders hold them to its size."""
-        alignment, size = self._view.u32(optional + 32), self._view.u32(optional + 56)
-        end = self._view.u32(last + 8) + self._view.u32(last + 12)
+        alignment, size = self.view.u32(optional + 32), self.view.u32(optional + 56)
+        end = self.view.u32(last + 8) + self.view.u32(last + 12)
         if alignment and size - end not in range(alignment):
             self.problems.append(f"its sections end at {end:#x}, and its image at {size:#x}")
 
     def _offset_of_rva(self, rva: int) -> int | None:
-        self._budget.check_time()
+        self.budget.check_time()
         for row in self._rows:
             if 0 <= rva - row.rva < row.size:
                 return row.offset + rva - row.rva
@@ -131,7 +129,7 @@ class PeHost(ObjectReader):
 
     def _text_at_rva(self, rva: int) -> str:
         offset = self._offset_of_rva(rva)
-        return "" if offset is None else short_text(self._view, offset, 4096)
+        return "" if offset is None else short_text(self.view, offset, 4096)
 
     def _directory(self, index: int) -> int | None:
         """File offset of a data directory, None when it is empty."""
@@ -141,7 +139,7 @@ class PeHost(ObjectReader):
 
     def _export_name(self) -> str | None:
         start = self._directory(_EXPORT)
-        return None if start is None else self._text_at_rva(self._view.u32(start + 12)) or None
+        return None if start is None else self._text_at_rva(self.view.u32(start + 12)) or None
 
     def data_spans(self) -> list[tuple[int, int]]:
         """Sections of initialised data."""
@@ -163,14 +161,14 @@ class PeHost(ObjectReader):
 
     def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
         """Read the pointers as they are in the file."""
-        return {slot: pointer_at(self._view, slot, self.pointer_size) for slot in slots}
+        return {slot: pointer_at(self.view, slot, self.pointer_size) for slot in slots}
 
     def _imports(self) -> Iterator[tuple[str, int, str]]:
         """(library, RVA of its table of functions, evidence)."""
         for table in _IMPORT_TABLES:
             start = self._directory(table.directory)
             for index in range(_MAX_LIBRARIES if start is not None else 0):
-                row = self._view.sub((start or 0) + index * table.entry, table.entry)
+                row = self.view.sub((start or 0) + index * table.entry, table.entry)
                 name = self._text_at_rva(row.u32(table.name))
                 if not row.u32(table.name):
                     break
@@ -198,7 +196,7 @@ class PeHost(ObjectReader):
         width = self.pointer_size
         for index in range(_MAX_FUNCTIONS):
             offset = self._offset_of_rva(rva + index * width)
-            thunk = 0 if offset is None else pointer_at(self._view, offset, width)
+            thunk = 0 if offset is None else pointer_at(self.view, offset, width)
             if not thunk:
                 break
             if not thunk >> (8 * width - 1):
@@ -210,11 +208,11 @@ class PeHost(ObjectReader):
         start = self._directory(_EXPORT)
         if start is None:
             return []
-        count, table = self._view.u32(start + 24), self._offset_of_rva(self._view.u32(start + 32))
+        count, table = self.view.u32(start + 24), self._offset_of_rva(self.view.u32(start + 32))
         rows = range(min(count, _MAX_FUNCTIONS) if table is not None else 0)
-        kept = self._budget.names()
+        kept = self.budget.names()
         names = (
-            kept.keep(self._text_at_rva(self._view.u32((table or 0) + 4 * row))) for row in rows
+            kept.keep(self._text_at_rva(self.view.u32((table or 0) + 4 * row))) for row in rows
         )
         return [name for name in names if name]
 

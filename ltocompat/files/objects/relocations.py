@@ -42,18 +42,26 @@ class RelocationTable(Struct, frozen=True):
     """One table in the file.
 
     Attributes:
+        view: the file.
+        budget: what reading it may cost.
         kind: ``RELA``, ``REL`` or ``RELR``.
         bits: 32 or 64.
         offset: first byte in the file.
         size: bytes.
-        symbols: index of the section that holds its symbols (objects only).
     """
 
+    view: ByteView
+    budget: Budget
     kind: str
     bits: int
     offset: int
     size: int
-    symbols: int = 0
+
+    def words(self, fields: int) -> Iterator[memoryview[int]]:
+        """The words of the table in pieces of whole entries, which have so many."""
+        entry = fields * self.bits // 8
+        for _, piece in windows(self.view, self.budget, self.offset, self.size, row=entry):
+            yield words_of(piece, self.bits)
 
 
 class Relocation(Struct, frozen=True):
@@ -69,9 +77,7 @@ class Relocation(Struct, frozen=True):
     addend: int | None
 
 
-def relocations_at(
-    view: ByteView, budget: Budget, table: RelocationTable, wanted: Collection[int]
-) -> Iterator[Relocation]:
+def relocations_at(table: RelocationTable, wanted: Collection[int]) -> Iterator[Relocation]:
     """The relocations of a table that write to one of the ``wanted`` places (as the table counts).
 
     Linkers sort the relocations that the loader applies, so each place is first looked up by
@@ -79,27 +85,23 @@ def relocations_at(
     libcublasLt.so.13 has 363,241 of them in 8.7 MB.
     """
     if table.kind == "RELR":
-        yield from _packed_at(view, budget, table, sorted(wanted))
+        yield from _packed_at(table, sorted(wanted))
         return
-    found = [*_search(view, budget, table, sorted(wanted), _by_halving)]
+    found = [*_search(table, sorted(wanted), _by_halving)]
     if len(found) < len(wanted):
-        found = [*_search(view, budget, table, sorted(wanted), _by_comparing)]
+        found = [*_search(table, sorted(wanted), _by_comparing)]
     yield from found
 
 
 def _search(
-    view: ByteView,
-    budget: Budget,
     table: RelocationTable,
     wanted: list[int],
     find: Callable[[memoryview[int], list[int]], Iterable[int]],
 ) -> Iterator[Relocation]:
     """The relocations that ``find`` gives by their index in one window of the table."""
     fields = 3 if table.kind == "RELA" else 2
-    entry = fields * table.bits // 8
     shift, mask = (32, 0xFFFFFFFF) if table.bits == 64 else (8, 0xFF)
-    for _, piece in windows(view, budget, table.offset, table.size, row=entry):
-        words = words_of(piece, table.bits)
+    for words in table.words(fields):
         for index in find(words[::fields], wanted):
             where, info = words[fields * index], words[fields * index + 1]
             addend = _signed(words[fields * index + 2], table.bits) if fields == 3 else None
@@ -119,16 +121,13 @@ def _by_comparing(places: memoryview[int], wanted: list[int]) -> Iterator[int]:
     return compress(count(), map(frozenset(wanted).__contains__, places))
 
 
-def _packed_at(
-    view: ByteView, budget: Budget, table: RelocationTable, wanted: list[int]
-) -> Iterator[Relocation]:
+def _packed_at(table: RelocationTable, wanted: list[int]) -> Iterator[Relocation]:
     """RELR: an even word is an address; an odd one is a bitmap of the pointers that follow it."""
     width = table.bits // 8
     reach = (table.bits - 1) * width
     base = 0
-    for _, piece in windows(view, budget, table.offset, table.size, row=width):
-        words = words_of(piece, table.bits)
-        for word in budget.timed(words):
+    for words in table.words(1):
+        for word in table.budget.timed(words):
             if word & 1:
                 for place in wanted[bisect_left(wanted, base) : bisect_left(wanted, base + reach)]:
                     bit, rest = divmod(place - base, width)

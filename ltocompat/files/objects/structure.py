@@ -178,6 +178,8 @@ class ObjectReader(ABC):
     not have answer for formats without such a table.
 
     Attributes:
+        view: the file.
+        budget: what reading it may cost.
         format: ``ELF``, ``PE`` or ``COFF``.
         machine: name of the processor.
         type: ``object``, ``executable``, ``shared library`` or ``unknown``.
@@ -195,13 +197,17 @@ class ObjectReader(ABC):
     machine: str
     type: str
     sections: tuple[Section, ...]
-    problems: list[str]
     pointer_size: int
     pointers_readable: bool
     own_name: str | None = None
     runpath: tuple[str, ...] = ()
     signed: bool = False
     checksum_at: int | None = None
+
+    def __init__(self, view: ByteView, budget: Budget) -> None:
+        self.view = view
+        self.budget = budget
+        self.problems: list[str] = []
 
     @abstractmethod
     def data_spans(self) -> list[tuple[int, int]]:

@@ -38,7 +38,7 @@ from msgspec import Struct, field
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import FATBIN_MAGIC
 from ltocompat.files.objects.structure import ObjectReader, occurrences
-from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.limits import MIB
 
 LINKED = 2
 _MODULE_ID_SECTIONS = frozenset({"__nv_module_id", "__nv_mod"})
@@ -63,39 +63,33 @@ class _Wrapper(Struct, frozen=True):
     array: int | None
 
 
-def _prelinked_regions(
-    view: ByteView, budget: Budget, host: ObjectReader, wrappers: list[_Wrapper]
-) -> dict[int, tuple[int, ...]]:
+def _prelinked_regions(host: ObjectReader, wrappers: list[_Wrapper]) -> dict[int, tuple[int, ...]]:
     """Offset of each linked region -> offsets of the prelinked regions that belong to it."""
     linked = [w for w in wrappers if w.version == LINKED and w.region is not None]
     spans = [(s.offset, s.end) for s in host.sections if s.prelinked]
     regions = [
         w.region
-        for w in budget.timed(wrappers, every=16)
+        for w in host.budget.timed(wrappers, every=16)
         if w.version != LINKED
         and w.region is not None
         and any(start <= w.region < end for start, end in spans)
     ]
     if len(linked) > 1:
-        return _by_module_ids(view, budget, host, linked, regions)
+        return _by_module_ids(host, linked, regions)
     once = tuple(dict.fromkeys(regions))
     return {w.region: once for w in linked if w.region is not None}
 
 
 def _by_module_ids(
-    view: ByteView,
-    budget: Budget,
-    host: ObjectReader,
-    linked: list[_Wrapper],
-    regions: list[int],
+    host: ObjectReader, linked: list[_Wrapper], regions: list[int]
 ) -> dict[int, tuple[int, ...]]:
     """Several device links in one file: told apart by the module ids; empty where they disagree."""
-    texts = _module_ids(view, host)
+    texts = _module_ids(host)
     ids = [text for text in texts if not text.startswith(_DEFINITION)]
     if len(ids) != len(regions) or len(set(ids)) != len(ids):
         return {}
     region_of = dict(zip(ids, regions, strict=True))
-    groups = _groups(host, budget, linked, texts)
+    groups = _groups(host, linked, texts)
     found: dict[int, tuple[int, ...]] = {}
     for wrapper, group in zip(linked, groups, strict=False):
         members = [region_of.get(text.removeprefix(_DEFINITION)) for text in group]
@@ -105,19 +99,17 @@ def _by_module_ids(
     return found
 
 
-def _module_ids(view: ByteView, host: ObjectReader) -> list[bytes]:
+def _module_ids(host: ObjectReader) -> list[bytes]:
     """The strings of __nv_module_id, in the order of the file."""
     texts: list[bytes] = []
     for section in host.sections:
         if section.name in _MODULE_ID_SECTIONS:
-            data = view.read(section.offset, min(section.size, _MODULE_ID_BYTES))
+            data = host.view.read(section.offset, min(section.size, _MODULE_ID_BYTES))
             texts.extend(text for text in data.split(b"\0") if text not in (b"", _NO_ID))
     return texts
 
 
-def _groups(
-    host: ObjectReader, budget: Budget, linked: list[_Wrapper], texts: list[bytes]
-) -> list[list[bytes]]:
+def _groups(host: ObjectReader, linked: list[_Wrapper], texts: list[bytes]) -> list[list[bytes]]:
     """The "def <id>" of each version-2 wrapper; empty when they can't be told apart."""
     runs = [
         list(run)
@@ -129,7 +121,7 @@ def _groups(
     definitions = [text for run in runs for text in run]
     counts = [
         None if w.array is None else host.prelinked_count(w.array)
-        for w in budget.timed(linked, every=1)
+        for w in host.budget.timed(linked, every=1)
     ]
     sizes = [count for count in counts if count is not None]
     if len(sizes) != len(linked) or sum(sizes) != len(definitions):
@@ -167,18 +159,18 @@ class Registration(Struct, frozen=True):
         return False if self.complete else None
 
 
-def read_registration(view: ByteView, budget: Budget, host: ObjectReader) -> Registration:
+def read_registration(host: ObjectReader) -> Registration:
     """Follow every wrapper of a host file."""
     if not host.pointers_readable:
         return Registration(known=False)
     named = [(s.offset, s.size) for s in host.sections if s.wrapper]
     spans = named or host.wrapper_search_spans()
-    found = list(_candidates(view, budget, host, spans))
-    wrappers, lost = _follow(host, budget, found)
-    astray = sum(w.region is not None and not _is_region(view, w.region) for w in wrappers)
+    found = list(_candidates(host, spans))
+    wrappers, lost = _follow(host, found)
+    astray = sum(w.region is not None and not _is_region(host.view, w.region) for w in wrappers)
     if not named:
         # Anywhere else the magic can be a constant; only a pointer to a region proves a wrapper.
-        wrappers = [w for w in wrappers if _is_region(view, w.region)]
+        wrappers = [w for w in wrappers if _is_region(host.view, w.region)]
         lost = 0
     if astray:
         host.problems.append(
@@ -191,39 +183,37 @@ def read_registration(view: ByteView, budget: Budget, host: ObjectReader) -> Reg
         )
     return Registration(
         known=bool(wrappers) or not lost,
-        prelinked=_prelinked_regions(view, budget, host, wrappers),
+        prelinked=_prelinked_regions(host, wrappers),
         regions=frozenset(w.region for w in wrappers if w.region is not None),
         complete=not lost,
     )
 
 
-def _candidates(
-    view: ByteView, budget: Budget, host: ObjectReader, spans: list[tuple[int, int]]
-) -> Iterator[tuple[int, int]]:
+def _candidates(host: ObjectReader, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """(offset, version) of what starts like a wrapper, at the alignment of a pointer."""
     size = 8 + 2 * host.pointer_size
     for start, length in spans:
         found = sorted(
             (offset, version)
             for version in (1, LINKED)
-            for offset in occurrences(view, budget, start, length, _HEAD.pack(_MAGIC, version))
+            for offset in occurrences(
+                host.view, host.budget, start, length, _HEAD.pack(_MAGIC, version)
+            )
         )
         for offset, version in found:
             aligned = (offset - start) % host.pointer_size == 0
-            if aligned and offset + size <= min(start + length, view.size):
+            if aligned and offset + size <= min(start + length, host.view.size):
                 yield offset, version
 
 
-def _follow(
-    host: ObjectReader, budget: Budget, found: list[tuple[int, int]]
-) -> tuple[list[_Wrapper], int]:
+def _follow(host: ObjectReader, found: list[tuple[int, int]]) -> tuple[list[_Wrapper], int]:
     """The wrappers whose pointers could be resolved, and the number of the others."""
     width = host.pointer_size
     slots = {offset + 8 for offset, _ in found}
     slots |= {offset + 8 + width for offset, version in found if version == LINKED}
     pointers = host.pointers(slots)
     wrappers = []
-    for offset, version in budget.timed(found, every=16):
+    for offset, version in host.budget.timed(found, every=16):
         if offset + 8 in pointers:
             target = pointers[offset + 8]
             region = host.offset_of(target) if target else None

@@ -15,7 +15,6 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from ltocompat.facts import SITES
-from ltocompat.files.byteview import ByteView
 from ltocompat.files.elf_layout import Tag
 from ltocompat.files.objects import elf
 from ltocompat.files.objects.elf import ElfTables
@@ -57,37 +56,34 @@ def _in_order_of_binding(machine: Machine, path: str, names: Collection[str]) ->
     """
     found: list[str] = []
     with machine.viewed(path) as view:
-        budget = Budget()
-        tables = elf.read_tables(view, budget)
+        tables = elf.read_tables(view, Budget())
         if tables is not None and tables.bits == 64:
-            symbols = dynamic_symbols(tables, symbol_tables(view, tables))
+            symbols = dynamic_symbols(tables, symbol_tables(tables))
             if symbols is not None:
-                found = [*_bound(view, budget, tables, symbols, set(names))]
+                found = [*_bound(tables, symbols, set(names))]
     return tuple(dict.fromkeys([*found, *sorted(names)]))
 
 
-def _bound(
-    view: ByteView, budget: Budget, tables: ElfTables, symbols: SymbolTable, names: set[str]
-) -> Iterator[str]:
+def _bound(tables: ElfTables, symbols: SymbolTable, names: set[str]) -> Iterator[str]:
     seen: set[int] = set()
-    for index in _indexes(view, budget, tables):
+    for index in _indexes(tables):
         if index in seen:
             continue
         seen.add(index)
-        symbol = symbols.at(view, index)
+        symbol = symbols.at(index)
         if symbol is not None:
-            name = short_text(view, symbols.strings + symbol.name, _LONGEST_NAME)
+            name = short_text(tables.view, symbols.strings + symbol.name, _LONGEST_NAME)
             if name in names:
                 yield name
 
 
-def _indexes(view: ByteView, budget: Budget, tables: ElfTables) -> Iterator[int]:
+def _indexes(tables: ElfTables) -> Iterator[int]:
     """The symbols of all relocations, by their place in the table of symbols."""
     for start, length in _TABLES:
         offset, size = tables.start_of(start), tables.tag(length)
         if offset is None or not size:
             continue
-        for _, piece in windows(view, budget, offset, size, row=_ENTRY.size):
+        for _, piece in windows(tables.view, tables.budget, offset, size, row=_ENTRY.size):
             # The upper half of r_info is the symbol; 0 is none.
             yield from (info >> 32 for _, info, _ in _ENTRY.iter_unpack(piece) if info >> 32)
 

@@ -55,23 +55,17 @@ def _parsed(view: ByteView) -> SharedObject:
         raise Malformed("file too short")
     if view.peek(0, 4) != elf_layout.MAGIC:
         raise Malformed("invalid ELF header")
-    budget = Budget()
-    tables = elf.read_tables(view, budget)
+    tables = elf.read_tables(view, Budget())
     if tables is None:
         raise Malformed("invalid ELF header")
-
-    def texts(tag: Tag) -> list[str]:
-        offsets = [value for name, value in tables.dynamic if name == tag]
-        return [elf.dynamic_text(view, tables, budget, offset) for offset in offsets]
-
-    runpath = next(iter(texts(Tag.RUNPATH)), None)
+    runpath = next(tables.texts(Tag.RUNPATH), None)
     return SharedObject(
         machine=tables.machine_name,
         bits=tables.bits,
         program=any(segment.kind == elf_layout.PT_INTERP for segment in tables.segments),
-        soname=next(iter(texts(Tag.SONAME)), None) or None,
-        needed=tuple(filter(None, texts(Tag.NEEDED))),
-        rpath=next(iter(texts(Tag.RPATH)), None) if runpath is None else None,
+        soname=next(tables.texts(Tag.SONAME), None) or None,
+        needed=tuple(filter(None, tables.texts(Tag.NEEDED))),
+        rpath=next(tables.texts(Tag.RPATH), None) if runpath is None else None,
         runpath=runpath,
         no_default=bool((tables.tag(Tag.FLAGS_1) or 0) & _DF_1_NODEFLIB),
     )
