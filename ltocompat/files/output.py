@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import BinaryIO, Self, TextIO
 
+from ltocompat.files.descriptors import write_all
 from ltocompat.model.errors import LtocompatError
 
 _OWN_FILES = "/proc/self/fd"
@@ -35,7 +36,7 @@ def write_new(path: str, data: bytes) -> None:
     """
     try:
         with _Part(path) as part:
-            _write_all(part.fd, data)
+            write_all(part.fd, data)
             part.become(path)
     except FileExistsError:
         raise
@@ -254,11 +255,6 @@ def _beside(path: str) -> str:
     return f"{path}.{os.urandom(4).hex()}.part"
 
 
-def _write_all(fd: int, data: bytes | memoryview) -> None:
-    while data:
-        data = memoryview(data)[os.write(fd, data) :]
-
-
 def _overwrite(fd: int, path: str) -> None:
     """Write the contents of a file into another one, once there is room for all of them."""
     with open(fd, "rb", closefd=False) as file:
@@ -272,5 +268,5 @@ def _overwrite(fd: int, path: str) -> None:
         except OSError:
             file.truncate(before)
             raise
-        _write_all(file.fileno(), data)
+        write_all(file.fileno(), data)
         file.truncate(len(data))

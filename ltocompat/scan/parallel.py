@@ -52,6 +52,19 @@ def read(
         in_slices: it reads large programs and libraries by several processes itself.
     """
     most = workers.available(settings.jobs)
+
+    def shared(items: list[I]) -> Iterator[Iterable[R]]:
+        sizes = [_size(path_of(item)) for item in items]
+        if sum(sizes) - max(sizes) < _WORTH_A_PROCESS:
+            yield from map(work, items)
+            return
+        # The largest first, so that none is left for one core at the end.
+        order = sorted(range(len(items)), key=sizes.__getitem__, reverse=True)
+        results = workers.in_order(lambda item: list(work(item)), items, most, order)
+        for item, size, found in zip(items, sizes, results, strict=True):
+            yield work(item) if found is None else found
+            settings.report(path_of(item) or "", size, size)
+
     if most < 2:
         yield from map(work, items)
         return
@@ -59,26 +72,7 @@ def read(
         if here:
             yield from map(work, group)
         else:
-            yield from _shared(work, list(group), path_of, settings, most)
-
-
-def _shared(
-    work: Callable[[I], Iterable[R]],
-    items: list[I],
-    path_of: Callable[[I], str | None],
-    settings: Settings,
-    most: int,
-) -> Iterator[Iterable[R]]:
-    sizes = [_size(path_of(item)) for item in items]
-    if sum(sizes) - max(sizes) < _WORTH_A_PROCESS:
-        yield from map(work, items)
-        return
-    # The largest first, so that none is left for one core at the end.
-    order = sorted(range(len(items)), key=sizes.__getitem__, reverse=True)
-    results = workers.in_order(lambda item: list(work(item)), items, most, order)
-    for item, size, found in zip(items, sizes, results, strict=True):
-        yield work(item) if found is None else found
-        settings.report(path_of(item) or "", size, size)
+            yield from shared(list(group))
 
 
 def _for_us(path: str | None, *, in_slices: bool) -> bool:

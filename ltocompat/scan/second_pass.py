@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import chain
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.files.archives.spool import MemberCache
@@ -22,6 +22,7 @@ from ltocompat.model.symbols import DeviceSymbols, SymbolsToRead
 from ltocompat.scan.describe import ReadOptions, describe, image_bytes, sass_kernels, whole_cubin
 from ltocompat.scan.walk import ScanSettings, opened, stored_in_file
 
+_Names = Iterator[tuple[Location, "ModuleKernels"]]
 # The wanted symbols of an image.
 _NONE, _UNDEFINED, _ALL = range(3)
 
@@ -40,11 +41,11 @@ def read_kernels(
         settings: how the file was read.
         view: its bytes.
     """
+    reader = _Reader(settings.limits, kept=settings.kept or MemberCache())
     names: dict[Location, ModuleKernels] = {}
-    kept = settings.kept or MemberCache()
     for file, inside in _by_file(wanted).items():
-        at = kept.around(file) or (Location(file.path), view)
-        names |= dict(_in_view(at, file, inside, settings.limits))
+        top, around = reader.kept.around(file) or (Location(file.path), view)
+        names |= dict(reader.in_view(around, top, file, inside))
     put_names(summaries, names)
 
 
@@ -86,11 +87,12 @@ def kernel_names(
             the images of a module are of one source, and mostly have the same.
         kept: what the first pass unpacked, which is not unpacked again.
     """
+    reader = _Reader(limits, frozenset(whole), kept or MemberCache())
     return dict(
         found
         for file, wanted in _by_file((*places, *whole)).items()
         if file.path != "-"  # standard input is read once
-        for found in _of_file(file, wanted, limits, frozenset(whole), kept or MemberCache())
+        for found in reader.of_file(file, wanted)
     )
 
 
@@ -102,37 +104,32 @@ def _by_file(places: Iterable[Location]) -> dict[Location, set[Location]]:
     return inside
 
 
-def _of_file(
-    file: Location,
-    wanted: set[Location],
-    limits: Limits,
-    whole: Collection[Location],
-    kept: MemberCache,
-) -> Iterator[tuple[Location, ModuleKernels]]:
-    known = kept.around(file)
-    try:
-        with opened(file.path, limits) if known is None else nullcontext(known[1]) as view:
-            top = Location(file.path) if known is None else known[0]
-            yield from _in_view((top, view), file, wanted, limits, whole)
-    except UnreadableInput:  # it is gone since it was judged: what was found stands without names
-        return
+class _Reader(Struct, frozen=True):
+    """Reads the kernels of modules, of some of every image, as ``kernel_names`` is asked to."""
 
+    limits: Limits
+    whole: Collection[Location] = ()
+    kept: MemberCache = field(default_factory=MemberCache)
 
-def _in_view(
-    at: tuple[Location, ByteView],
-    file: Location,
-    wanted: set[Location],
-    limits: Limits,
-    whole: Collection[Location] = (),
-) -> Iterator[tuple[Location, ModuleKernels]]:
-    top, view = at
-    left = set(wanted)
-    for stored in stored_in_file(view, file, ScanSettings(limits=limits), top):
-        if isinstance(stored, StoredModule) and stored.place in left:
-            left.remove(stored.place)
-            yield stored.place, _of_module(stored, every_image=stored.place in whole)
-        if not left:
+    def of_file(self, file: Location, wanted: set[Location]) -> _Names:
+        known = self.kept.around(file)
+        try:
+            with opened(file.path, self.limits) if known is None else nullcontext(known[1]) as view:
+                top = Location(file.path) if known is None else known[0]
+                yield from self.in_view(view, top, file, wanted)
+        except UnreadableInput:  # it is gone since it was judged: what was found stands without it
             return
+
+    def in_view(
+        self, view: ByteView, top: Location, file: Location, wanted: set[Location]
+    ) -> _Names:
+        left = set(wanted)
+        for stored in stored_in_file(view, file, ScanSettings(limits=self.limits), top):
+            if isinstance(stored, StoredModule) and stored.place in left:
+                left.remove(stored.place)
+                yield stored.place, _of_module(stored, every_image=stored.place in self.whole)
+            if not left:
+                return
 
 
 def _of_module(stored: StoredModule, *, every_image: bool) -> ModuleKernels:

@@ -25,6 +25,7 @@ from ltocompat.files.archives.promised import broken_promise
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.codec import Payload
+from ltocompat.files.descriptors import write_all
 from ltocompat.files.elf_layout import MAGIC as ELF
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk, bare_image
@@ -411,10 +412,8 @@ def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator
                     f"{name} is over the limit of {limits.spool_bytes} bytes; save it to a "
                     "file and name that"
                 )
-            left = memoryview(data)
             try:
-                while left:
-                    left = left[spool.write(left) :]
+                write_all(spool.fileno(), data)
             except OSError as error:
                 raise UnreadableInput(
                     f"what is read can't be kept in {tempfile.gettempdir()!r}: {error.strerror}; "

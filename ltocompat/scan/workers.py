@@ -19,12 +19,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from ltocompat.files.descriptors import write_all
 from ltocompat.model import watchdog
 from ltocompat.model.closing import Closing
 from ltocompat.model.limits import MIB
 
 if TYPE_CHECKING:
-    import mmap
+    pass
 
 I = TypeVar("I")  # noqa: E741 - an item
 R = TypeVar("R")
@@ -32,6 +33,8 @@ R = TypeVar("R")
 _NUMBER = struct.Struct("<q")
 _RESULT = struct.Struct("<qq")  # number of the item, size of what was done in bytes
 _NONE = -1
+_Done = Callable[[int], bytes]
+"""Does the item of a number; the frame of its result."""
 _QUEUED = 2  # tasks for each worker, so that it never waits for the next one
 # A page of them, which every pipe takes: they are written before any worker reads.
 _MOST_QUEUED = 4096 // _NUMBER.size
@@ -130,9 +133,6 @@ class Pool(Closing, Generic[I, R]):
         order: Sequence[int] | None = None,
         queued: int = _QUEUED,
     ) -> None:
-        # Imported before any worker is forked: else each would do it.
-        import pickle  # noqa: F401
-
         number = min(number, len(items))
         self._count = len(items)
         self._todo = deque(range(len(items)) if order is None else order)
@@ -155,8 +155,16 @@ class Pool(Closing, Generic[I, R]):
         if not number:
             return
         import mmap
+        import pickle  # before any worker is forked: else each would do it
 
-        at_hand = mmap.mmap(-1, number * _NUMBER.size)
+        def done(task: int) -> bytes:
+            try:
+                result = pickle.dumps(work(items[task]), pickle.HIGHEST_PROTOCOL)
+            except Exception:  # noqa: BLE001 - the parent does it again, and says what is wrong
+                return _RESULT.pack(task, _NONE)
+            return _RESULT.pack(task, len(result)) + result
+
+        at_hand = memoryview(mmap.mmap(-1, number * _NUMBER.size)).cast("q")
         tasks, self._tasks = os.pipe()
         try:
             self._hand_out(0)
@@ -165,7 +173,7 @@ class Pool(Closing, Generic[I, R]):
                 others = tuple(self._workers)
                 others += () if self._tasks is None else (self._tasks,)
                 with _uninterrupted():
-                    worker = _Worker(work, items, tasks, others, _AtHand(at_hand, slot))
+                    worker = _Worker(done, tasks, others, at_hand[slot : slot + 1])
                     self._workers[worker.results] = worker
                 self._poll.register(worker.results, select.POLLIN)
         finally:
@@ -243,34 +251,11 @@ class Pool(Closing, Generic[I, R]):
         del self._workers[worker.results]
         worker.kill()
         worker.leave()
-        number = worker.at_hand.number
+        number = worker.at_hand[0]
         if number not in (_NONE, worker.last):
             self._take(number, None)
         elif self._tasks is not None:  # it died, and nobody knows whether it had taken a number
             self.close()
-
-
-class _AtHand:
-    """The number of the item that a worker is at; its parent reads it once it is dead.
-
-    Args:
-        numbers: memory that they share.
-        slot: which of them is its own.
-    """
-
-    def __init__(self, numbers: mmap.mmap, slot: int) -> None:
-        self._numbers = numbers
-        self._offset = slot * _NUMBER.size
-        self.number = _NONE
-
-    @property
-    def number(self) -> int:
-        """Negative: none."""
-        return int(_NUMBER.unpack_from(self._numbers, self._offset)[0])
-
-    @number.setter
-    def number(self, number: int) -> None:
-        _NUMBER.pack_into(self._numbers, self._offset, number)
 
 
 class _Worker:
@@ -278,26 +263,22 @@ class _Worker:
 
     Attributes:
         results: the pipe that its results come from.
-        at_hand: the item that it is at.
+        at_hand: the number of the item that it is at, in memory of both; below 0 for none.
         last: number of the last item that came from it.
     """
 
     def __init__(
-        self,
-        work: Callable[[I], object],
-        items: Sequence[I],
-        tasks: int,
-        others: Sequence[int],
-        at_hand: _AtHand,
+        self, done: _Done, tasks: int, others: Sequence[int], at_hand: memoryview[int]
     ) -> None:
         self.at_hand = at_hand
+        at_hand[0] = _NONE
         self.last = _NONE
         self._buffer = bytearray()
         self.results, results = os.pipe()
         widen(results)
         self._process = os.fork()
         if self._process == 0:
-            _run(work, items, tasks, results, (self.results, *others), at_hand)
+            _run(done, tasks, results, (self.results, *others), at_hand)
         os.close(results)
 
     def receive(self) -> bool:
@@ -348,13 +329,8 @@ def widen(pipe: int) -> None:
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
 
 
-def _run(  # noqa: PLR0917 - all that a worker has
-    work: Callable[[I], object],
-    items: Sequence[I],
-    tasks: int,
-    results: int,
-    others: Iterable[int],
-    at_hand: _AtHand,
+def _run(
+    done: _Done, tasks: int, results: int, others: Iterable[int], at_hand: memoryview[int]
 ) -> None:
     """Run a worker: do each task that comes, until the parent sends no more; never returns."""
     global _inside  # noqa: PLW0603 - of this process
@@ -367,25 +343,9 @@ def _run(  # noqa: PLR0917 - all that a worker has
         watchdog.rearm_after_fork()
         gc.freeze()  # what was there before stays shared with the parent
         while task := os.read(tasks, _NUMBER.size):
-            at_hand.number = number = _NUMBER.unpack(task)[0]
-            _send(results, number, _done(work, items[number]))
-            at_hand.number = _NONE
+            (at_hand[0],) = _NUMBER.unpack(task)
+            write_all(results, done(at_hand[0]))
+            at_hand[0] = _NONE
     finally:
         # Not by sys.exit: buffers, handlers and files of the parent are left alone.
         os._exit(0)
-
-
-def _done(work: Callable[[I], object], item: I) -> bytes | None:
-    import pickle
-
-    try:
-        return pickle.dumps(work(item), pickle.HIGHEST_PROTOCOL)
-    except Exception:  # noqa: BLE001 - the parent does it again, and says what is wrong
-        return None
-
-
-def _send(pipe: int, number: int, result: bytes | None) -> None:
-    size = _NONE if result is None else len(result)
-    data = memoryview(_RESULT.pack(number, size) + (result or b""))
-    while data:
-        data = data[os.write(pipe, data) :]

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, Protocol
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from ltocompat.files.descriptors import write_all
 from ltocompat.model.errors import Missing
 from ltocompat.model.limits import KIB, MIB
 from ltocompat.trial import profiles, protocol, sandbox
@@ -295,9 +296,7 @@ class _Child(Struct):
 
     def _send(self, header: object, body: bytes = b"") -> None:
         """Write a whole frame."""
-        data = memoryview(protocol.head_of(header, len(body)) + body)
-        while data:
-            data = data[os.write(self._replies, data) :]
+        write_all(self._replies, protocol.head_of(header, len(body)) + body)
 
 
 def _death(notes: memoryview, status: int) -> Reply:

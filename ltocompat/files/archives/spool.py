@@ -9,6 +9,7 @@ from weakref import WeakSet
 from msgspec import Struct, field
 
 from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.descriptors import write_all
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import MIB
 from ltocompat.model.location import Location
@@ -57,7 +58,8 @@ class Spool(Struct):
             for part in (first, rest):
                 for chunk in part:
                     os.lseek(self._file.descriptor, end, os.SEEK_SET)
-                    end += _write(self._file.descriptor, chunk)
+                    write_all(self._file.descriptor, chunk)
+                    end += len(chunk)
         except OSError as error:
             where = tempfile.tempdir or "any folder for temporary files"
             raise Malformed(
@@ -109,14 +111,6 @@ def holds_alone(view: ByteView) -> bool:
     """Return whether a view is all of a member in a temporary file, which lives as long as it."""
     source = view.source
     return isinstance(source, _SpooledSource) and view.size == source.end - source.start
-
-
-def _write(descriptor: int, data: bytes) -> int:
-    """Write all of ``data``, of which the system may take a part at a time."""
-    written = 0
-    while written < len(data):
-        written += os.write(descriptor, memoryview(data)[written:])
-    return written
 
 
 class MemberCache(Struct):
