@@ -26,7 +26,7 @@ from ltocompat.files.archives.promised import broken_promise
 from ltocompat.files.byteview import ByteView, MemorySource
 from ltocompat.files.codec import Payload
 from ltocompat.files.images import cubin, cubin_symbols, ptx, ptx_symbols
-from ltocompat.files.images.cubin import Cubin, first_kernel, first_value
+from ltocompat.files.images.cubin import Cubin, first_value
 from ltocompat.files.objects.elf_host import ElfHost, read_elf
 from ltocompat.files.objects.pe import read_pe
 from ltocompat.model.image import Compression, CudaLibrary, HostBinary
@@ -299,7 +299,7 @@ def cubin_of_shared_symbols(_: Path) -> Reading:
 def cubin_whose_first_kernel_is_in_no_table(_: Path) -> Reading:
     symbol = struct.pack("<IBBHQQ", 1, 0x12, 0, 0, 0, 0)
     data = ByteView.of(_cubin(60_000, symbol * 100_000, b"\0function\0"))
-    return lambda limits: first_kernel(data, Budget(limits))
+    return lambda limits: cubin.kernel_names(data, Budget(limits), first=True)
 
 
 @attack

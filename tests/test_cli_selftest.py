@@ -170,7 +170,9 @@ def test_an_older_driver_is_named_beside_what_it_says() -> None:
 
 def test_a_gpu_that_the_compiler_does_not_know_is_named() -> None:
     log = "nvrtc: error: invalid value for --gpu-architecture (-arch)\n"
-    done = Compiled(5, "NVRTC_ERROR_INVALID_OPTION", log, None)
+    done = Compiled(
+        outcome=LinkOutcome.REFUSED, code=5, code_name="NVRTC_ERROR_INVALID_OPTION", log=log
+    )
     text = compiler_error(done, Release(12, 4), SmArch(120))
     assert text.startswith("NVRTC 12.4 does not know sm_120; NVRTC_ERROR_INVALID_OPTION: nvrtc:")
 

@@ -13,7 +13,7 @@ from summaries import summaries
 import ltocompat
 from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.images.cubin import Cubin, early_api_versions, first_kernel, kernel_names
+from ltocompat.files.images.cubin import Cubin, early_api_versions, kernel_names
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.symbols import DeviceSymbols, defined_nowhere, defined_twice
@@ -60,7 +60,7 @@ def test_ptx_of_one_link_shows_what_it_defines_too(ptx: Path) -> None:
 def test_the_first_kernel_of_a_cubin_is_the_first_of_all(path: Path) -> None:
     view = ByteView.of(path.read_bytes())
     kernels = Cubin.parse(view, Budget()).kernels()
-    assert first_kernel(view, Budget()) == (kernels[0] if kernels else None)
+    assert kernel_names(view, Budget(), first=True) == kernels[:1]
     assert kernel_names(view, Budget()) == kernels
 
 

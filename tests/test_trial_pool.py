@@ -28,7 +28,7 @@ from ltocompat.targets.linkers import Linker, Tool
 from ltocompat.targets.seal import Seal
 from ltocompat.trial import link_pool, protocol
 from ltocompat.trial.cached_linker import CachedLinker, TrialCache
-from ltocompat.trial.link_pool import Pool, judge
+from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.protocol import Report
 from ltocompat.trial.trial_run import TrialRun
 from ltocompat.trial.values import (
@@ -194,7 +194,7 @@ def children(of: int) -> list[int]:
             except OSError:
                 continue
             ours = any(word == b"fake_child" for word in words)
-            if ours and state[0] != "Z" and f'"parent": {of},'.encode() in b" ".join(words):
+            if ours and state[0] != "Z" and f'"parent":{of},'.encode() in b" ".join(words):
                 found.append(int(entry.name))
     return found
 
@@ -423,7 +423,8 @@ def test_the_driver_is_asked_for_no_cache() -> None:
 
 def test_wild_notes_are_a_crash_all_the_same() -> None:
     reply = {"died": -11, "step": 1734698849, "input": 1734698849}
-    answer = judge(request("fine"), Report(reply), Release(12, 9), QUICK)
+    with Pool("fake", workers=1, limits=QUICK) as pool:
+        answer = pool.judge(request("fine"), Report(reply))
     assert (answer.outcome, answer.input_name) == (LinkOutcome.CRASHED, None)
 
 

@@ -219,7 +219,7 @@ def _reason(
     empty = why_empty(linker, target, inputs) if answer.outcome is LinkOutcome.ACCEPTED else None
     if empty is not None:
         return known.sentence if known is not None else empty
-    if not answer.outcome.failed and answer.outcome is not LinkOutcome.UNRESOLVED:
+    if not answer.failed and answer.outcome is not LinkOutcome.UNRESOLVED:
         # Since 12.6 two definitions in PTX are linked, and no more than printed.
         doubled = known is not None and known.cause == "duplicate symbol"
         return known.sentence if known is not None and doubled else None

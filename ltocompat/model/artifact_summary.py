@@ -219,14 +219,8 @@ def together_as_one(
         summaries: the artifacts.
         trials: what linkers did with all of them at once; what they linked, they took of each.
     """
-    whole = ArtifactSummary(" + ".join(summary.path for summary in summaries), single_link=True)
-    whole.link_trials = trials or {}
+    whole = of_package(" + ".join(summary.path for summary in summaries), summaries)
+    whole.single_link, whole.link_trials = True, trials or {}
     taken = {key: tried for key, tried in whole.link_trials.items() if tried.worked}
-    for summary in summaries:
-        whole.groups += [
-            replace(group, trials={**group.trials, **taken}) for group in summary.groups
-        ]
-        whole.skipped += summary.skipped
-        whole.skipped_count += summary.skipped_count
-        whole.hosts += summary.hosts
+    whole.groups = [replace(g, trials={**g.trials, **taken}) for g in whole.groups]
     return whole

@@ -10,12 +10,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
-
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.packages.declared import of_classifiers
-from ltocompat.packages.values import Declared, Dependency, normalized
+from ltocompat.packages.values import Dependency, Kind, Package, normalized
 from ltocompat.targets.versions.requirement import requirement_of
 
 if TYPE_CHECKING:
@@ -27,57 +25,36 @@ _SHOWN = 120
 _PYTHON = re.compile(r"(?:cp|py)([0-9])([0-9]{1,3})")
 
 
-class CoreMetadata(Struct):
-    """The core metadata of a package.
-
-    Attributes:
-        name: normalized; empty where there is none.
-        version: as written.
-        requires: its dependencies.
-        requires_dist: the same as written, those that can't be read, too.
-        classifiers: as written.
-        extras: names of its extras, normalized.
-        declared: what its classifiers say of CUDA.
-        problems: what could not be read, one sentence each.
-    """
-
-    name: str = ""
-    version: str = ""
-    requires: tuple[Dependency, ...] = ()
-    requires_dist: tuple[str, ...] = ()
-    classifiers: tuple[str, ...] = ()
-    extras: tuple[str, ...] = ()
-    declared: tuple[Declared, ...] = ()
-    problems: list[str] = field(default_factory=list)
-
-
-def read_metadata(data: bytes, budget: Budget) -> CoreMetadata:
+def read_metadata(data: bytes, budget: Budget) -> Package:
     """Read METADATA, be it any bytes; what is broken or too much becomes a problem."""
     most = budget.limits.dependencies
     headers = _headers(data)
-    classifiers = _all(headers, "Classifier")[:most]
-    found = CoreMetadata(
-        normalized(_one(headers, "Name")),
-        _one(headers, "Version"),
-        extras=tuple(normalized(text) for text in _all(headers, "Provides-Extra")[:most]),
-        classifiers=tuple(classifiers),
-        declared=of_classifiers(classifiers),
-    )
-    if not found.name:
-        found.problems.append("METADATA has no Name")
+    classifiers = tuple(_all(headers, "Classifier")[:most])
     lines = _all(headers, "Requires-Dist")
+    problems: list[str] = []
+    if not _one(headers, "Name"):
+        problems.append("METADATA has no Name")
     if len(lines) > most:
-        found.problems.append(f"METADATA has {len(lines)} dependencies; {most} are read")
+        problems.append(f"METADATA has {len(lines)} dependencies; {most} are read")
     if len(data) >= MOST_BYTES and b"\n\n" not in data.replace(b"\r\n", b"\n"):
-        found.problems.append(f"the headers of METADATA go on behind {MOST_BYTES} bytes")
-    found.requires_dist = tuple(" ".join(line.split()) for line in lines[:most])
+        problems.append(f"the headers of METADATA go on behind {MOST_BYTES} bytes")
     requires: list[Dependency] = []
     try:
-        requires.extend(dependencies(lines[:most], found.problems, budget))
+        requires.extend(dependencies(lines[:most], problems, budget))
     except LimitExceeded as error:
-        found.problems.append(f"the dependencies of METADATA are too much to read: {error}")
-    found.requires = tuple(requires)
-    return found
+        problems.append(f"the dependencies of METADATA are too much to read: {error}")
+    return Package(
+        kind=Kind.WHEEL,
+        path="",
+        name=normalized(_one(headers, "Name")),
+        version=_one(headers, "Version"),
+        requires=tuple(requires),
+        requires_dist=tuple(" ".join(line.split()) for line in lines[:most]),
+        extras=tuple(normalized(text) for text in _all(headers, "Provides-Extra")[:most]),
+        classifiers=classifiers,
+        declared=of_classifiers(classifiers),
+        problems=tuple(problems),
+    )
 
 
 def read_tags(data: bytes) -> tuple[str, ...] | None:

@@ -12,7 +12,8 @@ In a pyproject.toml the table is ``[tool.ltocompat.promise]``, in an ltocompat.t
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
@@ -23,6 +24,7 @@ from ltocompat.model.target import DriverVersion
 if TYPE_CHECKING:
     from ltocompat.targets.text_file import OwnTables
 
+T = TypeVar("T")
 PROMISE_KEYS = ("sass", "ptx", "driver", "nvjitlink")
 _FORMS = {"sass": ArchForm.REAL, "ptx": ArchForm.VIRTUAL}
 
@@ -54,6 +56,8 @@ def read_promise(path: str) -> Promise | None:
     """
     # Imported here: most runs read no promise.
     from ltocompat.targets.text_file import own_tables
+    from ltocompat.targets.versions.drivers import least_driver
+    from ltocompat.targets.versions.releases import exact_release
 
     found = own_tables(path)
     table = (found.tables or {}).get("promise")
@@ -71,8 +75,14 @@ def read_promise(path: str) -> Promise | None:
         path,
         _archs(found, "sass", table.get("sass", [])),
         _archs(found, "ptx", table.get("ptx", [])),
-        _driver(found, table.get("driver")),
-        _nvjitlink(found, table.get("nvjitlink")),
+        _version(found, "driver", least_driver, 'driver; write driver = "525.60.13"'),
+        # A number with a point is none: 12.10 would be read as 12.1.
+        _version(
+            found,
+            "nvjitlink",
+            lambda value: exact_release("nvjitlink", value if isinstance(value, str) else ""),
+            'release; write nvjitlink = "12.4"',
+        ),
     )
 
 
@@ -100,28 +110,10 @@ def _archs(tables: OwnTables, key: str, value: object) -> tuple[SmArch, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _driver(tables: OwnTables, value: object) -> DriverVersion | None:
-    # Imported here: most promises name no driver.
-    from ltocompat.targets.versions.drivers import least_driver
-
-    if value is None:
-        return None
+def _version(tables: OwnTables, key: str, read: Callable[[Any], T], what: str) -> T | None:
+    """A version; ``what`` it would be, and how that is written."""
+    value = (tables.tables or {})["promise"].get(key)
     try:
-        return least_driver(value)
+        return None if value is None else read(value)
     except UsageError as error:
-        text = f' is {value!r}, which is no driver; write driver = "525.60.13"'
-        raise _wrong(tables, "driver", text) from error
-
-
-def _nvjitlink(tables: OwnTables, value: object) -> Release | None:
-    # Imported here: most promises name no linker.
-    from ltocompat.targets.versions.releases import exact_release
-
-    if value is None:
-        return None
-    try:
-        # A number with a point is none: 12.10 would be read as 12.1.
-        return exact_release("nvjitlink", value if isinstance(value, str) else "")
-    except UsageError as error:
-        text = f' is {value!r}, which is no release; write nvjitlink = "12.4"'
-        raise _wrong(tables, "nvjitlink", text) from error
+        raise _wrong(tables, key, f" is {value!r}, which is no {what}") from error

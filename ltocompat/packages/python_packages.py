@@ -66,23 +66,18 @@ def _package(
     files: tuple[str, ...],
 ) -> Package:
     """The package of which METADATA says more than the ``stem`` of its folder's name."""
-    core_metadata = read_metadata(metadata, budget)
+    found = read_metadata(metadata, budget)
     python, platforms = python_and_platforms(tags)
-    return Package(
+    return replace(
+        found,
         kind=kind,
         path=path,
-        name=core_metadata.name or normalized(stem.partition("-")[0]),
-        version=core_metadata.version or stem.partition("-")[2],
-        requires=core_metadata.requires,
-        requires_dist=core_metadata.requires_dist,
-        extras=core_metadata.extras,
-        classifiers=core_metadata.classifiers,
+        name=found.name or normalized(stem.partition("-")[0]),
+        version=found.version or stem.partition("-")[2],
         tags=tuple(tags),
         platforms=platforms,
         python=python,
         files=files,
-        declared=core_metadata.declared,
-        problems=tuple(core_metadata.problems),
     )
 
 

@@ -13,7 +13,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload, Prefix
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images import ltoir, ptx
-from ltocompat.files.images.cubin import Cubin, early_api_versions, first_kernel, kernel_names
+from ltocompat.files.images.cubin import Cubin, early_api_versions, kernel_names
 from ltocompat.files.images.cubin_header import (
     HEAD_SIZE,
     NAMES_OF_ASSEMBLER,
@@ -227,32 +227,24 @@ def whole_cubin(stored: StoredImage) -> Cubin:
     return _parse_cubin(stored, stored.payload.decode() if packed else None)
 
 
-def any_kernel(stored: StoredImage) -> tuple[str, ...] | None:
-    """The first kernel of a cubin; None where its kernels can't be read.
+def sass_kernels(stored: StoredImage, *, first: bool = False) -> tuple[str, ...] | None:
+    """Read the names of a cubin's kernels and nothing else of it; None where they can't be read.
 
-    Of cubins that linkers repeat it is remembered, with what reading it cost.
+    Of cubins that linkers repeat they are remembered, with what reading them cost.
+
+    Args:
+        stored: the cubin.
+        first: the first of them is enough.
     """
+
+    def read() -> tuple[str, ...]:
+        view, size = _bytes_of(stored), _cubin_size(stored)
+        return kernel_names(view, stored.payload.budget, size, first=first)
+
     try:
-        return _repeated_kernels.of(stored, (), lambda: _any_kernel(stored))
+        return _repeated_kernels.of(stored, (first,), read)
     except Malformed:
         return None
-
-
-def sass_kernels(stored: StoredImage) -> tuple[str, ...] | None:
-    """Read the names of a cubin's kernels and nothing else of it; None where they can't be read."""
-    try:
-        return _repeated_kernels.of(stored, ("all",), lambda: _all_kernels(stored))
-    except Malformed:
-        return None
-
-
-def _all_kernels(stored: StoredImage) -> tuple[str, ...]:
-    return kernel_names(_bytes_of(stored), stored.payload.budget, _cubin_size(stored))
-
-
-def _any_kernel(stored: StoredImage) -> tuple[str, ...]:
-    first = first_kernel(_bytes_of(stored), stored.payload.budget, _cubin_size(stored))
-    return () if first is None else (first,)
 
 
 def _bytes_of(stored: StoredImage) -> ByteView:

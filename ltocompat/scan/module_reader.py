@@ -15,7 +15,7 @@ from ltocompat.model.image import Image, ImageKind, Module, Skipped
 from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
 from ltocompat.model.symbols import SymbolsToRead
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
-from ltocompat.scan.describe import ReadOptions, any_kernel, describe, describe_module
+from ltocompat.scan.describe import ReadOptions, describe, describe_module, sass_kernels
 from ltocompat.scan.second_pass import with_symbols
 
 _LARGE = 16 << 10
@@ -143,7 +143,7 @@ def _counted(stored: StoredImage, image: Image) -> Image:
     Of a cubin nothing else is taken over: large ones of its signature are not read this far.
     """
     if image.kind is ImageKind.SASS:
-        return replace(image, kernels=any_kernel(stored))
+        return replace(image, kernels=sass_kernels(stored, first=True))
     return describe(stored, ReadOptions(any_kernel=True))[0]
 
 

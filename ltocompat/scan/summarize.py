@@ -6,7 +6,7 @@ A file is read in two passes, module by module: by headers, then what decides
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ from ltocompat.model.trial_answer import Trials
 from ltocompat.scan.shipped_linker import as_shipped, shipped_major
 from ltocompat.scan.variants import find_variants
 
+_Groups = dict[tuple[object, ...], ModuleGroup]
 _MOST_SKIPPED = 20
 _MOST_HOSTS = 10_000
 _OF_DEVICE_RUNTIME = "cuda_device_runtime."  # how the name of its object starts
@@ -36,10 +37,10 @@ class SummaryBuilder:
     def __init__(self, *, apart: bool, members: tuple[str, ...] = ()) -> None:
         self._apart = apart
         self._members = members
-        self._groups: dict[tuple[object, ...], ModuleGroup] = {}
-        self._of_tests: dict[tuple[object, ...], ModuleGroup] = {}
-        self._device_runtime: dict[tuple[object, ...], ModuleGroup] = {}
-        self._inner: dict[tuple[object, ...], ModuleGroup] = {}
+        self._groups: _Groups = {}
+        self._of_tests: _Groups = {}
+        self._device_runtime: _Groups = {}
+        self._inner: _Groups = {}
         self._inside: tuple[str, ...] = ()
         self._hosts: list[HostBinary] = []
         self.skipped: list[Skipped] = []
@@ -137,15 +138,15 @@ class SummaryBuilder:
 
 
 def _waiting(
-    groups: Mapping[tuple[object, ...], ModuleGroup],
-) -> dict[tuple[object, ...], ModuleGroup]:
+    groups: _Groups,
+) -> _Groups:
     """The modules of an object, with those marked that a device link is to use.
 
     Linkers read the first region of the section for relocatable code, and pass over others, such as
     ``ld -r`` puts behind it; what lies in any other section was linked by its own tool chain.
     Source: measured with nvJitLink 12.0 .. 13.5 and nvlink 13.0 .. 13.5.
     """
-    found: dict[tuple[object, ...], ModuleGroup] = {}
+    found: _Groups = {}
     first = True
     for group in groups.values():
         signature = group.signature
@@ -165,9 +166,9 @@ def _waiting(
     return found
 
 
-def _regrouped(groups: Iterable[ModuleGroup], major: int) -> dict[tuple[object, ...], ModuleGroup]:
+def _regrouped(groups: Iterable[ModuleGroup], major: int) -> _Groups:
     """The modules of a library of NVIDIA's, as those that ship it know them."""
-    found: dict[tuple[object, ...], ModuleGroup] = {}
+    found: _Groups = {}
     for group in groups:
         _count(found, replace(group, signature=as_shipped(group.signature, major)))
     return found
@@ -182,9 +183,9 @@ def _of_tests(group: ModuleGroup) -> bool:
     return loose and among_tests(group.example.members[-1].split("/")[:-1])
 
 
-def _grouped(apart: Mapping[tuple[object, ...], ModuleGroup]) -> list[ModuleGroup]:
+def _grouped(apart: _Groups) -> list[ModuleGroup]:
     """Groups of single files, as they are when all files are grouped together."""
-    found: dict[tuple[object, ...], ModuleGroup] = {}
+    found: _Groups = {}
     for group in apart.values():
         copy = replace(group, places=list(group.places))
         _count(found, copy, _of_variant(group.example.members))
@@ -211,9 +212,7 @@ def _of_variant(members: tuple[str, ...]) -> tuple[str, ...]:
     return members if any(map(tagged_path, members)) else ()
 
 
-def _count(
-    groups: dict[tuple[object, ...], ModuleGroup], group: ModuleGroup, inside: tuple[str, ...] = ()
-) -> None:
+def _count(groups: _Groups, group: ModuleGroup, inside: tuple[str, ...] = ()) -> None:
     key = (group.signature, tuple(group.trials.items()), group.inner, inside)
     before = groups.get(key)
     if before is None:

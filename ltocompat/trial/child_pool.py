@@ -23,13 +23,13 @@ from ltocompat.model.limits import MIB
 from ltocompat.trial import protocol
 from ltocompat.trial.protocol import FrameReader, Message, Report
 from ltocompat.trial.trial_run import TrialRun
-from ltocompat.trial.values import LANDLOCK, SECCOMP, TrialLimits
+from ltocompat.trial.values import LANDLOCK, SECCOMP, TrialAnswer, TrialLimits
 
 if TYPE_CHECKING:
     from ltocompat.trial.process import Process
 
 RequestT = TypeVar("RequestT")
-AnswerT = TypeVar("AnswerT")
+AnswerT = TypeVar("AnswerT", bound=TrialAnswer)
 
 # Requests that only add inputs take some 0.2 ms each, a fork some 4 ms: they share one. The first
 # link of a fork takes some 15 ms more than others; few share one, so that all workers have some.
@@ -97,11 +97,19 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         self._handshake: Mapping[str, Any] = {}
         self._running = False
 
-    def cpu_used_up(self, reply: Mapping[str, Any]) -> float | None:
-        """Of a process that was ended: the CPU seconds, where it used all that a request gets."""
-        share = reply.get("share")
+    def ended(self, reply: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields of the answer of a process that ended without one."""
+        status, share = int(reply["died"]), reply.get("share")
+        # Of the clock and of the CPU; SIGKILL is the kernel short of memory.
+        late = -status in (signal.SIGALRM, signal.SIGXCPU)
+        known = (known.name for known in signal.Signals if known == -status)
         whole = share is not None and share >= self.trial_run.most(self.limits.cpu_seconds)
-        return share if whole and int(reply["died"]) == -signal.SIGXCPU else None
+        return {
+            "outcome": "timed out" if late else "crashed",
+            "signal": next(known, f"signal {-status}") if status < 0 else None,
+            "exit_status": status if status >= 0 else None,
+            "cpu_seconds": share if whole and status == -signal.SIGXCPU else None,
+        }
 
     @abstractmethod
     def encode(self, request: RequestT) -> Message:
@@ -110,22 +118,6 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
     @abstractmethod
     def judge(self, request: RequestT, report: Report, /) -> AnswerT:
         """The answer that a report amounts to, not yet confirmed."""
-
-    def failed(self, _: AnswerT, /) -> bool:
-        """Return whether only a process that never served a request may say so."""
-        return False
-
-    def confirm(self, _first: AnswerT, second: AnswerT, /) -> AnswerT:
-        """The answer of that process, and whether it says what the used one said."""
-        return second
-
-    def worth_a_worker(self, _: RequestT, /) -> bool:
-        """Return whether it takes long, so that each worker is given few at a time."""
-        return True
-
-    def batch_key(self, _: RequestT, /) -> str | None:
-        """Return the key of the requests that share its process; None: it forks with none."""
-        return None
 
     def safe_in_batch(self, _request: RequestT, _answer: AnswerT, /) -> bool:
         """Return whether a failure may be confirmed in a batch, which makes no difference to it."""
@@ -216,7 +208,6 @@ class _Task(Struct, Generic[RequestT, AnswerT]):
     Attributes:
         request: the request.
         message: the same as a child reads it.
-        slow: few are given to a worker at a time.
         batch_key: of those that it may share a process with.
         size: bytes of its pieces.
         first: a failure that is to be confirmed.
@@ -225,7 +216,6 @@ class _Task(Struct, Generic[RequestT, AnswerT]):
 
     request: RequestT
     message: Message
-    slow: bool
     batch_key: str | None
     size: int
     first: AnswerT | None = None
@@ -273,7 +263,7 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
         """Return whether it can be given this task now."""
         if not self.sent:
             return True
-        slow = task.slow or any(sent.slow for sent in itertools.chain(*self.sent))
+        slow = task.message.slow or any(sent.message.slow for sent in itertools.chain(*self.sent))
         return not slow and len(self.sent) < _BATCHES_AT_ONCE
 
     def send(self, tasks: list[_Task[RequestT, AnswerT]], share: float) -> None:
@@ -444,8 +434,7 @@ class _Run(Struct, Generic[RequestT, AnswerT]):
                 return
             message = self._pool.encode(request)
             size = sum(map(len, message.pieces))
-            slow, key = self._pool.worth_a_worker(request), self._pool.batch_key(request)
-            task: _Task[RequestT, AnswerT] = _Task(request, message, slow, key, size)
+            task: _Task[RequestT, AnswerT] = _Task(request, message, message.file, size)
             self._open_bytes += size
             self._open.append(task)
             self._queue.append(task)
@@ -455,7 +444,7 @@ class _Run(Struct, Generic[RequestT, AnswerT]):
         for number, slot in enumerate(self._slots):
             for queue in (self._suspects, self._queue):
                 while queue and slot.takes(queue[0]):
-                    if not (queue[0].slow or slot.started or long or number == 0):
+                    if not (queue[0].message.slow or slot.started or long or number == 0):
                         break
                     share = self._pool.trial_run.reserve(self._pool.limits.cpu_seconds)
                     if share is None:
@@ -511,29 +500,15 @@ class _Run(Struct, Generic[RequestT, AnswerT]):
         if pool.poisons_worker(answer):
             slot.end()
         if task.first is not None:
-            task.answer = pool.confirm(task.first, answer)
-        elif pool.failed(answer) and report.fresh:
-            task.answer = pool.confirm(answer, answer)
-        elif pool.failed(answer):
+            task.answer = task.first.confirmed_by(answer)
+        elif not answer.failed or answer.confirmed:
+            task.answer = answer
+        elif report.fresh:
+            task.answer = answer.confirmed_by(answer)
+        else:
             task.first = answer
             task.batch_key = task.batch_key if pool.safe_in_batch(task.request, answer) else None
             self._suspects.append(task)
-        else:
-            task.answer = answer
-
-
-def exit_reason(status: int) -> tuple[bool, str | None, int | None]:
-    """Of a process that gave no answer: whether its time was up, its signal, its exit status.
-
-    Args:
-        status: as ``subprocess`` gives it: below 0, minus a signal.
-    """
-    if status >= 0:
-        return False, None, status
-    # Of the clock and of the CPU; SIGKILL is the kernel short of memory.
-    late = -status in (signal.SIGALRM, signal.SIGXCPU)
-    name = next((known.name for known in signal.Signals if known == -status), f"signal {-status}")
-    return late, name, None
 
 
 def _batch(
@@ -546,11 +521,12 @@ def _batch(
     first = queue.popleft()
     tasks = [first]
     size = first.size
-    most = _BATCH_SLOW if first.slow else _BATCH_REQUESTS
+    slow = first.message.slow
+    most = _BATCH_SLOW if slow else _BATCH_REQUESTS
     while queue and len(tasks) < most and first.batch_key is not None and forks:
         size += queue[0].size
-        alike = queue[0].slow == first.slow and queue[0].batch_key == first.batch_key
-        if not alike or (size > _BATCH_BYTES and not first.slow):
+        alike = queue[0].message.slow == slow and queue[0].batch_key == first.batch_key
+        if not alike or (size > _BATCH_BYTES and not slow):
             break
         tasks.append(queue.popleft())
     return tasks if first.first is None else tasks[::-1]

@@ -10,7 +10,6 @@ from ltocompat.trial import profiles, sandbox, serving
 from ltocompat.trial.protocol import Message
 from ltocompat.trial.sandbox import Calls, Files
 from ltocompat.trial.serving import Reply
-from ltocompat.trial.values import TrialLimits
 
 _GETTERS = {"ptx": "PTX", "ltoir": "LTOIR"}
 
@@ -20,7 +19,7 @@ class CompileServer(serving.Server):
 
     forks = False
 
-    def start(self, _: memoryview, limits: TrialLimits) -> Reply:
+    def start(self) -> Reply:
         """See ``Server``."""
         try:
             from cuda.bindings import nvrtc  # type: ignore[import-untyped, unused-ignore]
@@ -39,7 +38,7 @@ class CompileServer(serving.Server):
         library = next(iter(serving.mapped("/libnvrtc.so")), "libnvrtc.so")
         # Only now, since it is found by running programs; what is compiled is our own.
         files = Files(read=(os.path.dirname(library),))
-        held = sandbox.enter(limits, files, profiles.loading(forks=False))
+        held = sandbox.enter(self.limits, files, profiles.loading(forks=False))
         return {"version": [int(version[1]), int(version[2])], "library": library, "sandbox": held}
 
     def calls(self) -> Calls:
@@ -77,4 +76,4 @@ class CompileServer(serving.Server):
 
 def main() -> None:
     """Serve until the parent hangs up."""
-    serving.run(CompileServer())
+    CompileServer().run()

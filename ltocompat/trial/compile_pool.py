@@ -12,9 +12,9 @@ from typing import Literal
 from msgspec import Struct
 
 from ltocompat.model.arch import Release
-from ltocompat.trial.child_pool import ChildPool, exit_reason
+from ltocompat.trial.child_pool import ChildPool
 from ltocompat.trial.protocol import Message, Report
-from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS, TrialLimits
+from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS, LinkOutcome, Step, TrialAnswer, TrialLimits
 
 _PROGRAM = (f"{__package__}.compile_child",)
 
@@ -31,20 +31,16 @@ class LoadedNvrtc(Struct, frozen=True):
     release: Release
 
 
-class Compiled(Struct, frozen=True):
-    """The result of compiling one translation unit.
+class Compiled(TrialAnswer, frozen=True, kw_only=True):
+    """The result of compiling one translation unit; its output is PTX or LTO-IR.
 
-    Attributes:
-        code: nvrtcResult (0 is success); None when the process ended without an answer.
-        code_name: ``NVRTC_ERROR_INVALID_OPTION``; of a process that ended, how it ended.
-        log: what NVRTC says.
-        output: PTX or LTO-IR; None without success.
+    Its code is an nvrtcResult, and the name of one of a process that ended says how it did.
     """
 
-    code: int | None
+    outcome: LinkOutcome
+    step: Step = Step.COMPLETE
     code_name: str
-    log: str
-    output: bytes | None
+    confirmed: bool = True
 
 
 class CompilerProcess(ChildPool[Message, Compiled]):
@@ -76,10 +72,16 @@ class CompilerProcess(ChildPool[Message, Compiled]):
 
     def judge(self, _request: Message, report: Report) -> Compiled:
         """See ``ChildPool``."""
-        reply, printed = report.reply, str(report.reply.get("printed", ""))
+        reply, log = report.reply, str(report.reply.get("printed", ""))
         if "died" in reply:
-            _, signal, exit_status = exit_reason(int(reply["died"]))
-            how = signal or f"status {exit_status}"
-            return Compiled(None, f"its process ended ({how})", printed, None)
-        output = None if reply["code"] else report.output
-        return Compiled(reply["code"], reply["code_name"], reply["log"] + printed, output)
+            ended = self.ended(reply)
+            how = ended["signal"] or f"status {ended['exit_status']}"
+            name = f"its process ended ({how})"
+            return Compiled(outcome=LinkOutcome.CRASHED, code_name=name, log=log)
+        return Compiled(
+            outcome=LinkOutcome.REFUSED if reply["code"] else LinkOutcome.COMPILED,
+            code=reply["code"],
+            code_name=reply["code_name"],
+            log=reply["log"] + log,
+            output=None if reply["code"] else report.output,
+        )

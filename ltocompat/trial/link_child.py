@@ -11,7 +11,6 @@ from ltocompat.trial.nvjitlink_calls import load
 from ltocompat.trial.protocol import Message
 from ltocompat.trial.sandbox import Files
 from ltocompat.trial.serving import Reply
-from ltocompat.trial.values import TrialLimits
 
 
 class LinkServer(serving.Server):
@@ -20,14 +19,11 @@ class LinkServer(serving.Server):
     def __init__(self, library: str) -> None:
         self._library = library
 
-    def start(self, notes: memoryview, limits: TrialLimits) -> Reply:
+    def start(self) -> Reply:
         """See ``Server``."""
         serving.keep_memory()
-        self._notes = notes
-        self._limits = limits
-        held = sandbox.enter(
-            limits, Files(read=(self._library,)), profiles.loading(forks=self.forks)
-        )
+        files = Files(read=(self._library,))
+        held = sandbox.enter(self.limits, files, profiles.loading(forks=self.forks))
         self._linker = load(self._library)
         release = self._linker.release
         return {"release": [release.major, release.minor], "sandbox": held}
@@ -40,8 +36,8 @@ class LinkServer(serving.Server):
     def _link(self, message: Message, reply: Reply) -> bytes:
         """Call the library, and write what it did into ``reply``; returns the output to keep."""
         named, options, complete, keep_output, kernels = message.fields
-        linker, notes = self._linker, self._notes
-        notes[protocol.NOTE_STEP] = protocol.AT_CREATE
+        linker = self._linker
+        self.at(protocol.AT_CREATE)
         start = perf_counter()
         code, handle, log = linker.create(options)
         reply["create"] = _microseconds(start)
@@ -53,18 +49,17 @@ class LinkServer(serving.Server):
             want = "ptx" if "-ptx" in options else "cubin"
             output = self._completed(handle, want, kernels, reply)
         self._log(handle, reply)
-        notes[protocol.NOTE_STEP] = protocol.AT_DESTROY
+        self.at(protocol.AT_DESTROY)
         linker.destroy(handle)
-        return output if keep_output and len(output) <= self._limits.output_bytes else b""
+        return output if keep_output and len(output) <= self.limits.output_bytes else b""
 
     def _added(
         self, handle: int, named: list[tuple[str, int]], pieces: Sequence[bytes], reply: Reply
     ) -> bool:
-        self._notes[protocol.NOTE_STEP] = protocol.AT_ADD
         start = perf_counter()
         code = number = 0
         for number, ((name, kind), data) in enumerate(zip(named, pieces, strict=True)):
-            self._notes[protocol.NOTE_INPUT] = number
+            self.at(protocol.AT_ADD, number)
             code = self._linker.add(handle, kind, data, name)
             if code:
                 break
@@ -74,14 +69,14 @@ class LinkServer(serving.Server):
         return not code
 
     def _completed(self, handle: int, want: str, kernels: Sequence[str], reply: Reply) -> bytes:
-        self._notes[protocol.NOTE_STEP] = protocol.AT_COMPLETE
+        self.at(protocol.AT_COMPLETE)
         start = perf_counter()
         code = self._linker.complete(handle)
         reply.update(step=protocol.AT_COMPLETE, complete=_microseconds(start))
         if code:
             reply["code"] = code
             return b""
-        self._notes[protocol.NOTE_STEP] = protocol.AT_GET
+        self.at(protocol.AT_GET)
         code, size = self._linker.output_size(handle, want)
         output = b""
         if not code:
@@ -101,7 +96,7 @@ class LinkServer(serving.Server):
             reply["info"] = self._cut(info)
 
     def _cut(self, log: bytes) -> str:
-        return log[: self._limits.log_bytes].rstrip(b"\0").decode("utf-8", "replace")
+        return log[: self.limits.log_bytes].rstrip(b"\0").decode("utf-8", "replace")
 
 
 def _microseconds(start: float) -> int:
@@ -110,4 +105,4 @@ def _microseconds(start: float) -> int:
 
 def main() -> None:
     """Serve until the parent hangs up."""
-    serving.run(LinkServer(sys.argv[1]))
+    LinkServer(sys.argv[1]).run()

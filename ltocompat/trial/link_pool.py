@@ -17,7 +17,7 @@ from ltocompat.model.trial_answer import TOO_NEW
 from ltocompat.scan.workers import cores
 from ltocompat.targets.linkers.linker import Tool
 from ltocompat.trial import logs, protocol
-from ltocompat.trial.child_pool import ChildPool, exit_reason
+from ltocompat.trial.child_pool import ChildPool
 from ltocompat.trial.protocol import Message, Report
 from ltocompat.trial.trial_run import TrialRun
 from ltocompat.trial.values import (
@@ -29,7 +29,6 @@ from ltocompat.trial.values import (
     Seconds,
     Step,
     TrialLimits,
-    confirmed,
     no_process,
 )
 
@@ -118,30 +117,53 @@ class Pool(ChildPool[Request, Answer]):
         named = [(input_.name, int(input_.kind)) for input_ in request.inputs]
         options = (*request.options, *self._own_options)
         fields = (named, options, request.complete, request.keep_output, request.kernels)
-        return Message(fields, [input_.data for input_ in request.inputs])
+        # nvJitLink adds inputs in some 0.3 ms, nvlink does nothing but link. A batch is of one
+        # file, whose author can forge no answers but his own.
+        slow = request.complete or self.tool is Tool.NVLINK
+        return Message(fields, [input_.data for input_ in request.inputs], request.file, slow)
 
     def judge(self, request: Request, report: Report) -> Answer:
         """See ``ChildPool``."""
-        answer = judge(request, report, self.release, self.limits, self.tool, sandbox=self.sandbox)
-        if answer.outcome is not LinkOutcome.TIMED_OUT:
-            return answer
-        return replace(answer, cpu_seconds=self.cpu_used_up(report.reply))
+        reply = report.reply
+        log = protocol.log_of(reply)
+        died, code = "died" in reply, int(reply.get("code", 0))
+        # A process that went wild may have written anything where its notes were.
+        number = reply.get("step", protocol.AT_ADD)
+        step = _STEPS.get(number, Step.CREATE) if died else _STEPS[number]
+        failed = (died or code) and step is Step.ADD
+        answer = Answer(
+            outcome=LinkOutcome.CRASHED,
+            step=step,
+            input_name=_input_name(request, reply) if failed else None,
+            log=log[: self.limits.log_bytes],
+            sandbox=self.sandbox,
+            release=self.release,
+        )
+        if died:
+            ended = self.ended(reply)
+            return replace(answer, **ended | {"outcome": LinkOutcome(ended["outcome"])})
+        open_symbols = logs.unresolved(log)
+        return replace(
+            answer,
+            outcome=_outcome(request, reply, code, open_symbols),
+            code=code,
+            code_name=self._code_name(code),
+            unresolved=open_symbols,
+            seconds=Seconds(*(_seconds(reply.get(name)) for name in ("create", "add", "complete"))),
+            output_size=reply.get("size"),
+            output=report.output or None,
+            kernels_in_output=reply.get("kernels"),
+            lost=tuple(map(str, reply.get("lost", ()))),
+            registers=reply.get("registers"),
+            # Each nvlink is a process that never served another request.
+            confirmed=bool(code) and self.tool is Tool.NVLINK,
+        )
 
-    def failed(self, answer: Answer) -> bool:
-        """See ``ChildPool``."""
-        return answer.outcome.failed and not answer.confirmed
-
-    def confirm(self, first: Answer, second: Answer) -> Answer:
-        """See ``ChildPool``."""
-        return confirmed(first, second, "input_name")
-
-    def worth_a_worker(self, request: Request) -> bool:
-        """See ``ChildPool``; nvJitLink adds inputs in some 0.3 ms, nvlink does nothing but link."""
-        return request.complete or self.tool is Tool.NVLINK
-
-    def batch_key(self, request: Request) -> str | None:
-        """See ``ChildPool``: inputs of one file, whose author can forge no answers but his own."""
-        return request.file
+    def _code_name(self, code: int) -> str | None:
+        """The name of a result of nvJitLink; nvlink has exit statuses."""
+        if self.tool is Tool.NVLINK:
+            return f"exit status {code}" if code else None
+        return facts.nvjitlink_result_name(code, self.release)
 
     def safe_in_batch(self, request: Request, answer: Answer) -> bool:
         """See ``ChildPool``: LTO-IR is found too new before its code is looked at.
@@ -159,63 +181,6 @@ def refused_as_too_new(answer: Answer) -> bool:
     reason = logs.explain(answer.log)
     refused = answer.outcome is LinkOutcome.REFUSED
     return refused and reason is not None and reason.cause == TOO_NEW
-
-
-def judge(
-    request: Request,
-    report: Report,
-    release: Release,
-    limits: TrialLimits,
-    tool: Tool = Tool.NVJITLINK,
-    *,
-    sandbox: tuple[str, ...] = (),
-) -> Answer:
-    """The answer that a report amounts to, not yet confirmed."""
-    reply = report.reply
-    log = protocol.log_of(reply)
-    if "died" in reply:
-        late, signal, exit_status = exit_reason(int(reply["died"]))
-        # A process that went wild may have written anything where its notes were.
-        step = _STEPS.get(reply["step"], Step.CREATE)
-        return Answer(
-            outcome=LinkOutcome.TIMED_OUT if late else LinkOutcome.CRASHED,
-            step=step,
-            input_name=_input_name(request, reply) if step is Step.ADD else None,
-            log=log[: limits.log_bytes],
-            signal=signal,
-            exit_status=exit_status,
-            sandbox=sandbox,
-            release=release,
-        )
-    code = int(reply.get("code", 0))
-    step = _STEPS[reply.get("step", protocol.AT_ADD)]
-    open_symbols = logs.unresolved(log)
-    return Answer(
-        outcome=_outcome(request, reply, code, open_symbols),
-        step=step,
-        input_name=_input_name(request, reply) if code and step is Step.ADD else None,
-        code=code,
-        code_name=_code_name(code, release, tool),
-        log=log[: limits.log_bytes],
-        unresolved=open_symbols,
-        seconds=Seconds(*(_seconds(reply.get(name)) for name in ("create", "add", "complete"))),
-        output_size=reply.get("size"),
-        output=report.output or None,
-        kernels_in_output=reply.get("kernels"),
-        lost=tuple(map(str, reply.get("lost", ()))),
-        registers=reply.get("registers"),
-        # Each nvlink is a process that never served another request.
-        confirmed=bool(code) and tool is Tool.NVLINK,
-        sandbox=sandbox,
-        release=release,
-    )
-
-
-def _code_name(code: int, release: Release, tool: Tool) -> str | None:
-    """The name of a result of nvJitLink; nvlink has exit statuses."""
-    if tool is Tool.NVLINK:
-        return f"exit status {code}" if code else None
-    return facts.nvjitlink_result_name(code, release)
 
 
 def _outcome(

@@ -20,10 +20,9 @@ from ltocompat.trial.load_values import (
     LoadRequest,
     decode,
 )
-from ltocompat.trial.protocol import NOTE_INPUT, NOTE_STEP, Message
+from ltocompat.trial.protocol import Message
 from ltocompat.trial.sandbox import Calls, Files
 from ltocompat.trial.serving import Reply
-from ltocompat.trial.values import TrialLimits
 
 _NO_DEVICE = 100
 _LAZY = 2  # CUmoduleLoadingMode
@@ -244,16 +243,14 @@ class LoadServer(serving.Server):
     reserves_memory = True
     open_files = _OPEN_FILES
 
-    def start(self, notes: memoryview, limits: TrialLimits) -> Reply:
+    def start(self) -> Reply:
         """See ``Server``."""
-        self._notes = notes
-        self._limits = limits
-        self._at(AT_START)
+        self.at(AT_START)
         calls = _bindings()
         os.open(_MYSELF, os.O_PATH)  # as long as it is open, it is the folder that may be used
         self._service = _has_service()
         held = sandbox.enter(
-            limits,
+            self.limits,
             _files(),
             profiles.starting_driver(service=self._service),
             landlock_since=_SOCKETS_SINCE if self._service else 1,
@@ -281,14 +278,14 @@ class LoadServer(serving.Server):
 
     def _serve(self, request: LoadRequest, reply: Reply) -> bytes:
         cuda = self._cuda
-        self._at(AT_START)
+        self.at(AT_START)
         code = cuda.enter(request.gpu)
         if code:
             reply.update(step=AT_START, code=code)
             return b""
-        self._at(AT_LOAD)
+        self.at(AT_LOAD)
         start = perf_counter()
-        code, module, logs = cuda.load(request.data, self._limits.log_bytes)
+        code, module, logs = cuda.load(request.data, self.limits.log_bytes)
         reply.update(step=AT_LOAD, code=code, seconds=perf_counter() - start)
         for name, log in zip(("error", "info"), logs, strict=True):
             if log:
@@ -300,13 +297,13 @@ class LoadServer(serving.Server):
         output = self._launched(module, request.launch, reply) if found and request.launch else b""
         if reply["step"] != AT_LAUNCH or not reply["code"]:
             # Else the kernel has spoilt the context, and the process ends with it.
-            self._at(AT_UNLOAD)
+            self.at(AT_UNLOAD)
             cuda.unload(module)
         return output
 
     def _found(self, module: Any, request: LoadRequest, reply: Reply) -> bool:  # noqa: ANN401
         for number, kernel in enumerate(request.kernels):
-            self._at(AT_FUNCTION, number)
+            self.at(AT_FUNCTION, number)
             code, _ = self._cuda.function(module, kernel)
             reply.update(step=AT_FUNCTION, code=code)
             if code:
@@ -315,7 +312,7 @@ class LoadServer(serving.Server):
         return True
 
     def _launched(self, module: Any, launch: Launch, reply: Reply) -> bytes:  # noqa: ANN401
-        self._at(AT_LAUNCH)
+        self.at(AT_LAUNCH)
         code, function = self._cuda.function(module, launch.kernel)
         output = b""
         if not code:
@@ -323,12 +320,9 @@ class LoadServer(serving.Server):
         reply.update(step=AT_LAUNCH, code=code)
         return output
 
-    def _at(self, step: int, number: int = 0) -> None:
-        self._notes[NOTE_STEP], self._notes[NOTE_INPUT] = step, number
-
 
 def main() -> None:
     """Serve until the parent hangs up."""
-    serving.run(LoadServer())
+    LoadServer().run()
     # The driver's own clean-up at exit is no part of any answer.
     os._exit(0)

@@ -15,7 +15,7 @@ from ltocompat.facts.drivers import cuda_error
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import Missing
 from ltocompat.trial import load_values, protocol
-from ltocompat.trial.child_pool import ChildPool, exit_reason
+from ltocompat.trial.child_pool import ChildPool
 from ltocompat.trial.load_values import (
     DEFAULT_LOAD_LIMITS,
     LoadAnswer,
@@ -27,7 +27,7 @@ from ltocompat.trial.load_values import (
 )
 from ltocompat.trial.protocol import Message, Report
 from ltocompat.trial.trial_run import TrialRun
-from ltocompat.trial.values import TrialLimits, confirmed
+from ltocompat.trial.values import TrialLimits
 
 _PROGRAM = (f"{__package__}.load_child",)
 _ENVIRON = {
@@ -84,18 +84,6 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
             )
         return answer
 
-    def failed(self, answer: LoadAnswer) -> bool:
-        """See ``ChildPool``: what needs a fresh process, which takes long to start a driver."""
-        return answer.outcome is not LoadOutcome.LOADED and not answer.confirmed
-
-    def confirm(self, first: LoadAnswer, second: LoadAnswer) -> LoadAnswer:
-        """See ``ChildPool``."""
-        return confirmed(first, second, "kernel")
-
-    def batch_key(self, request: LoadRequest) -> str | None:
-        """See ``ChildPool``: modules of one file."""
-        return request.file
-
     def poisons_worker(self, answer: LoadAnswer) -> bool:
         """See ``ChildPool``; a kernel that fails takes the context with it."""
         return answer.step is LoadStep.LAUNCH and answer.outcome is not LoadOutcome.LOADED
@@ -117,12 +105,8 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
             sandbox=self.sandbox,
         )
         if "died" in reply:
-            late, signal, exit_status = exit_reason(int(reply["died"]))
-            outcome = LoadOutcome.TIMED_OUT if late else LoadOutcome.CRASHED
-            spent = self.cpu_used_up(reply) if late else None
-            return replace(
-                answer, outcome=outcome, signal=signal, exit_status=exit_status, cpu_seconds=spent
-            )
+            ended = self.ended(reply)
+            return replace(answer, **ended | {"outcome": LoadOutcome(ended["outcome"])})
         code = int(reply.get("code", 0))
         error = cuda_error(code)
         return replace(

@@ -129,6 +129,8 @@ class LoadAnswer(TrialAnswer, frozen=True, kw_only=True):
         seconds: time in cuModuleLoadDataEx and cuModuleGetFunction; None without an answer.
     """
 
+    PLACE = "kernel"
+
     outcome: LoadOutcome
     step: LoadStep
     kernel: str | None = None
@@ -147,7 +149,7 @@ AT_START, AT_LOAD, AT_FUNCTION, AT_LAUNCH, AT_UNLOAD = range(1, 6)
 
 def encode(request: LoadRequest) -> Message:
     """A request as the child reads it."""
-    return Message(to_builtins(replace(request, data=b"")), [request.data])
+    return Message(to_builtins(replace(request, data=b"")), [request.data], request.file)
 
 
 def decode(message: Message) -> LoadRequest:

@@ -100,7 +100,7 @@ class MakerNarrower(Closing):
             watch = self._trial_run.watch(f"{group[0].request.file}: nvJitLink {release}", total)
             answers = pool.run((image.request for image in group), watch)
             for image, answer in zip(group, answers, strict=True):
-                if not answer.outcome.failed and release in releases:
+                if not answer.failed and release in releases:
                     images[image.number] = _narrowed(
                         images[image.number], release, image.refused_by
                     )

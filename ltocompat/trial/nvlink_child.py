@@ -23,7 +23,7 @@ from ltocompat.trial import outputs, profiles, protocol, sandbox, serving
 from ltocompat.trial.protocol import Message
 from ltocompat.trial.sandbox import Calls, Files
 from ltocompat.trial.serving import Reply
-from ltocompat.trial.values import LANDLOCK, InputKind, TrialImpossible, TrialLimits
+from ltocompat.trial.values import LANDLOCK, InputKind, TrialImpossible
 
 _ENDINGS = {
     InputKind.CUBIN: "cubin",
@@ -60,10 +60,8 @@ class NvlinkServer(serving.Server):
         self._program = program
         self._folder = folder
 
-    def start(self, notes: memoryview, limits: TrialLimits) -> Reply:
+    def start(self) -> Reply:
         """See ``Server``."""
-        self._notes = notes
-        self._limits = limits
         libraries = tuple(map(os.path.realpath, self._beside(_LIBNVVM, "libnvvm.so*")))
         self._nvvm = self._place_of_libnvvm(libraries)
         self._runtime = self._beside(_DEVICE_RUNTIME, "libcudadevrt.a")[:1]
@@ -71,7 +69,7 @@ class NvlinkServer(serving.Server):
         program = (self._program, *_LOADERS, *serving.mapped("/ld-"))
         read = (*libraries, *map(os.path.realpath, self._runtime))
         self._files = Files(read, make=(self._folder,), execute=program)
-        held = sandbox.enter(limits, self._files, profiles.laying_out())
+        held = sandbox.enter(self.limits, self._files, profiles.laying_out())
         try:
             with tempfile.TemporaryDirectory(dir=self._folder) as folder:
                 _, version = self._run(["--version"], folder)
@@ -118,7 +116,7 @@ class NvlinkServer(serving.Server):
             reply, output = self._link(options, files, kernels, folder)
         if "log" in reply:
             reply["error"] = _named(reply.pop("log"), names)
-        return reply, output if keep_output and len(output) <= self._limits.output_bytes else b""
+        return reply, output if keep_output and len(output) <= self.limits.output_bytes else b""
 
     def _link(
         self, options: Sequence[str], files: Sequence[str], kernels: Sequence[str], folder: str
@@ -126,12 +124,12 @@ class NvlinkServer(serving.Server):
         words = [*options, *([f"-nvvmpath={self._nvvm}"] if self._nvvm else []), *files]
         words += self._runtime if "-lto" in options else []
         output = os.path.join(folder, _OUTPUT)
-        self._notes[protocol.NOTE_STEP] = protocol.AT_COMPLETE
+        self.at(protocol.AT_COMPLETE)
         start = perf_counter()
         status, printed = self._run([*words, "-o", output], folder)
         spent = int((perf_counter() - start) * 1e6)
         reply: Reply = {"step": protocol.AT_COMPLETE, "complete": spent}
-        text = printed[: self._limits.log_bytes].decode("utf-8", "replace")
+        text = printed[: self.limits.log_bytes].decode("utf-8", "replace")
         if status < 0:
             return reply | {"died": status, "printed": text}, b""
         reply |= {"log": text} if text else {}
@@ -162,15 +160,15 @@ class NvlinkServer(serving.Server):
 
     def _confine(self, folder: str, output: str) -> None:
         """Confine nvlink, between fork and exec; its limit of CPU time it has from this process."""
-        sandbox.lower(resource.RLIMIT_FSIZE, self._limits.output_bytes)
+        sandbox.lower(resource.RLIMIT_FSIZE, self.limits.output_bytes)
         serving.die_with(os.getppid())
-        if LANDLOCK in self._limits.sandbox:
+        if LANDLOCK in self.limits.sandbox:
             nvvm = (self._nvvm,) if self._nvvm else ()
             read = (folder, *nvvm, *self._files.read)
             files = Files(read, use=(output,), execute=self._files.execute)
-            version = min(sandbox.landlock_version(), self._limits.landlock_version)
+            version = min(sandbox.landlock_version(), self.limits.landlock_version)
             sandbox.confine_files(files, version)
-        sandbox.seal(self._limits, profiles.program())
+        sandbox.seal(self.limits, profiles.program())
 
 
 def _file(number: int, kind: int) -> str:
@@ -184,4 +182,4 @@ def _named(log: str, names: dict[str, str]) -> str:
 
 def main() -> None:
     """Serve until the parent hangs up."""
-    serving.run(NvlinkServer(sys.argv[1], sys.argv[2]))
+    NvlinkServer(sys.argv[1], sys.argv[2]).run()

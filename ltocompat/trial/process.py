@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from ltocompat.model.errors import Malformed, Missing
@@ -121,7 +122,7 @@ class Process:
         folder = _removed_folder()
         try:
             return subprocess.Popen(  # noqa: S603 - our own program
-                [*_PYTHON, str(folder), imports, *words, settings.dump()],
+                [*_PYTHON, str(folder), imports, *words, msgspec.json.encode(settings).decode()],
                 cwd="/",
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -91,10 +91,14 @@ class Message(Struct, frozen=True):
         fields: any JSON value; each sort of child has its own.
         pieces: its bytes; those that a child gets end with a zero byte of their own, which readers
             of PTX rely on.
+        file: of those that may share a process; None: it shares one with none.
+        slow: few are given to a worker at a time.
     """
 
     fields: Any
     pieces: Sequence[bytes]
+    file: str | None = None
+    slow: bool = True
 
 
 def encode_requests(messages: Sequence[Message], cpu_seconds: float) -> list[Raw]:

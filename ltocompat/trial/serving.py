@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import math
 import mmap
 import os
 import resource
 import signal
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
+import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from ltocompat.files.descriptors import write_all
 from ltocompat.model.errors import Missing
@@ -80,24 +80,6 @@ def _unbuffer_stdout() -> None:
         libc.setvbuf(stdout, None, 2, ctypes.c_size_t(0))
 
 
-def _limit(server: Server, limits: TrialLimits) -> None:
-    """Limit memory, tasks, files and printing, and leave no core dumps behind.
-
-    Memory is address space; where the library reserves far more of it than it uses (the CUDA driver
-    maps all memory of all GPUs), it is memory that the process can write.
-    """
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _prctl(_PR_SET_DUMPABLE, 0)  # system-wide crash reporters ignore RLIMIT_CORE
-    memory = resource.RLIMIT_DATA if server.reserves_memory else resource.RLIMIT_AS
-    sandbox.lower(memory, limits.memory_bytes)
-    if not server.writes_files:
-        sandbox.lower(resource.RLIMIT_FSIZE, limits.printed_bytes)
-    sandbox.limit_tasks_and_files(server.open_files)
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # printing too much fails, and does not kill
-    # Ctrl-C is the parent's affair, which ends its children.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 def die_with(parent: int) -> None:
     """Ask the kernel to end this process with its parent; 0 asks for nothing.
 
@@ -151,33 +133,28 @@ class ChildSettings(Struct, frozen=True):
     fresh: bool
     limits: TrialLimits
 
-    def dump(self) -> str:
-        """As one argument."""
-        return json.dumps(asdict(self) | {"limits": asdict(self.limits)})
 
-    @classmethod
-    def parse(cls, text: str) -> ChildSettings:
-        """The reverse of ``dump``."""
-        values = json.loads(text)
-        return cls(**{**values, "limits": TrialLimits(**values["limits"])})
-
-
-class Server(Protocol):
-    """A library that answers requests.
+class Server(ABC):
+    """The process that a library answers requests in.
 
     Attributes:
         forks: a process that has loaded it can be forked, and the fork can use it.
         reserves_memory: it reserves far more address space than it uses.
         writes_files: it does more than to print.
         open_files: the most that it has open at a time.
+        limits: of each request.
+        notes: memory that its parent shares, see ``protocol``.
     """
 
     forks: bool = True
     reserves_memory: bool = False
     writes_files: bool = False
     open_files: int = 1024
+    limits: TrialLimits
+    notes: memoryview
 
-    def start(self, notes: memoryview, limits: TrialLimits, /) -> Reply:
+    @abstractmethod
+    def start(self) -> Reply:
         """Enter the sandbox and load the library; the handshake with the parent.
 
         Raises:
@@ -189,37 +166,28 @@ class Server(Protocol):
         """Return the calls that are left once it is loaded; None: it runs no code of an input."""
         return profiles.computing()
 
+    @abstractmethod
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """The reply to a request, and its output; each step is noted before it is taken."""
 
+    def at(self, step: int, number: int = 0) -> None:
+        """Note the step that is taken, and the number of the input."""
+        self.notes[protocol.NOTE_STEP], self.notes[protocol.NOTE_INPUT] = step, number
 
-def run(server: Server) -> None:
-    """Load the library and serve until the parent hangs up; the last argument is the settings."""
-    settings = ChildSettings.parse(sys.argv[-1])
-    limits = settings.limits
-    requests, replies = _take_protocol()
-    die_with(settings.parent)
-    _limit(server, limits)
-    _unbuffer_stdout()
-    notes = memoryview(mmap.mmap(settings.notes, protocol.NOTES_SIZE)).cast("I")
-    os.close(settings.notes)
-    _Child(server, notes, requests, replies, limits).run(fresh=settings.fresh)
-
-
-class _Child(Struct):
-    """One child and its streams."""
-
-    _server: Server
-    _notes: memoryview
-    _requests: BinaryIO
-    _replies: int
-    _limits: TrialLimits
-
-    def run(self, *, fresh: bool) -> None:
+    def run(self) -> None:
+        """Load the library and serve until the parent hangs up; settings are the last argument."""
+        settings = msgspec.json.decode(sys.argv[-1], type=ChildSettings)
+        self.limits = settings.limits
+        self._requests, self._replies = _take_protocol()
+        die_with(settings.parent)
+        self._limit_itself()
+        _unbuffer_stdout()
+        self.notes = memoryview(mmap.mmap(settings.notes, protocol.NOTES_SIZE)).cast("I")
+        os.close(settings.notes)
         handshake: Reply = {}
-        if self._server.forks or not fresh:
+        if self.forks or not settings.fresh:
             try:
-                handshake = self._server.start(self._notes, self._limits)
+                handshake = self.start()
             except TrialImpossible as error:
                 handshake = {"impossible": str(error)}
             except Missing as error:
@@ -228,21 +196,38 @@ class _Child(Struct):
         self._send(handshake)
         if "impossible" in handshake or "missing" in handshake:
             return
-        if not fresh:
+        if not settings.fresh:
             self._seal()
         while (frame := protocol.read_requests(self._requests)) is not None:
             cpu_seconds, messages = frame
-            if fresh:
+            if settings.fresh:
                 self._serve_in_a_fork(list(messages), cpu_seconds)
             else:
                 _limit_cpu(cpu_seconds, spare=-1)
                 self._serve_each(list(messages))
 
+    def _limit_itself(self) -> None:
+        """Limit memory, tasks, files and printing, and leave no core dumps behind.
+
+        Memory is address space; where the library reserves far more of it than it uses (the CUDA
+        driver maps all memory of all GPUs), it is memory that the process can write.
+        """
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _prctl(_PR_SET_DUMPABLE, 0)  # system-wide crash reporters ignore RLIMIT_CORE
+        memory = resource.RLIMIT_DATA if self.reserves_memory else resource.RLIMIT_AS
+        sandbox.lower(memory, self.limits.memory_bytes)
+        if not self.writes_files:
+            sandbox.lower(resource.RLIMIT_FSIZE, self.limits.printed_bytes)
+        sandbox.limit_tasks_and_files(self.open_files)
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # printing too much fails, and does not kill
+        # Ctrl-C is the parent's affair, which ends its children.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
     def _serve_each(self, messages: Sequence[Message]) -> None:
         """Serve the requests of a frame one after the other; they share its CPU seconds."""
         for message in messages:
-            signal.setitimer(signal.ITIMER_REAL, self._limits.wall_seconds)
-            self._send(*self._reply(message))
+            signal.setitimer(signal.ITIMER_REAL, self.limits.wall_seconds)
+            self._send(*self._reply_to(message))
         signal.setitimer(signal.ITIMER_REAL, 0)  # time may pass while waiting for the parent
 
     def _serve_in_a_fork(self, messages: Sequence[Message], cpu_seconds: float) -> None:
@@ -252,8 +237,7 @@ class _Child(Struct):
         that, not loaded yet: as good as a new process, for a few milliseconds. It has neither end
         of this process's pipes, so that it can answer for no requests but those of its frame.
         """
-        notes = self._notes
-        notes[protocol.NOTE_STEP] = notes[protocol.NOTE_INPUT] = 0
+        self.at(protocol.AT_REST)
         zygote = os.getpid()
         read_end, write_end = os.pipe()
         child = os.fork()
@@ -269,12 +253,15 @@ class _Child(Struct):
             while data := pipe.read(MIB):
                 self._send({}, data)
         _, status = os.waitpid(child, 0)
-        self._send(_death(notes, os.waitstatus_to_exitcode(status)))
+        step, number = self.notes[protocol.NOTE_STEP], self.notes[protocol.NOTE_INPUT]
+        text = printed().decode("utf-8", "replace")
+        died = os.waitstatus_to_exitcode(status)
+        self._send({"died": died, "step": step, "input": number, "printed": text})
 
     def _serve_and_end(self, messages: Sequence[Message], cpu_seconds: float) -> None:
         """Serve the requests of a frame in a process of its own, which ends with the last."""
-        if not self._server.forks:
-            self._server.start(self._notes, self._limits)
+        if not self.forks:
+            self.start()
             printed()
         # At the hard limit SIGKILL comes, which says less.
         _limit_cpu(cpu_seconds, spare=1)
@@ -283,13 +270,13 @@ class _Child(Struct):
         os._exit(0)
 
     def _seal(self) -> None:
-        calls = self._server.calls()
+        calls = self.calls()
         if calls is not None:
-            sandbox.seal(self._limits, calls)
+            sandbox.seal(self.limits, calls)
 
-    def _reply(self, message: Message) -> tuple[Reply, bytes]:
-        reply, output = self._server.serve(message)
-        self._notes[protocol.NOTE_STEP] = protocol.AT_REST
+    def _reply_to(self, message: Message) -> tuple[Reply, bytes]:
+        reply, output = self.serve(message)
+        self.notes[protocol.NOTE_STEP] = protocol.AT_REST
         if text := printed():
             reply["printed"] = text.decode("utf-8", "replace")
         return reply, output
@@ -297,10 +284,3 @@ class _Child(Struct):
     def _send(self, header: object, body: bytes = b"") -> None:
         """Write a whole frame."""
         write_all(self._replies, protocol.head_of(header, len(body)) + body)
-
-
-def _death(notes: memoryview, status: int) -> Reply:
-    """The reply for a process that ended with ``status`` (below 0: minus a signal)."""
-    text = printed().decode("utf-8", "replace")
-    step, number = notes[protocol.NOTE_STEP], notes[protocol.NOTE_INPUT]
-    return {"died": status, "step": step, "input": number, "printed": text}

@@ -411,7 +411,7 @@ def link_all(
         kernels=kernels,
     )
     (answer,) = pool.run([request], watch)
-    if not lto or answer.outcome.failed or answer.outcome is LinkOutcome.UNRESOLVED:
+    if not lto or answer.failed or answer.outcome is LinkOutcome.UNRESOLVED:
         return answer
     shown, hidden = 0, unread_ltoir(inputs, arch, linker)
     again = (*(each for input_ in inputs for each in input_.regions), *hidden)

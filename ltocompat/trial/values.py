@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import hashlib
-from typing import TypeVar
+from typing import ClassVar, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -115,11 +115,6 @@ class LinkOutcome(enum.StrEnum):
     CRASHED = "crashed"
     TIMED_OUT = "timed out"
 
-    @property
-    def failed(self) -> bool:
-        """Return whether it is confirmed in a fresh process before it is told."""
-        return self in (LinkOutcome.REFUSED, LinkOutcome.CRASHED, LinkOutcome.TIMED_OUT)
-
 
 class Step(enum.StrEnum):
     """The call of nvJitLink that a link came to."""
@@ -143,6 +138,7 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
     """The answer of a library to a request.
 
     Attributes:
+        PLACE: the attribute that says where it failed.
         outcome: how far it came.
         step: the last call that was made; of a failure, the call that failed.
         code: what that call returned (0 is success); None of a crash.
@@ -159,6 +155,8 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
             None where it had less.
     """
 
+    PLACE: ClassVar[str] = "step"
+
     outcome: enum.StrEnum
     step: enum.StrEnum
     code: int | None = None
@@ -173,6 +171,24 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
     cpu_seconds: float | None = None
 
     @property
+    def failed(self) -> bool:
+        """Return whether it is confirmed in a fresh process before it is told."""
+        return self.outcome in ("refused", "crashed", "timed out")
+
+    def confirmed_by(self, second: Self) -> Self:
+        """The answer of a fresh process, and whether it says what this one, of a used one, says."""
+        # How a process goes down is chance: the same bytes may end it by different signals.
+        rows = [
+            (answer.outcome, answer.step, getattr(answer, self.PLACE), answer.code)
+            for answer in (self, second)
+        ]
+        if rows[0] == rows[1]:
+            return replace(second, confirmed=True)
+        what = self.code_name or self.signal or self.code or self.exit_status
+        note = f"a process that had served other requests answered: {self.outcome} ({what})"
+        return replace(second, note=note)
+
+    @property
     def why_ended(self) -> str:
         """Of a crash or of used up time: why the process is gone."""
         if self.outcome != "timed out":
@@ -182,29 +198,6 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
         if self.signal == "SIGXCPU":
             return "the CPU time of all trials was used up"
         return "it used up its time limit"
-
-
-AnswerT = TypeVar("AnswerT", bound=TrialAnswer)
-
-
-def confirmed(first: AnswerT, second: AnswerT, place: str) -> AnswerT:
-    """The answer of a fresh process, and whether it says what the first, a used one, said.
-
-    Args:
-        first: of the process that had served other requests.
-        second: of the fresh one.
-        place: the attribute that says where it failed.
-    """
-    # How a process goes down is chance: the same bytes may end it by different signals.
-    rows = [
-        (answer.outcome, answer.step, getattr(answer, place), answer.code)
-        for answer in (first, second)
-    ]
-    if rows[0] == rows[1]:
-        return replace(second, confirmed=True)
-    what = first.code_name or first.signal or first.code or first.exit_status
-    note = f"a process that had served other requests answered: {first.outcome} ({what})"
-    return replace(second, note=note)
 
 
 class Answer(TrialAnswer, frozen=True, kw_only=True):
@@ -222,6 +215,8 @@ class Answer(TrialAnswer, frozen=True, kw_only=True):
         registers: the most that a thread of one of these kernels takes; None without a kernel.
         release: version of the library that answered.
     """
+
+    PLACE = "input_name"
 
     outcome: LinkOutcome
     step: Step

@@ -57,8 +57,8 @@ MISTAKES = (
         "bytes behind a cubin in its file are not told",
         "damage",
         _WALK,
-        "    return replace(image, problems=(problem,)) if behind else image\n",
-        "    return image\n",
+        "            return replace(image, problems=(problem,))\n",
+        "            return image\n",
     ),
     _bug(
         "a cubin whose header is damaged is a file without device code",

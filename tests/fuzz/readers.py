@@ -371,7 +371,7 @@ def _cubin(data: bytes) -> object:
     cubin.early_api_versions(data)
     found = cubin.Cubin.parse(ByteView.of(data), _budget())
     said = found.problem, found.debug, found.notes(), found.api_versions(), found.accelerated()
-    first = cubin.first_kernel(ByteView.of(data), _budget())
+    first = cubin.kernel_names(ByteView.of(data), _budget(), first=True)
     kernels = first, found.kernels(), found.kernel_sizes(), found.registers()
     return said, kernels, cubin_symbols.read(found)
 

@@ -10,7 +10,8 @@ from ltocompat.files.archives.zip import find_end
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import MIB, Budget
-from ltocompat.packages.metadata import CoreMetadata, read_metadata
+from ltocompat.packages.metadata import read_metadata
+from ltocompat.packages.values import Package
 from ltocompat.packages.zip_members import ZipMember, zip_members
 
 # An end record with the longest comment takes 65,557 bytes; most directories fit into the rest.
@@ -53,7 +54,7 @@ def remote_members(
 
 def remote_metadata(
     distribution: Distribution, http: Http, budget: Budget, traffic: Traffic
-) -> CoreMetadata | None:
+) -> Package | None:
     """METADATA of a wheel that is not fetched (PEP 658); None where the index has it not.
 
     Raises:

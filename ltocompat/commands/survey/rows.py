@@ -10,7 +10,6 @@ from msgspec import structs
 from ltocompat.commands.survey.distribution import Distribution, Measures
 from ltocompat.commands.survey.tables import MEASURED, DistributionRow, ErrorRow, Row, Surveyed
 from ltocompat.model.projection import project
-from ltocompat.packages.metadata import CoreMetadata
 from ltocompat.packages.values import Package
 
 R = TypeVar("R", bound=Row)
@@ -54,9 +53,7 @@ class RowMaker:
             **given,
         )
 
-    def without_device_code(
-        self, metadata: CoreMetadata | Package, size: int, measures: Measures
-    ) -> Surveyed:
+    def without_device_code(self, metadata: Package, size: int, measures: Measures) -> Surveyed:
         """The row of a package of which the list of members was enough.
 
         Args:

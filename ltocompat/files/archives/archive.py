@@ -24,6 +24,9 @@ _HEADER_END = b"`\n"
 # Symbol tables and name tables of the GNU, COFF and BSD formats; they hold no code.
 _INDEXES = {"/", "/SYM64/", "/<ECSYMBOLS>/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64"}
 _NAMES = "//"
+_TOO_MANY_NAMES = (
+    "the archive's names have {size} bytes, over the limit of {most} (Limits.names_bytes)"
+)
 
 
 class ArchiveFormat:
@@ -57,7 +60,8 @@ class ArchiveFormat:
                 end = view.size
             body = view.sub(data, end - data)
             if name == _NAMES:
-                names = _name_table(body, budget)
+                budget.check("names_bytes", body.size, _TOO_MANY_NAMES)
+                names = body.all()
             elif name not in _INDEXES:
                 count += 1
                 budget.check("members", count, "the archive has over {most} members")
@@ -91,13 +95,6 @@ def _member(name: str, data: bytes) -> bytes:
     """A member with its header."""
     head = f"{name:16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(data):<10}`\n"
     return head.encode("ascii") + data + b"\n" * (len(data) % 2)
-
-
-def _name_table(body: ByteView, budget: Budget) -> bytes:
-    """All long names."""
-    have = "the archive's names have {size} bytes, over the limit of {most} (Limits.names_bytes)"
-    budget.check("names_bytes", body.size, have)
-    return body.all()
 
 
 def _header(view: ByteView, position: int, names: bytes, budget: Budget) -> tuple[str, int, int]:

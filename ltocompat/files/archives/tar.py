@@ -94,11 +94,6 @@ def parse(block: bytes) -> TarHeader:
     return TarHeader(name, size, kind, _text(block[157:257]), sparse, sparse and block[482] != 0)
 
 
-def _is_continued(block: bytes) -> bool:
-    """Return whether another block with a list of zeros follows this one (GNU)."""
-    return len(block) == BLOCK and block[504] != 0
-
-
 def _pax_records(data: bytes) -> dict[str, str]:
     """The used records ``length key=value`` of an extended header.
 
@@ -196,19 +191,15 @@ class Plain(Struct):
 
     def body(self, size: int) -> ByteView:
         """The next ``size`` bytes as a file of their own."""
-        self._check(size)
+        left = self._view.size - self.position
+        if size > left:
+            raise Malformed(f"it says {size} bytes, but {left} are left")
         self.position += size
         return self._view.sub(self.position - size, size)
 
     def skip(self, size: int) -> None:
         """Pass over ``size`` bytes."""
-        self._check(size)
-        self.position += size
-
-    def _check(self, size: int) -> None:
-        left = self._view.size - self.position
-        if size > left:
-            raise Malformed(f"it says {size} bytes, but {left} are left")
+        self.body(size)
 
 
 class Unpacked:
@@ -362,7 +353,8 @@ def file_of(
     reason = _NO_FILES.get(header.type)
     more = header.more
     while more:
-        more = _is_continued(tape.read(BLOCK))
+        # Whether another block with a list of zeros follows this one (GNU).
+        more = any(tape.read(BLOCK)[504:505])
         budget.check_time()
     if header.sparse:
         reason = "it is stored as a sparse file, which is not read here; store it whole"

@@ -31,48 +31,14 @@ if TYPE_CHECKING:
     from ltocompat.files.objects.host_file import ObjectFile
 
 
-def _cubin_image(
-    view: ByteView, place: Location, section: str | None, budget: Budget
-) -> StoredImage:
-    """The cubin at the start of ``view``, which may go on behind it."""
-    size = cubin.Cubin.parse(view, budget).extent
-    payload = Payload(view.sub(0, size), Compression.NONE, None, budget)
-    return bare_image(place, section, ImageKind.SASS, payload)
-
-
-def _with_what_follows(image: StoredImage, size: int) -> StoredImage:
-    """The cubin of a file of ``size`` bytes, which has to be all of it."""
-    behind = size - image.payload.stored.size
-    problem = f"{behind} bytes follow the cubin in its file; the table of its sections may be cut"
-    return replace(image, problems=(problem,)) if behind else image
-
-
-def _ltoir_image(
-    view: ByteView, place: Location, section: str | None, budget: Budget, size: int | None
-) -> StoredImage:
-    """The LTO-IR at the start of ``view``.
-
-    Its header has no length, so ``size`` comes from outside (the file's, or that of the symbol
-    around it); None where nothing tells.
-    """
-    ltoir.parse(view.peek(0, ltoir.HEAD_SIZE))
-    stored = view.sub(0, view.size if size is None else size)
-    payload = Payload(stored, Compression.NONE, None, budget)
-    return replace(bare_image(place, section, ImageKind.LTOIR, payload), stored_size=size)
-
-
-def _zstd_cubin_image(
-    view: ByteView, place: Location, section: str | None, budget: Budget
-) -> StoredImage:
+def _zstd_cubin(view: ByteView, budget: Budget) -> Payload:
     """The Zstandard frame at the start of ``view`` that holds a cubin (libcublasLt has some)."""
     stored_size, size = zstd_frame(view, 0, budget)
     stored = view.sub(0, stored_size)
     first = Payload(stored, Compression.ZSTD, None, budget).prefix()
     first.grow(HEAD_SIZE)
     parse_header(first.data)
-    return bare_image(
-        place, section, ImageKind.SASS, Payload(stored, Compression.ZSTD, size, budget)
-    )
+    return Payload(stored, Compression.ZSTD, size, budget)
 
 
 def bare_image(
@@ -334,14 +300,27 @@ class FatbinWalk:
         view = self._view.sub(hit.offset, self._view.size - hit.offset)
         place = self._place if whole else self._place.at(hit.offset)
         section = self._section(hit.offset)
-        if hit.needle == CUBIN_NEEDLE:
-            image = _cubin_image(view, place, section, self._budget)
-            return _with_what_follows(image, view.size) if whole else image
         if hit.needle == ZSTD_MAGIC:
-            return _zstd_cubin_image(view, place, section, self._budget)
+            payload = _zstd_cubin(view, self._budget)
+            return bare_image(place, section, ImageKind.SASS, payload)
+        if hit.needle == CUBIN_NEEDLE:
+            end = cubin.Cubin.parse(view, self._budget).extent
+            payload = Payload(view.sub(0, end), Compression.NONE, None, self._budget)
+            image = bare_image(place, section, ImageKind.SASS, payload)
+            if not whole or end == view.size:
+                return image
+            problem = (
+                f"{view.size - end} bytes follow the cubin in its file; the table of its sections "
+                "may be cut"
+            )
+            return replace(image, problems=(problem,))
+        ltoir.parse(view.peek(0, ltoir.HEAD_SIZE))
+        # The header has no length: that of the file tells, or that of the symbol around it.
         size = self._host.symbol_size(hit.offset) if self._host else None
         size = self._view.size if whole else size
-        return _ltoir_image(view, place, section, self._budget, size)
+        stored = view.sub(0, view.size if size is None else size)
+        payload = Payload(stored, Compression.NONE, None, self._budget)
+        return replace(bare_image(place, section, ImageKind.LTOIR, payload), stored_size=size)
 
     def _region(self, offset: int) -> Sequence[StoredModule | Skipped]:
         section = self._section(offset)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -185,30 +186,25 @@ class Cubin(Struct, frozen=True):
         return self.view.read(section.offset, section.size)
 
 
-def first_kernel(view: ByteView, budget: Budget, size: int | None = None) -> str | None:
-    """The first of ``Cubin.kernels``; all tables of symbols are read as far as they reach.
-
-    Names of sections, of which most cubins have more than symbols, are not taken apart for it.
+def kernel_names(
+    view: ByteView, budget: Budget, size: int | None = None, *, first: bool = False
+) -> tuple[str, ...]:
+    """Read ``Cubin.kernels`` and nothing else of a cubin.
 
     Args:
-        view: bytes from the start of the cubin, which may go on behind it.
+        view: the cubin.
         budget: account of the file that it belongs to.
         size: bytes of the whole cubin, padding included; None where they are not known.
+        first: the first of them alone; all tables of symbols are read as far as they reach.
 
     Raises:
         Malformed: the header, the section table or a table of symbols does not fit into the bytes.
     """
-    found: str | None = None
+    found: list[tuple[str, int]] = []
     for names, rows in _tables_of(view, budget, size):
-        if found is None:
-            found, _ = next(_kernels(names, rows, budget), (None, 0))
-    return found
-
-
-def kernel_names(view: ByteView, budget: Budget, size: int | None = None) -> tuple[str, ...]:
-    """Read ``Cubin.kernels`` as ``first_kernel`` reads the first; the arguments are the same."""
-    tables = _tables_of(view, budget, size)
-    return tuple(name for names, rows in tables for name, _ in _kernels(names, rows, budget))
+        if not (first and found):
+            found += islice(_kernels(names, rows, budget), 1 if first else None)
+    return tuple(name for name, _ in found)
 
 
 def _tables_of(

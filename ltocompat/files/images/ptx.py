@@ -212,52 +212,38 @@ def first_kernel(text: bytes, budget: Budget) -> tuple[str | None, bool]:
     The same as ``kernels`` and ``only_empty_kernels`` say, mostly without a look at the others.
     """
     budget.check_call(len(text), SPEED)
-    entry = _first_entry(text, budget)
-    if entry is None:
+    entry = next(_candidates(text, budget), None)
+    if entry is None or text.find(b"/*", 0, entry.end()) >= 0:
         names = kernels(text, budget)
         return (names[0] if names else None), bool(names) and only_empty_kernels(text, budget)
     full = _all_empty(text, [entry], budget) is False
     return entry[1].decode("ascii", "replace"), not full and only_empty_kernels(text, budget)
 
 
-def _first_entry(text: bytes, budget: Budget) -> re.Match[bytes] | None:
-    """The first ``.entry`` outside of comments; None where only all of the text tells."""
+def _entries(text: bytes, budget: Budget) -> list[re.Match[bytes]] | None:
+    """The ``.entry`` outside of comments; None where only a text without comments tells."""
+    if contains(b"/*", text):
+        return None
+    found = [*_candidates(text, budget)]
+    return None if None in found else [entry for entry in found if entry is not None]
+
+
+def _candidates(text: bytes, budget: Budget) -> Iterator[re.Match[bytes] | None]:
+    """Each ``.entry`` that ``//`` doesn't hide; None for one that is followed by no name.
+
+    Texts have megabytes with thousands of comments, and few kernels: the comments in front of each
+    kernel, in its line, are looked at alone.
+    """
     behind, at = 0, text.find(b".entry")
     while at >= 0:
         budget.check_time()
         line = text.rfind(b"\n", behind, at) + 1
         if text.find(b"//", line or behind, at) < 0:
-            entry = _ENTRY.match(text, at)
-            unsure = entry is None or text.find(b"/*", 0, entry.end()) >= 0
-            return None if unsure else entry
-        behind = text.find(b"\n", at) + 1  # the rest of the line is comment
-        at = text.find(b".entry", behind) if behind else -1
-    return None
-
-
-def _entries(text: bytes, budget: Budget) -> list[re.Match[bytes]] | None:
-    """The ``.entry`` outside of comments; None where only a text without comments tells.
-
-    Texts have megabytes with thousands of comments, and few kernels: the comments in front of each
-    kernel, in its line, are looked at alone.
-    """
-    if contains(b"/*", text):
-        return None
-    found = []
-    commented, behind = False, 0
-    at = text.find(b".entry")
-    while at >= 0:
-        budget.check_time()
-        line = text.rfind(b"\n", behind, at) + 1
-        commented = (commented and not line) or text.find(b"//", line or behind, at) >= 0
-        if not commented:
-            entry = _ENTRY.match(text, at)
-            if entry is None:
-                return None
-            found.append(entry)
-        behind = at + 1
+            yield _ENTRY.match(text, at)
+            behind = at + 1
+        else:  # the rest of the line is comment
+            behind = text.find(b"\n", at) + 1 or len(text)
         at = text.find(b".entry", behind)
-    return found
 
 
 def _all_empty(text: bytes, entries: Sequence[re.Match[bytes]], budget: Budget) -> bool | None:
