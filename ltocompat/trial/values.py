@@ -115,6 +115,15 @@ class LinkOutcome(enum.StrEnum):
     CRASHED = "crashed"
     TIMED_OUT = "timed out"
 
+    @property
+    def failed(self) -> bool:
+        """Return whether it is confirmed in a fresh process before it is told."""
+        return self in _FAILED
+
+
+# Words of all outcomes.
+_FAILED = ("refused", "crashed", "timed out")
+
 
 class Step(enum.StrEnum):
     """The call of nvJitLink that a link came to."""
@@ -173,7 +182,7 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
     @property
     def failed(self) -> bool:
         """Return whether it is confirmed in a fresh process before it is told."""
-        return self.outcome in ("refused", "crashed", "timed out")
+        return self.outcome in _FAILED
 
     def confirmed_by(self, second: Self) -> Self:
         """The answer of a fresh process, and whether it says what this one, of a used one, says."""
