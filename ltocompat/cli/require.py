@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from msgspec.structs import replace
+
 from ltocompat.cli.options import QUIET, VERBOSE, Format, Sandbox
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
@@ -26,7 +28,6 @@ def require(
             choices=tuple(DESTINATIONS),
         ),
     ] = None,
-    why: Annotated[bool, Option("Show which rules say so, and from which bytes.")] = False,
     quiet: Annotated[
         bool, Option("Show one line an artifact, without tables.", flags=QUIET)
     ] = False,
@@ -43,6 +44,7 @@ def require(
     from ltocompat.commands import require as command
     from ltocompat.report.verbs.require import REPORT
 
-    view = Options(why=why or verbose, quiet=quiet, paste_for=paste_for or "")
+    options = replace(options, why=options.why or verbose)
+    view = Options(why=options.why, quiet=quiet, paste_for=paste_for or "")
     writing = in_format(form, REPORT, view, map(str, options.paths))
     return run_verb(command.run, options, writing, ExitStatus(of_required, required=True))

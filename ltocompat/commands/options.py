@@ -312,9 +312,14 @@ class RequireOptions(SummaryOptions, frozen=True):
 
     Attributes:
         together: Say what one link of all that these paths hold needs.
+        why: Show which rules say so, from which bytes, and whose code sets each floor.
+        survey: Name the newest release of whoever sets a floor that a survey's dataset has with a
+            lower one.
     """
 
     together: Annotated[bool, Option(after="paths")] = False
+    why: Annotated[bool, Option()] = False
+    survey: Annotated[str | None, Option(metavar="DIR")] = None
 
 
 class DiffOptions(ReadOptions, frozen=True):

@@ -81,12 +81,14 @@ def summaries_of(
     tries: Tries | None = None,
     narrower: MakerNarrower | None = None,
     single_link: bool = False,
+    apart: bool = False,
 ) -> Iterator[ArtifactSummary | Failure]:
     """The summaries of what a command's options name."""
     progress = reporter(options.progress)
     jobs = 1 if sources.all_in_memory else None
     settings = ScanSettings(limits=options.limits, progress=progress, jobs=jobs, sources=sources)
-    reading = ScanOptions(settings, tries=tries, narrower=narrower, single_link=single_link)
+    asked = ScanOptions(settings, tries=tries, narrower=narrower)
+    reading = replace(asked, single_link=single_link, apart=apart)
     return summaries(sources.texts, reading)
 
 

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ltocompat.commands.floor_setters import (
+    Library,
+    floor_setters,
+    libraries_of,
+    with_releases,
+)
 from ltocompat.commands.options import OnError, RequireOptions, answers, options_of
 from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.trials import Trials
@@ -11,7 +17,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model.requirement import Required
+from ltocompat.model.requirement import FloorSetter, Required
 from ltocompat.packages.reading import package_of
 from ltocompat.rules.engine.collect_requirements import required, required_beside
 from ltocompat.scan.sources import Source, opened_sources
@@ -43,7 +49,8 @@ def require(
         Missing: an nvJitLink that must be asked is not at hand.
     """
     options = options_of(RequireOptions, locals())
-    return answers(run(options), on_error)
+    found = answers(run(options), on_error)
+    return (record for record in found if isinstance(record, Required))
 
 
 def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
@@ -66,8 +73,8 @@ def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
     return found[0]
 
 
-def run(options: RequireOptions) -> Iterator[Required | Failure]:
-    """The requirements; a path that can't be read is a ``Failure`` among it.
+def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure]:
+    """The requirements, then whose code sets them; a path that can't be read is a ``Failure``.
 
     Raises:
         Missing: an nvJitLink that must be asked is not at hand.
@@ -75,15 +82,22 @@ def run(options: RequireOptions) -> Iterator[Required | Failure]:
     with Trials(options) as trials, opened_sources(options.paths, options.limits) as sources:
         narrower = trials.narrower() if options.trial_link else None
         parts: list[ArtifactSummary] = []
+        libraries: list[Library] = []
+        apart = options.why and not options.together
         for summary in summaries_of(
-            options, sources, narrower=narrower, single_link=options.together
+            options, sources, narrower=narrower, single_link=options.together, apart=apart
         ):
             if isinstance(summary, Failure):
                 yield summary
             elif options.together:
                 parts.append(summary)
             else:
-                package = package_of(summary.path, options.limits, sources.get(summary.path))
-                yield required_beside(summary, package, options.limits)
+                source = sources.get(summary.path)
+                package = package_of(summary.path, options.limits, source)
+                needs = required_beside(summary, package, options.limits)
+                yield needs
+                if apart:
+                    libraries += libraries_of(summary, needs, package)
         if parts:
             yield required(together_as_one(parts))
+        yield from with_releases(floor_setters(libraries), options.survey)

@@ -224,6 +224,36 @@ class VariantFloors(Struct, frozen=True):
         return self.driver_sass or self.driver_ptx
 
 
+class FloorSetter(Tabular, frozen=True):
+    """The distribution that sets a floor of several libraries together, and its code.
+
+    Attributes:
+        component: ``driver``, ``nvJitLink``, or ``GPU`` where it has no code for some.
+        floor: ``>= 580.65.06``, ``no known driver``, ``no code``.
+        distribution: ``torch 2.4.0``; the file, where it is of none.
+        place: its library, or the first of its modules that ask it.
+        archs: numbers of the architectures on which it is so; empty for nvJitLink.
+        rules: those that set it.
+        subject: what asks, ``SASS in the form of CUDA 13``; empty where it is the lack of code.
+        without: the floor without that distribution; empty for none.
+        release: the newest release of it that a survey has with a lower floor; empty for none.
+    """
+
+    row_columns: ClassVar[str] = (
+        "component floor distribution place archs rules subject without release"
+    )
+
+    component: str
+    floor: str
+    distribution: str
+    place: Location
+    archs: tuple[int, ...] = ()
+    rules: tuple[str, ...] = ()
+    subject: str = ""
+    without: str = ""
+    release: str = ""
+
+
 NO_NVJITLINK = "no nvJitLink that is known links all of it"
 """Why no nvJitLink is known where each refuses something."""
 

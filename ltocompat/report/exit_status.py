@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ltocompat.model.diff import Diff
     from ltocompat.model.image import Record
     from ltocompat.model.link_options import Disagreement
-    from ltocompat.model.requirement import Required
+    from ltocompat.model.requirement import FloorSetter, Required
     from ltocompat.model.target import Target
     from ltocompat.model.weight import Weight
 
@@ -144,8 +144,12 @@ def of_weight(record: Weight) -> int:
     return NOTHING_JUDGED if record.skipped else OK
 
 
-def of_required(record: Required) -> int | None:
+def of_required(record: Required | FloorSetter) -> int | None:
     """Return the exit code: a file without device code is no answer."""
+    from ltocompat.model.requirement import Required
+
+    if not isinstance(record, Required):
+        return None
     if record.skipped:
         return NOTHING_JUDGED
     return OK if record.modules else None

@@ -169,6 +169,30 @@ class Artifact(Record):
     driver_or_older: tuple[str, ...] = ()
 
 
+class FloorSetter(Record):
+    """A distribution whose code sets a floor of all artifacts together (--why).
+
+    Attributes:
+        floor: ">= 580.65.06", "no known driver" or, of a GPU, "no code".
+        distribution: Name and version; the file, where it is of none.
+        place: The first of its modules that ask it; else its library.
+        archs: Architectures on which it is so, 90; empty for nvJitLink.
+        subject: What asks; empty where it is the lack of code.
+        without: The floor without that distribution; empty for none.
+        release: Its newest release with a lower floor in the survey; empty for none.
+    """
+
+    component: Annotated[str, one_of("driver", "nvJitLink", "GPU")]
+    floor: str
+    distribution: str
+    place: PlaceText
+    archs: tuple[int, ...]
+    rules: tuple[str, ...]
+    subject: str
+    without: str
+    release: str
+
+
 class Summary(Record):
     """How it went.
 
@@ -186,3 +210,4 @@ class Require(Document, tag="ltocompat/require/v1"):
 
     artifacts: tuple[Artifact, ...]
     summary: Summary
+    setters: tuple[FloorSetter, ...] = ()

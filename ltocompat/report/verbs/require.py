@@ -18,6 +18,7 @@ from ltocompat.model.projection import project
 from ltocompat.model.requirement import (
     NEXT,
     Asked,
+    FloorSetter,
     LinkerFloor,
     PasteLine,
     Required,
@@ -46,20 +47,27 @@ from ltocompat.report.document import (
 from ltocompat.report.text import truncate
 
 _MOST = 20
+Records = Iterable[Required | FloorSetter | Failure]
 
 
-def blocks(records: Iterable[Required | Failure], options: Options) -> Iterator[Block]:
+def blocks(records: Records, options: Options) -> Iterator[Block]:
     """For each artifact what it needs in a line, what to paste, and which GPUs it serves."""
     if options.paste_for:
         yield from _pasted(records, options.paste_for)
         return
     empty = number = 0
+    setters: list[FloorSetter] = []
     for record in answers(records):
-        if has_nothing(record):
+        if isinstance(record, FloorSetter):
+            setters.append(record)
+            continue
+        if not isinstance(record, Required) or has_nothing(record):
             empty += 1
             continue
         number += 1
         yield from _artifact(record, options)
+    if setters:
+        yield first_lines("whose code sets the floors", [*map(_setter, setters)], _MOST)
     if empty:
         yield Paragraph((f"{count(empty, 'file')} without device code",))
     if not number and not empty:
@@ -72,9 +80,10 @@ _VARIANT = "variant"
 _BOUNDS = re.compile(r"(.*(?:>=|lower_bound :: ))([\d.]+)((?:,\w*<)?)(.*)")
 
 
-def _pasted(records: Iterable[Required | Failure], where: str) -> Iterator[Block]:
+def _pasted(records: Records, where: str) -> Iterator[Block]:
     """The lines alone, as they go into a file; notes are comments there."""
-    every = (line for record in answers(records) for line in record.lines)
+    artifacts = (record for record in answers(records) if isinstance(record, Required))
+    every = (line for record in artifacts for line in record.lines)
     lines = [line for line in every if line.where == where]
     present = [line for line in lines if line.met and where != _VARIANT]
     for comment in dict.fromkeys(f"# {line.text}: {line.note}" for line in present):
@@ -397,21 +406,41 @@ def _reason(need: Asked) -> tuple[str, ...]:
     return (f"{need.rule}: ", truncate(text), f" ({number}at ", Code(need.example), evidence, ")")
 
 
-def _document(records: Iterable[Required | Failure], _: Options) -> Iterator[str]:
+def _setter(setter: FloorSetter) -> tuple[str, ...]:
+    """``driver >= 580.65.06 on sm_80: cupy 13.6, SASS of CUDA 13 at x.so@0x40; without it ...``."""
+    archs = f" on sm_{', '.join(map(str, setter.archs))}" if setter.archs else ""
+    rules = f" ({', '.join(setter.rules)})" if setter.rules else ""
+    code = f", {setter.subject or setter.component}{rules} at "
+    without = f"; without it {setter.without}" if setter.without else ""
+    without = "; others ask it, too" if setter.without == setter.floor else without
+    release = f"; lower in {setter.release}" if setter.release else ""
+    return (
+        f"{setter.component} {setter.floor}{archs}: ",
+        Code(truncate(setter.distribution)),
+        truncate(code),
+        Code(setter.place),
+        f"{without}{release}",
+    )
+
+
+def _document(records: Records, _: Options) -> Iterator[str]:
     # Imported here: a table needs no JSON.
     from ltocompat.model.records_v1 import require as v1
     from ltocompat.report.formats.jsonstream import Rows
 
     rows = Rows(v1.Require, "artifacts")
     artifacts = empty = 0
+    setters: list[v1.FloorSetter] = []
     for record in rows.answers(records):
-        if has_nothing(record):
+        if isinstance(record, FloorSetter):
+            setters.append(project(v1.FloorSetter, record))
+        elif not isinstance(record, Required) or has_nothing(record):
             empty += 1
         else:
             artifacts += 1
             yield from rows.row(project(v1.Artifact, record))
     summary = v1.Summary(artifacts, empty, rows.errors)
-    yield from rows.end(v1.Require((), summary), empty=bool(empty))
+    yield from rows.end(v1.Require((), summary, tuple(setters)), empty=bool(empty))
 
 
-REPORT: Report[Required] = Report(blocks, _document)
+REPORT: Report[Required | FloorSetter] = Report(blocks, _document)

@@ -1,0 +1,228 @@
+"""Who sets a floor: the distribution, library and code behind the least driver or nvJitLink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ltocompat.model.arch import version_numbers
+from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.grouping import grouped
+from ltocompat.model.location import Location
+from ltocompat.model.requirement import NEXT, FloorSetter, Required, Service
+from ltocompat.packages.reading import owner
+from ltocompat.packages.values import Kind, Package
+from ltocompat.rules.engine.collect_requirements import required
+
+if TYPE_CHECKING:
+    from ltocompat.commands.survey.dataset import Dataset
+
+_NONE = (1,)
+"""A floor above all: no known version does."""
+
+
+class Library(Struct, frozen=True):
+    """A library, or another file with device code, and what it asks.
+
+    Attributes:
+        distribution: what it was installed from, ``torch 2.4.0``; else the file that was named.
+        place: where it lies.
+        needs: what it asks.
+    """
+
+    distribution: str
+    place: Location
+    needs: Required
+
+
+def libraries_of(
+    summary: ArtifactSummary, whole: Required, package: Package | None
+) -> Iterator[Library]:
+    """The libraries of an artifact, each by itself.
+
+    Args:
+        summary: the artifact, with the modules of different files apart.
+        whole: what it asks as a whole.
+        package: the package that it is, or is of.
+    """
+    package = package or owner(summary.path)
+    image = package is not None and package.kind == Kind.IMAGE
+    named = "" if package is None or image else f"{package.name} {package.version}".strip()
+    files = grouped((group.example.members[:1], group) for group in summary.groups)
+    for members, groups in files.items():
+        hosts = [host for host in summary.hosts if host.place.members[:1] == members]
+        part = replace(summary, groups=groups, hosts=hosts, variants=())
+        needs = whole if len(files) == 1 else required(part)
+        inside = _in_site(members[0]) if image and members else ""
+        yield Library(inside or named or summary.path, Location(summary.path, members), needs)
+
+
+def _in_site(path: str) -> str:
+    """The folder of a distribution below site-packages of an image; empty for other files."""
+    for site in ("site-packages/", "dist-packages/"):
+        _, found, rest = path.rpartition(site)
+        if found:
+            return rest.partition("/")[0]
+    return ""
+
+
+class _Asked(Struct, frozen=True):
+    """What a library asks of one part of a target.
+
+    Attributes:
+        order: compares with others.
+        text: its words.
+        rules: those that set it.
+    """
+
+    order: tuple[Any, ...]
+    text: str
+    rules: tuple[str, ...]
+
+
+Floor = Callable[[Required], _Asked | None]
+
+
+def floor_setters(libraries: Sequence[Library]) -> Iterator[FloorSetter]:
+    """Yield who sets each floor of all libraries together.
+
+    Args:
+        libraries: of an environment, an image or several artifacts; of a single one all is said.
+    """
+    if len(libraries) < 2:
+        return
+    known = (service.number for service in libraries[0].needs.services if service.name != NEXT)
+    served = [
+        number for number in known if any(_serves(_of(each.needs, number)) for each in libraries)
+    ]
+    found = [
+        (replace(setter, archs=()), number)
+        for number in served
+        for component, floor in (("driver", _driver_on(number)), ("GPU", _gpu(number)))
+        for setter in _setters(component, floor, libraries)
+    ]
+    for setter, archs in grouped(found).items():
+        yield replace(setter, archs=tuple(archs))
+    yield from _setters("nvJitLink", _linker, libraries)
+
+
+def _setters(component: str, floor: Floor, libraries: Sequence[Library]) -> Iterator[FloorSetter]:
+    """The distributions with the highest floor, each by the library that sets it."""
+    asked = [(found, each) for each in libraries if (found := floor(each.needs)) is not None]
+    highest = max((found.order for found, _ in asked), default=None)
+    setting = [(found, each) for found, each in asked if found.order == highest]
+    of_distribution = grouped((each.distribution, (found, each)) for found, each in setting)
+    for distribution, ((found, library), *_) in of_distribution.items():
+        others = [other for other, each in asked if each.distribution != distribution]
+        without = max(others, key=lambda other: other.order, default=None)
+        code = next((need for need in library.needs.asked if need.rule in found.rules), None)
+        yield FloorSetter(
+            component,
+            found.text,
+            distribution,
+            library.place if code is None else code.example,
+            rules=found.rules,
+            subject="" if code is None else code.subject,
+            without="" if without is None else without.text,
+        )
+
+
+def _of(needs: Required, number: int) -> Service | None:
+    return next((service for service in needs.services if service.number == number), None)
+
+
+def _serves(service: Service | None) -> bool:
+    return service is not None and service.how != "none" and not service.hardly
+
+
+def _driver_on(number: int) -> Floor:
+    def floor(needs: Required) -> _Asked | None:
+        service = _of(needs, number)
+        if service is None or not _serves(service):
+            return None
+        rules = tuple(dict.fromkeys(rule for route in service.routes for rule in route.set_by))
+        if service.driver is None:
+            return _Asked(_NONE, "no known driver", rules)
+        return _Asked((0, service.driver.numbers), f">= {service.driver}", rules)
+
+    return floor
+
+
+def _gpu(number: int) -> Floor:
+    def floor(needs: Required) -> _Asked | None:
+        missing = needs.modules and not _serves(_of(needs, number))
+        return _Asked(_NONE, "no code", ()) if missing else None
+
+    return floor
+
+
+def _linker(needs: Required) -> _Asked | None:
+    least = needs.nvjitlink
+    if least is None:
+        return None
+    return _Asked((0, least.at_least), f">= {least.at_least}", least.rules)
+
+
+def with_releases(setters: Iterable[FloorSetter], folder: str | None) -> Iterator[FloorSetter]:
+    """Add the newest release of a distribution that a survey has with a lower floor.
+
+    Args:
+        setters: who sets floors.
+        folder: the survey's dataset; None for none.
+
+    Raises:
+        UnreadableInput: there is none, or it can't be read.
+    """
+    if folder is None:
+        yield from setters
+        return
+    from ltocompat.commands.survey.dataset import Dataset
+
+    floors = _surveyed_floors(Dataset(folder))
+    for setter in setters:
+        yield replace(setter, release=_newest_below(setter, floors))
+
+
+_Floors = dict[tuple[str, str], dict[tuple[str, str | None], tuple[int, ...]]]
+"""Project and version -> component and architecture -> the least version."""
+
+
+def _surveyed_floors(dataset: Dataset) -> _Floors:
+    """The floors of each release; of its files the highest."""
+    names = ["sha256", "project", "version", "status"]
+    files = {
+        row["sha256"]: (row["project"], row["version"])
+        for row in dataset.table("distributions", names).to_pylist()
+        if row["project"] and row["version"] and row["status"] != "failed"
+    }
+    floors: _Floors = {release: {} for release in files.values()}
+    for row in dataset.table("needs", ["sha256", "what", "component", "arch", "least"]).to_pylist():
+        if row["what"] == "floor" and row["sha256"] in files and row["least"]:
+            known = floors[files[row["sha256"]]]
+            key = (row["component"], row["arch"])
+            known[key] = max(known.get(key, ()), version_numbers(row["least"]))
+    return floors
+
+
+def _newest_below(setter: FloorSetter, floors: _Floors) -> str:
+    """The newest release of whoever sets a floor that has code there, and a lower one."""
+    from packaging.utils import canonicalize_name
+    from packaging.version import InvalidVersion, Version
+
+    name = canonicalize_name(setter.distribution.partition(" ")[0])
+    archs: list[str | None] = [f"sm_{number}" for number in setter.archs]
+    keys = [(setter.component, arch) for arch in archs or [None]]
+    numbers = version_numbers(setter.floor.removeprefix(">= ")) if setter.floor[0] == ">" else None
+    found = []
+    for (project, version), least in floors.items():
+        if canonicalize_name(project) != name:
+            continue
+        has_all = all(key in least for key in keys)
+        lower = has_all and (numbers is None or all(least[key] < numbers for key in keys))
+        with suppress(InvalidVersion):
+            found += [Version(version)] if lower else []
+    return str(max(found, default=""))

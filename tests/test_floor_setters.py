@@ -1,0 +1,169 @@
+"""``require --why``: whose code sets a floor, and what it is without that distribution."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from container_images_made import layer_of, oci_layout
+from packages_made import CUBIN_12_4, CUBIN_13_5, metadata, wheel
+from samples import FOLDER
+from surveys_made import survey
+from tiers import sampled
+
+import ltocompat
+from ltocompat.cli import run
+
+# Their floors differ: of drivers by the form of SASS and the version of PTX, of linkers by LTO-IR.
+POOL = {
+    "sass12": CUBIN_12_4,
+    "sass13": CUBIN_13_5,
+    "ptx": (FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx").read_bytes(),
+    **{
+        f"lto{release}": (FOLDER / "ltoir" / f"nvrtc-{release}-lto_80.ltoir").read_bytes()
+        for release in ("12.2", "12.4", "12.6", "12.8")
+    },
+}
+SUFFIX = {"sass": "cubin", "ptx": "ptx", "lto": "ltoir"}
+
+
+def file_of(kind: str) -> str:
+    return f"k.{next(suffix for start, suffix in SUFFIX.items() if kind.startswith(start))}"
+
+
+def installed(site: Path, name: str, kinds: Sequence[str], version: str = "1.0") -> None:
+    """Install a distribution with a file of each kind."""
+    info = site / f"{name}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_bytes(metadata(name, version))
+    files = [f"{name}/{number}{file_of(kind)}" for number, kind in enumerate(kinds)]
+    (site / name).mkdir()
+    for file, kind in zip(files, kinds, strict=True):
+        (site / file).write_bytes(POOL[kind])
+    (info / "RECORD").write_text("".join(f"{file},,\n" for file in (*files, f"{info.name}/RECORD")))
+
+
+def setters(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    run(["require", *words, "--why", "--format=json"])
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["setters"]
+    return found
+
+
+def numbers(floor: str) -> tuple[int, ...]:
+    """Of ``>= 580.65.06``; that of no known driver is above all."""
+    return tuple(map(int, floor.removeprefix(">= ").split("."))) if floor[:1] == ">" else (10_000,)
+
+
+def floors(
+    kinds: Sequence[str], found: dict[str, ltocompat.Required]
+) -> dict[Any, tuple[int, ...]]:
+    """The floors of several files together: the greatest of each file, asked by itself."""
+    whole: dict[Any, tuple[int, ...]] = {}
+    for kind in kinds:
+        if linker := found[kind].nvjitlink:
+            value: tuple[int, ...] = (linker.at_least.major, linker.at_least.minor)
+            whole["nvJitLink"] = max(whole.get("nvJitLink", ()), value)
+        for service in found[kind].services:
+            if service.how != "none" and not service.hardly and service.name != "next":
+                value = (10_000,) if service.driver is None else service.driver.numbers
+                whole[service.number] = max(whole.get(service.number, ()), value)
+    return whole
+
+
+@pytest.fixture(scope="module")
+def alone() -> dict[str, ltocompat.Required]:
+    return {kind: ltocompat.needs(content) for kind, content in POOL.items()}
+
+
+def drawn(seed: int) -> dict[str, list[str]]:
+    """Draw distributions, each with kinds of files."""
+    draw = random.Random(seed)  # noqa: S311 - no secret
+    names = [f"p{number}" for number in range(draw.randint(2, 4))]
+    return {name: draw.choices(list(POOL), k=draw.randint(1, 3)) for name in names}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", sampled(range(200), 100))
+def test_a_planted_floor_is_found_and_is_lower_without_the_package(
+    seed: int,
+    alone: dict[str, ltocompat.Required],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    packages = drawn(seed)
+    for name, kinds in packages.items():
+        installed(tmp_path, name, kinds)
+    named = setters(capsys, str(tmp_path))
+    whole = floors([kind for kinds in packages.values() for kind in kinds], alone)
+    told: dict[Any, dict[str, str]] = {part: {} for part in whole}
+    for setter in named:
+        package = setter["distribution"].split()[0]
+        assert f"/{package}/" in setter["place"]
+        parts = setter["archs"] or ["nvJitLink"] if setter["component"] != "GPU" else []
+        for part in parts:
+            assert numbers(setter["floor"]) == whole[part]
+            told[part][package] = setter["without"]
+    for package in packages:
+        others = [kind for name in packages if name != package for kind in packages[name]]
+        left = floors(others, alone)
+        for part, by_package in told.items():
+            without = by_package.get(package, "")
+            # Of one that is not named the removal changes nothing.
+            expected = numbers(without) if without else () if package in by_package else whole[part]
+            assert left.get(part, ()) == expected, (part, package)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", sampled(range(20), 20))
+def test_what_is_said_of_a_removal_is_what_a_removal_gives(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packages = drawn(seed) | {"q": ["sass12", "lto12.2"], "r": ["sass12"]}
+    for name, kinds in packages.items():
+        installed(tmp_path, name, kinds)
+    setter = next(s for s in setters(capsys, str(tmp_path)) if s["component"] == "driver")
+    package = setter["distribution"].split()[0]
+    shutil.rmtree(tmp_path / package)
+    shutil.rmtree(tmp_path / f"{package}-1.0.dist-info")
+    left = [s for s in setters(capsys, str(tmp_path)) if s["component"] == "driver"]
+    again = {arch: s["floor"] for s in left for arch in s["archs"]}
+    assert all(again.get(arch, "") == setter["without"] for arch in setter["archs"])
+
+
+@pytest.mark.slow
+def test_a_library_of_an_image_sets_a_floor(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = "usr/lib/python3/site-packages"
+    files = {f"{site}/old/k.cubin": CUBIN_12_4, f"{site}/new/k.cubin": CUBIN_13_5}
+    image = tmp_path / "image.tar"
+    image.write_bytes(oci_layout([layer_of(files)]))
+    found = [s for s in setters(capsys, str(image)) if s["component"] == "driver"]
+    assert {(s["distribution"], s["floor"]) for s in found} >= {("new", ">= 580.65.06")}
+    assert all(f"image.tar::/{site}/" in s["place"] for s in found)
+
+
+@pytest.mark.slow
+def test_a_survey_names_the_newest_release_with_a_lower_floor(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    for version, content in (("1.0", CUBIN_12_4), ("1.5", CUBIN_12_4), ("2.0", CUBIN_13_5)):
+        wheel(wheels, {"k/x.cubin": content}, name="only-sass", version=version)
+    survey(wheels, tmp_path / "dataset")
+    site = tmp_path / "site"
+    installed(site, "only_sass", ["sass13"], "2.0")
+    installed(site, "other", ["sass12"])
+    found = setters(capsys, str(site), f"--survey={tmp_path / 'dataset'}")
+    (setter,) = [s for s in found if s["without"] != s["floor"]]
+    assert (setter["component"], setter["distribution"]) == ("driver", "only-sass 2.0")
+    assert setter["release"] == "1.5"
+    run(["require", str(site), "--why", f"--survey={tmp_path / 'none'}"])
+    assert "holds no survey" in capsys.readouterr().err
