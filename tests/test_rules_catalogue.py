@@ -25,7 +25,6 @@ from ltocompat.rules.prose import (
     LeftOut,
     Prose,
     family_prose,
-    rule_prose,
     rules,
     rules_left_out,
 )
@@ -139,7 +138,7 @@ def test_the_rules_of_one_prefix_stand_in_one_module() -> None:
 @every("rule", rules())
 def test_every_rule_says_what_it_is_about(rule: Prose) -> None:
     for field, value in asdict(rule).items():
-        if isinstance(value, str):
+        if isinstance(value, str) and field not in ("finding_consequence", "finding_doubt"):
             assert value.strip(), field
             assert "  " not in value, field
     assert len(set(rule.messages)) == len(rule.messages)
@@ -203,12 +202,8 @@ def test_no_requirement_has_an_empty_part_and_each_belongs_to_its_rule() -> None
         for speaking in rules_about("Subject"):
             for found in speaking.ask(subject):
                 assert found.rule == speaking.id
-                prose = rule_prose(speaking.id)
-                told = (
-                    found.remedy or prose.finding_remedy,
-                    found.evidence or prose.finding_evidence,
-                )
-                parts = (found.subject, found.consequence, *told)
+                told = map(found.told, ("consequence", "remedy", "evidence"))
+                parts = (found.subject, *told)
                 assert all(parts)
                 assert not any(part.endswith(".") for part in parts)
                 assert str(found.constraint)

@@ -67,10 +67,14 @@ class BuiltRule(Prose, frozen=True):
     """The prose of a rule that is built, and what its findings say that name no values.
 
     Attributes:
+        finding_consequence: what happens where a requirement is not met, as the end of a sentence.
+        finding_doubt: the same where that is unknown.
         finding_evidence: the evidence within a sentence.
         finding_remedy: the remedy within one.
     """
 
+    finding_consequence: str = ""
+    finding_doubt: str = ""
     finding_evidence: str = ""
     finding_remedy: str = ""
 

@@ -128,9 +128,10 @@ class Requirement(Struct, frozen=True, cache_hash=True):
     Attributes:
         constraint: what that part has to be.
         subject: what asks, as the start of a sentence: ``PTX 9.2``.
-        consequence: what happens otherwise, as the end of one.
-        remedy: what to do then; empty where the table of prose says it.
-        evidence: the bytes that say so; likewise.
+        consequence: what happens otherwise, as the end of one; this and what follows are empty
+            where the table of prose says them.
+        remedy: what to do then.
+        evidence: the bytes that say so.
         doubt: what to say instead of the consequence where the verdict is unknown.
         short: the consequence in a few words, where a headline has no room for all of it.
         rule: ID of the rule that says so, which its family writes.
@@ -138,7 +139,7 @@ class Requirement(Struct, frozen=True, cache_hash=True):
 
     constraint: Constraint
     subject: str
-    consequence: str
+    consequence: str = ""
     remedy: str = ""
     evidence: str = ""
     doubt: str = ""
@@ -149,6 +150,11 @@ class Requirement(Struct, frozen=True, cache_hash=True):
     def component(self) -> Component:
         """The part of a target that it is about."""
         return self.constraint.component
+
+    def told(self, name: str) -> str:
+        """One of its texts; that of its rule's prose, which names no values, where it has none."""
+        text: str = getattr(self, name) or getattr(rule_prose(self.rule), f"finding_{name}")
+        return text
 
     def by(self, rule_id: str) -> Requirement:
         """The demand of a rule; its prose is read where it is not met."""

@@ -111,8 +111,6 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
                 doubtful=untried if tolerated else _is_taken_by_some(image, cuda),
             ),
             f"SASS of CUDA {cuda}",
-            "a linker takes SASS only up to its own release (12.5 to 12.9 were seen to take that "
-            "of 13.x, against the documents)",
             evidence=makers.evidence(image),
             short="documented is SASS up to the linker's own release",
         )
@@ -204,11 +202,7 @@ def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
     """Link-time optimisation takes -dlto at the compilation and at the device link."""
     if subject.linker is not None and not subject.linker.lto:
         for _ in image_helpers.linked(subject, ImageKind.LTOIR):
-            yield Requirement(
-                FixedVerdict(Verdict.FAIL),
-                "LTO-IR in a link without -lto",
-                "nothing beside it is for the target, and linkers refuse it then",
-            )
+            yield Requirement(FixedVerdict(Verdict.FAIL), "LTO-IR in a link without -lto")
         return
     if subject.signature.needs_device_link:
         for _ in image_helpers.linked(subject, ImageKind.LTOIR):
@@ -344,7 +338,6 @@ def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:
         yield Requirement(
             Informational(),
             image_helpers.listed(names),
-            "another input of the link has to define it, and none is judged beside it",
             remedy="judge all that is linked as one link, with --together",
             evidence="symbols of the cubins and PTX",
         )
@@ -381,11 +374,7 @@ def region_behind_the_first(link: Link) -> Iterator[Requirement]:
 def archive_for_the_first_linker(link: Link) -> Iterator[Requirement]:
     """The first nvJitLink takes no archives."""
     if link.archived and link.certain and not link.offline:
-        yield Requirement(
-            at_least(floors.linker("archive-linker")),
-            "an archive of objects",
-            "nvJitLink 12.0 ends its process on it, or refuses it",
-        )
+        yield Requirement(at_least(floors.linker("archive-linker")), "an archive of objects")
 
 
 @rule("BLD-16")
@@ -398,7 +387,5 @@ def declared_otherwise_in_a_link(link: Link) -> Iterator[Requirement]:
         yield Requirement(
             FixedVerdict(Verdict.FAIL) if link.offline else tolerated,
             f"{image_helpers.listed(names)}, of which inputs declare other parameters,",
-            "nvlink and nvJitLink before 12.6 refuse the link; newer ones link the call to a "
-            "function that reads something else",
             short="the call does not pass what the function reads",
         )

@@ -71,8 +71,6 @@ def sass_newer_than_driver_minor(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             DriverOfWriter(cuda),
             f"SASS of a newer CUDA {cuda.major} than the driver's",
-            "this driver runs it under minor-version compatibility, which leaves out PTX of that "
-            "release and functions that need a newer driver (error 36)",
             evidence=makers.evidence(image),
             short="minor-version compatibility leaves out PTX and new functions",
         )
@@ -86,10 +84,7 @@ def gpu_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             kernel_knows(subject.gpu.arch.number),
             gpu,
-            "the driver doesn't know the GPU (this floor is derived from the first toolkit that "
-            "targets it)",
             evidence=f"the first toolkit that targets {gpu}",
-            doubt="GPU and driver are newer than the tables",
         )
 
 
@@ -98,9 +93,7 @@ def gpu_dropped_by_driver(subject: Subject) -> Iterator[Requirement]:
     """Newer drivers ignore GPUs that NVIDIA has dropped."""
     if subject.picked:
         yield Requirement(
-            kernel_still_serves(subject.gpu.arch.number),
-            image_helpers.real(subject.gpu),
-            "newer drivers ignore the GPU, as if it were not there",
+            kernel_still_serves(subject.gpu.arch.number), image_helpers.real(subject.gpu)
         )
 
 

@@ -30,7 +30,6 @@ def zstd_needs_driver(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 at_least(floors.driver("zstd-driver")),
                 f"{str(image.kind).upper()} compressed with Zstandard",
-                "the driver can't unpack it (error 200, device kernel image is invalid)",
             )
 
 
@@ -44,7 +43,6 @@ def compressed_needs_linker(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             at_least(floors.linker(floor)),
             "LTO-IR compressed as newer tools do" if image.scrambled else "a Zstandard entry",
-            "the linker can't unpack it, and 12.0 crashes",
         )
 
 
@@ -64,8 +62,6 @@ def concatenated_needs_driver(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 driver_sure_from(floors.linker("concat-nvcc"), floors.linker("concat-unseen")),
                 "a concatenated fatbin entry",
-                "the driver doesn't see the images in it (error 209, unless another one serves)",
-                doubt="no document says which drivers before that see the images in it",
             )
 
 
@@ -75,9 +71,7 @@ def entry_without_options(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject):
         if image.lacks_options:
             yield Requirement(
-                FixedVerdict(Verdict.FAIL),
-                f"{image} in an entry without a place for options",
-                "every nvJitLink and nvlink ends with SIGSEGV",
+                FixedVerdict(Verdict.FAIL), f"{image} in an entry without a place for options"
             )
 
 
@@ -92,10 +86,7 @@ def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             at_least(floors.linker("copied-sass-linker"), open_below=True, nondeterministic=True),
             "SASS compressed with LZ4" if unpacked else "SASS in an object",
-            "12.0 frees its copy of it too early, and crashes at times",
             evidence="flag 0x2000 of the fatbin entry" if unpacked else "section of the object",
-            doubt="12.0 frees its copy of it too early: it crashes on large code, and on small at "
-            "times",
         )
 
 
@@ -112,7 +103,6 @@ def passed_over_by_linker(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             LinkerFinding(subject.found_by, since, of_gpu=True),
             f"{image} for {subject.link_target}",
-            "the linker passes over it for this target (bad input)",
             remedy=f"compile for {image_helpers.real(subject.gpu)} itself, or use another release "
             "of the linker",
         )

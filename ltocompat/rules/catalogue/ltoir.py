@@ -50,11 +50,9 @@ def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             linker_not_older_than(releases, makers.above(image), trial_decides=True),
             makers.describe(image),
-            "the linker refuses LTO-IR that is newer than itself",
             remedy=f"{_newer_linker(subject, releases)}, or compile the LTO-IR with the target's "
             f"toolkit{_beside_it(releases, subject.linker)}",
             evidence=makers.evidence(image),
-            doubt="its bytes leave these releases open",
         )
         yield from _read_by_linker(image)
 
@@ -83,7 +81,6 @@ def _read_by_linker(image: ImageSignature) -> Iterator[Requirement]:
         yield Requirement(
             linker_not_older_than(read_by, newest, trial_decides=True),
             f"{makers.describe(image)} with {name} {version} in its header",
-            "the linker refuses LTO-IR that is newer than itself",
             remedy="compile the LTO-IR again: its header is damaged",
             evidence=f"{name} version in the header",
             doubt=f"no release that is known writes {name} {version}",
@@ -155,7 +152,6 @@ def ltoir_above_target_unchecked(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 FixedVerdict(Verdict.UNDOCUMENTED),
                 f"LTO-IR {image.arch} for {subject.link_target}",
-                "nvJitLink 12.0 and 12.1 link it unchecked, and later ones refuse it",
                 remedy=f"compile the LTO-IR for lto_{subject.link_target.number}, or link for sm_"
                 f"{image.arch.number}",
             )
@@ -232,11 +228,7 @@ def _load_error(subject: Subject) -> str:
 def lto_option_missing(subject: Subject) -> Iterator[Requirement]:
     """A link takes LTO-IR only with the option -lto."""
     for _ in image_helpers.linked(subject, ImageKind.LTOIR):
-        yield Requirement(
-            FixedVerdict(Verdict.OK, Component.OPTIONS),
-            "LTO-IR",
-            "-lto must be given to the linker",
-        )
+        yield Requirement(FixedVerdict(Verdict.OK, Component.OPTIONS), "LTO-IR")
 
 
 @rule("LTO-07")
@@ -245,11 +237,7 @@ def lto_option_without_ltoir(subject: Subject) -> Iterator[Requirement]:
     if subject.route is not Route.LINK or not subject.picked:
         return
     if all(image.kind is not ImageKind.LTOIR for image in subject.picked):
-        yield Requirement(
-            FixedVerdict(Verdict.OK, Component.OPTIONS),
-            "code without LTO-IR",
-            "-lto must not be given to the linker unless other inputs are LTO-IR",
-        )
+        yield Requirement(FixedVerdict(Verdict.OK, Component.OPTIONS), "code without LTO-IR")
 
 
 @rule("LTO-08")
@@ -258,11 +246,7 @@ def partial_lto(link: Link) -> Iterator[Requirement]:
     kinds = {image.kind for image, _ in link.images}
     if ImageKind.LTOIR not in kinds or len(kinds) == 1:
         return
-    yield Requirement(
-        Informational(),
-        "modules without LTO-IR",
-        "they are linked as they are: the link is optimised only in part",
-    )
+    yield Requirement(Informational(), "modules without LTO-IR")
     least = _taken_beside_ltoir(link) if link.certain and not link.offline else None
     if least is not None:
         yield Requirement(
@@ -302,7 +286,6 @@ def ltoir_before_nvjitlink(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 Informational(),
                 makers.describe(image),
-                "only cuLinkAddData of a driver links it (CU_JIT_LTO, deprecated)",
                 evidence=makers.evidence(image),
             )
 
@@ -370,11 +353,7 @@ def ltoir_with_debug(subject: Subject) -> Iterator[Requirement]:
     """Device debugging and link-time optimisation don't go together."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         if image.debug:
-            yield Requirement(
-                Informational(),
-                "LTO-IR with debug information",
-                "it links, but nvcc refuses the combination, and some front ends drop -lto for it",
-            )
+            yield Requirement(Informational(), "LTO-IR with debug information")
 
 
 # What nvlink -dlto compares: it builds all with a value that some leave open.
@@ -438,10 +417,7 @@ def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             LinkerTargets(number, family, of_gpu=True, trial_decides=True, promised=True),
             f"the target {target}",
-            "the linker makes no code for it",
             evidence=f"architectures of ptxas, release by release: {target}",
-            doubt="the linker is newer than the tables, and a new major may drop what older ones "
-            "have",
         )
 
 

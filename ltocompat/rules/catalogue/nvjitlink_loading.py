@@ -369,6 +369,5 @@ def nvjitlink_inside(host: HostBinary) -> Iterator[Requirement]:
             yield Requirement(
                 Informational(),
                 f"nvJitLink{version} inside",
-                "it links what this file links, and no nvJitLink of the target changes that",
                 evidence=library.evidence,
             )

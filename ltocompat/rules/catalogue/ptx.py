@@ -39,8 +39,6 @@ def ptx_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             _driver_for(image.isa),
             _described(image),
-            "the driver refuses it with error 222 (the provided PTX was compiled with an "
-            "unsupported toolchain)",
             remedy=f"ship SASS for {image_helpers.real(subject.gpu)}, compile the PTX with the "
             "driver's toolkit, or turn it into a cubin without the driver (nvJitLink, "
             "nvPTXCompiler, NVRTC with an sm_ architecture)",
@@ -56,7 +54,6 @@ def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             _linker_for(image.isa),
             _described(image),
-            "the linker can't compile it (NVJITLINK_ERROR_PTX_COMPILE)",
             remedy=f"raise {image_helpers.linker_name(subject)} to the release of the PTX, or "
             "compile the PTX with the linker's toolkit",
             evidence=_version_evidence(image),
@@ -260,8 +257,6 @@ def ptx_picked_and_refused(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             FixedVerdict(Verdict.FAIL),
             f"{image} for {subject.link_target}",
-            "the linker picks the entry by its number, whatever its suffix, and can't compile it "
-            "(NVJITLINK_ERROR_PTX_COMPILE)",
             remedy="use nvJitLink 13.0 or newer, or leave the PTX with a suffix out, or link for "
             f"sm_{image.arch.number}{image.arch.suffix}",
         )

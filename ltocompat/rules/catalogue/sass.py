@@ -60,7 +60,6 @@ def sass_across_tegra_within_ampere(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 FixedVerdict(Verdict.UNDOCUMENTED),
                 f"SASS {image.arch} on {image_helpers.real(subject.gpu)}",
-                "binary compatibility between discrete and integrated GPUs is not promised",
                 remedy=f"add SASS for {image_helpers.real(subject.gpu)} itself",
             )
 
@@ -92,8 +91,6 @@ def _linked_for_others(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             FixedVerdict(Verdict.FAIL if refused else Verdict.UNDOCUMENTED),
             f"SASS {arch}{_in_entry(image)} for {target}",
-            "nvJitLink up to 13.0 links it for its own number, newer ones only for targets with a, "
-            "and NVIDIA documents that it always fails",
             remedy=f"link for {arch}",
             short="NVIDIA documents that it always fails",
         )
@@ -130,9 +127,7 @@ def sass_of_13_below_580(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.loaded(subject, ImageKind.SASS):
         if makers.only_cuda_13_writes(image):
             yield Requirement(
-                at_least(floors.driver("generation-2-driver")),
-                "SASS in the form of CUDA 13",
-                "NVIDIA documents older drivers as unsupported (which was not measured)",
+                at_least(floors.driver("generation-2-driver")), "SASS in the form of CUDA 13"
             )
 
 

@@ -52,7 +52,6 @@ from ltocompat.rules.engine.paste_lines import paste_lines
 from ltocompat.rules.engine.picked_code import PickedCode
 from ltocompat.rules.engine.routes import routes
 from ltocompat.rules.linker_traits import traits_of
-from ltocompat.rules.prose import rule_prose
 from ltocompat.rules.rule import Component, Constraint, Requirement, Unbounded
 from ltocompat.rules.services import HOW
 from ltocompat.targets.versions.drivers import later
@@ -145,8 +144,8 @@ class _Tally(Struct):
         key = (requirement.rule, str(constraint), requirement.subject, requirement.consequence)
         before = self.asked.get(key)
         evidence = [] if before is None else before.evidence.split("; ")
-        told = requirement.evidence or rule_prose(requirement.rule).finding_evidence
-        evidence += [part for part in told.split("; ") if part not in evidence]
+        told = requirement.told("evidence").split("; ")
+        evidence += [part for part in told if part not in evidence]
         again = (key, asker) in self.counted
         self.counted.add((key, asker))
         self.asked[key] = Asked(
@@ -154,7 +153,7 @@ class _Tally(Struct):
             str(constraint),
             requirement.rule,
             requirement.subject,
-            requirement.consequence,
+            requirement.told("consequence"),
             "; ".join(evidence),
             (before.module_count if before else 0) + (0 if again else count),
             before.example if before else example,

@@ -72,15 +72,14 @@ def finding_of(ruling: Evaluation, key: tuple[str, tuple[str, ...]]) -> Finding:
     requirement, (subject, asked) = ruling.requirement, key
     constraint, verdict = requirement.constraint, ruling.verdict or Verdict.OK
     open_ = verdict in (Verdict.UNKNOWN, Verdict.OK)
-    prose = rule_prose(requirement.rule)
     return Finding(
         requirement.rule,
         verdict,
         Level.WARNING if constraint.warns else LEVELS[verdict],
         ruling.message,
-        requirement.remedy or prose.finding_remedy,
-        requirement.evidence or prose.finding_evidence,
-        prose.source,
+        requirement.told("remedy"),
+        requirement.told("evidence"),
+        rule_prose(requirement.rule).source,
         about_loading=requirement.component in ABOUT_LOADING,
         decided_by_trial=open_ and constraint.trial_decides,
         promised_after_trial=open_ and constraint.promised,

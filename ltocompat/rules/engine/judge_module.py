@@ -114,7 +114,7 @@ def _linked_by_any(case: Case, signature: ModuleSignature, aim: Gpu) -> ModuleVe
 def _refused_by_all(requirement: Requirement) -> Evaluation:
     may_link = requirement.constraint.driver_may_link
     verdict = Verdict.UNKNOWN if may_link else Verdict.FAIL
-    text = requirement.doubt if may_link else requirement.consequence
+    text = requirement.told("doubt" if may_link else "consequence")
     return Evaluation(requirement, verdict, f"{requirement.subject}: {text}")
 
 
