@@ -278,16 +278,14 @@ def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
     if environment.wsl2 or environment.jetson or user.is_compat_package:
         return
     older = user.version is not None and user.version < kernel.version
+    headline = f"libcuda is {user.version} and the kernel driver {kernel.version}"
     yield Problem(
         Verdict.FAIL if older else Verdict.UNKNOWN,
-        f"libcuda is {user.version} and the kernel driver {kernel.version}: "
-        + (
-            "every CUDA program fails with error 803"
-            if older
-            else "error 803, unless NVIDIA allows the pair as it does for cuda-compat"
-        ),
+        f"{headline}: every CUDA program fails with error 803"
+        if older
+        else f"{headline}: error 803, unless NVIDIA allows the pair as it does for cuda-compat",
         evidence=f"{user.real}; {kernel.source}",
-        headline=f"libcuda is {user.version} and the kernel driver {kernel.version}",
+        headline=headline,
     )
 
 

@@ -198,15 +198,15 @@ def nvjitlink_of_another_major_on_machine(library: Library) -> Iterator[Problem]
     for file in (needed or opened)[:1]:
         if linker_imports.major_of(file) in others:
             continue
+        does, there = "needs" if needed else "opens", " and ".join(map(str, others))
+        name = linker_imports.short(library.path)
+        headline = f"{name} {does} {file}, and nvJitLink {there} is what there is"
         yield Problem(
             Verdict.FAIL if needed else Verdict.UNKNOWN,
-            f"{linker_imports.short(library.path)} {'needs' if needed else 'opens'} {file}, and "
-            f"nvJitLink {' and '.join(map(str, others))} is what there is: "
-            f"{linker_imports.missing_file_text(library.host, file)}",
+            f"{headline}: {linker_imports.missing_file_text(library.host, file)}",
             remedy=f"install the nvJitLink that is called {file}",
             evidence="DT_NEEDED" if needed else "a file name in its data",
-            headline=f"{linker_imports.short(library.path)} {'needs' if needed else 'opens'} "
-            f"{file}, and nvJitLink {' and '.join(map(str, others))} is what there is",
+            headline=headline,
         )
 
 
@@ -331,14 +331,14 @@ def nvrtc_builtins_needed_on_machine(library: Library) -> Iterator[Problem]:
     """The builtins that the loader looks for in vain; those that it finds are a note."""
     for resolved in linker_imports.missing(library.resolved):
         if _BUILTINS.fullmatch(resolved.asked):
+            name = linker_imports.short(resolved.needed_by or library.path)
+            headline = f"{name} needs {resolved.asked} of exactly that minor"
             yield Problem(
                 Verdict.FAIL,
-                f"{linker_imports.short(resolved.needed_by or library.path)} needs "
-                f"{resolved.asked} of exactly that minor: {resolved.problem}",
+                f"{headline}: {resolved.problem}",
                 remedy=_LINK_WITH_NVRTC,
                 evidence=f"DT_NEEDED of {resolved.needed_by}",
-                headline=f"{linker_imports.short(resolved.needed_by or library.path)} needs "
-                f"{resolved.asked} of exactly that minor",
+                headline=headline,
             )
     found = {resolved.asked for resolved in library.resolved if resolved.loaded}
     for file, release in _needed_builtins(library.host):

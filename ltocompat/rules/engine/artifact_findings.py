@@ -108,7 +108,7 @@ def _lacking(case: Case, judged: list[GroupVerdict], *, single_link: bool) -> It
         ABSENT_FROM_DEVICE_LINK,
         Verdict.FAIL if refused else Verdict.UNKNOWN,
         f"objects without code for {case.gpu.arch} {end}",
-        _BY_ARCHS,
+        evidence=_BY_ARCHS,
         count=sum(group_verdict.group.count for group_verdict in missing),
         example=missing[0].group.example,
         subject="objects",
@@ -146,7 +146,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
         ABSENT_FROM_DEVICE_LINK if objects else by_route,
         Verdict.UNKNOWN if open_ else Verdict.FAIL,
         f"nothing in it is for {gpu.arch}{end}{f': {listed}' if listed else ''}{more}{hollow}",
-        _BY_ARCHS,
+        evidence=_BY_ARCHS,
         count=sum(each.group.count for each in judged),
         example=judged[0].group.example,
         places=chain.from_iterable(each.group.places for each in judged),
@@ -165,7 +165,6 @@ def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]
             Verdict.FAIL,
             f"nothing in {file} is for {gpu.arch} (error 209, no kernel image is available): "
             f"it has {truncate_list(images, 4)}",
-            _BY_ARCHS,
             example=groups[0].example,
             places=chain.from_iterable(group.places for group in groups),
             kernels=tuple(sorted(library.kernels))[:MOST_KERNELS],
@@ -196,7 +195,6 @@ def without_libraries(left_out: Sequence[Result]) -> Finding:
         SPARSE_COVERAGE,
         Verdict.OK,
         f"{headline}, unlike other libraries (gpu={left_out[0].gpu} in the target asks for it)",
-        f"names of kernels, {_BY_ARCHS}",
         example=left_out[0].findings[0].example,
         level=Level.WARNING,
         headline=headline,
@@ -239,7 +237,6 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
         if partly
         else f"nothing in it is for a GPU that the target can have ({first.gpu} to {last.gpu}): it "
         f"has {truncate_list(_unique(map(str, images)), 4)}",
-        _BY_ARCHS,
         count=last.coverage.modules,
         example=summary.groups[0].example,
         subject="",
@@ -277,7 +274,6 @@ def left_open(
         TARGET_LEAVES_OPEN,
         verdict,
         f"{' and '.join(words)} can't be judged{lacks}",
-        "the keys of the target",
         subject=WHOLE_ARTIFACT,
         remedy=f"add {' and '.join(keys)} to the deploy target" if keys else "",
         asked=sorted(halves),
@@ -305,7 +301,6 @@ def impossible_route(judged: list[GroupVerdict], route: Route) -> Finding:
         ROUTE_IMPOSSIBLE,
         Verdict.UNKNOWN,
         f"none of it is {reason}",
-        "how the file keeps its device code",
         count=sum(part.group.count for part in judged),
         example=judged[0].group.example,
         subject=WHOLE_ARTIFACT,
@@ -321,7 +316,6 @@ def _unreadable(summary: ArtifactSummary) -> Finding:
         BYTES_UNREAD,
         Verdict.UNKNOWN,
         f"{places} can't be read and may hold device code{reason}",
-        "the bytes there",
         count=number,
         example=first.place if first else None,
         subject=WHOLE_ARTIFACT,
@@ -367,6 +361,4 @@ def _note(
         text = (
             f"is not in our tables, and judged by its order between {where.below} and {where.above}"
         )
-    yield finding_by_engine(
-        NOT_IN_TABLES, Verdict.OK, f"{version} {text}", "the keys of the target"
-    )
+    yield finding_by_engine(NOT_IN_TABLES, Verdict.OK, f"{version} {text}")

@@ -229,7 +229,6 @@ def findings_of_coverage(
             f"{found.every - len(found.lost):,} of {found.every:,} kernels that are for "
             f"{found.best} have code for {gpu.arch}; it has none for "
             f"{truncate_list(found.lost, _MOST_TOLD)}",
-            "names of kernels, architectures in entry headers",
             example=found.missing[0].example if found.missing else None,
             level=Level.WARNING,
             headline=f"{len(found.lost):,} of {found.every:,} kernels have no code for {gpu.arch}",
@@ -301,7 +300,7 @@ def _sparse_coverage(engine: Engine, judged: Sequence[GroupVerdict], gpu: Gpu) -
             Verdict.OK,
             f"{number} for {gpu.arch}, and {most:,} are for {best}: "
             f"it was probably not built for {gpu.arch}",
-            "architectures in entry headers",
+            evidence="architectures in entry headers",
             count=here,
             example=serving[0].group.example,
             level=Level.WARNING,

@@ -175,9 +175,6 @@ def _eased(findings: Sequence[Finding], verdict: Verdict, reason: str) -> tuple[
     )
 
 
-_EVIDENCE = "symbols of the cubin, .entry directives of the PTX"
-
-
 def with_neutral(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
     """The modules' verdicts, without those on modules that nobody asks for by themselves.
 
@@ -247,6 +244,4 @@ def has_empty_kernels(group_verdict: GroupVerdict) -> bool:
 def _note(message: str, groups: Sequence[GroupVerdict]) -> Finding:
     count = sum(each.group.count for each in groups)
     example = groups[0].group.example
-    return finding_by_engine(
-        NO_KERNELS, Verdict.OK, message, _EVIDENCE, count=count, example=example
-    )
+    return finding_by_engine(NO_KERNELS, Verdict.OK, message, count=count, example=example)

@@ -280,7 +280,7 @@ def _judge_in_link(case: Case, group: ModuleGroup, route: Route | None) -> Group
         reasons[0][0],
         Verdict.FAIL,
         f"the link for {gpu.arch} fails on one input: {listed or 'it is empty'}",
-        "architectures of the images",
+        evidence="architectures of the images",
         subject="an input of the link",
     )
     return found.but(verdict=Verdict.FAIL, findings=(refused,))
@@ -364,7 +364,6 @@ def note_of_variants(every: Sequence[VariantVerdict]) -> Finding:
         VARIANT_DECIDES,
         Verdict.OK,
         f"of {len(every)} variants {name} fits best and decides; the others: {others}",
-        "versions of CUDA in paths or sonames, names that they export, DT_NEEDED",
         headline=f"{name} decides; the other variants: {others}",
         subject=WHOLE_ARTIFACT,
     )

@@ -99,7 +99,7 @@ def _refusal(tried: TrialOutcome, by_rules: Verdict) -> Iterator[Finding]:
         TRIAL_REFUSED if expected else TRIAL_DISAGREES,
         verdict,
         f"{tried.subject} {what} the link of all inputs: {tried.reason}",
-        "a trial link of all inputs",
+        evidence="a trial link of all inputs",
         subject=tried.cause or tried.outcome,
     )
 

@@ -242,7 +242,7 @@ def _add(
         rule_id,
         of_trial,
         text,
-        f"a trial {what}",
+        evidence=f"a trial {what}",
         remedy=f"{remedy}: ltocompat {command}" if rule_id == TRIAL_REFUSED else remedy,
         source="the driver itself" if tried.by_driver else f"{tried.who.split()[0]} itself",
         subject=tried.cause or tried.outcome,
