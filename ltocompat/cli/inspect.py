@@ -31,6 +31,18 @@ class Rows(Struct, frozen=True):
     weigh: Annotated[bool, Option(after="hashes")] = False
 
 
+class Amount(Struct, frozen=True):
+    """How much is shown.
+
+    Attributes:
+        quiet: Show two lines an artifact, without tables.
+        verbose: Show what says which libraries are needed.
+    """
+
+    quiet: Annotated[bool, Option(flags=QUIET)] = False
+    verbose: Annotated[bool, Option(flags=VERBOSE)] = False
+
+
 @verb
 def inspect(
     *,
@@ -38,12 +50,7 @@ def inspect(
     choice: ImageChoice,
     options: InspectOptions,
     sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
-    quiet: Annotated[
-        bool, Option("Show two lines an artifact, without tables.", flags=QUIET)
-    ] = False,
-    verbose: Annotated[
-        bool, Option("Show what says which libraries are needed.", flags=VERBOSE)
-    ] = False,
+    shown: Amount,
     form: Format = (),
 ) -> int:
     """List the LTO-IR, PTX and SASS in files, and who made it.
@@ -62,8 +69,8 @@ def inspect(
         images=listed,
         kernels=options.kernels,
         named=frozenset(map(str, options.paths)),
-        quiet=quiet,
-        why=verbose,
+        quiet=shown.quiet,
+        why=shown.verbose,
     )
     if rows.weigh:
         if listed or by is not None or where or options.trial_link:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.cli.options import QUIET, VERBOSE, Format, Sandbox
@@ -15,23 +16,26 @@ from ltocompat.report import Options
 from ltocompat.report.exit_status import ExitStatus, of_required
 
 
+class View(Struct, frozen=True):
+    """How much of the answer is shown.
+
+    Attributes:
+        paste_for: Print only the lines to paste there, as they go into the file.
+        quiet: Show one line an artifact, without tables.
+        verbose: The same as --why.
+    """
+
+    paste_for: Annotated[str | None, Option(flags=("--for",), choices=tuple(DESTINATIONS))] = None
+    quiet: Annotated[bool, Option(flags=QUIET)] = False
+    verbose: Annotated[bool, Option(flags=VERBOSE)] = False
+
+
 @verb
 def require(
     *,
     options: RequireOptions,
     sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
-    paste_for: Annotated[
-        str | None,
-        Option(
-            "Print only the lines to paste there, as they go into the file.",
-            flags=("--for",),
-            choices=tuple(DESTINATIONS),
-        ),
-    ] = None,
-    quiet: Annotated[
-        bool, Option("Show one line an artifact, without tables.", flags=QUIET)
-    ] = False,
-    verbose: Annotated[bool, Option("The same as --why.", flags=VERBOSE)] = False,
+    shown: View,
     form: Format = (),
 ) -> int:
     """Say which driver, nvJitLink and GPUs device code needs.
@@ -44,7 +48,7 @@ def require(
     from ltocompat.commands import require as command
     from ltocompat.report.verbs.require import REPORT
 
-    options = replace(options, why=options.why or verbose)
-    view = Options(why=options.why, quiet=quiet, paste_for=paste_for or "")
+    options = replace(options, why=options.why or shown.verbose)
+    view = Options(why=options.why, quiet=shown.quiet, paste_for=shown.paste_for or "")
     writing = in_format(form, REPORT, view, map(str, options.paths))
     return run_verb(command.run, options, writing, ExitStatus(of_required, required=True))
