@@ -142,13 +142,14 @@ def _records(
 
 def _from_document(document: v1.Inspect, path: str, settings: walk.ScanSettings) -> Side:
     names = settings.detail.kernels
-    side = Side(path, _roots(saved.paths(document)), settings.limits, names=names, saved=True)
+    roots = _roots([artifact.path for artifact in document.artifacts])
+    side = Side(path, roots, settings.limits, names=names, saved=True)
     for record in saved.records(document, path):
         if record is None:
             side.broken_off()
         else:
             side.take(record)
-    side.complete = side.complete and not saved.errors(document)
+    side.complete = side.complete and not document.summary.errors
     return side
 
 

@@ -83,17 +83,12 @@ def _in_files(name: str, old: File, new: File) -> Iterator[Change]:
             before = old.values.get((kind, about), {})
             after = new.values.get((kind, about), {})
             # Of images that are gone or came as a whole, the architectures tell.
-            if before.keys() != after.keys() and (
-                kind in ("imports", "libraries") or _both(about, old, new)
-            ):
+            both = about in old.stored and about in new.stored
+            if before.keys() != after.keys() and (kind in ("imports", "libraries") or both):
                 yield _set_change(kind, name, about, before, after)
     for about in sorted(old.stored.keys() | new.stored.keys()):
         if old.stored[about] != new.stored[about]:
             yield Change("stored", name, about, old.stored[about], new.stored[about])
-
-
-def _both(about: str, old: File, new: File) -> bool:
-    return about in old.stored and about in new.stored
 
 
 def _set_change(kind: str, name: str, about: str, before: Values, after: Values) -> Change:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -44,10 +44,9 @@ def _linkers(old: RequirementFloors, new: RequirementFloors) -> Iterator[Change]
     texts = _linker_text(old.code), _linker_text(new.code)
     if texts[0] != texts[1]:
         yield Change("nvjitlink", "", "", *texts, 1, NVJITLINK_ROSE if rose else None)
-    moved = _moved_of_gpus(old.code, new.code, _linker_of, {(rose, _sure(new.code))})
-    yield from (
-        _of_gpus("nvjitlink", archs, floors, NVJITLINK_ROSE) for floors, archs in moved.items()
-    )
+    served = _served(old.code, new.code)
+    said = {(rose, _sure(new.code))}
+    yield from _of_gpus("nvjitlink", served, _linker_of, said, NVJITLINK_ROSE)
     names = old.imports, new.imports
     if names[0] != names[1]:
         higher = names[1] is not None and (names[0] is None or names[1] > names[0])
@@ -115,6 +114,11 @@ class _Floor(Struct, frozen=True):
         return str(self.version) if self.version else "not known"
 
     @property
+    def known(self) -> bool:
+        """Return whether it can be told where it lies."""
+        return self.used and bool(self.version or self.beyond)
+
+    @property
     def numbers(self) -> tuple[int, ...]:
         """To compare with those of another floor; none where no version is known."""
         version = self.version
@@ -134,16 +138,16 @@ def _drivers(old: Required, new: Required) -> Iterator[Change]:
     said: set[tuple[bool, str]] = set()
     for about in ("sass", "ptx"):
         before, after = _floor(old, about), _floor(new, about)
-        sides = _text(before), _text(after)
-        if sides[0] == sides[1]:
+        was, now = ((str(floor),) if floor.used else None for floor in (before, after))
+        if was == now:
             continue
         # Code of a new sort raises the floor when it asks for more than all that was there.
-        known = [before] if before.used else [floor for floor in _floors(old) if floor.used]
+        every = (_floor(old, "sass"), _floor(old, "ptx"))
+        known = [before] if before.used else [floor for floor in every if floor.used]
         rose = after.used and all(after.above(each_floor) for each_floor in known)
         said.add((rose, str(after)))
-        yield Change("driver", "", about, *sides, 1, DRIVER_ROSE if rose else None)
-    moved = _moved_of_gpus(old, new, _driver_of, said)
-    yield from (_of_gpus("driver", archs, floors, DRIVER_ROSE) for floors, archs in moved.items())
+        yield Change("driver", "", about, was, now, 1, DRIVER_ROSE if rose else None)
+    yield from _of_gpus("driver", _served(old, new), _driver_of, said, DRIVER_ROSE)
 
 
 def _floor(required: Required, about: str) -> _Floor:
@@ -152,14 +156,6 @@ def _floor(required: Required, about: str) -> _Floor:
         return _Floor(used, required.driver_sass)
     newer = "newer than every known driver"
     return _Floor(used, required.driver_ptx, required.ptx_beyond, newer)
-
-
-def _floors(required: Required) -> tuple[_Floor, _Floor]:
-    return _floor(required, "sass"), _floor(required, "ptx")
-
-
-def _text(floor: _Floor) -> tuple[str, ...] | None:
-    return (str(floor),) if floor.used else None
 
 
 def _driver_of(service: Service) -> _Floor:
@@ -173,30 +169,29 @@ def _linker_of(service: Service) -> _Floor:
     return _Floor(service.link > 0, service.nvjitlink, missing and service.nvjitlink is None)
 
 
-def _moved_of_gpus(
-    old: Required,
-    new: Required,
+def _of_gpus(
+    kind: str,
+    served: Iterable[tuple[Service, Service]],
     floor_of: Callable[[Service], _Floor],
     said: set[tuple[bool, str]],
-) -> dict[tuple[_Floor, _Floor], list[str]]:
+    word: str,
+) -> Iterator[Change]:
     """Floors of single GPUs that moved, with the GPUs whose did.
 
     Left out is what was ``said`` of all: whether it rose, and whereto.
     """
-    moved: dict[tuple[_Floor, _Floor], list[str]] = {}
-    for service, other in _served(old, new):
-        before, after = floor_of(service), floor_of(other)
-        known = all(floor.used and (floor.version or floor.beyond) for floor in (before, after))
-        if known and before != after and (after.above(before), str(after)) not in said:
-            moved.setdefault((before, after), []).append(f"sm_{service.number}")
-    return moved
-
-
-def _of_gpus(kind: str, archs: list[str], floors: tuple[_Floor, _Floor], word: str) -> Change:
-    before, after = floors
-    rose = after.above(before)
-    about = ", ".join(archs)
-    return Change(kind, "", about, (str(before),), (str(after),), 1, word if rose else None)
+    floors = ((floor_of(old), floor_of(new), old.number) for old, new in served)
+    moved = grouped(
+        ((before, after), f"sm_{number}")
+        for before, after, number in floors
+        if before.known and after.known and before != after
+    )
+    for (before, after), archs in moved.items():
+        rose = after.above(before)
+        if (rose, str(after)) not in said:
+            about = ", ".join(archs)
+            sides = (str(before),), (str(after),)
+            yield Change(kind, "", about, *sides, 1, word if rose else None)
 
 
 def _served(old: Required, new: Required) -> Iterator[tuple[Service, Service]]:

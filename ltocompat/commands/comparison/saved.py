@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -84,29 +84,17 @@ def _explained(sentence: str, data: bytes) -> str:
     return sentence  # a name that stands twice, or no member at all
 
 
-@contextmanager
-def _told(path: str) -> Iterator[None]:
-    """Tell in one sentence of text that is no place, architecture or release."""
-    try:
-        yield
-    except UsageError as error:
-        raise _unlike(path, str(error)) from error
-
-
-def paths(value: v1.Inspect) -> tuple[str, ...]:
-    """The files that were inspected, as they were called then."""
-    return tuple(artifact.path for artifact in value.artifacts)
-
-
 def records(value: v1.Inspect, path: str) -> Iterator[Record | None]:
     """The records of a saved inspection; None after a file that was not read to its end.
 
     Raises:
         UnreadableInput: the document isn't laid out as its schema says.
     """
-    with _told(path):
+    try:
         for artifact in value.artifacts:
             yield from _artifact(artifact)
+    except UsageError as error:  # of text that is no place, architecture or release
+        raise _unlike(path, str(error)) from error
 
 
 def _artifact(value: v1.Artifact) -> Iterator[Record | None]:
@@ -133,8 +121,3 @@ def _artifact(value: v1.Artifact) -> Iterator[Record | None]:
         yield None
         return
     yield Artifact(value.path, value.size or 0, len(value.modules), images, len(value.skipped))
-
-
-def errors(value: v1.Inspect) -> bool:
-    """Return whether some path could not be read when the inspection was saved."""
-    return bool(value.summary.errors)
