@@ -49,8 +49,11 @@ def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
     Raises:
         UsageError: ``root`` is no folder.
     """
-    found = probe(_machine(root))
-    name = "this machine" if root is None else os.path.basename(os.path.abspath(root))
+    if root is not None and not os.path.isdir(root):
+        raise UsageError(f"{os.fspath(root)!r} is no folder; give the root of a file system")
+    machine = Machine.here() if root is None else Machine(root=os.path.abspath(root))
+    found = probe(machine)
+    name = "this machine" if root is None else os.path.basename(machine.root)
     sandbox = _mechanisms() if root is None else None
     return Surroundings(found, target_of(found, name), problems_of(found), sandbox)
 
@@ -81,14 +84,6 @@ def problems_of(found: Environment) -> tuple[Problem, ...]:
     """Problems of a machine by all rules, worst first."""
     problems = found_about("Environment", found)
     return tuple(sorted(problems, key=lambda problem: -problem.verdict))
-
-
-def _machine(root: str | os.PathLike[str] | None) -> Machine:
-    if root is None:
-        return Machine.here()
-    if not os.path.isdir(root):
-        raise UsageError(f"{os.fspath(root)!r} is no folder; give the root of a file system")
-    return Machine(root=os.path.abspath(root))
 
 
 def save(found: Surroundings, path: str | os.PathLike[str]) -> str:

@@ -28,7 +28,6 @@ from ltocompat.commands.trials import Trials
 from ltocompat.facts import drivers
 from ltocompat.facts.gpus import arm_only
 from ltocompat.files.output import write_named
-from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UnreadableInput, UsageError
 from ltocompat.model.failure import Failure
@@ -240,23 +239,21 @@ def _first_target(found: Sequence[_Known]) -> DraftTarget:
         {
             f"sm_{service.number}"
             for service in promised(need.services)
-            if _served(service.how, service.name) and (of_arm or not arm_only(service.number))
+            if service.how != "none"
+            and service.name != NEXT
+            and (of_arm or not arm_only(service.number))
         }
         for need in needs
     ]
+    # That which surely does for all of them, or else may do.
+    linkers = [need.nvjitlink for _, need in found if need.nvjitlink is not None]
     return DraftTarget(
         driver=max((floor for need in needs if (floor := _driver(need))), default=newest),
-        nvjitlink=_nvjitlink(found),
+        nvjitlink=max((linker.at_least for linker in linkers), default=None),
         system=system,
         gpus=tuple(sorted(set.intersection(*served), key=lambda name: int(name[3:]))),
         variants=_variants(found),
     )
-
-
-def _nvjitlink(found: Sequence[_Known]) -> Release | None:
-    """The nvJitLink that surely does for all of them, or else may do."""
-    linkers = [need.nvjitlink for _, need in found if need.nvjitlink is not None]
-    return max((linker.at_least for linker in linkers), default=None)
 
 
 def _variants(found: Sequence[_Known]) -> tuple[str, ...]:
@@ -269,10 +266,6 @@ def _variants(found: Sequence[_Known]) -> tuple[str, ...]:
     if not all(variant.pattern for variant in every):
         return ()
     return tuple(dict.fromkeys(pattern for variant in every for pattern in variant.pattern))
-
-
-def _served(how: str, name: str) -> bool:
-    return how != "none" and name != NEXT
 
 
 def _driver(need: Required) -> DriverVersion | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 
@@ -46,3 +47,9 @@ def if_regular(fd: int, path: str) -> int:
         return fd
     os.close(fd)
     raise OSError(errno.EINVAL, "it is no regular file", path)
+
+
+def sha256_of_path(path: str) -> str:
+    """The SHA-256 of the file at a path, in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from datetime import datetime
 
 from msgspec import Struct
@@ -73,9 +72,3 @@ class Measures(Struct, frozen=True, kw_only=True):
     bytes_fetched: int = 0
     requests: int = 0
     looked_at: str | None = None
-
-
-def sha256_of_path(path: str) -> str:
-    """The SHA-256 of the file at a path, in hexadecimal digits."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
-from ltocompat.commands.survey.distribution import Distribution, sha256_of_path
+from ltocompat.commands.survey.distribution import Distribution
 from ltocompat.commands.survey.http import FetchFailed, Http
 from ltocompat.commands.survey.index import Index
 from ltocompat.commands.survey.options import RunOptions
 from ltocompat.commands.survey.storage import sizes_below
+from ltocompat.files.regular import sha256_of_path
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.projection import project
 from ltocompat.packages.requested import Requested, read_list

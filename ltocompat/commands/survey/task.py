@@ -27,6 +27,7 @@ from ltocompat.commands.survey.rows import RowMaker
 from ltocompat.commands.survey.storage import copy_file
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.regular import sha256_of_path
 from ltocompat.model.errors import LimitExceeded, LtocompatError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.version import VERSION, program_files
@@ -243,7 +244,5 @@ def facts_version() -> str:
     total = hashlib.sha256()
     for name, path in program_files():
         if name.endswith(_COUNTS):
-            total.update(name.encode())
-            with open(path, "rb") as file:
-                total.update(hashlib.file_digest(file, "sha256").digest())
+            total.update(name.encode() + bytes.fromhex(sha256_of_path(path)))
     return f"{VERSION}+{total.hexdigest()[:_DIGITS]}"

@@ -15,6 +15,7 @@ from typing import IO
 
 from msgspec import Struct
 
+from ltocompat.files.regular import sha256_of_path
 from ltocompat.model.errors import LtocompatError, Malformed, Missing
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.targets.linkers.cache import Cache, InstallOrigin
@@ -258,21 +259,19 @@ def _unpack(wanted: VersionRequest, number: int, arrived: str, kept: str) -> _Fi
     if len(wheels) == 1:
         path = os.path.join(arrived, wheels[0])
         if known:
-            with open(path, "rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            _check(requirement, "the wheel", digest, known.wheel_sha256)
+            _check(requirement, "the wheel", sha256_of_path(path), known.wheel_sha256)
         with zipfile.ZipFile(path) as archive:  # nothing else is unpacked
             member = _only(wheels[0], archive.namelist(), pattern)
             with archive.open(member) as source:
-                name, size, digest = _copied(source, member, kept)
+                copy = _copied(source, member, kept, wheels[0])
     else:  # the tool that fetched the wheel unpacked it
         found = (os.path.join(top, file) for top, _, files in os.walk(arrived) for file in files)
         path = _only(requirement, found, pattern)
         with open(path, "rb") as source:
-            name, size, digest = _copied(source, path, kept)
+            copy = _copied(source, path, kept, wheels[0] if wheels else requirement)
     if known:
-        _check(requirement, f"{name} in the wheel", digest, known.member_sha256)
-    return _File(name, size, digest, wheels[0] if wheels else requirement)
+        _check(requirement, f"{copy.name} in the wheel", copy.sha256, known.member_sha256)
+    return copy
 
 
 def _origin(wanted: VersionRequest, files: list[_File], kept: str) -> InstallOrigin:
@@ -315,7 +314,7 @@ def _only(what: str, paths: Iterable[str], pattern: re.Pattern[str]) -> str:
     return found[0]
 
 
-def _copied(source: IO[bytes], path: str, kept: str) -> tuple[str, int, str]:
+def _copied(source: IO[bytes], path: str, kept: str, wheel: str) -> _File:
     digest, size, name = hashlib.sha256(), 0, os.path.basename(path)
     with open(os.path.join(kept, name), "xb") as target:
         while piece := source.read(MIB):
@@ -326,7 +325,7 @@ def _copied(source: IO[bytes], path: str, kept: str) -> tuple[str, int, str]:
                 )
             digest.update(piece)
             target.write(piece)
-    return name, size, digest.hexdigest()
+    return _File(name, size, digest.hexdigest(), wheel)
 
 
 def _check(requirement: str, what: str, found: str, expected: str) -> None:
