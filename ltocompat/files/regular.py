@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
 
@@ -51,5 +50,8 @@ def if_regular(fd: int, path: str) -> int:
 
 def sha256_of_path(path: str) -> str:
     """The SHA-256 of the file at a path, in hexadecimal digits."""
+    # Imported here: most commands that read files take no sum.
+    import hashlib
+
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
