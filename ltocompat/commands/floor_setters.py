@@ -70,21 +70,9 @@ def _in_site(path: str) -> str:
     return ""
 
 
-class _Asked(Struct, frozen=True):
-    """What a library asks of one part of a target.
-
-    Attributes:
-        order: compares with others.
-        text: its words.
-        rules: those that set it.
-    """
-
-    order: tuple[Any, ...]
-    text: str
-    rules: tuple[str, ...]
-
-
-Floor = Callable[[Required], _Asked | None]
+_Asked = tuple[tuple[Any, ...], str, tuple[str, ...]]
+"""What a library asks of one part of a target: an order, its words, and the rules that set it."""
+Floor = Callable[[Required], "_Asked | None"]
 
 
 def floor_setters(libraries: Sequence[Library]) -> Iterator[FloorSetter]:
@@ -96,11 +84,9 @@ def floor_setters(libraries: Sequence[Library]) -> Iterator[FloorSetter]:
     if len(libraries) < 2:
         return
     known = (service.number for service in libraries[0].needs.services if service.name != NEXT)
-    served = [
-        number for number in known if any(_serves(_of(each.needs, number)) for each in libraries)
-    ]
+    served = [n for n in known if any(_serving(each.needs, n) for each in libraries)]
     found = [
-        (replace(setter, archs=()), number)
+        (setter, number)
         for number in served
         for component, floor in (("driver", _driver_on(number)), ("GPU", _gpu(number)))
         for setter in _setters(component, floor, libraries)
@@ -112,59 +98,47 @@ def floor_setters(libraries: Sequence[Library]) -> Iterator[FloorSetter]:
 
 def _setters(component: str, floor: Floor, libraries: Sequence[Library]) -> Iterator[FloorSetter]:
     """The distributions with the highest floor, each by the library that sets it."""
-    asked = [(found, each) for each in libraries if (found := floor(each.needs)) is not None]
-    highest = max((found.order for found, _ in asked), default=None)
-    setting = [(found, each) for found, each in asked if found.order == highest]
-    of_distribution = grouped((each.distribution, (found, each)) for found, each in setting)
-    for distribution, ((found, library), *_) in of_distribution.items():
-        others = [other for other, each in asked if each.distribution != distribution]
-        without = max(others, key=lambda other: other.order, default=None)
-        code = next((need for need in library.needs.asked if need.rule in found.rules), None)
-        yield FloorSetter(
-            component,
-            found.text,
-            distribution,
-            library.place if code is None else code.example,
-            rules=found.rules,
-            subject="" if code is None else code.subject,
-            without="" if without is None else without.text,
-        )
+    asked = [(each, found) for each in libraries if (found := floor(each.needs)) is not None]
+    highest = max((found[0] for _, found in asked), default=())
+    setting = {each.distribution: each for each, found in asked[::-1] if found[0] == highest}
+    for distribution, library in setting.items():
+        _, text, rules = next(found for each, found in asked if each is library)
+        others = [found[:2] for each, found in asked if each.distribution != distribution]
+        code = next((need for need in library.needs.asked if need.rule in rules), None)
+        place, subject = (code.example, code.subject) if code else (library.place, "")
+        _, without = max(others, default=((), ""))
+        yield FloorSetter(component, text, distribution, place, (), rules, subject, without)
 
 
-def _of(needs: Required, number: int) -> Service | None:
-    return next((service for service in needs.services if service.number == number), None)
-
-
-def _serves(service: Service | None) -> bool:
-    return service is not None and service.how != "none" and not service.hardly
+def _serving(needs: Required, number: int) -> Service | None:
+    found = (service for service in needs.services if service.number == number)
+    return next((each for each in found if each.how != "none" and not each.hardly), None)
 
 
 def _driver_on(number: int) -> Floor:
     def floor(needs: Required) -> _Asked | None:
-        service = _of(needs, number)
-        if service is None or not _serves(service):
+        service = _serving(needs, number)
+        if service is None:
             return None
         rules = tuple(dict.fromkeys(rule for route in service.routes for rule in route.set_by))
         if service.driver is None:
-            return _Asked(_NONE, "no known driver", rules)
-        return _Asked((0, service.driver.numbers), f">= {service.driver}", rules)
+            return _NONE, "no known driver", rules
+        return (0, service.driver.numbers), f">= {service.driver}", rules
 
     return floor
 
 
 def _gpu(number: int) -> Floor:
     def floor(needs: Required) -> _Asked | None:
-        missing = needs.modules and not _serves(_of(needs, number))
-        return _Asked(_NONE, "no code", ()) if missing else None
+        missing = needs.modules and _serving(needs, number) is None
+        return (_NONE, "no code", ()) if missing else None
 
     return floor
 
 
 def _linker(needs: Required) -> _Asked | None:
     least = needs.nvjitlink
-    if least is None:
-        return None
-    return _Asked((0, least.at_least), f">= {least.at_least}", least.rules)
+    return ((0, least.at_least), f">= {least.at_least}", least.rules) if least else None
 
 
 def with_releases(setters: Iterable[FloorSetter], folder: str | None) -> Iterator[FloorSetter]:
@@ -201,9 +175,10 @@ def _surveyed_floors(dataset: Dataset) -> _Floors:
     }
     floors: _Floors = {release: {} for release in files.values()}
     for row in dataset.table("needs", ["sha256", "what", "component", "arch", "least"]).to_pylist():
-        if row["what"] == "floor" and row["sha256"] in files and row["least"]:
+        # What an artifact as a whole asks of nvJitLink is what may do; on a GPU, what does.
+        if row["what"] == "floor" and row["sha256"] in files and row["least"] and row["arch"]:
             known = floors[files[row["sha256"]]]
-            key = (row["component"], row["arch"])
+            key = (row["component"], row["arch"] if row["component"] == "driver" else None)
             known[key] = max(known.get(key, ()), version_numbers(row["least"]))
     return floors
 
@@ -215,7 +190,8 @@ def _newest_below(setter: FloorSetter, floors: _Floors) -> str:
 
     name = canonicalize_name(setter.distribution.partition(" ")[0])
     archs: list[str | None] = [f"sm_{number}" for number in setter.archs]
-    keys = [(setter.component, arch) for arch in archs or [None]]
+    part = "nvJitLink" if setter.component == "nvJitLink" else "driver"
+    keys = [(part, arch) for arch in archs or [None]]
     numbers = version_numbers(setter.floor.removeprefix(">= ")) if setter.floor[0] == ">" else None
     found = []
     for (project, version), least in floors.items():

@@ -87,15 +87,10 @@ class _Stage(Struct):
 
 def is_dockerfile(lines: Sequence[str]) -> bool:
     """Return whether lines are a Dockerfile: FROM, but for ARG and comments, comes first."""
-    first = next(
-        (i for i in map(_INSTRUCTION.match, _logical(lines)) if i is None or i[1].upper() != "ARG"),
-        None,
-    )
-    return (
-        first is not None
-        and first[1].upper() == "FROM"
-        and _FROM.fullmatch(first[2].strip()) is not None
-    )
+    found = map(_INSTRUCTION.match, _logical(lines))
+    first = next((line for line in found if line is None or line[1].upper() != "ARG"), None)
+    begins = first is not None and first[1].upper() == "FROM"
+    return first is not None and begins and _FROM.fullmatch(first[2].strip()) is not None
 
 
 def read_dockerfile(lines: Sequence[str], folder: str, budget: Budget) -> Iterator[Node]:

@@ -8,7 +8,7 @@ beside the new ones. Kubernetes' own: its reference, "Well-Known Labels".
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 from ltocompat.model.errors import UsageError
 from ltocompat.targets.inventory.node import Node
@@ -20,7 +20,7 @@ _ARM = "arm64"
 Table = dict[str, Any]
 
 
-def is_nodes(document: object) -> bool:
+def is_nodes(document: object) -> TypeGuard[Table]:
     """Return whether a document is a list of nodes, or one node."""
     return isinstance(document, dict) and any(
         isinstance(item, dict) and item.get("kind") == "Node" for item in _items(document)

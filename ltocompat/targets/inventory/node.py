@@ -45,7 +45,10 @@ class Node(Struct, frozen=True):
         Raises:
             UsageError: one of them is not known.
         """
-        return "+".join(dict.fromkeys(gpu_spelling(*gpu) for gpu in dict.fromkeys(self.gpus)))
+        try:
+            return "+".join(dict.fromkeys(gpu_spelling(*gpu) for gpu in dict.fromkeys(self.gpus)))
+        except UsageError as error:
+            raise UsageError(f"node {self.name}: {error}" if self.name else str(error)) from error
 
 
 @functools.lru_cache(maxsize=1024)  # nodes of a fleet have the same ones

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.facts import drivers
@@ -18,13 +17,7 @@ from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
 from ltocompat.model.watchdog import watched
 from ltocompat.targets.building import ValueOrigin, build
 from ltocompat.targets.inline import KEYS, with_keys
-from ltocompat.targets.inventory import (
-    collect_env,
-    dockerfile,
-    kubernetes,
-    nvidia_smi,
-    slurm,
-)
+from ltocompat.targets.inventory import collect_env, dockerfile, kubernetes, nvidia_smi, slurm
 from ltocompat.targets.inventory.node import Node
 from ltocompat.targets.lock_tables import load_yaml
 from ltocompat.targets.paste import plain_lines
@@ -46,27 +39,14 @@ _NODES = re.compile(
 )
 
 
-class _Form(Struct, frozen=True):
-    """A form of text that tells of machines.
-
-    Attributes:
-        keys: those that ask for it.
-        fits: whether lines are of it.
-        read: the machines in them.
-    """
-
-    keys: tuple[str, ...]
-    fits: Callable[[Sequence[str]], bool]
-    read: Callable[[Sequence[str]], Iterable[Node]]
-
-
 _FORMS = (
-    _Form(("smi",), nvidia_smi.is_report, nvidia_smi.read_report),
-    _Form(("smi",), nvidia_smi.is_table, nvidia_smi.read_table),
-    _Form(("smi",), nvidia_smi.is_csv, nvidia_smi.read_csv),
-    _Form(("smi",), collect_env.is_collected, collect_env.read_collected),
-    _Form(("slurm", "nodes"), slurm.is_nodes, slurm.read_nodes),
+    (("smi",), nvidia_smi.is_report, nvidia_smi.read_report),
+    (("smi",), nvidia_smi.is_table, nvidia_smi.read_table),
+    (("smi",), nvidia_smi.is_csv, nvidia_smi.read_csv),
+    (("smi",), collect_env.is_collected, collect_env.read_collected),
+    (("slurm", "nodes"), slurm.is_nodes, slurm.read_nodes),
 )
+"""Forms of text that tell of machines: the keys that ask for one, its mark, and its reader."""
 
 
 def described_targets(
@@ -116,9 +96,8 @@ def _nodes(path: str, asked: str, budget: Budget) -> list[Node] | None:
     if asked in ("", "image") and dockerfile.is_dockerfile(lines):
         return list(dockerfile.read_dockerfile(lines, os.path.dirname(path), budget))
     lines = list(budget.timed(plain_lines(text)))
-    found = [
-        list(form.read(lines)) for form in _FORMS if asked in ("", *form.keys) and form.fits(lines)
-    ]
+    forms = (read for keys, fits, read in _FORMS if asked in ("", *keys) and fits(lines))
+    found = [list(read(lines)) for read in forms]
     if found:
         _agree(found)
         return found[0]
@@ -131,18 +110,12 @@ def _document(path: str, text: str, budget: Budget) -> kubernetes.Table | None:
     """The document of Kubernetes' nodes in a text; None where it is none."""
     if _NODES.search(text) is None:
         return None
-    start = min(
-        (place for mark in ("{", "apiVersion:") if (place := text.find(mark)) >= 0), default=0
-    )
-    if text[start : start + 1] == "{":
-        try:
-            document = json.loads(text[start:])
-        except (ValueError, RecursionError) as error:
-            raise UsageError(
-                f"{path} is not whole JSON ({str(error)[:80]}); save it again"
-            ) from error
-    else:
-        document = load_yaml(path, text[start:], budget)
+    start = re.search(r"\{|apiVersion:|\Z", text)  # a prompt may stand above
+    text = text[start.start() :] if start else text
+    try:
+        document = json.loads(text) if text[:1] == "{" else load_yaml(path, text, budget)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not whole JSON ({str(error)[:80]}); save it again") from error
     return document if kubernetes.is_nodes(document) else None
 
 
@@ -152,9 +125,8 @@ def _agree(found: Sequence[Sequence[Node]]) -> None:
     Raises:
         UsageError: they name different drivers.
     """
-    named = dict.fromkeys(
-        node.keys["driver"] for nodes in found for node in nodes if "driver" in node.keys
-    )
+    every = (node.keys.get("driver") for nodes in found for node in nodes)
+    named = dict.fromkeys(filter(None, every))
     if len(found) > 1 and len(named) > 1:
         raise UsageError(f"has outputs that name drivers {' and '.join(named)}; keep one of them")
 
@@ -174,30 +146,19 @@ def _targets(
 
 def _described(node: Node, keys: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """The keys of a machine's target, and its pins."""
-    described = {**node.keys}
-    if "gpu" not in keys and (gpu := _gpu(node)):
-        described["gpu"] = gpu
-    if {"driver", "container"} & keys.keys():
-        described = {
-            key: value for key, value in described.items() if key not in ("driver", "container")
-        }
-    described |= keys
-    return tuple((key, described[key]) for key in KEYS if key in described)
-
-
-def _gpu(node: Node) -> str:
-    try:
-        return node.gpu
-    except UsageError as error:
-        raise UsageError(f"node {node.name}: {error}" if node.name else str(error)) from error
+    beaten = ("driver", "container") if {"driver", "container"} & keys.keys() else ()
+    told = {key: value for key, value in node.keys.items() if key not in beaten}
+    if "gpu" not in keys and (gpu := node.gpu):
+        told["gpu"] = gpu
+    told |= keys
+    return tuple((key, told[key]) for key in KEYS if key in told)
 
 
 def _target(
     described: dict[str, str], keys: Mapping[str, str], nodes: Sequence[Node], origin: ValueOrigin
 ) -> Target:
-    pinned = libraries(
-        dict.fromkeys(pin for node in nodes for pin in node.pins), origin.source, origin.budget
-    )
+    pins = dict.fromkeys(pin for node in nodes for pin in node.pins)
+    pinned = libraries(pins, origin.source, origin.budget)
     described.pop("name", None)
     own = with_keys(described) or origin.source
     target = build(own, described or {"os": "linux"}, origin, pinned)
