@@ -22,7 +22,7 @@ from ltocompat.commands.link import why_empty
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Linker
-from ltocompat.trial.link_inputs import gather_all, unread_ltoir
+from ltocompat.trial.link_inputs import SingleLink, gather_all
 
 AXPY, SCALE = (FOLDER / f"objects/nvcc-13.0-rdc-{name}.o" for name in ("axpy", "scale"))
 _WRAPPER = """
@@ -130,7 +130,11 @@ def test_options_are_compared_of_what_a_linker_reads(tmp_path: Path) -> None:
     # A trial links what is behind by itself, to see what the link loses.
     (given,) = gather_all([str(both)], ScanSettings())
     aim = SmArch(80), Release(13, 5)
-    assert (len(given.read(*aim)), len(given.regions), len(unread_ltoir([given], *aim))) == (
+    assert (
+        len(given.read(*aim)),
+        len(given.regions),
+        len(SingleLink([given], *aim).unread_ltoir()),
+    ) == (
         1,
         1,
         1,

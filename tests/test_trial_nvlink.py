@@ -23,7 +23,7 @@ from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Cache, Linker, Tool
 from ltocompat.targets.linkers.cache import InstallOrigin
 from ltocompat.trial.diagnosis import sharpened
-from ltocompat.trial.link_inputs import gather_all
+from ltocompat.trial.link_inputs import SingleLink, gather_all
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import Reason, explain
 from ltocompat.trial.try_links import link_all
@@ -147,7 +147,7 @@ def test_objects_stay_objects_where_nvlink_takes_them(
     inputs = gather_all(paths, ScanSettings())
     limits = replace(DEFAULT_TRIAL_LIMITS, sandbox=(SECCOMP,))
     with Pool(nvlink, workers=1, limits=limits, tool=Tool.NVLINK) as pool:
-        answer = link_all(pool, inputs, SmArch(80), Release(13, 5), lto=True)
+        answer = link_all(pool, SingleLink(inputs, SmArch(80), Release(13, 5)))
     assert endings in answer.log
 
 

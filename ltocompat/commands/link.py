@@ -26,11 +26,11 @@ from ltocompat.trial.cached_linker import compiles_relocatable, lost_kernels
 from ltocompat.trial.diagnosis import sharpened
 from ltocompat.trial.link_inputs import (
     LinkInput,
+    SingleLink,
     gather,
     gather_each,
     no_code_at,
     of_single_link,
-    unread_ltoir,
 )
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import explain
@@ -192,7 +192,7 @@ def _timed(
     pool: Pool, linker: Linker, inputs: list[LinkInput], target: SmArch, way: str, *, keep: bool
 ) -> Linked:
     """Link twice, in a new process and then in the same."""
-    ask = functools.partial(link_all, pool, inputs, target, linker.release, lto=way == LTO)
+    ask = functools.partial(link_all, pool, SingleLink(inputs, target, linker.release, way == LTO))
     answer = ask(keep_output=keep)
     worked = answer.outcome in (LinkOutcome.LINKED, LinkOutcome.COMPILED, LinkOutcome.ACCEPTED)
     again = seconds(ask()) if worked else None
@@ -246,7 +246,7 @@ def why_empty(linker: Linker, target: SmArch, inputs: Sequence[LinkInput]) -> st
     """Why a link that ended well has no code in its output; None where it may be as it should."""
     if linker.tool is Tool.NVLINK:
         return _LEFT_OUT
-    return _PASSED_OVER if unread_ltoir(inputs, target, linker.release) else None
+    return _PASSED_OVER if SingleLink(inputs, target, linker.release).unread_ltoir() else None
 
 
 def _each(

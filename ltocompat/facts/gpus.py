@@ -178,18 +178,6 @@ def newest_sm() -> int:
 _OLDEST_TOOLKIT = Release(12, 0)
 
 
-def sms_in_use() -> tuple[Sm, ...]:
-    """Architectures that a toolkit since 12.0 targets: nothing made today serves the older ones."""
-    return tuple(
-        row for row in sms() if row.last_toolkit is None or row.last_toolkit >= _OLDEST_TOOLKIT
-    )
-
-
-def sm_to_come() -> int:
-    """A number for the generation after all that are known."""
-    return 10 * (newest_sm() // 10 + 1)
-
-
 def is_tegra(number: int) -> bool:
     """Return whether an architecture is that of an integrated GPU (Jetson, DRIVE), if known."""
     row = sm(number)
@@ -376,6 +364,9 @@ def gpus_in_use() -> tuple[Gpu, ...]:
 
     They are no models: which there are changes nothing that is asked of a driver or linker.
     """
-    known = [(row.number, row.tegra) for row in sms_in_use()]
-    numbers = (*known, (sm_to_come(), False))
+    # Nothing made today serves what no toolkit since 12.0 targets.
+    since = _OLDEST_TOOLKIT
+    used = (row for row in sms() if row.last_toolkit is None or row.last_toolkit >= since)
+    to_come = 10 * (newest_sm() // 10 + 1)
+    numbers = (*((row.number, row.tegra) for row in used), (to_come, False))
     return tuple(Gpu(f"sm_{number}", SmArch(number), None, tegra) for number, tegra in numbers)

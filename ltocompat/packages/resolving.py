@@ -134,17 +134,13 @@ def together(ways: Sequence[Way]) -> dict[tuple[str, str | None], tuple[Allowed,
         if before is None:
             found[key] = (way.allowed, way)
             continue
-        first = min(before[1], way, key=_indirectness)
+        first = min(before[1], way, key=lambda one: (one.only_limits, one.line.count(_STEP)))
         found[key] = (before[0] & way.allowed, first)
     for (package, extra), (admitted, way) in found.items():
         always = found.get((package, None))
         if extra is not None and always is not None:
             found[package, extra] = (admitted & always[0], way)
     return found
-
-
-def _indirectness(way: Way) -> tuple[bool, int]:
-    return way.only_limits, way.line.count(_STEP)
 
 
 @functools.cache

@@ -80,7 +80,9 @@ class SummaryBuilder:
             for found in (self._groups, self._of_tests, self._device_runtime)
         )
         variants = find_variants(self._hosts)
-        if not all(variant.pattern for variant in variants) and not self._all_places_kept():
+        if not all(variant.pattern for variant in variants) and any(
+            group.count != len(group.places) for group in self._groups.values()
+        ):
             variants = ()  # whose modules the others are is not known
         return ArtifactSummary(
             path,
@@ -93,9 +95,6 @@ class SummaryBuilder:
             device_runtime=device_runtime,
             variants=variants,
         )
-
-    def _all_places_kept(self) -> bool:
-        return all(group.count == len(group.places) for group in self._groups.values())
 
     def add_module(self, module: Module, trials: Trials) -> None:
         """Add a module, and what linkers and drivers did with it."""

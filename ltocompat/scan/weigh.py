@@ -99,7 +99,8 @@ class Weigher:
     def _module(self, stored: StoredModule, module: Module) -> None:
         library = self._library(module.place)
         library.modules += 1
-        shape = _shape(module)
+        # What decides which of its images are taken.
+        shape = ModuleSignature(tuple(map(_image_shape, module.images)), module.registered)
         tallies = library.tallies.get(shape)
         if tallies is None:
             self._shapes += 1
@@ -194,11 +195,6 @@ def _library_of(place: Location) -> Location:
         if name.endswith(_ARCHIVES):
             return Location(place.path, place.members[:number])
     return Location(place.path, place.members)
-
-
-def _shape(module: Module) -> ModuleSignature:
-    """Return the part of a module that decides which of its images are taken."""
-    return ModuleSignature(tuple(map(_image_shape, module.images)), module.registered)
 
 
 def _image_shape(image: Image) -> ImageSignature:

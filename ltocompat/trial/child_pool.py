@@ -469,7 +469,7 @@ class _Run(Struct, Generic[RequestT, AnswerT]):
         poll = select.poll()
         for slot in busy:
             poll.register(slot.current.replies_fd, select.POLLIN)
-            if slot.current.wants_to_write:
+            if slot.current.unsent:
                 poll.register(slot.current.requests_fd, select.POLLOUT)
         left = min(slot.current.seconds_left() for slot in busy)
         left = max(0.0, left if self._watch is None else min(left, _WATCH_SECONDS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -102,13 +103,6 @@ class LinkInput(Struct, frozen=True):
         return tuple(image for each in read for image in each.picked(arch, linker, lto=lto))
 
 
-def kinds_read(
-    inputs: Iterable[LinkInput], arch: SmArch, linker: Release, *, lto: bool
-) -> set[ImageKind]:
-    """The kinds of images that a linker takes out of all inputs for a target."""
-    return {image.kind for each in inputs for image in each.read(arch, linker, lto=lto)}
-
-
 def of_single_link(inputs: Iterable[LinkInput]) -> list[LinkInput]:
     """The inputs that a link is about: what the runtime loads is not, where anything else is."""
     given = list(inputs)
@@ -132,50 +126,69 @@ def gather_all(texts: Iterable[str], settings: ScanSettings) -> list[LinkInput]:
     return of_single_link(inputs) if len(inputs) == len(found) else []
 
 
-def promised(
-    inputs: Iterable[LinkInput], arch: SmArch, linker: Release, *, lto: bool
-) -> tuple[str, ...]:
-    """The kernels that inputs have, as far as they show their names.
+class SingleLink(Struct, frozen=True):
+    """All inputs of one link, as a linker of a release reads them for a target.
 
-    Of a module with something for the target those that it has for it, of others all: a linker that
-    goes on without these loses them.
+    Attributes:
+        inputs: in the order in which the linker gets them.
+        arch: the target.
+        linker: its release.
+        lto: with ``-lto``, which takes LTO-IR.
     """
-    modules = (each for input_ in inputs for each in input_.modules)
-    images = (
-        image
-        for each in modules
-        for image in each.picked(arch, linker, lto=lto) or each.module.images
-    )
-    names = (name for image in images if image.kind in _PLAIN for name in image.kernels or ())
-    return tuple(dict.fromkeys(names))
 
+    inputs: Sequence[LinkInput]
+    arch: SmArch
+    linker: Release
+    lto: bool = True
 
-def unread_ltoir(
-    inputs: Iterable[LinkInput], arch: SmArch, linker: Release
-) -> tuple[TrialInput, ...]:
-    """LTO-IR for a target that no linker reads where it lies, each as an input of its own."""
-    return tuple(
-        each.alone
-        for input_ in inputs
-        for each in input_.modules
-        if each.alone is not None
-        and each.signature.behind_first
-        and any(image.kind is ImageKind.LTOIR for image in each.picked(arch, linker))
-    )
+    @property
+    def kinds(self) -> set[ImageKind]:
+        """The kinds of images that the linker takes out of all inputs."""
+        return {image.kind for each in self.inputs for image in self._read(each)}
 
+    @property
+    def regions(self) -> list[TrialInput]:
+        """The parts that it reads of all inputs, each as an input of its own."""
+        return [region for each in self.inputs for region in each.regions]
 
-def ltoir_apart(
-    inputs: Sequence[LinkInput], arch: SmArch, linker: Release
-) -> tuple[TrialInput, ...]:
-    """All LTO-IR of a link, where none of it lies in an object, and there is PTX or SASS beside it.
+    @property
+    def _modules(self) -> Iterator[tuple[LinkedModule, tuple[Image, ...]]]:
+        for each in chain.from_iterable(input_.modules for input_ in self.inputs):
+            yield each, each.picked(self.arch, self.linker, lto=self.lto)
 
-    nvlink 13.0 to 13.4 loses what they compile of it; 13.5 does not (measured).
-    """
-    taken = [(each.trial, {image.kind for image in each.read(arch, linker)}) for each in inputs]
-    ltoir = tuple(trial for trial, kinds in taken if ImageKind.LTOIR in kinds)
-    beside = any(not kinds.isdisjoint(_PLAIN) for _, kinds in taken)
-    in_objects = any(each.kind in (InputKind.OBJECT, InputKind.LIBRARY) for each in ltoir)
-    return ltoir if beside and not in_objects else ()
+    def _read(self, each: LinkInput) -> tuple[Image, ...]:
+        return each.read(self.arch, self.linker, lto=self.lto)
+
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels that inputs have, as far as they show their names.
+
+        Of a module with something for the target those that it has for it, of others all: a linker
+        that goes on without these loses them.
+        """
+        images = (image for each, picked in self._modules for image in picked or each.module.images)
+        names = (name for image in images if image.kind in _PLAIN for name in image.kernels or ())
+        return tuple(dict.fromkeys(names))
+
+    def unread_ltoir(self) -> tuple[TrialInput, ...]:
+        """LTO-IR for the target that no linker reads where it lies, as inputs of their own."""
+        return tuple(
+            each.alone
+            for each, picked in self._modules
+            if each.alone is not None
+            and each.signature.behind_first
+            and any(image.kind is ImageKind.LTOIR for image in picked)
+        )
+
+    def ltoir_apart(self) -> tuple[TrialInput, ...]:
+        """All LTO-IR of it, where none lies in an object, and there is PTX or SASS beside it.
+
+        nvlink 13.0 to 13.4 loses what they compile of it; 13.5 does not (measured).
+        """
+        taken = [(i.trial, {image.kind for image in self._read(i)}) for i in self.inputs]
+        ltoir = tuple(trial for trial, kinds in taken if ImageKind.LTOIR in kinds)
+        beside = any(not kinds.isdisjoint(_PLAIN) for _, kinds in taken)
+        in_objects = any(each.kind in (InputKind.OBJECT, InputKind.LIBRARY) for each in ltoir)
+        return ltoir if beside and not in_objects else ()
 
 
 def gather(place: Location, settings: ScanSettings) -> Iterator[LinkInput | Skipped]:

@@ -80,7 +80,7 @@ class Process:
         self.ready = False
         self.handshake: dict[str, Any] = {}
         self.stderr_tail = ""
-        self._unsent: deque[memoryview] = deque()
+        self.unsent: deque[memoryview] = deque()
         # Replies come with their output; a header and the logs fit in besides.
         self._reader = protocol.FrameReader(limits.output_bytes * 2)
         try:
@@ -171,17 +171,12 @@ class Process:
         if idle and self.ready:
             self.renew_deadline()
         parts = protocol.encode_requests(messages, cpu_seconds)
-        self._unsent.extend(map(memoryview, parts))
+        self.unsent.extend(map(memoryview, parts))
         self.write()
-
-    @property
-    def wants_to_write(self) -> bool:
-        """Return whether something is queued that the pipe did not take."""
-        return bool(self._unsent)
 
     def write(self) -> None:
         """Write until the pipe is full; a pipe that nobody reads is for ``read`` to notice."""
-        unsent = self._unsent
+        unsent = self.unsent
         try:
             while unsent:
                 parts: list[protocol.Raw] = [

@@ -39,12 +39,9 @@ from ltocompat.targets.linkers import Tool, obtain, resolve
 from ltocompat.trial.cached_linker import LEFT_OUT, CachedLinker, TrialCache, outcome_of
 from ltocompat.trial.link_inputs import (
     LinkInput,
+    SingleLink,
     gather_all,
-    kinds_read,
-    ltoir_apart,
-    promised,
     trial_input,
-    unread_ltoir,
 )
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.module_trial import TryModules
@@ -350,12 +347,12 @@ class OneLinkTrial(Struct):
     def _ask(self, job: _LinkJob, inputs: Sequence[LinkInput]) -> TrialOutcome | None:
         """Ask one linker; None where its answer says nothing."""
         linker = obtain(str(job.release), install_missing=self.install_missing, tool=job.tool)
-        kinds = kinds_read(inputs, job.arch, job.release, lto=job.lto)
+        link = SingleLink(inputs, job.arch, job.release, job.lto)
+        link = replace(link, lto=job.lto and ImageKind.LTOIR in link.kinds)
         size = sum(len(each.trial.data) for each in inputs)
         watch = self.trial_run.watch(f"{inputs[0].place} ..: {linker}", size)
         with Pool(linker.path, workers=1, tool=job.tool, trial_run=self.trial_run) as pool:
-            lto = job.lto and ImageKind.LTOIR in kinds
-            answer = link_all(pool, inputs, job.arch, job.release, lto=lto, watch=watch)
+            answer = link_all(pool, link, watch=watch)
             runtime = not pool.lacks_device_runtime
         if not runtime and _misses_device_runtime(answer):
             return None
@@ -373,11 +370,8 @@ def _can_be_had(job: _LinkJob, *, install: bool) -> bool:
 
 def link_all(
     pool: Pool,
-    inputs: Sequence[LinkInput],
-    arch: SmArch,
-    linker: Release,
+    link: SingleLink,
     *,
-    lto: bool,
     keep_output: bool = False,
     watch: Callable[[int], None] | None = None,
 ) -> Answer:
@@ -389,34 +383,30 @@ def link_all(
 
     Args:
         pool: asks the linker.
-        inputs: in the order in which the linker gets them.
-        arch: the target.
-        linker: its release.
-        lto: with ``-lto``, which takes LTO-IR.
+        link: what it is asked.
         keep_output: the answer brings the output along.
         watch: called with the bytes that are done.
     """
-    real = replace(arch, form=ArchForm.REAL)
-    options = (f"-arch={real}", *(("-lto",) if lto else ()))
+    real = replace(link.arch, form=ArchForm.REAL)
+    options = (f"-arch={real}", *(("-lto",) if link.lto else ()))
     # Without its device runtime nvlink refuses LTO-IR of objects, where nothing else is linked, and
     # takes it out of fatbins. With PTX or SASS it takes the objects, and loses LTO-IR of fatbins.
-    alone = kinds_read(inputs, arch, linker, lto=lto) == {ImageKind.LTOIR}
-    apart = lto and alone and pool.lacks_device_runtime
-    kernels = promised(inputs, arch, linker, lto=lto)
+    apart = link.lto and pool.lacks_device_runtime and link.kinds == {ImageKind.LTOIR}
+    kernels = link.kernels()
     request = Request(
-        tuple(each for input_ in inputs for each in (input_.regions if apart else (input_.trial,))),
+        tuple(link.regions if apart else (each.trial for each in link.inputs)),
         options,
         keep_output=keep_output,
         file=_ONE_LINK,
         kernels=kernels,
     )
     (answer,) = pool.run([request], watch)
-    if not lto or answer.failed or answer.outcome is LinkOutcome.UNRESOLVED:
+    if not link.lto or answer.failed or answer.outcome is LinkOutcome.UNRESOLVED:
         return answer
-    shown, hidden = 0, unread_ltoir(inputs, arch, linker)
-    again = (*(each for input_ in inputs for each in input_.regions), *hidden)
+    shown, hidden = 0, link.unread_ltoir()
+    again = (*link.regions, *hidden)
     if not hidden and pool.tool is Tool.NVLINK:
-        shown, again = len(kernels), ltoir_apart(inputs, arch, linker)
+        shown, again = len(kernels), link.ltoir_apart()
         hidden = again
     if not hidden:
         return answer

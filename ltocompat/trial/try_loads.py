@@ -17,7 +17,6 @@ from ltocompat.rules.engine.routes import possible_routes
 from ltocompat.rules.selection import pick_for_driver
 from ltocompat.scan.describe import ReadOptions, describe
 from ltocompat.scan.extract_bytes import cut
-from ltocompat.scan.walk import Modules
 from ltocompat.trial.load_pool import LoadPool
 from ltocompat.trial.load_values import LoadAnswer, LoadedDriver, LoadOutcome, LoadRequest
 from ltocompat.trial.logs import first_line
@@ -55,10 +54,7 @@ class LoadTrial(Closing):
 
         It gives what the driver did with each module, nothing for those that it would not load.
         """
-        return self._try_loads
-
-    def _try_loads(self, modules: Modules) -> list[Trials]:
-        return [self._try(stored, module) for stored, module in modules]
+        return lambda modules: [self._try(stored, module) for stored, module in modules]
 
     def _try(self, stored: StoredModule, module: Module) -> Trials:
         signature = module_signature(module)

@@ -43,11 +43,6 @@ def one_of(*words: str) -> Meta:
     return Meta(extra_json_schema={"enum": list(words)})
 
 
-def or_none(text: str) -> str | None:
-    """Return null for a text that is empty because nothing is known."""
-    return text or None
-
-
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(ge=0)]

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import Count, Record, one_of, or_none
+from ltocompat.model.records_v1.base import Count, Record, one_of
 from ltocompat.model.verdict import MOST_KERNELS
 from ltocompat.model.version import rule_url
 
@@ -184,5 +184,5 @@ class Result(Record):
     findings: tuple[Finding, ...]
     why: tuple[str, ...]
     extent: Extent
-    distribution: Annotated[str | None, From(through=or_none)]
+    distribution: Annotated[str | None, From(through=lambda text: text or None)]
     variants: tuple[Variant, ...]
