@@ -443,6 +443,89 @@ def test_two_packages_that_write_one_library_are_told(tmp_path: Path, opening: b
         assert "PKG-17" not in told(judged(path, others=packages_beside(others)))
 
 
+@pytest.mark.parametrize(
+    ("name", "needed", "verdict"),
+    [
+        ("x.libs/libcuda-43c1b388.so.570.124.06", "libcuda-43c1b388.so.570.124.06", FAIL),
+        ("x/libcuda.so.1", "libcuda.so.1", UNKNOWN),
+        ("x/nvcuda-9f3b1a2c.dll", "libc.so.6", OK),
+        ("x/stubs/libcuda.so", "libcuda.so", None),
+        ("x/libcuda_stub.so", "libcuda_stub.so", None),
+        ("x/libcudart-c3a75b33.so.12.8.90", "libcudart-c3a75b33.so.12.8.90", None),
+    ],
+)
+@strikes("PKG-20")
+@spares("PKG-20")
+def test_a_copy_of_the_drivers_library_is_told(
+    tmp_path: Path, name: str, needed: str, verdict: Verdict | None
+) -> None:
+    """auditwheel copied it into nixl 0.3.0 and qiskit-aer-gpu 0.12.2; stubs are for linkers."""
+    members = {name: library(tmp_path), "x/_x.so": library(tmp_path, needs=[needed])}
+    assert told(judged(wheel(tmp_path, members))).get("PKG-20") is verdict
+
+
+@pytest.mark.parametrize(
+    ("line", "verdict"),
+    [
+        ("nvidia-cublas-cu13", FAIL),
+        ("nvidia-nvjitlink-cu13>=13", FAIL),
+        ('nvidia-cuda-runtime-cu13; extra == "cuda"', UNKNOWN),
+        ("nvidia-cuda-runtime-cu13==0.0.0a0", None),
+        ("nvidia-cudnn-cu13", None),
+        ("nvidia-cublas", None),
+        ("nvidia-cublas-cu12", None),
+        ("nvidia-modelopt-cu13", None),
+    ],
+)
+@strikes("PKG-21")
+@spares("PKG-21")
+def test_an_empty_package_is_no_dependency(
+    tmp_path: Path, opening: bytes, line: str, verdict: Verdict | None
+) -> None:
+    """Which names are real is what the table of packages with libraries says."""
+    path = wheel(tmp_path, {"x/libx.so": opening}, [line], extras=["cuda"])
+    assert told(judged(path)).get("PKG-21") is verdict
+
+
+@pytest.mark.parametrize(
+    ("requires", "verdict"),
+    [
+        (["nvidia-cusparse-cu12==12.1.0.106"], FAIL),
+        (["nvidia-cusparse-cu12==12.3.1.170", "nvidia-nvjitlink-cu12>=12.1"], FAIL),
+        (["nvidia-cusparse-cu12==12.3.1.170", "nvidia-nvjitlink-cu12==12.4.127"], None),
+        (["nvidia-cusparse-cu12==12.3.1.170", "nvidia-nvjitlink-cu12>=12.4,<13"], None),
+        (["nvidia-cusparse-cu12", "nvidia-nvjitlink-cu12"], None),
+        (["nvidia-cusparse-cu12==12.0.0.76"], None),
+        (["nvidia-cublas-cu12==12.4.5.8", "nvidia-nvjitlink-cu12"], None),
+        (["cuda-toolkit[cusparse]==12.4.1"], None),
+    ],
+)
+def test_a_pinned_cusparse_needs_the_nvjitlink_of_its_toolkit(
+    tmp_path: Path, requires: list[str], verdict: Verdict | None
+) -> None:
+    """torch 2.4.1 pins cuSPARSE alone: pytorch issues 111469 and 131312."""
+    path = wheel(tmp_path, {"x/libx.so": library(tmp_path)}, requires)
+    assert told(judged(path)).get("NJL-06") is verdict
+    for problem in judged(path):
+        line = re.search(r"Requires-Dist: (.*)", problem.remedy)
+        cured = wheel(
+            tmp_path, {"x/libx.so": library(tmp_path)}, [*requires, line[1]] if line else []
+        )
+        assert "NJL-06" not in told(judged(cured))
+
+
+def test_what_an_extra_brings_decides_nothing_beside_a_dependency_that_may_bring_it(
+    tmp_path: Path,
+) -> None:
+    """tilelang 0.1.7.post3: its extra brings a compiler of CUDA 13, torch the runtime of 12."""
+    members = {"x/libx.so": library(tmp_path, needs=["libcudart.so.12"])}
+    extra = 'nvidia-cuda-nvcc>=13; extra == "nvcc"'
+    beside = judged(wheel(tmp_path, members, ["torch", extra], extras=["nvcc"]))
+    assert {problem.rule: problem.verdict for problem in beside} == {"PKG-01": OK, "PKG-04": OK}
+    alone = judged(wheel(tmp_path, members, [extra], extras=["nvcc"]))
+    assert FAIL in [problem.verdict for problem in alone if problem.rule == "PKG-04"]
+
+
 def test_a_toolkit_of_two_majors_is_too_low_or_has_no_end(tmp_path: Path, loading: bytes) -> None:
     requires = ["cuda-toolkit[nvjitlink]>=12,<14"]
     low = judged(wheel(tmp_path, files(loading), requires))

@@ -1,7 +1,7 @@
 """Bugs that projects settled: red with the settled cause before the fix, and green after it.
 
-tests/data/upstream_bugs.toml tells which releases, by which thread, and what was expected before the
-first run. Where the answer is another, it has the answer, and the reason.
+tests/data/upstream_bugs.toml tells which releases, by which thread, and what was expected before
+the first run. Where the answer is another, it has the answer, and the reason.
 """
 
 from __future__ import annotations
@@ -51,14 +51,9 @@ def wheel_of(bug: dict[str, Any], release: str) -> Path:
     return path
 
 
-def findings(answer: Any) -> list[dict[str, Any]]:
-    """Findings, wherever in the answer they stand."""
-    if isinstance(answer, dict):
-        own = [answer] if "rule" in answer else []
-        return own + [found for value in answer.values() for found in findings(value)]
-    return (
-        [found for value in answer for found in findings(value)] if isinstance(answer, list) else []
-    )
+def findings(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Findings of all results."""
+    return [found for result in results for found in result["findings"]]
 
 
 def answer(

@@ -40,7 +40,8 @@ def missing(shipped: Shipped) -> Iterator[Problem]:
     for library in found:
         # Of those that come in other versions PKG-04 speaks.
         key = library.packages or library.stem
-        if library.always or library.leads_to_others or key in seen:
+        others = any(lead.extra is None for lead in library.leads_to_others)
+        if library.always or others or key in seen:
             continue
         seen.add(key)
         if library.leads:
@@ -231,14 +232,17 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
     """PKG-04: dependencies on the right library, of which none brings the file that is needed."""
     found = needed_libraries(shipped)
     brought = {library.stem for library in found if library.leads}
+    elsewhere = not_at_hand(shipped.package, shipped.others, shipped.budget)
     seen = set()
     for library in found:
         if library.leads or not library.leads_to_others or library.packages in seen:
             continue
         seen.add(library.packages)
-        lead = library.leads_to_others[0]
+        lead = min(library.leads_to_others, key=lambda lead: lead.extra is not None)
+        # What an extra brings decides nothing where the library may come without it.
+        told = library.stem in brought or (lead.extra is not None and elsewhere)
         yield Problem(
-            Verdict.OK if library.stem in brought else Verdict.FAIL,
+            Verdict.OK if told else Verdict.FAIL,
             f"{library.named}, but {lead.package} here never has it",
             _advice(library, shipped),
             lead.line,

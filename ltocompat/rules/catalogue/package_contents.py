@@ -435,13 +435,39 @@ def library_written_twice(shipped: Shipped) -> Iterator[Problem]:
             )
 
 
+# auditwheel and delvewheel put digits of a hash into the names of what they copy.
+_OF_DRIVER = re.compile(
+    r"libcuda(?:-[0-9a-f]{8,})?\.so(?:\.[0-9.]+)?|nvcuda(?:-[0-9a-f]{8,})?\.dll"
+)
+
+
+@rule("PKG-20")
+def library_of_driver_inside(shipped: Shipped) -> Iterator[Problem]:
+    """A wheel brings the driver's own library, which has to be that of the machine."""
+    files = shipped.package.files if shipped.package.kind is Kind.WHEEL else ()
+    for file in shipped.budget.timed(files):
+        folder, name = posixpath.split(file)
+        if not _OF_DRIVER.fullmatch(name.lower()) or posixpath.basename(folder) == "stubs":
+            continue
+        users = [short(host.place.innermost) for host in shipped.hosts if name in host.needed]
+        needed = f", and {users[0]} needs that copy" if users else ""
+        verdict = Verdict.FAIL if "-" in name else Verdict.UNKNOWN
+        yield Problem(
+            verdict if users else Verdict.OK,
+            f"{file} is the driver's library of the machine that built it{needed}: it has to be "
+            "of the version of the kernel driver where it runs",
+            "leave it out: auditwheel repair --exclude libcuda.so.1 (delvewheel: nvcuda.dll)",
+            file,
+            subject="library of the driver",
+        )
+
+
 def _nvjitlink_copies(package: Package) -> dict[str, str]:
     """Its copies of nvJitLink by the names that a loader knows them by."""
     found: dict[str, str] = {}
     for file in package.files:
         name = posixpath.basename(file)
-        shared = not name.endswith(".a")
-        if shared and library_name(name) == LIBRARIES["nvjitlink"]:
+        if not name.endswith(".a") and library_name(name) == LIBRARIES["nvjitlink"]:
             found.setdefault(name, file)
     return found
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ltocompat.facts.libraries import family, library_packages
+from ltocompat.facts.toolkits import toolkit_with
 from ltocompat.model.verdict import Verdict
+from ltocompat.packages.resolving import dependencies_always, leads, not_at_hand, together, ways_to
+from ltocompat.packages.values import Kind
 from ltocompat.rules.catalogue import library_problems
 from ltocompat.rules.linker_imports import files_of
 from ltocompat.rules.rule import Problem, rule
@@ -30,6 +34,7 @@ def nvjitlink_allowed_too_old(shipped: Shipped | Installed) -> Iterator[Problem]
     """The metadata of a package admits an nvJitLink that is too old for what is inside."""
     need = need_of("nvjitlink", shipped)
     if need is None or need.possible is None:
+        yield from _older_than_pinned_cusparse(shipped)
         return
     ways = ways_of(need, shipped)
     for (package, _), (admitted, way) in ways.items():
@@ -68,6 +73,33 @@ def nvjitlink_allowed_too_old(shipped: Shipped | Installed) -> Iterator[Problem]
                 subject=f"{package} instead",
                 asked=_asked(need),
             )
+
+
+def _older_than_pinned_cusparse(shipped: Shipped) -> Iterator[Problem]:
+    """Hold what is admitted of nvJitLink against a cuSPARSE that is pinned beside it.
+
+    Each cuSPARSE imports the names of its own toolkit's nvJitLink (readelf --dyn-syms of
+    12.1.0.106, 12.3.1.170, 12.5.10.65), and asks for any. What is installed is judged by itself.
+    """
+    if shipped.package.kind is not Kind.WHEEL:
+        return
+    ways = together(ways_to("nvjitlink", shipped.package, shipped.others, shipped.budget))
+    for lead in leads(shipped.package, shipped.others, shipped.budget):
+        pinned = lead.versions[0].removeprefix("==") if len(lead.versions) == 1 else ""
+        release = toolkit_with(lead.package, pinned)
+        if release is None or family(lead.package) != "nvidia-cusparse":
+            continue
+        for (package, extra), (admitted, way) in ways.items():
+            older = any(release.major == it.major and it < release for it in admitted.releases)
+            if older and extra in (None, lead.extra):
+                yield Problem(
+                    Verdict.FAIL,
+                    f"{package} may be older than {release}, but {lead.package} {pinned}, which "
+                    f"is pinned, imports names of nvJitLink {release}",
+                    f"write Requires-Dist: {package}>={release},<{release.major + 1}",
+                    way.line,
+                    subject=package,
+                )
 
 
 def _asked(need: Need) -> tuple[str, ...]:
@@ -181,13 +213,32 @@ def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Proble
         if right:
             continue
         majors = " or ".join(map(str, need.majors))
-        for (package, _), (_, way) in ways.items():
+        elsewhere = not_at_hand(shipped.package, shipped.others, shipped.budget)
+        for (package, extra), (_, way) in ways.items():
+            verdict = Verdict.FAIL if need.hard else Verdict.UNKNOWN
             yield Problem(
-                Verdict.FAIL if need.hard else Verdict.UNKNOWN,
+                Verdict.OK if extra is not None and elsewhere else verdict,
                 f"{need.why}, but {package} here is never {TITLES[need.part]} of major {majors}",
                 need.advice,
                 way.line,
                 need.open_to_trial,
                 subject=str(package),
                 asked=_asked(need),
+            )
+
+
+@rule("PKG-21")
+def dependency_on_nothing(shipped: Shipped) -> Iterator[Problem]:
+    """A dependency is one of NVIDIA's empty packages, beside which stands one with the library."""
+    known = library_packages()
+    always = {each.name for each in dependencies_always(shipped.package, shipped.budget)}
+    for name, require in {each.name: each for each in shipped.package.requires}.items():
+        real = family(name) if name.startswith("nvidia-") and name not in known else ""
+        if real in known and not any(text.startswith("==") for text in require.versions):
+            yield Problem(
+                Verdict.FAIL if name in always else Verdict.UNKNOWN,
+                f"{name} is an empty package, which pip can't install: {real} has the library",
+                f"write Requires-Dist: {real}, with the versions of your major of CUDA",
+                require.line,
+                subject=name,
             )
