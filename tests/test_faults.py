@@ -43,6 +43,11 @@ VERBS: dict[str, tuple[str, ...]] = {
         "out",
         "x-1.0-py3-none-manylinux_2_28_x86_64.whl",
     ),
+    "slim": (
+        "slim",
+        "y-1.0-py3-none-manylinux_2_28_x86_64.whl",
+        *("-o", "new.whl", "--keep-gpu", "h100"),
+    ),
 }
 MOST = 40
 """Calls of a verb that are struck one after the other; more of them are of the same sort."""
@@ -98,6 +103,8 @@ def machine(tmp_path: Path, shim: Path) -> Iterator[Machine]:
     inputs.mkdir()
     shutil.copy(SAMPLES / "fatbin/nvcc-13.2-none.fatbin", inputs / "x.fatbin")
     wheel(inputs, {"k/x.fatbin": (inputs / "x.fatbin").read_bytes()}, name="x", version="1.0")
+    library = (SAMPLES / "objects/libsaxpy.so").read_bytes()
+    wheel(inputs, {"k/x.so": library}, name="y", version="1.0")
     found = Machine(tmp_path, shim)
     yield found
     found.close()
@@ -178,7 +185,7 @@ def soundly(machine: Machine, verb: str) -> tuple[Ended, dict[str, bytes]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", sampled(CASES, 35), ids=str)
+@pytest.mark.parametrize("case", sampled(CASES, 40), ids=str)
 def test_a_fault_at_any_call_loses_nothing_and_leaves_nothing(case: Case, machine: Machine) -> None:
     expected = soundly(machine, case.verb)
     for nth in range(1, MOST + 1):
@@ -189,7 +196,7 @@ def test_a_fault_at_any_call_loses_nothing_and_leaves_nothing(case: Case, machin
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", sampled(ONCE, 3))
-@pytest.mark.parametrize("verb", sampled(VERBS, 7))
+@pytest.mark.parametrize("verb", sampled(VERBS, 8))
 def test_a_machine_that_lacks_something(verb: str, what: str, machine: Machine) -> None:
     hold(machine, verb, ONCE[what], soundly(machine, verb))
 

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sets a limit of
 TARGET = ("--deploy-target", "driver=580.65.06,gpu=a100")
 WRITING = {
     "extract": ("extract", "x.fatbin", "-o", "out"),
+    "slim": ("slim", "x.fatbin", "-o", "new.fatbin"),
     "init": ("init", "x.fatbin"),
     "save": ("env", "--save", "here.toml"),
     "baseline": ("audit", "x.fatbin", *TARGET, "--write-baseline", "known.json"),

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import BinaryIO
+from zipfile import BadZipFile
 
 from msgspec.structs import replace
 
@@ -110,6 +111,10 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
             yield _smallest(path, options, kept, packing, targets, several=len(texts) > 1)
         except LtocompatError as error:
             yield Failure.of(error)
+        except (OSError, BadZipFile) as error:  # of the input, or of temporary files
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            message = f"{path!r} can't be written anew ({reason}); see that TMPDIR has room for it"
+            yield Failure.of(LtocompatError(message))
 
 
 def _kept(options: SlimOptions, targets: Sequence[Target]) -> Kept:
