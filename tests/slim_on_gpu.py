@@ -271,6 +271,52 @@ def compare_numbers(folder: Path) -> int:
     return wrong
 
 
+_DEVICE = """
+__device__ float helper(float x) { return x * 3.f + 1.f; }
+"""
+_PROGRAM = """
+#include <cstdio>
+extern __device__ float helper(float x);
+__global__ void k(float *p) { p[threadIdx.x] = helper(threadIdx.x); }
+int main() {
+  float *p, sum = 0, back[256];
+  int e = cudaMalloc(&p, sizeof back);
+  k<<<1, 256>>>(p);
+  int launched = cudaGetLastError(), copied = cudaMemcpy(back, p, sizeof back, cudaMemcpyDefault);
+  for (int i = 0; !copied && i < 256; i++) sum += back[i];
+  printf("%d %d %d %.1f", e, launched, copied, sum);
+}
+"""
+
+
+def compare_programs(gpu: str, work: Path) -> int:
+    """Programs with and without a device link, slimmed for this GPU, and for another one."""
+    nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    if nvcc is None:
+        told(step="programs", left_out="no nvcc")
+        return 0
+    (work / "a.cu").write_text(_DEVICE)
+    (work / "b.cu").write_text(_PROGRAM)
+    (work / "c.cu").write_text(_DEVICE + _PROGRAM.replace("extern ", "//"))
+    archs = [f"-gencode=arch=compute_{n},code=sm_{n}" for n in dict.fromkeys(("80", gpu[3:]))]
+    sources = {"linked": ["-rdc=true", "a.cu", "b.cu"], "plain": ["c.cu"]}
+    wrong = 0
+    for name, words in sources.items():
+        subprocess.run([nvcc, *archs, *words, "-o", name], cwd=work, check=True)
+        said = {}
+        for kept in ("as it was", gpu, _OTHER_GPU):
+            new = work / f"{name}-{kept.replace(' ', '-')}"
+            if kept == "as it was":
+                shutil.copy(work / name, new)
+            else:
+                slimmed(work / name, new, kept, ptx=False)
+            done = subprocess.run([new], capture_output=True, text=True, check=False)
+            said[kept] = f"{done.returncode}: {done.stdout}"
+        told(step="programs", program=name, said=said)
+        wrong += said["as it was"] != said[gpu]
+    return wrong
+
+
 def this_gpu() -> str:
     query = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]
     text = subprocess.run(query, capture_output=True, text=True, check=True).stdout
@@ -292,6 +338,7 @@ def main() -> int:
             copies[source] = target
     wrong = compare_loads(held_regions(pairs, work / "regions"))
     wrong += compare_other_gpu(pairs, work)
+    wrong += compare_programs(gpu, work)
     wrong += compare_numbers(shadow(site, copies, work / "shadow"))
     told(step="all", gpu=gpu, libraries=len(pairs), differences=wrong)
     return int(wrong > 0)

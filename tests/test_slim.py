@@ -235,6 +235,10 @@ def test_a_folder_is_copied_and_an_environment_has_a_way_back(tmp_path: Path) ->
     assert (site / "x/lib.so").read_bytes() == new
     record = (site / INFO / "RECORD").read_text("utf-8")
     assert record == (tmp_path / "copy" / INFO / "RECORD").read_text("utf-8")
+    (site / "pyvenv.cfg").touch()
+    with pytest.raises(UsageError, match="--in-place"):
+        slim(site, tmp_path / "another")
+    (site / "pyvenv.cfg").unlink()
     shutil.copytree(tmp_path / "old", site, dirs_exist_ok=True)
     assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == before
 
@@ -248,6 +252,7 @@ def test_a_folder_is_copied_and_an_environment_has_a_way_back(tmp_path: Path) ->
         ({"keep_gpus": ["nothing"]}, UsageError),
         ({"keep_archs": ["all"]}, UsageError),
         ({"in_place": True}, UsageError),
+        ({"max_bytes": 100}, UsageError),
     ],
 )
 def test_what_has_no_meaning_is_one_sentence(

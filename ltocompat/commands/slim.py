@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import BinaryIO
-from zipfile import BadZipFile
+from zipfile import BadZipFile, is_zipfile
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ from ltocompat.commands.read_artifacts import ArtifactReader, ScanOptions
 from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.facts.libraries import packages_with
+from ltocompat.files.archives.folder import is_environment
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.arch import ArchForm
 from ltocompat.model.errors import LtocompatError, UsageError
@@ -210,6 +211,10 @@ def _target(path: str, options: SlimOptions, *, several: bool) -> str:
 def _slim(path: str, target: str, options: SlimOptions, run_: _Run) -> Slimmed:
     if options.in_place and not os.path.isdir(path):
         raise UsageError(f"--in-place replaces files of a folder, and {path!r} is none")
+    if not options.in_place and is_environment(path):
+        raise UsageError(f"{path!r} is an environment, which knows where it lies; add --in-place")
+    if options.max_bytes is not None and not is_zipfile(path):
+        raise UsageError("--max-bytes is for wheels and other zips: all else keeps its length")
     writing = (
         written_in_place(path, target, run_.rewrite)
         if options.in_place

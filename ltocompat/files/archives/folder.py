@@ -87,11 +87,17 @@ def sites_of(folder: str) -> tuple[str, ...]:
         return ()
     patterns = ("lib*/python*/site-packages", "Lib/site-packages")
     found = sorted(path for text in patterns for path in glob.glob(text, root_dir=folder))[::-1]
-    of_environment = any(
-        os.path.exists(os.path.join(folder, name)) for name in ("pyvenv.cfg", CONDA_META)
-    )
     real = {os.path.realpath(os.path.join(folder, path)): path for path in found or ["lib"]}
-    return tuple(os.path.join(folder, path) for path in real.values()) if of_environment else ()
+    return (
+        tuple(os.path.join(folder, path) for path in real.values())
+        if is_environment(folder)
+        else ()
+    )
+
+
+def is_environment(folder: str) -> bool:
+    """Return whether a folder is a virtual or conda environment."""
+    return any(os.path.exists(os.path.join(folder, name)) for name in ("pyvenv.cfg", CONDA_META))
 
 
 def files_of_distribution(path: str, limits: Limits) -> Iterator[str | Skipped] | None:
