@@ -76,9 +76,9 @@ class Slicing(Struct, Generic[D], frozen=True):
     describer: Describer[D]
 
 
-def worth_it(view: ByteView) -> bool:
+def worth_it(view: ByteView, least: int = LARGE) -> bool:
     """Return whether several processes read a file sooner; they share one that has a descriptor."""
-    return view.size >= LARGE and isinstance(view.source, FileSource)
+    return view.size >= least and isinstance(view.source, FileSource)
 
 
 class Slice(Struct, Generic[D], frozen=True):

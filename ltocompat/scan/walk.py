@@ -246,11 +246,7 @@ def records_of_view(
         return
     counted = _Count(Location(place.path), settings.limits)
     slicing = None
-    if (
-        place == Location(place.path)
-        and view.size >= _SLICED
-        and isinstance(view.source, FileSource)
-    ):
+    if place == Location(place.path) and slices.worth_it(view, _SLICED):
         jobs = workers.available(settings.jobs or min(workers.cores(), slices.ENOUGH_WORKERS))
         slicing = None if jobs < 2 else Slicing(jobs, describer)
     for found in _in_file(view, place, settings, slicing):

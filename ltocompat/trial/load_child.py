@@ -252,7 +252,7 @@ class LoadServer(serving.Server):
         held = sandbox.enter(
             self.limits,
             _files(),
-            profiles.starting_driver(service=self._service),
+            profiles.driver(service=self._service, starting=True),
             landlock_since=_SOCKETS_SINCE if self._service else 1,
         )
         self._cuda = cuda = _Cuda(calls)

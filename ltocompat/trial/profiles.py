@@ -127,28 +127,22 @@ def program() -> Calls:
     return Calls(COMPUTING | LOOKING | STARTING, _foreign(serves_on=False) | opening)
 
 
-def starting_driver(*, service: bool) -> Calls:
-    """Return the calls of our own process while it starts a driver.
+def driver(*, service: bool, starting: bool = False) -> Calls:
+    """Return the calls of a driver, or of our own process while it starts one.
 
     Args:
         service: the driver's multi-process service is set up here.
+        starting: it is not started yet.
     """
-    return _driver(_own_process(forks=False), CONFINING, service=service)
-
-
-def driver(*, service: bool) -> Calls:
-    """Return the calls of a driver that was started."""
-    return _driver(_foreign(serves_on=True), frozenset(), service=service)
-
-
-def _driver(own: dict[str, Cases], more: frozenset[str], *, service: bool) -> Calls:
+    own = _own_process(forks=False) if starting else _foreign(serves_on=True)
     conditions = own | {
         **_opening(os.O_RDONLY, os.O_RDWR, os.O_WRONLY | _CREATE | _TRUNCATE),
         "ioctl": (*_STREAMS, *_DEVICES),
         "socket": tuple((Word(0, _ALL, _UNIX), Word(1, 15, kind)) for kind in (_STREAM, _PACKETS)),
         "sched_setaffinity": _one_of(0, 0),
     }
-    allowed = COMPUTING | LOOKING | DRIVING | more | (SERVICE if service else frozenset())
+    allowed = COMPUTING | LOOKING | DRIVING | (SERVICE if service else frozenset())
+    allowed |= CONFINING if starting else frozenset()
     # libcuda 580 unlinks the name of its socket and asks for the service, and starts only where
     # neither is there.
     return Calls(allowed, conditions, {"unlink": errno.ENOENT, "connect": errno.ENOENT})

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from ltocompat.model.failure import Progress, reporter
 from ltocompat.model.limits import Limits
 
 _SHARES = 4
 
 
-class TrialRun:
+class TrialRun(Struct, eq=False):
     """The CPU time left to the children of all trials of a run, and who is told how far they are.
 
     A request gets a quarter of the time at most, so that one that never ends leaves some to others.
@@ -21,15 +23,10 @@ class TrialRun:
         progress: called with what is tried, bytes done and bytes in all.
     """
 
-    def __init__(
-        self,
-        cpu_seconds: float = math.inf,
-        progress: Callable[[str, int, int], None] | None = None,
-    ) -> None:
-        self._left = cpu_seconds
-        self._reserved = 0
-        self._most = cpu_seconds / _SHARES
-        self.progress = progress
+    cpu_seconds: float = math.inf
+    progress: Callable[[str, int, int], None] | None = None
+    _used: float = 0.0
+    _reserved: int = 0
 
     @classmethod
     def of(cls, limits: Limits, progress: Callable[[Progress], None] | None = None) -> TrialRun:
@@ -43,23 +40,24 @@ class TrialRun:
 
     def most(self, cpu_seconds: float) -> float:
         """The share of a request as long as enough is left; ``cpu_seconds`` is its own limit."""
-        return min(cpu_seconds, self._most)
+        return min(cpu_seconds, self.cpu_seconds / _SHARES)
 
     def reserve(self, cpu_seconds: float) -> float | None:
         """The time for a child's next requests; None: nothing is left, unless others leave some."""
-        if self._left <= 0:
+        left = self.cpu_seconds - self._used
+        if left <= 0:
             return None
-        share = min(self.most(cpu_seconds), self._left)
-        self._left -= share
+        share = min(self.most(cpu_seconds), left)
+        self._used += share
         self._reserved += 1
         return share
 
     @property
     def used_up(self) -> bool:
         """Return whether nothing is left, and no child has something to give back."""
-        return self._left <= 0 and not self._reserved
+        return self._used >= self.cpu_seconds and not self._reserved
 
     def give_back(self, share: float, used: float) -> None:
         """Book what was used of a reserved share."""
-        self._left += share - used
+        self._used -= share - used
         self._reserved -= 1
