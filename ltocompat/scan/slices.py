@@ -76,7 +76,7 @@ class Slicing(Struct, Generic[D], frozen=True):
     describer: Describer[D]
 
 
-def worth_it(view: ByteView, least: int = LARGE) -> bool:
+def worth_it(view: ByteView, least: int) -> bool:
     """Return whether several processes read a file sooner; they share one that has a descriptor."""
     return view.size >= least and isinstance(view.source, FileSource)
 
