@@ -20,7 +20,7 @@ from ltocompat.packages.promise import Promise
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
 from ltocompat.rules.engine.collect_requirements import required
-from ltocompat.rules.engine.judge_package import problems_of
+from ltocompat.rules.engine.judge_package import problems, shipped_of
 from ltocompat.rules.rule import Problem
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import obtain
@@ -150,7 +150,8 @@ def judged(
     package = package_of(str(path))
     if package is None:
         return ()
-    return problems_of(package, summary, required(summary), others=others, promise=promise)
+    shipped = shipped_of(package, summary, required(summary), others=others, promise=promise)
+    return problems(shipped)
 
 
 def told(problems: Sequence[Problem]) -> dict[str, Verdict]:

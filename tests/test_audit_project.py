@@ -94,7 +94,8 @@ def test_a_pin_too_low_fails(project: Project, capsys: Captured) -> None:
         "audit failed: nvidia-nvjitlink may be 13.0, but LTO-IR made by 13.2 is inside, so that "
         f"it has to be 13.2 or newer; NJL-06 in {WHEEL} on any target"
     )
-    assert how == "what to do: write Requires-Dist: nvidia-nvjitlink>=13.2,<14"
+    command = f"ltocompat repair {WHEEL} -o repaired"
+    assert how == f"what to do: write Requires-Dist: nvidia-nvjitlink>=13.2,<14; or run {command}"
 
 
 def test_a_newer_compiler_fails(project: Project, capsys: Captured) -> None:
@@ -180,8 +181,9 @@ def test_without_a_policy_promises_are_held_against_bytes(
         "audit undecided: nvidia-nvjitlink may be 13.0, but LTO-IR made by 13.2 is inside, so that "
         f"it has to be 13.2 or newer; NJL-06 in {WHEEL} on any target"
     )
+    command = f"ltocompat repair {WHEEL} -o repaired"
     assert others == [
-        "what to do: write Requires-Dist: nvidia-nvjitlink>=13.2,<14",
+        f"what to do: write Requires-Dist: nvidia-nvjitlink>=13.2,<14; or run {command}",
         "about the rule: ltocompat explain NJL-06; no policy",
         policy,
     ]

@@ -25,6 +25,7 @@ VERBS = {
     "inspect": "List the LTO-IR, PTX and SASS in files, and who made it.",
     "extract": "Write images to files, decoded where they can be.",
     "slim": "Write packages anew without the device code that nobody takes.",
+    "repair": "Write wheels anew without the findings that need no compiler.",
     "link": "Link inputs with real linkers, and say what that costs.",
     "env": "Tell what device code meets here: driver, GPUs, linkers.",
     "selftest": "Compile, link, load and run here, and say where it stops.",

@@ -433,6 +433,24 @@ class SlimOptions(ReadOptions, frozen=True):
     in_place: Annotated[bool, Option()] = False
 
 
+class RepairOptions(ReadOptions, frozen=True):
+    """Options of ``repair``.
+
+    Attributes:
+        wheels: Wheels.
+        output: Where to write; made when missing, and no file in it is ever replaced.
+        dry_run: Show the changes, and write nothing.
+        only: Mend findings of this rule alone; repeat it for more.
+        beside: Packages that are installed beside, as in check; repeat it for more.
+    """
+
+    wheels: Annotated[tuple[StrPath, ...], Argument(metavar="WHEEL...")]
+    output: Annotated[StrPath | None, Option(flags=OUTPUT, metavar="DIR")] = None
+    dry_run: Annotated[bool, Option()] = False
+    only: Annotated[tuple[str, ...], Option(metavar="RULE")] = ()
+    beside: Annotated[tuple[StrPath, ...], Option(flags=("--with",), metavar="FILE")] = ()
+
+
 class LinkOptions(ReadOptions, frozen=True):
     """Options of ``link``.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,9 @@ from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Result, Verdict, worst
 from ltocompat.packages.reading import package_of, packages_at, packages_beside
-from ltocompat.packages.values import Kind, Package
+from ltocompat.packages.values import Kind, Package, Shipped
 from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
-from ltocompat.rules.engine.findings import machine_result, with_problems
+from ltocompat.rules.engine.findings import finding_of_problem, machine_result, with_problems
 from ltocompat.rules.engine.judge_artifact import results
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Packages:
         ]
         self._parts = {place.path for place in places if not place.is_file}
         self._beside = packages_beside(beside, limits)
+        self._named_beside = tuple(beside)
         self._limits = limits
         self._sources = sources
         self._installed: dict[str, tuple[Package, list[ArtifactSummary]]] = {}
@@ -71,16 +73,49 @@ class Packages:
         promise: Promise | None = None,
     ) -> tuple[Problem, ...]:
         """Everything that is wrong with the promises of a package; None: it is no package."""
-        if package is None or summary.path in self._parts:
+        shipped = self.shipped(summary, package, requirement, promise)
+        if shipped is None:
             return ()
-        if not summary.modules and any(s.place == Location(summary.path) for s in summary.skipped):
-            return ()  # an archive that can't be read has other troubles than its metadata
         # Imported here: most files are no package, and ask for none of its rules.
+        from ltocompat.rules.engine.judge_package import problems
+
+        return self._with_repairs(shipped, problems(shipped))
+
+    def _with_repairs(self, shipped: Shipped, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+        """Problems with the command that repairs the wheel, where it cures them."""
+        path = shipped.package.path
+        if path in self._sources or not any(problem.mend for problem in problems):
+            return problems
+        from ltocompat.rewrite.mends import plan
+
+        _, known = plan(replace(shipped, promise=None), problems)
+        mended = {(each.rule, each.message) for each in known if not each.reason}
+        beside = [f"--with {shlex.quote(os.fspath(other))}" for other in self._named_beside]
+        command = " ".join(["ltocompat repair", shlex.quote(path), *beside, "-o repaired"])
+        return tuple(
+            replace(problem, remedy=f"{finding_of_problem(problem).remedy}; or run {command}")
+            if (problem.rule, problem.message) in mended
+            else problem
+            for problem in problems
+        )
+
+    def shipped(
+        self,
+        summary: ArtifactSummary,
+        package: Package | None,
+        requirement: Required | None = None,
+        promise: Promise | None = None,
+    ) -> Shipped | None:
+        """A package with its bytes, as rules look at it; None where there is nothing to judge."""
+        if package is None or summary.path in self._parts:
+            return None
+        if not summary.modules and any(s.place == Location(summary.path) for s in summary.skipped):
+            return None  # an archive that can't be read has other troubles than its metadata
         from ltocompat.rules.engine.collect_requirements import required
-        from ltocompat.rules.engine.judge_package import problems_of
+        from ltocompat.rules.engine.judge_package import shipped_of
 
         requirement = requirement or required(summary)
-        return problems_of(
+        return shipped_of(
             package,
             summary,
             requirement,

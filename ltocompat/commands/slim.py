@@ -108,7 +108,7 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
     for text in texts:
         try:
             path = os.path.normpath(text)
-            yield from _licence(path)
+            yield from licence_notes(path)
             yield _smallest(path, options, kept, packing, targets, several=len(texts) > 1)
         except LtocompatError as error:
             yield Failure.of(error)
@@ -150,8 +150,8 @@ def _packing(options: SlimOptions) -> Packing | None:
     return Packing(level, options.to_zstd)
 
 
-def _licence(path: str) -> Iterator[Note]:
-    """Say whose licence is in the way, before anything is written."""
+def licence_notes(path: str) -> Iterator[Note]:
+    """Yield a note on a licence that is in the way, before anything is written."""
     package = package_of(path)
     name = "" if package is None else package.name
     if name.startswith("nvidia-") or packages_with(os.path.basename(path)):

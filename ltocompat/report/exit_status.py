@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ltocompat.commands.init import PolicyDraft
     from ltocompat.commands.link import Linked
     from ltocompat.commands.policy.gate import Audited
+    from ltocompat.commands.repair import Repaired
     from ltocompat.commands.selftest import SelfTestStep
     from ltocompat.commands.survey.run import Tally
     from ltocompat.model.diff import Diff
@@ -187,6 +188,11 @@ def of_link(record: Linked | Disagreement | Skipped) -> int:
     if isinstance(record, Skipped):
         return NOTHING_JUDGED
     return FINDINGS if isinstance(record, Linked) and record.reason else OK
+
+
+def of_repaired(record: Repaired) -> int:
+    """Return the exit code: what could not be mended is a finding."""
+    return FINDINGS if any(finding.reason for finding in record.findings) else OK
 
 
 def of_machine(record: Surroundings) -> int:

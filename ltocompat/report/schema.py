@@ -24,6 +24,7 @@ DOCUMENTS = (
     "weigh",
     "extract",
     "slim",
+    "repair",
     "link",
     "linkers",
     "env",

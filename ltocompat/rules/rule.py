@@ -16,6 +16,7 @@ from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.link_options import Disagreement
 from ltocompat.model.location import Location
+from ltocompat.model.mend import Mend
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
@@ -263,6 +264,7 @@ class Problem(Struct, frozen=True):
         example: the first of them.
         subject, asked: as those of ``Finding``; without a subject the message is that.
         rule: ID of the rule that says so, which its family writes.
+        mend: a change of the wheel that may cure it; None where none is known.
     """
 
     verdict: Verdict
@@ -277,6 +279,7 @@ class Problem(Struct, frozen=True):
     subject: str = ""
     asked: tuple[str, ...] = ()
     rule: str = ""
+    mend: Mend | None = None
 
     def by(self, rule_id: str) -> Problem:
         """The problem as a rule finds it, with what its prose says of all of them."""

@@ -12,6 +12,7 @@ from msgspec import Struct
 from ltocompat.model.arch import Release
 from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.library_name import library_major, library_name
+from ltocompat.model.mend import Mend
 from ltocompat.packages.resolving import Way, together, ways_to
 from ltocompat.packages.values import Kind
 from ltocompat.rules import floors, linker_imports
@@ -73,15 +74,24 @@ class Need(Struct, frozen=True):
         return self.possible == self.sure
 
     @property
-    def line(self) -> str:
-        """The line that should be in the metadata."""
+    def requirement(self) -> str:
+        """The package that should be in the metadata, with its versions."""
         major = self.majors[-1]
         floor = self.sure or self.possible or Release(major, 0)
         versions = f">={floor},<{floor.major + 1}"
         if self.conda:
-            return f"depends: {_CONDA[self.part]} {versions}"
+            return f"{_CONDA[self.part]} {versions}"
         suffix = f"-cu{max(floor.major, 11)}" if floor.major <= _LAST_WITH_SUFFIX else ""
-        return f"Requires-Dist: {_WHEELS[self.part]}{suffix}{versions}"
+        return f"{_WHEELS[self.part]}{suffix}{versions}"
+
+    @property
+    def line(self) -> str:
+        """The line that should be in the metadata."""
+        return f"{'depends' if self.conda else 'Requires-Dist'}: {self.requirement}"
+
+    def mend(self, instead: str = "", extra: str | None = None) -> Mend:
+        """Return the change that brings that line, in place of one about another package."""
+        return Mend.requiring(self.requirement, instead, extra)
 
     @property
     def advice(self) -> str:

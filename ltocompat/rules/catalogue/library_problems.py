@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major
+from ltocompat.model.mend import Mend
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import truncate_list
-from ltocompat.packages.resolving import leads, not_at_hand
+from ltocompat.packages.resolving import Lead, leads, not_at_hand
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules.needed_libraries import (
     NeededLibrary,
@@ -65,6 +66,7 @@ def of_one_cause(found: Sequence[Problem]) -> Iterator[Problem]:
         remedy=f"write {', '.join(dict.fromkeys(lines))}{_OR_TOOLKIT}",
         subject="libraries of CUDA",
         asked=asked,
+        mend=Mend(tuple(line for each in none if each.mend for line in each.mend.requires)),
     )
 
 
@@ -129,6 +131,7 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
         f"dependencies of {shipped.package}",
         subject=library.stem,
         asked=_asked(library),
+        mend=None if verdict is Verdict.OK else _mend(library, shipped),
     )
 
 
@@ -191,6 +194,22 @@ def _advice(library: NeededLibrary, shipped: Shipped) -> str:
         return "put it into the package: no package that pip installs has it"
     if shipped.package.kind is Kind.CONDA:
         return f"write depends: {to_depend_on(library)}"
+    lines = _requirements(library, shipped)
+    if len(lines) == 1:
+        return f"write Requires-Dist: {lines[0]}"
+    return f"write Requires-Dist: with that of {', '.join(lines)} which is for your CUDA"
+
+
+def _mend(library: NeededLibrary, shipped: Shipped, lead: Lead | None = None) -> Mend | None:
+    """The change that brings a library, in place of what brings another one; None for no one."""
+    lines = _requirements(library, shipped)
+    if len(lines) != 1:
+        return None
+    return Mend.requiring(lines[0], *((lead.package, lead.extra) if lead else ()))
+
+
+def _requirements(library: NeededLibrary, shipped: Shipped) -> tuple[str, ...]:
+    """Requirements of which one brings a library; one where anything says for which CUDA."""
     majors = {
         cuda_major(lead.package) for lead in leads(shipped.package, shipped.others, shipped.budget)
     }
@@ -200,10 +219,7 @@ def _advice(library: NeededLibrary, shipped: Shipped) -> str:
         for other in needed_libraries(shipped)
         if len({cuda_major(package.name) for package in other.packages}) == 1
     }
-    lines = to_require(library, frozenset(majors))
-    if len(lines) == 1:
-        return f"write Requires-Dist: {lines[0]}"
-    return f"write Requires-Dist: with that of {', '.join(lines)} which is for your CUDA"
+    return to_require(library, frozenset(majors))
 
 
 def of_other_names(shipped: Shipped) -> Iterator[Problem]:
@@ -225,6 +241,7 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
                 _advice(library, shipped),
                 lead.line,
                 subject=str(lead.package),
+                mend=_mend(library, shipped, lead),
             )
 
 
@@ -248,4 +265,5 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
             lead.line,
             subject=library.stem,
             asked=_asked(library),
+            mend=None if library.stem in brought else _mend(library, shipped, lead),
         )

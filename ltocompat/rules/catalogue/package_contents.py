@@ -11,10 +11,13 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.cuda_tag import major_of_tag
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major, library_name
+from ltocompat.model.mend import Mend
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import truncate_list
@@ -119,18 +122,9 @@ def _renamed(package: Package, major: int | None) -> str:
     return f"{package.name[: match.start(1)]}{major}{package.name[match.end(1) :]}"
 
 
-_MACHINE_BY_TAG = {
-    "x86_64": ("ELF", "x86-64"),
-    "aarch64": ("ELF", "AArch64"),
-    "amd64": ("PE", "x86-64"),
-    "win_arm64": ("PE", "AArch64"),
-    "linux-64": ("ELF", "x86-64"),
-    "win-64": ("PE", "x86-64"),
-    "win-arm64": ("PE", "AArch64"),
-}
 _TAGS_BY_MACHINE = {
-    ("ELF", "x86-64"): ("manylinux_2_28_x86_64", "linux-64"),
-    ("ELF", "AArch64"): ("manylinux_2_28_aarch64", "linux-aarch64"),
+    ("ELF", "x86-64"): ("linux_x86_64", "linux-64"),
+    ("ELF", "AArch64"): ("linux_aarch64", "linux-aarch64"),
     ("PE", "x86-64"): ("win_amd64", "win-64"),
     ("PE", "AArch64"): ("win_arm64", "win-arm64"),
 }
@@ -153,19 +147,29 @@ def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
     kinds = Counter((host.format, host.machine) for host in other)
     kind = kinds.most_common(1)[0][0]
     first = next(host for host in other if (host.format, host.machine) == kind)
-    named = _TAGS_BY_MACHINE.get(kind)
-    right = named[shipped.package.kind is Kind.CONDA] if named else f"one of {kind[1]}"
-    mend = f"tag it {right}" if len(kinds) == 1 else "build a package for each of them"
+    right = _right_platform(kind, shipped.package)
     found = ", ".join(f"{machine} ({form})" for form, machine in sorted(kinds))
-    whole = len(other) == len(hosts)
+    whole, alone = len(other) == len(hosts), len(kinds) == 1
+    tagged = f"tag it {right or f'one of {kind[1]}'}"
+    cure = tagged if alone else "build a package for each of them"
+    tags = [f"{tag.rpartition('-')[0]}-{right}" for tag in shipped.package.tags if right]
     yield Problem(
         Verdict.FAIL if whole else Verdict.OK,
         f"its tag says {'.'.join(platforms)}, but {_count(other, hosts)} for {found}",
-        mend if whole else "leave out what does not run there, if nothing reads it",
+        cure if whole else "leave out what does not run there, if nothing reads it",
         str(first.place),
         subject="platform tag",
         asked=tuple(f"{machine} ({form})" for form, machine in sorted(kinds)),
+        mend=Mend(tag=tags[0]) if whole and alone and len(tags) == 1 else None,
     )
+
+
+def _right_platform(kind: tuple[str, str], package: Package) -> str:
+    """The platform of a machine; where the system stays, with its promise on the C library."""
+    plain, conda = _TAGS_BY_MACHINE.get(kind, ("", ""))
+    systems = map(_OF_SYSTEM.match, package.platforms if kind[0] == "ELF" else ())
+    same = [f"{system[0]}{plain.partition('_')[2]}" for system in systems if system]
+    return conda if package.kind is Kind.CONDA else ".".join(same) or plain
 
 
 _OF_SYSTEM = re.compile(r"(?:many|musl)?linux[0-9_]*_(?=[a-z])", re.IGNORECASE)
@@ -190,6 +194,7 @@ def _tags_disagree(package: Package) -> Iterator[Problem]:
         "build it anew, or change both with: python -m wheel tags",
         "Tag in WHEEL",
         subject="tags in WHEEL",
+        mend=Mend(tag=package.tags[0]) if len(package.tags) == 1 else None,
     )
 
 
@@ -206,8 +211,8 @@ def _count(other: list[HostBinary], hosts: list[HostBinary]) -> str:
 
 
 def _machine_of_tag(platform: str) -> tuple[str, str] | None:
-    for ending, machine in _MACHINE_BY_TAG.items():
-        if platform.endswith(ending):
+    for machine, (plain, conda) in _TAGS_BY_MACHINE.items():
+        if platform.endswith((plain.removeprefix("linux_"), conda)):
             return machine
     return None
 
@@ -226,21 +231,27 @@ def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
         yield from _runpath_misses_conda(shipped)
         return
     loader = _may_load_first(shipped.package)
-    seen = set()
+    found: dict[str, list[tuple[HostBinary, NeededLibrary]]] = {}
     for library in needed_libraries(shipped, compilers=True):
         wanted = folders(library, shipped.budget)
         for host in shipped.budget.timed(library.hosts if wanted else (), every=16):
-            here = posixpath.dirname(_installed_at(host, shipped.package))
+            here = _folder_of(host, shipped.package)
             searched = {_resolved_runpath(text, here) for text in host.runpath}
             if host.format == "ELF" and not searched & wanted:
                 if _neighbour_brings(host, library, searched, shipped):
                     continue
-                verdict = Verdict.OK if loader or not library.always else Verdict.UNKNOWN
                 folder = min(wanted, key=lambda path: (not path.startswith("nvidia/"), path))
-                if folder not in seen:  # one RUNPATH leads to all that is there
-                    yield _runpath_problem(host, library.file, folder, here, verdict)
-                seen.add(folder)
-                break
+                found.setdefault(folder, []).append((host, library))
+    for folder, lacking in found.items():  # one RUNPATH leads to all that is there
+        host, library = lacking[0]
+        verdict = Verdict.OK if loader or not library.always else Verdict.UNKNOWN
+        problem = _runpath_problem(host, library.file, folder, shipped.package, verdict)
+        ways = {
+            (each.place.innermost, way)
+            for each, _ in lacking
+            if (way := _way_to(folder, _folder_of(each, shipped.package)))
+        }
+        yield replace(problem, mend=Mend(looked_into=tuple(sorted(ways))))
 
 
 def _neighbour_brings(
@@ -283,35 +294,38 @@ def _runpath_misses_conda(shipped: Shipped) -> Iterator[Problem]:
             files = files_of(host, library, "needed")
             if host.format != "ELF" or not files:
                 continue
-            here = posixpath.dirname(_installed_at(host, shipped.package))
+            here = _folder_of(host, shipped.package)
             searched = [_resolved_runpath(text, here) for text in host.runpath]
             if not any(t == _FOLDER_OF_CONDA or _TARGETS_OF_CONDA.fullmatch(t) for t in searched):
                 verdict = Verdict.UNKNOWN
-                yield _runpath_problem(host, files[0], _FOLDER_OF_CONDA, here, verdict)
+                yield _runpath_problem(host, files[0], _FOLDER_OF_CONDA, shipped.package, verdict)
                 break
 
 
 def _runpath_problem(
-    host: HostBinary, file: str, folder: str, here: str, verdict: Verdict
+    host: HostBinary, file: str, folder: str, package: Package, verdict: Verdict
 ) -> Problem:
     shown = ":".join(host.runpath) or "no RUNPATH"
+    way = _way_to(folder, _folder_of(host, package))
     name = posixpath.basename(host.place.innermost)
     return Problem(
         verdict,
         f"{name} needs {file}, which the dependency puts into {folder}, but its RUNPATH does not "
         "lead there: unless something loads it first, it is found by chance",
-        _cure_of_runpath(folder, here),
+        f"link with a RUNPATH that leads to {folder} in site-packages"
+        if way is None
+        else f"link with -Wl,-rpath,'{way}'",
         shown,
         headline=f"{name} needs {file}, and its RUNPATH does not lead to {folder}",
     )
 
 
-def _cure_of_runpath(folder: str, here: str) -> str:
-    if here.startswith(("/", "..")):  # a program in bin: the way depends on the installation
-        return f"link with a RUNPATH that leads to {folder} in site-packages"
+def _way_to(folder: str, here: str) -> str | None:
+    """The element of RUNPATH for a folder; None where the way depends on the installation."""
+    if here.startswith(("/", "..")) or ".data/" in f"{here}/":  # a program in bin
+        return None
     way = posixpath.relpath(folder, here or ".")
-    wanted = "$ORIGIN" if way == "." else f"$ORIGIN/{way}"
-    return f"link with -Wl,-rpath,'{wanted}'"
+    return "$ORIGIN" if way == "." else f"$ORIGIN/{way}"
 
 
 def _installed_at(host: HostBinary, package: Package) -> str:
@@ -320,6 +334,10 @@ def _installed_at(host: HostBinary, package: Package) -> str:
         return installed_path(host.place.innermost)
     site = os.path.dirname(os.path.abspath(package.path))
     return os.path.relpath(os.path.abspath(host.place.innermost), site).replace(os.sep, "/")
+
+
+def _folder_of(host: HostBinary, package: Package) -> str:
+    return posixpath.dirname(_installed_at(host, package))
 
 
 def _resolved_runpath(entry: str, here: str) -> str:
@@ -364,6 +382,7 @@ def runpath_of_build_machine(shipped: Shipped) -> Iterator[Problem]:
             ":".join(host.runpath),
             subject=f"RUNPATH: {kind}",
             asked=tuple(dict.fromkeys(h.place.innermost for h, _ in found)),
+            mend=Mend(not_looked_into=tuple((h.place.innermost, text) for h, text in found)),
         )
 
 

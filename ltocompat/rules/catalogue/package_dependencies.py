@@ -59,6 +59,7 @@ def nvjitlink_allowed_too_old(shipped: Shipped | Installed) -> Iterator[Problem]
             need.open_to_trial,
             subject=str(package),
             asked=_asked(need),
+            mend=need.mend(extra=way.extra),
         )
     for package, admitted, way in siblings(need, ways):
         least = min(admitted.releases, default=need.possible)
@@ -152,6 +153,7 @@ def _missing(need: Need, verdict: Verdict, text: str, remedy: str, evidence: str
         need.open_to_trial,
         subject=LIBRARIES[need.part],
         asked=_asked(need),
+        mend=None if verdict is Verdict.OK else need.mend(),
     )
 
 
@@ -179,6 +181,7 @@ def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
                     way.line,
                     need.open_to_trial,
                     subject=str(package),
+                    mend=need.mend(extra=way.extra),
                 )
 
 
@@ -224,6 +227,7 @@ def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Proble
                 need.open_to_trial,
                 subject=str(package),
                 asked=_asked(need),
+                mend=need.mend(package, way.extra),
             )
 
 

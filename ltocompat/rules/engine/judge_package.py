@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ltocompat.packages.values import Package
 
 
-def problems_of(
+def shipped_of(
     package: Package,
     summary: ArtifactSummary,
     required: Required,
@@ -28,8 +28,8 @@ def problems_of(
     others: Sequence[Package] = (),
     promise: Promise | None = None,
     limits: Limits = DEFAULT_LIMITS,
-) -> tuple[Problem, ...]:
-    """Everything that is wrong with the promises of a package, worst first.
+) -> Shipped:
+    """A package together with its bytes, as rules look at it.
 
     Args:
         package: the package, or that of a file that is installed.
@@ -39,7 +39,7 @@ def problems_of(
         promise: what its project promises.
         limits: what judging it may cost.
     """
-    shipped = Shipped(
+    return Shipped(
         package=package,
         required=required,
         hosts=tuple(summary.hosts),
@@ -50,7 +50,6 @@ def problems_of(
         promise=promise,
         budget=Budget(limits),
     )
-    return problems(shipped)
 
 
 def _what(shipped: Shipped) -> str:

@@ -59,8 +59,8 @@ def _beside(line: PasteLine, package: Package, budget: Budget) -> PasteLine:
         text = met.partition(": ")[2].partition(" -> ")[0]
         return replace(line, text=text, note="; ".join(filter(None, (needed, line.note))), met=True)
     for dependency in present:
-        joint = _joint(ours, *map(SpecifierSet, dependency.versions))
-        if len(dependency.versions) == 1 and joint not in ("", _joint(ours)):
+        joint = joint_versions(ours, *map(SpecifierSet, dependency.versions))
+        if len(dependency.versions) == 1 and joint not in ("", joint_versions(ours)):
             text = f"{name}{match['blank']}{joint}"
             note = f"no looser than {dependency.line}"
             return replace(line, text=text, note="; ".join(filter(None, (note, line.note))))
@@ -104,10 +104,12 @@ def _is_met(ours: SpecifierSet, dependency: Dependency) -> bool:
     """
     binding = not dependency.only_limits or dependency.name.startswith("-")
     versions = [SpecifierSet(text) for text in dependency.versions]
-    return binding and all(_joint(each, ours) == _joint(each) != "" for each in versions)
+    return binding and all(
+        joint_versions(each, ours) == joint_versions(each) != "" for each in versions
+    )
 
 
-def _joint(*sets: SpecifierSet) -> str:
+def joint_versions(*sets: SpecifierSet) -> str:
     """The specifiers in which all of several hold; empty where they exclude each other.
 
     Of bounds that say the same, that of the first is written.

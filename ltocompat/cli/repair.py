@@ -1,0 +1,24 @@
+"""``ltocompat repair``."""
+
+from __future__ import annotations
+
+from ltocompat.cli.options import Format
+from ltocompat.cli.run_verb import in_format, run_verb
+from ltocompat.cli.verb import verb
+from ltocompat.commands.options import RepairOptions
+from ltocompat.report.exit_status import ExitStatus, of_repaired
+
+
+@verb
+def repair(*, options: RepairOptions, form: Format = ()) -> int:
+    """Write wheels anew without the findings that need no compiler.
+
+    For example: ltocompat repair dist/*.whl --dry-run
+
+    It mends RUNPATHs by patchelf, Requires-Dist and tags. A change that does not cure its finding,
+    or brings another one, is not made. Exit code 1 says that such a finding is left.
+    """
+    from ltocompat.commands import repair as command
+    from ltocompat.report.verbs.repair import REPORT
+
+    return run_verb(command.run, options, in_format(form, REPORT), ExitStatus(of_repaired))

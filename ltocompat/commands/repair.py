@@ -1,0 +1,192 @@
+"""Repair wheels: change in them what findings name and no compiler is needed for."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+
+from msgspec import Struct
+
+from ltocompat.commands.options import (
+    OnError,
+    RepairOptions,
+    StrPath,
+    answers,
+    named,
+    options_of,
+    with_failures,
+)
+from ltocompat.commands.package_problems import Packages, on_any_target
+from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.slim import licence_notes
+from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.output import created, scratch_folder, writing
+from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.failure import Failure, Note, Progress, reporter
+from ltocompat.model.image import Skipped
+from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits
+from ltocompat.model.location import refuse_address
+from ltocompat.packages.values import Kind, Shipped
+from ltocompat.rewrite.mends import Mended, key_of, new_problems, plan
+from ltocompat.rewrite.wheel import new_wheel
+from ltocompat.rewrite.wheel_edits import edits_between
+from ltocompat.rules.engine.judge_package import problems
+from ltocompat.scan.extract_bytes import images_at
+from ltocompat.scan.walk import ScanSettings
+
+
+class Repaired(Struct, frozen=True):
+    """A wheel, and what was changed of it.
+
+    Attributes:
+        path: the wheel.
+        output: the new one; None where none was written.
+        findings: those for which a change is known.
+        diff: the changes, as lines of a unified diff.
+        void: signatures of the wheel, which the new one does not have.
+    """
+
+    path: str
+    output: str | None
+    findings: tuple[Mended, ...]
+    diff: tuple[str, ...]
+    void: tuple[str, ...]
+
+
+def repair(
+    *wheels: StrPath,
+    output: StrPath | None = None,
+    dry_run: bool = False,
+    only: Sequence[str] = (),
+    beside: Sequence[StrPath] = (),
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
+) -> Iterator[Repaired]:
+    """Write wheels anew without the findings that need no compiler to mend.
+
+    RUNPATHs lose folders of the machine that built them (PKG-14) and get those of NVIDIA's wheels
+    (PKG-07), by patchelf; Requires-Dist gets what is missing or too lax (PKG-01, PKG-02, PKG-04,
+    NJL-06); tags get the machine that is inside (PKG-06). Each change is judged before, and the
+    new wheel is read again before it gets its name: a finding that was mended is gone, and none is
+    new. A wheel without such a finding is copied.
+
+    Args:
+        wheels: paths; none of them is changed.
+        output: the folder for the new ones, which is made when missing; no file in it is replaced.
+        dry_run: write nothing.
+        only: IDs of rules; findings of others stay.
+        beside: packages that are installed with them.
+        limits: what reading one file may cost.
+        progress: called as files are read.
+        on_error: gets what goes wrong with one of the paths, while the others go on; None: the
+            error is raised.
+
+    Raises:
+        UnreadableInput: a path can't be opened, or is no sound wheel.
+        UsageError: it is no wheel at all; there is no folder to write into.
+        Missing: patchelf is not at hand.
+        LtocompatError: the new wheel can't be written, or would be worse than the old one.
+    """
+    return answers(run(options_of(RepairOptions, locals())), on_error)
+
+
+def run(options: RepairOptions) -> Iterator[Repaired | Note | Failure]:
+    """The wheels; one that can't be repaired is a ``Failure`` among them.
+
+    Raises:
+        UsageError: there is no folder to write into.
+    """
+    if options.output is None and not options.dry_run:
+        raise UsageError("name a folder for the new wheels with -o, or look first with --dry-run")
+    refuse_address(options.output or "", "output")
+    return with_failures(_repaired(path, options) for path in named(options.wheels))
+
+
+def _repaired(path: str, options: RepairOptions) -> Iterator[Repaired | Note]:
+    old = _Read(path, options, {})
+    planned, mended = plan(old.shipped, old.problems, options.only)
+    edits = edits_between(old.shipped, planned, Budget(options.limits))
+    diff = tuple(edits.diff())
+    yield from licence_notes(path) if diff else ()
+    output = None
+    if options.output is not None and not options.dry_run:
+        output = os.path.join(options.output, edits.name)
+        with writing(output):
+            os.makedirs(options.output, exist_ok=True)
+        with ExitStack() as stack:
+            if not diff:
+                file = stack.enter_context(created(output))
+                shutil.copyfileobj(stack.enter_context(open(path, "rb")), file, MIB)
+            else:
+                folder = stack.enter_context(scratch_folder())
+                contents = edits.contents(folder, Budget(options.limits))
+                file = stack.enter_context(new_wheel(path, output, contents))
+                new = _Read(output, options, {output: ByteView(FileSource(file.fileno()))})
+                _prove(old, new, planned, mended)
+    yield Repaired(path, output, tuple(mended), diff, edits.signatures if diff else ())
+
+
+def _prove(old: _Read, new: _Read, planned: Shipped, mended: Sequence[Mended]) -> None:
+    """Hold a new wheel against what was planned.
+
+    Raises:
+        LtocompatError: it has not become that.
+    """
+    gone = {key_of(each) for each in mended if not each.reason}
+    wrong = [each for each in new.findings if key_of(each) in gone]
+    for each in (*wrong, *new_problems(old.findings, new.findings)):
+        raise LtocompatError(f"{old.path!r} is not repaired: {each.rule} would say {each.message}")
+    if _loaded(new.shipped) != _loaded(planned) or old.images() != new.images():
+        raise LtocompatError(f"{old.path!r} is not repaired: patchelf changes more than RUNPATHs")
+
+
+def _loaded(shipped: Shipped) -> tuple[object, ...]:
+    """What drivers and loaders read of a package."""
+    hosts = [
+        (host.place.members, host.soname, host.needed, host.runpath, host.exports)
+        for host in shipped.hosts
+    ]
+    return dict(shipped.signatures), hosts
+
+
+class _Read:
+    """A wheel that was read, and the findings of ``audit`` on it.
+
+    Args:
+        path: its path.
+        options: how to read it.
+        sources: bytes that stand for the path.
+
+    Raises:
+        UnreadableInput: it can't be read.
+        UsageError: it is no wheel.
+    """
+
+    def __init__(self, path: str, options: RepairOptions, sources: Mapping[str, ByteView]) -> None:
+        progress = reporter(options.progress)
+        self._settings = ScanSettings(limits=options.limits, progress=progress, sources=sources)
+        reading = ScanOptions(self._settings, for_require=True, apart=True)
+        summary = next(iter(summaries([path], reading)))
+        if isinstance(summary, Failure):
+            raise summary.error or LtocompatError(summary.message)
+        packages = Packages((path,), options.beside, options.limits, sources)
+        shipped = packages.shipped(summary, packages.package_of(path))
+        if shipped is None or shipped.package.kind is not Kind.WHEEL:
+            reason = summary.skipped[0].reason if summary.skipped else "it is none"
+            raise UsageError(f"{path!r} can't be repaired as a wheel: {reason}")
+        self.path, self.shipped, self.problems = path, shipped, problems(shipped)
+        self.findings = on_any_target(summary, self.problems).findings
+
+    def images(self) -> Counter[tuple[object, ...]]:
+        """Its images, by the files that they lie in and a digest of their bytes as stored."""
+        return Counter(
+            (each.place.members, None)
+            if isinstance(each, Skipped)
+            else (each.place.members, hashlib.sha256(each.payload.stored.all()).digest())
+            for each in images_at(self._settings.place_of(self.path), self._settings)
+        )

@@ -1,0 +1,46 @@
+"""The answer of ``repair``: of each wheel the findings that are mended, and the diff."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from ltocompat.model.projection import project
+from ltocompat.report import Failure, Options, Report, answers
+from ltocompat.report.document import Block, Code, Entry, Heading, Items, Paragraph
+
+if TYPE_CHECKING:
+    from ltocompat.commands.repair import Repaired
+
+
+def blocks(records: Iterable[Repaired | Failure], _: Options) -> Iterator[Block]:
+    """What becomes of each wheel."""
+    for wheel in answers(records):
+        yield Heading((Code(wheel.path), *((" -> ", Code(wheel.output)) if wheel.output else ())))
+        lines = [
+            (f"{each.rule} stays: {each.message}; {each.reason}",)
+            if each.reason
+            else (f"{each.rule} is mended: {each.message}",)
+            for each in wheel.findings
+        ]
+        yield Items("findings", tuple(lines)) if lines else Paragraph(("nothing to mend",))
+        yield from (Entry((Code(line),)) for line in wheel.diff)
+        for name in wheel.void:
+            yield Paragraph((Code(name), " is left out: it signs the old wheel"))
+
+
+def _document(records: Iterable[Repaired | Failure], _: Options) -> Iterator[str]:
+    # Imported here: a text needs no JSON.
+    from ltocompat.model.records_v1 import repair as v1
+    from ltocompat.report.formats.jsonstream import Rows
+
+    rows = Rows(v1.Repair, "wheels")
+    written = mended = 0
+    for wheel in rows.answers(records):
+        written += wheel.output is not None
+        mended += sum(not each.reason for each in wheel.findings)
+        yield from rows.row(project(v1.Wheel, wheel))
+    yield from rows.end(v1.Repair((), v1.Summary(written, mended, rows.errors)))
+
+
+REPORT: Report[Repaired] = Report(blocks, _document)

@@ -1,0 +1,172 @@
+"""Plan changes of a wheel that cure its problems: each is judged before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ltocompat.model.errors import LimitExceeded
+from ltocompat.model.image import HostBinary
+from ltocompat.model.mend import Mend
+from ltocompat.model.verdict import Finding
+from ltocompat.packages.metadata import dependencies, python_and_platforms
+from ltocompat.packages.resolving import together, ways_to
+from ltocompat.packages.values import Kind, Shipped, normalized
+from ltocompat.rules.engine.findings import subject_of
+from ltocompat.rules.engine.judge_package import problems
+from ltocompat.rules.rule import Problem
+from ltocompat.rules.shipped_needs import LIBRARIES
+from ltocompat.targets.versions.requirement import requirement_of
+
+P = TypeVar("P", Problem, Finding)
+
+
+class Mended(Struct, frozen=True):
+    """A problem for which a change is known.
+
+    Attributes:
+        rule: ID of its rule.
+        subject: what it is about, as that of a finding.
+        message: what is wrong, in one sentence.
+        reason: why the change is not made, so that it stays; empty where it is made.
+    """
+
+    rule: str
+    subject: str
+    message: str
+    reason: str = ""
+
+
+def plan(
+    shipped: Shipped, found: tuple[Problem, ...], rules: Sequence[str] = ()
+) -> tuple[Shipped, list[Mended]]:
+    """Return a wheel as it is to be, without problems and without new ones.
+
+    Args:
+        shipped: the wheel as it is.
+        found: its problems.
+        rules: IDs of the rules whose problems are cured; empty for all.
+
+    Returns:
+        The wheel, and each problem for which a change is known; of one whose metadata can't be
+        read, none is.
+    """
+    mended: list[Mended] = []
+    sound = shipped.package.kind is Kind.WHEEL and not shipped.package.problems
+    for problem in found if sound else ():
+        if problem.mend is None or (rules and problem.rule not in rules):
+            continue
+        reason = ""
+        try:
+            if key_of(problem) in map(key_of, found):  # else the change for another one cured it
+                shipped, found, reason = _cured(shipped, found, problem, [problem.mend])
+        except LimitExceeded as error:
+            reason = f"judging a change for it is too much: {error}"
+        mended.append(Mended(*key_of(problem), problem.message, reason))
+    return shipped, mended
+
+
+def _cured(
+    uncured: Shipped, found: tuple[Problem, ...], problem: Problem, changes: list[Mend]
+) -> tuple[Shipped, tuple[Problem, ...], str]:
+    """The wheel without a problem, and its problems then; or as it was, and why it stays.
+
+    A change may bring a problem that another one cures, which is made then, too.
+    """
+    shipped, reason = uncured, ""
+    for change in changes:  # which grow
+        shipped = mended_by(shipped, change)
+        after = problems(shipped)
+        if none_left := _excluded(shipped) - _excluded(uncured):
+            return uncured, found, f"no {min(none_left)} would be admitted beside what is"
+        if key_of(problem) in map(key_of, after):
+            return uncured, found, "the change for it does not cure it"
+        fresh = new_problems(found, after)
+        if not fresh:
+            return shipped, after, ""
+        reason = f"the change for it brings {fresh[0].rule}: {fresh[0].message}"
+        changes += [each.mend for each in fresh if each.mend and each.mend not in changes][:1]
+    return uncured, found, reason
+
+
+def _excluded(shipped: Shipped) -> set[str]:
+    """Packages of which the requirements exclude every version."""
+    about = (shipped.package, shipped.others, shipped.budget)
+    ways = [way for part in LIBRARIES for way in together(ways_to(part, *about)).values()]
+    return {way.package for admitted, way in ways if not admitted.releases}
+
+
+def key_of(found: Problem | Finding | Mended) -> tuple[str, str]:
+    """Return the rule of a problem or finding, and what it is about."""
+    return found.rule, found.subject or subject_of(found.message)
+
+
+def new_problems(before: Iterable[P], after: Iterable[P]) -> list[P]:
+    """Return the problems that were not there before, or have a worse verdict now."""
+    worst = {key_of(found): found.verdict for found in sorted(before, key=lambda p: p.verdict)}
+    return [each for each in after if each.verdict > worst.get(key_of(each), -1)]
+
+
+def mended_by(shipped: Shipped, mend: Mend) -> Shipped:
+    """Return a wheel after a change, as rules look at it."""
+    package = shipped.package
+    if mend.requires:
+        lines = tuple(_mended_lines(package.requires_dist, mend))
+        requires = tuple(dependencies(lines, [], shipped.budget))
+        package = replace(package, requires_dist=lines, requires=requires)
+    if mend.tag:
+        single = map("-".join, product(*(part.split(".") for part in mend.tag.split("-"))))
+        _, platforms = python_and_platforms([mend.tag])
+        tags = {"tags": (mend.tag,), "tags_inside": tuple(single), "platforms": platforms}
+        package = replace(package, **tags)
+    hosts = tuple(_with_runpath(host, mend) for host in shipped.hosts)
+    return replace(shipped, package=package, hosts=hosts)
+
+
+def _with_runpath(host: HostBinary, mend: Mend) -> HostBinary:
+    (name,) = host.place.members if len(host.place.members) == 1 else ("",)  # no file in a member
+    gone = {element for member, element in mend.not_looked_into if member == name}
+    more = [element for member, element in mend.looked_into if member == name]
+    kept = (element for element in host.runpath if element not in gone)
+    return replace(host, runpath=tuple(dict.fromkeys((*kept, *more)))) if gone or more else host
+
+
+def _mended_lines(lines: Sequence[str], mend: Mend) -> Iterator[str]:
+    """Requirements after a change: the old ones in their order, then new ones."""
+    wanted = {normalized(requirement_of(text).name): text for text in mend.requires}
+    met: set[str] = set()
+    for line in lines:
+        found = _mended_line(line, wanted, mend)
+        met |= {found[0]} if found else set()
+        yield found[1] if found else line
+    yield from (text for name, text in wanted.items() if name not in met)
+
+
+def _mended_line(line: str, wanted: Mapping[str, str], mend: Mend) -> tuple[str, str] | None:
+    """The package that one line is to be about, and the line; None where nothing changes it."""
+    # Imported here: with it comes packaging, and most packages are not mended.
+    from ltocompat.rules.engine.metadata_lines import joint_versions
+
+    try:
+        old = requirement_of(line)
+    except ValueError:
+        return None
+    name = normalized(old.name)
+    if name in wanted:
+        new = requirement_of(wanted[name])
+        versions = joint_versions(new.specifier, old.specifier)
+        if versions and versions == joint_versions(old.specifier):
+            return name, line
+    elif name in mend.instead:
+        new, versions = requirement_of(mend.requires[0]), ""
+        old.extras.clear()
+    else:
+        return None
+    extras = f"[{','.join(sorted(old.extras))}]" if old.extras else ""
+    marker = f" ; {old.marker}" if old.marker else ""
+    versions = versions or joint_versions(new.specifier)
+    return normalized(new.name), f"{new.name}{extras}{versions}{marker}"
