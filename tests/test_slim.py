@@ -18,7 +18,7 @@ import pytest
 from elf_writer import BASE, ET_EXEC, Part, elf, wrapper
 from every_case import every
 from fatbin_writer import EntrySpec, entry, region
-from package_writer import zip_of
+from package_writer import Raw, raw_zip, zip_of
 from report_values import valid_json, written
 from samples import FOLDER
 
@@ -273,6 +273,20 @@ def test_what_can_not_be_read_is_not_written(
     with pytest.raises(UnreadableInput):
         slim(folder / name, folder / "out")
     assert not (folder / "out").exists()
+
+
+def test_a_bomb_is_not_unpacked_and_what_is_not_read_is_told(tmp_path: Path) -> None:
+    bomb = tmp_path / "x.whl"
+    bomb.write_bytes(raw_zip(Raw(b"x.so", b"bomb", unpacked=1 << 31)))
+    with pytest.raises(LtocompatError, match="limit of"):
+        slim(bomb, tmp_path / "out.whl")
+    data = bytearray(LIBRARY.read_bytes())
+    at = data.index(b"\x50\xed\x55\xba")
+    struct.pack_into("<I", data, at + 16 + 4, 8)  # an entry's header ends before it begins
+    (tmp_path / "x.so").write_bytes(data)
+    found = slim(tmp_path / "x.so", tmp_path / "new.so", keep_gpus=["h100"])
+    assert (tmp_path / "new.so").read_bytes() == data
+    assert any("inspect says why" in row.reason for row in found.untouched)
 
 
 def test_nvidias_own_libraries_are_told_of_their_licence_first(

@@ -257,9 +257,11 @@ class _Run:
         self._targets = (*targets, *newest)
         self._tally = CodeTally()
         self._verdicts: list[KeptVerdict] = []
-        self._settings = ScanSettings(
-            limits=options.limits, progress=reporter(options.progress), jobs=1
-        )
+        # Packing takes its time, and what is asked for is not cut short.
+        limits = options.limits
+        if packer is not None:
+            limits = replace(limits, seconds=100 * limits.seconds)
+        self._settings = ScanSettings(limits=limits, progress=reporter(options.progress), jobs=1)
         self._reader = ArtifactReader(ScanOptions(self._settings, self._targets))
 
     def rewrite(self, view: ByteView, place: Location, file: BinaryIO) -> bool:

@@ -172,7 +172,12 @@ class LibraryRewriter:
         for batch in batches:
             for stored, module in batch.modules:
                 self._take(stored, module)
-            self._skipped += sum(isinstance(record, Skipped) for record in batch.records)
+            for record in batch.records:
+                if isinstance(record, Skipped):
+                    self._skipped += 1
+                    self._leave(
+                        "it can't be read; inspect says why", record.size or 0, record.place
+                    )
             yield batch
         while self._waiting:
             self._write(self._waiting.popleft())

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from typing import IO, BinaryIO
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.archives.folder import DIST_INFO
@@ -71,7 +72,7 @@ def written(
     if os.path.isdir(path):
         kind = _folder(path, target, rewrite)
     elif zipfile.is_zipfile(path) and not path.endswith(".conda"):
-        kind = _zip(path, target, rewrite, build)
+        kind = _zip(path, target, rewrite, build, limits)
     else:
         kind = _file(path, target, rewrite, limits)
     with kind as found:
@@ -90,11 +91,16 @@ def _file(path: str, target: str, rewrite: Rewrite, limits: Limits) -> Iterator[
 
 
 @contextmanager
-def _zip(path: str, target: str, rewrite: Rewrite, build: str | None) -> Iterator[Written]:
+def _zip(
+    path: str, target: str, rewrite: Rewrite, build: str | None, limits: Limits
+) -> Iterator[Written]:
+    budget = Budget(replace(limits, seconds=100 * limits.seconds))  # each library has its own time
     with scratch_folder() as scratch, opened_zip(path) as archive, ExitStack() as stack:
         changed: dict[str, Content] = {}
         for info in archive.infolist():
             if may_hold_device_code([ZipMember(info.filename, info.file_size)]):
+                budget.check_unpacked(info.compress_size, info.file_size)
+                budget.check_room(info.file_size)
                 place = Location(path).member(info.filename)
                 new = _member(archive, info, place, scratch, rewrite)
                 changed |= {} if new is None else {info.filename: new}
