@@ -150,6 +150,20 @@ def test_a_library_of_an_image_sets_a_floor(
 
 
 @pytest.mark.slow
+def test_of_files_for_several_toolkits_the_one_that_fits_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(tmp_path, "other", ["sass12"])
+    installed(tmp_path, "tagged", ["sass12"])
+    (tmp_path / "tagged" / "0k.cubin").rename(tmp_path / "tagged" / "k_cu12.cubin")
+    (tmp_path / "tagged" / "k_cu13.cubin").write_bytes(POOL["sass13"])
+    record = tmp_path / "tagged-1.0.dist-info" / "RECORD"
+    record.write_text("tagged/k_cu12.cubin,,\ntagged/k_cu13.cubin,,\n")
+    found = {arch: s["floor"] for s in setters(capsys, str(tmp_path)) for arch in s["archs"]}
+    assert found[80] == ">= 525.60.13"
+
+
+@pytest.mark.slow
 def test_a_survey_names_the_newest_release_with_a_lower_floor(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.arch import version_numbers
 from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.cuda_tag import without_tags
 from ltocompat.model.grouping import grouped
 from ltocompat.model.location import Location
 from ltocompat.model.requirement import NEXT, FloorSetter, Required, Service
@@ -18,11 +19,8 @@ from ltocompat.packages.reading import owner
 from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.engine.collect_requirements import required
 
-if TYPE_CHECKING:
-    from ltocompat.commands.survey.dataset import Dataset
-
-_NONE = (1,)
-"""A floor above all: no known version does."""
+_NONE, _NO_CODE = (1,), (2,)
+"""Floors above all: no known version does, and nothing does."""
 
 
 class Library(Struct, frozen=True):
@@ -89,11 +87,24 @@ def floor_setters(libraries: Sequence[Library]) -> Iterator[FloorSetter]:
         (setter, number)
         for number in served
         for component, floor in (("driver", _driver_on(number)), ("GPU", _gpu(number)))
-        for setter in _setters(component, floor, libraries)
+        for setter in _setters(component, floor, _opened(libraries, number))
     ]
-    for setter, archs in grouped(found).items():
-        yield replace(setter, archs=tuple(archs))
-    yield from _setters("nvJitLink", _linker, libraries)
+    setters = [replace(setter, archs=tuple(archs)) for setter, archs in grouped(found).items()]
+    setters += _setters("nvJitLink", _linker, libraries)
+    # First what one distribution alone asks, last what several do.
+    yield from sorted(
+        setters, key=lambda each: (each.without == each.floor, each.component == "GPU")
+    )
+
+
+def _opened(libraries: Sequence[Library], number: int) -> list[Library]:
+    """Leave one of the files that differ in the CUDA release of their names: the one that fits."""
+    families = grouped(
+        ((each.distribution, without_tags(str(each.place))), each) for each in libraries
+    )
+    asked = _driver_on(number)
+    order = lambda library: (asked(library.needs) or (_NO_CODE,))[0]  # noqa: E731
+    return [min(several, key=order) for several in families.values()]
 
 
 def _setters(component: str, floor: Floor, libraries: Sequence[Library]) -> Iterator[FloorSetter]:
@@ -151,12 +162,7 @@ def with_releases(setters: Iterable[FloorSetter], folder: str | None) -> Iterato
     Raises:
         UnreadableInput: there is none, or it can't be read.
     """
-    if folder is None:
-        yield from setters
-        return
-    from ltocompat.commands.survey.dataset import Dataset
-
-    floors = _surveyed_floors(Dataset(folder))
+    floors = {} if folder is None else _surveyed_floors(folder)
     for setter in setters:
         yield replace(setter, release=_newest_below(setter, floors))
 
@@ -165,13 +171,15 @@ _Floors = dict[tuple[str, str], dict[tuple[str, str | None], tuple[int, ...]]]
 """Project and version -> component and architecture -> the least version."""
 
 
-def _surveyed_floors(dataset: Dataset) -> _Floors:
+def _surveyed_floors(folder: str) -> _Floors:
     """The floors of each release; of its files the highest."""
-    names = ["sha256", "project", "version", "status"]
+    from ltocompat.commands.survey.dataset import Dataset
+
+    dataset = Dataset(folder)
     files = {
         row["sha256"]: (row["project"], row["version"])
-        for row in dataset.table("distributions", names).to_pylist()
-        if row["project"] and row["version"] and row["status"] != "failed"
+        for row in dataset.table("distributions", ["sha256", "project", "version"]).to_pylist()
+        if row["project"] and row["version"]
     }
     floors: _Floors = {release: {} for release in files.values()}
     for row in dataset.table("needs", ["sha256", "what", "component", "arch", "least"]).to_pylist():
@@ -195,10 +203,8 @@ def _newest_below(setter: FloorSetter, floors: _Floors) -> str:
     numbers = version_numbers(setter.floor.removeprefix(">= ")) if setter.floor[0] == ">" else None
     found = []
     for (project, version), least in floors.items():
-        if canonicalize_name(project) != name:
-            continue
-        has_all = all(key in least for key in keys)
-        lower = has_all and (numbers is None or all(least[key] < numbers for key in keys))
+        known = canonicalize_name(project) == name and all(key in least for key in keys)
         with suppress(InvalidVersion):
-            found += [Version(version)] if lower else []
+            if known and (numbers is None or all(least[key] < numbers for key in keys)):
+                found.append(Version(version))
     return str(max(found, default=""))

@@ -25,7 +25,7 @@ from ltocompat.targets.inventory.reading import (
 )
 from ltocompat.targets.lockfiles import is_lock
 from ltocompat.targets.requirements_txt import is_requirements
-from ltocompat.targets.text_file import OWN, PYPROJECT, own_tables, read_text, read_toml
+from ltocompat.targets.text_file import OWN, PYPROJECT, own_tables, read_toml
 
 
 def targets_of_file(
@@ -116,17 +116,10 @@ def _of_file(path: str, shown: str, where: str) -> tuple[Target, ...]:
     try:
         return (_of_lock(shown, origin),)
     except UsageError as error:
-        if path.endswith((*_YAML, ".lock")) or _is_requirements(path):
+        if path.endswith((*_YAML, ".lock")) or is_requirements(path):
             raise
         reason = str(_not_a_target(shown, where))
         raise UsageError(f"{reason}; a file may be {READ}") from error
-
-
-def _is_requirements(path: str) -> bool:
-    try:
-        return is_requirements(read_text(path))
-    except UsageError:
-        return False
 
 
 def _of_lock(shown: str, origin: ValueOrigin) -> Target:

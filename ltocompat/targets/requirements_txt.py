@@ -47,13 +47,13 @@ def read_requirements(path: str, environment: MarkerEnvironment, budget: Budget)
     )
 
 
-def is_requirements(text: str) -> bool:
-    """Return whether the first line of a text that says something is a requirement or an option."""
-    _, first = next(_lines(text, Budget()), (0, ""))
+def is_requirements(path: str) -> bool:
+    """Return whether the first line of a file that says something is a requirement or an option."""
     try:
+        _, first = next(_lines(read_text(path), Budget()), (0, ""))
         return first.startswith("-") or bool(requirement_of(_OPTIONS.sub("", first)))
-    except ValueError:
-        return _PLACE.fullmatch(first) is not None
+    except (UsageError, ValueError):
+        return False
 
 
 def pins_of_lines(lines: Iterable[str], environment: MarkerEnvironment) -> Iterator[Pin]:

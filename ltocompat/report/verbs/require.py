@@ -410,7 +410,7 @@ def _setter(setter: FloorSetter) -> tuple[str, ...]:
     """``driver >= 580.65.06 on sm_80: cupy 13.6, SASS of CUDA 13 at x.so@0x40; without it ...``."""
     archs = f" on sm_{', '.join(map(str, setter.archs))}" if setter.archs else ""
     rules = f" ({', '.join(setter.rules)})" if setter.rules else ""
-    code = f", {setter.subject or setter.component}{rules} at "
+    code = f", {setter.subject}{rules} at " if setter.subject else f"{rules} in "
     without = f"; without it {setter.without}" if setter.without else ""
     without = "; others ask it, too" if setter.without == setter.floor else without
     release = f"; lower in {setter.release}" if setter.release else ""
