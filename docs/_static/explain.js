@@ -285,6 +285,7 @@ const DERIVED = {
   toolkit: ofCuda,
   torch: ofCuda,
   symbol: (text) => searchIndex.explain.removed[text] || {},
+  nvenc: (text) => ({ branch: String(searchIndex.explain.nvenc[text] || "") }),
   optix: (text) => ({ branch: String(searchIndex.explain.optix.find(([name]) => name === text)?.[1] || "") }),
 };
 
@@ -301,8 +302,9 @@ function madeWith(values) {
 function visualStudio(values) {
   const { hosts, studio } = searchIndex.explain;
   let newest = 0;
+  const made = values.nvcc ?? values.toolkit ?? values.said;
   for (const [cuda, , , msvc] of hosts) {
-    if (values.nvcc === cuda) newest = msvc;
+    if (made === cuda) newest = msvc;
     else if (newest && msvc > newest) {
       return { host_is: studio[newest], host_next: cuda, host_next_is: studio[msvc] };
     }
@@ -354,7 +356,10 @@ function derived(values) {
   if ("torch" in found && found.gpu_sm_first && order(found.torch, found.gpu_sm_first) >= 0) delete found.gpu_sm_index;
   const major = found.major || (found.builtins || "").split(".")[0];
   found.cu_suffix = major === "12" ? "-cu12" : major === "11" ? "-cu11" : "";
-  if ("needs_file" in found) found.needs_path = endOf(found.needs_file);
+  if ("needs_file" in found) {
+    found.needs_path = endOf(found.needs_file);
+    found.needs_argument = quoted(found.needs_file);
+  }
   const place = found.file || found.needs_file;
   found.file_argument = place ? quoted(place) : "FILE";
   return found;
@@ -389,7 +394,8 @@ function places(message, reading, explained, flags) {
 }
 
 function firstThatHolds(message, found, lines, reading, machine) {
-  for (const place of found.slice(0, TRIES)) {
+  const unknown = (place) => place.slice(1).filter((value) => value === undefined).length;
+  for (const place of found.slice(0, TRIES).sort((one, other) => unknown(one) - unknown(other))) {
     const groups = known(place.groups || {});
     const before = reading.flat.slice(Math.max(0, place.index - LONGEST_PATH), place.index);
     const user = before.match(/([^\s"'`(]*\.(?:so|pyd)\b[^\s"'`(]*): $/);

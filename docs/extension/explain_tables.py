@@ -10,8 +10,9 @@ from typing import Any
 
 from ltocompat.commands import explain as command
 from ltocompat.facts import drivers, gpus, libraries, table, toolkits
-from ltocompat.rules import evidence, message_values, paste
+from ltocompat.rules import evidence, message_values
 from ltocompat.rules.messages import Message, matches, messages, pattern_of
+from ltocompat.targets import paste
 
 
 def explain_tables() -> dict[str, Any]:
@@ -50,6 +51,7 @@ def explain_tables() -> dict[str, Any]:
         "floors": {floor.major: floor.branch for floor in drivers._major_floors()},
         "indexes": [str(cuda) for cuda in toolkits.pytorch_indexes()],
         "languages": message_values._LANGUAGES,
+        "nvenc": message_values._NVENC,
         "hosts": [[str(r.cuda), r.gcc, r.clang, r.msvc] for r in toolkits.host_compilers()],
         "studio": message_values._STUDIO,
         "optix": [[row.optix, row.branch] for row in toolkits.optix_releases()],

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.commands.options import ExplainOptions
+from ltocompat.facts import rows
 from ltocompat.facts.drivers import CudaError, errors_called
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.failure import Failure, Note
@@ -23,9 +23,7 @@ from ltocompat.rules.prose import Prose, rule_ids, rule_prose, rules_left_out, t
 _LONGEST = 200_000
 _SHOWN = 80
 _CAUSES = 3  # for one text
-_NEAREST = 3  # rules that are named where none fits
-_COMMON = 6  # rules that may have a word before it says nothing
-_SHARED = 2  # words that a text and a rule share at least, to be near
+_QUOTED = 160  # characters of a line that no rule knows
 
 
 class Explained(Prose, frozen=True):
@@ -92,7 +90,7 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
 
     Raises:
         UsageError: the text is empty.
-        Missing: no rule is called so, and none knows the text; the sentence names the nearest.
+        Missing: no rule is called so, and none knows the text; the sentence quotes the line.
     """
     words = text.strip()
     if not words:
@@ -174,8 +172,10 @@ def _shortened(text: str) -> str:
 # An error by number or name alone, as C, Julia (ERROR_NO_DEVICE) or Rust (NoDevice) writes it.
 _BARE = re.compile(r"\[?(?P<word>\d{1,5}|[A-Za-z]\w{4,80})\]?")
 _NUMBERED = re.compile(
-    r"\b[Cc](?:UDA|uda)\w{0,30}(?:(?: [Ee]rror| [Ff]ailure| code)\W{1,3}|\()(\d{1,4})\b(?!\.\d)"
+    r"\b[Cc](?:UDA|uda)\w{0,30}?(?: runtime| driver)?"
+    r"(?: ?[Ee]rror| [Ff]ailure| code)\W{1,3}(\d{1,4})\b(?!\.\d)"
 )
+_SAID = re.compile(r"\bCUDA(?: \w{2,9})? [Ee]rror: ([a-z][\w -]{5,70})")
 _NAMED = re.compile(
     r"\b(?:CUDA|NVRTC|NVML|NVJITLINK|NVPTXCOMPILE)_ERROR_\w{3,60}|\bcudaError[A-Z]\w{3,60}"
 )
@@ -244,28 +244,28 @@ _LOGS = {
 
 
 def _unknown(text: str) -> str:
-    """The sentence for a text that no rule knows: its error's meaning, or the nearest rules."""
+    """The sentence for a text that no rule knows: its error's meaning, or its error line."""
     line = _error_line(text)
-    short = line if len(line) <= _SHOWN else f"{line[:_SHOWN]} ..."
     start = text[:_LONGEST]
-    named = _named(text, *_NAMED.findall(start), *_NUMBERED.findall(start))
-    if named:
-        _, error = named[0]
-        library, _, _ = error.name.partition("_ERROR_")
-        if library in _LOGS:
-            return (
-                f"no rule knows {short!r}: {error.name} ({error.number}) alone doesn't say why; "
-                f"paste what {_LOGS[library]} returns, which does"
-            )
+    known = rows(CudaError, "errors", "error")
+    said = [row.name for words in _SAID.findall(start) for row in known if words == row.text]
+    named = _named(text, *_NAMED.findall(start), *said, *_NUMBERED.findall(start))
+    unknown = f'no rule knows "{line}"'
+    if not named:
         return (
-            f"no rule knows {short!r}: {error.name} ({error.number}) means {error.text!r}, and no "
-            "rule of device code's compatibility is about it; look at what the program did before"
+            f"{unknown}; where another line of the log names the error, paste that, or list every "
+            "rule with: ltocompat explain --all"
         )
-    nearest = _nearest(text)
-    near = f"the nearest are {', '.join(nearest)}; " if nearest else ""
+    _, error = named[0]
+    log = _LOGS.get(error.name.partition("_ERROR_")[0])
+    if log:
+        return (
+            f"{unknown}: {error.name} ({error.number}) alone doesn't say why; "
+            f"paste what {log} returns, which does"
+        )
     return (
-        f"no rule knows {short!r}; {near}paste the line of the log that names the error, "
-        "or list every rule with: ltocompat explain --all"
+        f'{unknown}: {error.name} ({error.number}) means "{error.text}", and no rule of '
+        "device code's compatibility is about it; look at what the program did before"
     )
 
 
@@ -274,39 +274,36 @@ _FAILED = tuple(
     re.compile(words, re.IGNORECASE)
     for words in (
         r"\bfatal\b|\w(?:Error|Exception)\b:",
-        r"\berror\b",
-        r"\bfail(?:ed|ure)\b|\bcannot\b",
+        r"\berrors?\b|\bunmet\b",
+        r"\b(?:fail(?:ed|ure|s)?|cannot|can't|could not|unable|unsupported|not found)\b",
     )
 )
+# A line that says that what was begun above it failed.
+_FOLLOWS = re.compile(
+    r"^(?:\w{0,2}make|ninja)\b|custom build command|subprocess-exited|metadata-generation"
+    r"|\bbuild failed|non-zero exit|exit (?:status|code)\b|returned an error|\braise \w",
+    re.IGNORECASE,
+)
+_INNER = 30  # characters before the last such words of a long line
 
 
 def _error_line(text: str) -> str:
     """The line that looks most like an error, the first of the kind; else the whole text."""
-    lines = [" ".join(line.split()) for line in text[:_LONGEST].splitlines()]
-    found = (line for words in _FAILED for line in lines if words.search(line))
-    return next(found, " ".join(text.split()))
-
-
-_WORD = re.compile(r"[A-Za-z_][A-Za-z_-]{3,}")
-
-
-def _nearest(text: str) -> list[str]:
-    """The rules that share the rarest words with a text, each with its title."""
-    words = set(_words(text))
-    entries = [entry for entry in explain_all() if entry.built]
-    spoken = {entry.id: set(_words(entry.title, *entry.messages)) for entry in entries}
-    often = Counter(word for known in spoken.values() for word in known)
-    worth = {
-        rule_id: sum(1 / often[word] for word in known & words) for rule_id, known in spoken.items()
-    }
-    words = {word for word in words if often[word] <= _COMMON}
-    near = [entry for entry in entries if len(spoken[entry.id] & words) >= _SHARED]
-    near.sort(key=lambda entry: -worth[entry.id])
-    return [f"{entry.id} ({entry.title})" for entry in near[:_NEAREST]]
-
-
-def _words(*texts: str) -> Iterable[str]:
-    return (word.lower() for text in texts for word in _WORD.findall(text[:_LONGEST]))
+    # A line that ends in a colon says the rest in the next.
+    joined = re.sub(r"(?<!exception):[ \t]*\n\s*", ": ", text[:_LONGEST])
+    lines = [" ".join(line.split()) for line in joined.splitlines()]
+    causes = [line for line in lines if not _FOLLOWS.search(line)]
+    found = (
+        (line, place.start())
+        for some in (causes, lines)
+        for words in _FAILED
+        for line in some
+        for place in [*words.finditer(line)][-1:]
+    )
+    line, inner = next(found, (" ".join(text.split()), 0))
+    start = max(0, inner - _INNER) if len(line) > _QUOTED else 0
+    end = " ..." if len(line) > start + _QUOTED else ""
+    return f"{'... ' if start else ''}{line[start : start + _QUOTED]}{end}"
 
 
 def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:

@@ -36,6 +36,11 @@ _LANGUAGES = {"++14": "9.0", "++17": "11.0", "++20": "12.0"}
 """The first nvcc with each C++ (CUDA's release notes)."""
 
 
+_NVENC = {"9.0": 418, "9.1": 435, "10.0": 445, "11.0": 455, "11.1": 470, "12.0": 520}
+_NVENC |= {"12.1": 530, "12.2": 550, "13.0": 570, "13.1": 610}
+"""The branch of the driver that each NVENC API begins with (FFmpeg, libavcodec/nvenc.c)."""
+
+
 def derived(values: Mapping[str, str]) -> dict[str, str]:
     """The values of a message, with what the tables know of each.
 
@@ -68,6 +73,7 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     found["cu_suffix"] = "-cu12" if major == "12" else "-cu11" if major == "11" else ""
     if "needs_file" in found:
         found["needs_path"] = _end_of(found["needs_file"])
+        found["needs_argument"] = shlex.quote(found["needs_file"])
     place = found.get("file") or found.get("needs_file")
     found["file_argument"] = shlex.quote(place) if place else "FILE"
     return found
@@ -145,8 +151,9 @@ _STUDIO = {1939: "Visual Studio 2022 17.9", 1949: "Visual Studio 2022", 1959: "V
 def _visual_studio(values: Mapping[str, str]) -> dict[str, str]:
     """The same of Visual Studio, where the text names the nvcc."""
     newest = 0
+    made = next((values[name] for name in ("nvcc", "toolkit", "said") if name in values), None)
     for row in host_compilers():
-        if values.get("nvcc") == str(row.cuda):
+        if made == str(row.cuda):
             newest = row.msvc
         elif newest and row.msvc > newest:
             taken = {"host_is": _STUDIO[newest], "host_next_is": _STUDIO[row.msvc]}
@@ -250,6 +257,7 @@ _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     "torch": _of_cuda,
     "symbol": _of_symbol,
     "optix": _of_optix,
+    "nvenc": lambda api: {"branch": str(_NVENC.get(api, ""))},
 }
 
 

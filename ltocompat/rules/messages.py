@@ -192,8 +192,8 @@ def _first_that_holds(
     reading: Reading,
     machine: Mapping[str, str],
 ) -> Match | None:
-    """The first place whose values meet the row's condition."""
-    for place in places[:_TRIES]:
+    """The place that says most, the first of these, whose values meet the row's condition."""
+    for place in sorted(places[:_TRIES], key=lambda place: place.groups().count(None)):
         groups = {name: value for name, value in place.groupdict().items() if value}
         user = _USER.search(reading.flat, max(0, place.start() - _LONGEST_PATH), place.start())
         if user:
