@@ -98,11 +98,8 @@ def slim(
 def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
     """The new files; a path that gives none is a ``Failure`` among them."""
     texts = named(options.paths)
-    targets = (
-        tuple(target.target for target in resolve_targets(options.targets))
-        if any(options.targets)
-        else ()
-    )
+    resolved = resolve_targets(options.targets) if options.targets else ()
+    targets = tuple(target.target for target in resolved)
     kept = _kept(options, targets)
     packing = _packing(options)
     for text in texts:
@@ -184,7 +181,7 @@ def _smallest(
             try:
                 return _slim(path, target, options, _Run(way, packer, targets, options))
             except _TooLarge as error:
-                size = error.size
+                (size,) = error.args
     raise LtocompatError(
         f"{path!r} has {size:,} bytes at least while all GPUs are kept that it is for; say with "
         "--keep-gpu which of them it has to serve"
@@ -192,11 +189,7 @@ def _smallest(
 
 
 class _TooLarge(Exception):
-    """A new file that has too many bytes."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(size)
-        self.size = size
+    """A new file that has too many bytes: so many."""
 
 
 def _target(path: str, options: SlimOptions, *, several: bool) -> str:

@@ -40,7 +40,6 @@ from ltocompat.rewrite.kept_images import Kept, is_loaded, reasons, served
 from ltocompat.scan.walk import Batch
 
 _PACKED_KINDS = (1, 2)  # PTX and SASS; LTO-IR is scrambled once it is packed
-_MOST_CACHED = 256 * MIB
 
 
 _USED = "a device link has used it, and drivers may link it again"
@@ -70,13 +69,11 @@ def _frame(data: bytes, level: int) -> _Frame:
 
 
 class Packer:
-    """Packs code on all cores; equal code once."""
+    """Packs code on all cores."""
 
     def __init__(self, packing: Packing) -> None:
         self._packing = packing
         self._pool = ThreadPoolExecutor(os.cpu_count())
-        self._known: dict[bytes, Future[_Frame]] = {}
-        self._size = 0
 
     def packed(self, image: StoredImage) -> _Part | None:
         """The frame of an image, as it will be; None where it stays as it is."""
@@ -84,14 +81,8 @@ class Packer:
         if not fits or image.kind_number not in _PACKED_KINDS:
             return None
         data = image.payload.decode()
-        key = hashlib.sha256(data).digest()
-        found = self._known.get(key)
-        if found is None:
-            found = self._pool.submit(_frame, data, self._packing.level)
-            if self._size < _MOST_CACHED:
-                self._known[key] = found
-                self._size += len(data) // 4
-        return _Part(found, len(data), image.compression)
+        frame = self._pool.submit(_frame, data, self._packing.level)
+        return _Part(frame, len(data), image.compression)
 
     def __enter__(self) -> Self:
         return self
@@ -219,21 +210,16 @@ class LibraryRewriter:
         """The reason why a module stays as it is; None where it need not."""
         region = stored.region
         prelinked = stored.section in PRELINKED_SECTIONS
-        checks = (
-            (self._signed, "the file is signed, and would not be any more"),
-            (region is None, "it is no fatbin region, and its reader is not known"),
-            (
-                region is not None
-                and (region.source is not self._view.source or region.start < self._end),
-                "it lies in a file of its own, or shares bytes with another one",
-            ),
-            (prelinked and self._linked, _USED),
-            (
-                not stored.registered and not prelinked,
-                "no wrapper points at it, so that its reader is not known",
-            ),
-        )
-        return next((text for applies, text in checks if applies), None)
+        if self._signed:
+            return "the file is signed, and would not be any more"
+        if region is None:
+            return "it is no fatbin region, and its reader is not known"
+        if region.source is not self._view.source or region.start < self._end:
+            return "it lies in a file of its own, or shares bytes with another one"
+        if prelinked and self._linked:
+            return _USED
+        unread = not stored.registered and not prelinked
+        return "no wrapper points at it, so that its reader is not known" if unread else None
 
     def _rewrite(
         self,
