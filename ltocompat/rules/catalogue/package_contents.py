@@ -102,8 +102,7 @@ def _newer_makers(shipped: Shipped, major: int, text: str) -> Iterator[Problem]:
         Verdict.UNKNOWN,
         f"{shipped.package.name} is called {text}, but {sum(newer.values())} of {total} modules "
         f"were made by newer tools, such as {maker_name}",
-        f"build them with CUDA {major}, or call it {_renamed(shipped.package, major + 1)}",
-        "makers of the images",
+        remedy=f"build them with CUDA {major}, or call it {_renamed(shipped.package, major + 1)}",
         module_count=sum(newer.values()),
         subject="makers",
     )
@@ -191,8 +190,6 @@ def _tags_disagree(package: Package) -> Iterator[Problem]:
     yield Problem(
         Verdict.UNDOCUMENTED,
         f"{text}: installers go by the file name, and what is installed is refused by pip check",
-        "build it anew, or change both with: python -m wheel tags",
-        "Tag in WHEEL",
         subject="tags in WHEEL",
         mend=Mend(tag=package.tags[0]) if len(package.tags) == 1 else None,
     )
@@ -422,8 +419,7 @@ def nvjitlink_shipped_twice(shipped: Shipped) -> Iterator[Problem]:
                 Verdict.UNKNOWN,
                 f"{package} and {other} {what} {name}: which one a process gets depends on what is "
                 f"{'installed' if same else 'loaded'} first",
-                "let one of them depend on the package that has it, and leave its own copy out",
-                f"{files[name]}; {others[name]}",
+                evidence=f"{files[name]}; {others[name]}",
             )
 
 
@@ -448,8 +444,7 @@ def library_written_twice(shipped: Shipped) -> Iterator[Problem]:
                 Verdict.UNKNOWN,
                 f"{package} and {other} both install {truncate_list(same, 2)}: which one is there "
                 "depends on what is installed last",
-                "install one of them, or give their files names of their own",
-                same[0],
+                evidence=same[0],
                 subject=f"files of {other.name}",
             )
 
@@ -475,8 +470,7 @@ def library_of_driver_inside(shipped: Shipped) -> Iterator[Problem]:
             verdict if users else Verdict.OK,
             f"{file} is the driver's library of the machine that built it{needed}: it has to be "
             "of the version of the kernel driver where it runs",
-            "leave it out: auditwheel repair --exclude libcuda.so.1 (delvewheel: nvcuda.dll)",
-            file,
+            evidence=file,
             subject="library of the driver",
         )
 
@@ -510,9 +504,8 @@ def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
             Verdict.UNDOCUMENTED,
             f"{package.name} needs driver {driver} on {', '.join(archs)} ({', '.join(rules)}), but "
             f"those of CUDA {major}, which it is for ({text}), begin at {least}",
-            f'promise what it needs: driver = "{driver}" under [tool.ltocompat.promise]; or build '
-            "it so that older drivers load it, as the rule says",
-            "names and versions in the metadata, least drivers of the code",
+            remedy=f'promise what it needs: driver = "{driver}" under [tool.ltocompat.promise]; or '
+            "build it so that older drivers load it, as the rule says",
             subject="SASS",
             asked=tuple(f"{arch} driver {driver}" for arch in archs),
         )

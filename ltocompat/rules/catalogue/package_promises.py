@@ -176,8 +176,7 @@ def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
                     Verdict.FAIL,
                     f"{package} asks for {require.name} {' or '.join(require.versions)}, "
                     f"but {other} is given beside it",
-                    "give the one that installers take, or change the line",
-                    require.line,
+                    evidence=require.line,
                 )
 
 
@@ -249,8 +248,7 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
         yield Problem(
             Verdict.OK,
             f"{image.package.name} starts on any driver, and its code needs {floor}",
-            f"write ENV {line}",
-            "no NVIDIA_REQUIRE_CUDA, or NVIDIA_DISABLE_REQUIRE",
+            remedy=f"write ENV {line}",
             subject="drivers",
         )
     for declared in image.package.declared:
@@ -331,8 +329,7 @@ def _other_kind(shipped: Shipped, declared: Declared) -> Iterator[Problem]:
             Verdict.OK,
             f"{str(kind).upper()} for compute capability {capability(number)} is declared, and "
             f"{shipped.package.name} serves it by other code",
-            "write what ltocompat require --for variant says",
-            declared.source,
+            evidence=declared.source,
             subject=str(kind).upper(),
             asked=tuple(f"sm_{number}" for number in missing),
         )
