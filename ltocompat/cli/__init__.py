@@ -7,6 +7,7 @@ import gc
 import importlib
 import os
 import sys
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -172,7 +173,7 @@ def run(arguments: list[str]) -> int:
 
 def _exit_code_of_words(error: Exception, arguments: list[str]) -> int | None:
     """The exit code where words or an option have no meaning; None for every other error."""
-    from ltocompat.cli.run_verb import wants_json, write_error
+    from ltocompat.cli.run_verb import write_error
     from ltocompat.model.errors import LtocompatError
     from ltocompat.model.failure import Failure
     from ltocompat.report.exit_status import USAGE
@@ -184,7 +185,7 @@ def _exit_code_of_words(error: Exception, arguments: list[str]) -> int | None:
         failure, code = Failure.of(error), _exit_code_of(error)
     else:
         return None
-    if wants_json(arguments):
+    if "--format=json" in arguments or ("--format", "json") in pairwise(arguments):
         write_error(failure)
     return code
 

@@ -12,7 +12,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import pairwise
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -73,7 +72,7 @@ def run_verb(
             if writable and writing.json and (failure.error is not None or not begun):
                 write_error(failure)
         finally:
-            output.close()
+            output.progress.close()
     return status.code
 
 
@@ -107,12 +106,6 @@ def write_error(failure: Failure) -> None:
     from ltocompat.report.formats.jsonstream import error_document
 
     sys.stdout.write(error_document([failure]))
-
-
-def wants_json(arguments: list[str]) -> bool:
-    """Return whether arguments that could not be read ask for JSON."""
-    pairs = pairwise(arguments)
-    return "--format=json" in arguments or ("--format", "json") in pairs
 
 
 _PATIENCE = 1.0  # seconds of work before the line appears
@@ -227,10 +220,6 @@ class Output:
             self.messages = _AfterErasing(sys.stderr, self.progress)
             if sys.stdout.isatty():
                 self.answer = _AfterErasing(self.answer, self.progress)
-
-    def close(self) -> None:
-        """Take the progress line away."""
-        self.progress.close()
 
 
 class FormatRequest(Struct, frozen=True):

@@ -205,7 +205,7 @@ class DatasetWriter:
         self._folder = Folder(folder)
         self._most = distributions
         self._waiting = {prefix: _Waiting() for prefix in _PREFIXES}
-        self._adding = threading.Lock()
+        self._adding = threading.RLock()
         self._ended = threading.Event()
         with contextlib.ExitStack() as stack:
             stack.enter_context(self._folder.locked())
@@ -241,18 +241,15 @@ class DatasetWriter:
             waiting = self._waiting[_prefix(found)]
             waiting.add(found)
             if waiting.distributions >= self._most or waiting.size >= _MOST_BYTES:
-                self._flush()
+                self.flush()
 
     def flush(self) -> None:
         """Write what was added so far."""
         with self._adding:
-            self._flush()
-
-    def _flush(self) -> None:
-        for prefix, waiting in self._waiting.items():
-            if waiting.distributions:
-                write_part(self._folder, prefix, waiting.rows)
-                self._waiting[prefix] = _Waiting()
+            for prefix, waiting in self._waiting.items():
+                if waiting.distributions:
+                    write_part(self._folder, prefix, waiting.rows)
+                    self._waiting[prefix] = _Waiting()
 
     def _flush_in_time(self) -> None:
         """Write what waits for long: who is killed loses no more than that."""

@@ -68,7 +68,7 @@ def engine(*, jobs: int | None, scheduler: str | None, dashboard: bool = False) 
     """
     workers = jobs or cores()
     if scheduler is None and workers == 1 and not dashboard:
-        return _in_this_process
+        return lambda found, options: (survey_distribution(each, options) for each in found)
     see_installed("distributed")
     if scheduler is None:
         connect = functools.partial(_local_cluster, workers, dashboard=dashboard)
@@ -76,14 +76,6 @@ def engine(*, jobs: int | None, scheduler: str | None, dashboard: bool = False) 
         require_tls(scheduler)
         connect = functools.partial(_connected, scheduler)
     return functools.partial(_by_dask, connect)
-
-
-def _in_this_process(
-    distributions: Iterable[Distribution], options: TaskOptions
-) -> Generator[Surveyed, None, None]:
-    """One task after the other, in their order."""
-    for distribution in distributions:
-        yield survey_distribution(distribution, options)
 
 
 def _by_dask(
