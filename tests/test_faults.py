@@ -48,6 +48,7 @@ VERBS: dict[str, tuple[str, ...]] = {
         "y-1.0-py3-none-manylinux_2_28_x86_64.whl",
         *("-o", "new.whl", "--keep-gpu", "h100"),
     ),
+    "repair": ("repair", "z-1.0-py3-none-any.whl", "-o", "out"),
 }
 MOST = 40
 """Calls of a verb that are struck one after the other; more of them are of the same sort."""
@@ -105,6 +106,7 @@ def machine(tmp_path: Path, shim: Path) -> Iterator[Machine]:
     wheel(inputs, {"k/x.fatbin": (inputs / "x.fatbin").read_bytes()}, name="x", version="1.0")
     library = (SAMPLES / "objects/libsaxpy.so").read_bytes()
     wheel(inputs, {"k/x.so": library}, name="y", version="1.0")
+    wheel(inputs, {"k/x.so": library}, name="z", version="1.0", tag="py3-none-any")
     found = Machine(tmp_path, shim)
     yield found
     found.close()

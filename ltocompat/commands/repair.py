@@ -116,9 +116,8 @@ def _repaired(path: str, options: RepairOptions) -> Iterator[Repaired | Note]:
     output = None
     if options.output is not None and not options.dry_run:
         output = os.path.join(options.output, edits.name)
-        with writing(output):
+        with writing(output), ExitStack() as stack:
             os.makedirs(options.output, exist_ok=True)
-        with ExitStack() as stack:
             if not diff:
                 file = stack.enter_context(created(output))
                 shutil.copyfileobj(stack.enter_context(open(path, "rb")), file, MIB)
@@ -147,10 +146,7 @@ def _prove(old: _Read, new: _Read, planned: Shipped, mended: Sequence[Mended]) -
 
 def _loaded(shipped: Shipped) -> tuple[object, ...]:
     """What drivers and loaders read of a package."""
-    hosts = [
-        (host.place.members, host.soname, host.needed, host.runpath, host.exports)
-        for host in shipped.hosts
-    ]
+    hosts = [(h.place.members, h.soname, h.needed, h.runpath, h.exports) for h in shipped.hosts]
     return dict(shipped.signatures), hosts
 
 

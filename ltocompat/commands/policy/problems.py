@@ -176,7 +176,7 @@ def _size(policy: Policy, summary: ArtifactSummary) -> Iterator[Problem]:
         yield Problem(
             Verdict.FAIL,
             f"the file has {size:,} bytes, and {most:,} are the most",
-            f"see what takes the space with: {weigh}; or raise max-bytes",
+            f"see what takes the space with: {weigh}; try ltocompat slim, or raise max-bytes",
             policy.origin("max-bytes"),
             subject="size",
             asked=(f"bytes {size}",),
