@@ -34,13 +34,14 @@ _LEFT_EDGE = re.compile(r"\s{0,20}(?:>\s?){1,8}|\s{0,4}[|│┃║] ?")
 _EDGES = "|│┃║"
 _RULE = re.compile(r"[-+=_~*#|─-╿ \t]{4,}")
 # What loggers write before a message: a time, and words in brackets, levels and names around it.
-_DAY = r"(?:\d{4}[-/]\d\d[-/]\d\d[T ])?(?:\d\d[-/]\d\d )?(?:[A-Z][a-z]{2} [ \d]\d )?"
-_TIME = rf"{_DAY}\d\d:\d\d:\d\d[.,\d]{{0,10}}(?:Z|[+-]\d\d:?\d\d)?"
+_DATE = r"(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ])?(?:[0-9]{2}[-/][0-9]{2} )?"
+_DAY = rf"{_DATE}(?:[A-Z][a-z]{{2}} [ 0-9][0-9] )?"
+_TIME = rf"{_DAY}[0-9][0-9]:[0-9][0-9]:[0-9][0-9][.,0-9]{{0,10}}(?:Z|[+-][0-9][0-9]:?[0-9][0-9])?"
 _LOGGED = re.compile(
     rf"\A(?=.{{0,60}}{_TIME})"
     rf"(?:\[[^\[\]]{{1,60}}\]:?|\([\w=.:# -]{{1,60}}\)|{_TIME}"
-    r"|(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\b(?! \d{1,3}(?: in |:))"
-    r"|[\w.-]{1,40}(?= ?\|)|[\w.-]{1,40} [\w./-]{1,40}\[\d{1,9}\]:|std(?:err|out) [FP]\b"
+    r"|(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\b(?! [0-9]{1,3}(?: in |:))"
+    r"|[\w.-]{1,40}(?= ?\|)|[\w.-]{1,40} [\w./-]{1,40}\[[0-9]{1,9}\]:|std(?:err|out) [FP]\b"
     r"|[|:-]|\s){1,12}"
 )
 _NARROWEST = 40
