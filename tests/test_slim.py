@@ -305,7 +305,7 @@ def test_every_format_tells_what_went_and_why_the_rest_stays(tmp_path: Path) -> 
     for name in FORMATS:
         text = written(name, REPORT, found, Options())
         assert "other-gpu" in text or "for GPUs that are not kept" in text
-        assert "a device link has used it" in text
+        assert "a device link wrote or used it" in text
     document = valid_json(written("json", REPORT, found, Options()))
     assert document["summary"]["artifacts"] == 2
     assert document["artifacts"][0]["verdicts"][0]["gpu"] == "sm_90"

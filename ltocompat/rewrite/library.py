@@ -42,9 +42,6 @@ from ltocompat.scan.walk import Batch
 _PACKED_KINDS = (1, 2)  # PTX and SASS; LTO-IR is scrambled once it is packed
 
 
-_USED = "a device link has used it, and drivers may link it again"
-
-
 class Packing(Struct, frozen=True):
     """How code is packed anew.
 
@@ -193,13 +190,9 @@ class LibraryRewriter:
         entries = [] if why_not else _entries(stored)
         if entries is None:
             why_not = "a part of the region can't be read, or contradicts itself"
-        elsewhere = [im for im in module.images if im.place.offset != module.place.offset]
         if why_not:
             self._leave(why_not, size, module.place)
-        elif elsewhere:
-            used = sum(image.stored_size or 0 for image in elsewhere)
-            self._leave(_USED, used, elsewhere[0].place)
-        if entries and stored.region is not None:
+        elif entries and stored.region is not None:
             self._rewrite(stored, module_signature(module), entries, stored.region)
 
     def _leave(self, why: str, size: int, place: Location) -> None:
@@ -216,8 +209,10 @@ class LibraryRewriter:
             return "it is no fatbin region, and its reader is not known"
         if region.source is not self._view.source or region.start < self._end:
             return "it lies in a file of its own, or shares bytes with another one"
-        if prelinked and self._linked:
-            return _USED
+        # Behind the region that a device link wrote, its wrapper names those of the objects.
+        behind = any(image.place.offset != stored.place.offset for image in stored.images)
+        if behind or (prelinked and self._linked):
+            return "a device link wrote or used it, and drivers may link it again"
         unread = not stored.registered and not prelinked
         return "no wrapper points at it, so that its reader is not known" if unread else None
 
@@ -228,12 +223,9 @@ class LibraryRewriter:
         entries: Sequence[FatbinEntry],
         view: ByteView,
     ) -> None:
-        # Images that a device link has used lie elsewhere, behind those of the region itself.
-        own = [image for image in stored.images if image.place.offset == stored.place.offset]
-        numbers = [image.place.entry[0] for image in own]
-        why = self._why(signature)
-        gone = _gone(zip(numbers, why, strict=False), entries)
-        images = dict(zip(numbers, own, strict=True))
+        numbers = [image.place.entry[0] for image in stored.images]
+        gone = _gone(zip(numbers, self._why(signature), strict=True), entries)
+        images = dict(zip(numbers, stored.images, strict=True))
         packer = self._packer
         parts = [
             (entries[number], None if packer is None else packer.packed(images[number]))
@@ -244,15 +236,14 @@ class LibraryRewriter:
             return
         for number, reason in gone.items():
             self.tally.sizes[reason] += entries[number].end - entries[number].offset
-        for number, image in zip(numbers, own, strict=True):
+        for number, image in zip(numbers, stored.images, strict=True):
             if number in gone:
                 self.tally.images[gone[number]] += 1
             else:
                 self.tally.kept += 1
                 self.tally.zstd += image.compression is Compression.ZSTD
         if is_loaded(signature, linked=self._linked):
-            rest = (None,) * (len(why) - len(own))
-            self._lose(self._served(signature, (*map(gone.get, numbers), *rest)))
+            self._lose(self._served(signature, tuple(map(gone.get, numbers))))
         self._regions.append(_Rewritten(view, parts))
         self._waiting.append(self._regions[-1])
         self._end, self._pending = self._regions[-1].end, self._pending + self._regions[-1].decoded
