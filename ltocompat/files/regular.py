@@ -49,9 +49,13 @@ def if_regular(fd: int, path: str) -> int:
 
 
 def sha256_of_path(path: str) -> str:
-    """The SHA-256 of the file at a path, in hexadecimal digits."""
+    """The SHA-256 of a regular file, in hexadecimal digits.
+
+    Raises:
+        OSError: there is none, something else is there, or it can't be read.
+    """
     # Imported here: most commands that read files take no sum.
     import hashlib
 
-    with open(path, "rb") as file:
+    with os.fdopen(open_regular(path), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -9,6 +9,8 @@ from ltocompat.model.errors import UsageError, did_you_mean
 from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.targets.gpu_groups import is_gpu
 
+FILE_KEYS = ("nodes", "smi", "slurm", "image")
+"""Keys whose value is a file about machines; that of ``image`` may be the name of one."""
 KEYS = (
     "name",
     "os",
@@ -23,10 +25,7 @@ KEYS = (
     "stock",
     "lock",
     "python",
-    "nodes",
-    "smi",
-    "slurm",
-    "image",
+    *FILE_KEYS,
 )
 SPELLINGS = {"cuda": "stock"}
 """Other names of keys."""

@@ -15,16 +15,16 @@ from ltocompat.model.limits import Budget
 from ltocompat.model.location import folders_around
 from ltocompat.model.target import Target
 from ltocompat.targets.building import ValueOrigin, build
-from ltocompat.targets.inline import EXAMPLE, check, is_inline, is_word, known_key, split, with_keys
-from ltocompat.targets.inventory.dockerfile import is_image
-from ltocompat.targets.inventory.reading import (
+from ltocompat.targets.inline import (
+    EXAMPLE,
     FILE_KEYS,
-    READ,
-    described_targets,
-    image_target,
+    check,
+    is_inline,
+    is_word,
+    known_key,
+    split,
+    with_keys,
 )
-from ltocompat.targets.lockfiles import is_lock
-from ltocompat.targets.requirements_txt import is_requirements
 from ltocompat.targets.text_file import OWN, PYPROJECT, own_tables, read_toml
 
 
@@ -44,9 +44,11 @@ def targets_of_file(
     """
     budget = budget or Budget()
     tables = _targets(path, budget)
-    if not tables and is_lock(read_toml(path)):
-        return (_of_lock(path, ValueOrigin("given", "", budget)),)
     if not tables:
+        from ltocompat.targets.lockfiles import is_lock
+
+        if is_lock(read_toml(path)):
+            return (_of_lock(path, ValueOrigin("given", "", budget)),)
         header = own_tables(path).header("targets.NAME")
         raise UsageError(f"{shown} names no target; write a table {header} with driver = ...")
     if name is None:
@@ -99,17 +101,22 @@ def _built(name: str, keys: dict[str, str], origin: ValueOrigin) -> tuple[Target
         return (build(name, keys, origin),)
     if len(asked) > 1:
         raise UsageError(f"{' and '.join(asked)} both say which machines there are; give one")
+    # Imported here, as below: few targets are machines in a file, or have a lock.
+    from ltocompat.targets.inventory.dockerfile import is_image
+    from ltocompat.targets.inventory.reading import described_targets, image_target
+
     file = keys.pop(asked[0])
-    if asked == ["image"] and (
-        is_image(file) or not os.path.isfile(os.path.join(origin.folder, file))
-    ):
-        return (image_target(file, keys, origin.source),)
     path = os.path.normpath(os.path.join(origin.folder, file))
+    if asked == ["image"] and (is_image(file) or not os.path.isfile(path)):
+        return (image_target(file, keys, origin.source),)
     return described_targets(path, keys, origin, asked[0]) or ()
 
 
 def _of_file(path: str, shown: str, where: str) -> tuple[Target, ...]:
     """The targets of a file that is no TOML, by its content."""
+    from ltocompat.targets.inventory.reading import READ, described_targets
+    from ltocompat.targets.requirements_txt import is_requirements
+
     origin = ValueOrigin("given", where)
     if found := described_targets(path, {}, origin):
         return found
@@ -210,6 +217,8 @@ def _parse(text: str, where: str) -> tuple[Target, ...]:
     if os.path.isfile(path) and not text.lower().endswith(_BINARIES):
         return _of_file(path, text, where)
     if _IMAGE.fullmatch(text):
+        from ltocompat.targets.inventory.reading import image_target
+
         return (image_target(text, {}, "given"),)
     return _of_word(text, where)
 

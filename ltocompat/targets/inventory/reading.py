@@ -25,8 +25,6 @@ from ltocompat.targets.pins import libraries
 from ltocompat.targets.text_file import read_text
 from ltocompat.targets.versions.drivers import later
 
-FILE_KEYS = ("nodes", "smi", "slurm", "image")
-"""Keys whose value is such a file; that of ``image`` may be the name of one."""
 _READ_BY = {
     "smi": "what nvidia-smi (also with -q, -x, -L, --query-gpu) or torch.utils.collect_env prints",
     "nodes": "what kubectl get nodes -o json (or yaml) or scontrol show node prints",
