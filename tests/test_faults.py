@@ -34,6 +34,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "baseline": ("audit", "x.fatbin", *TARGET, "--write-baseline", "known.json"),
     "report": ("check", "x.fatbin", *TARGET, "--format", "json=x.json"),
     "picture": ("matrix", "x.fatbin", "--svg", "x.svg"),
+    "link": ("link", "a.o", "b.o", "--arch", "sm_80", "--linker", "nvlink=13.5", "-o", "out.cubin"),
     "survey": (
         "survey",
         "run",
@@ -103,6 +104,8 @@ def machine(tmp_path: Path, shim: Path) -> Iterator[Machine]:
     inputs = tmp_path / "inputs"
     inputs.mkdir()
     shutil.copy(SAMPLES / "fatbin/nvcc-13.2-none.fatbin", inputs / "x.fatbin")
+    for name, part in (("a", "axpy"), ("b", "scale")):
+        shutil.copy(SAMPLES / f"objects/nvcc-13.5-rdc-{part}.o", inputs / f"{name}.o")
     wheel(inputs, {"k/x.fatbin": (inputs / "x.fatbin").read_bytes()}, name="x", version="1.0")
     library = (SAMPLES / "objects/libsaxpy.so").read_bytes()
     wheel(inputs, {"k/x.so": library}, name="y", version="1.0")
@@ -113,16 +116,18 @@ def machine(tmp_path: Path, shim: Path) -> Iterator[Machine]:
 
 
 def files(machine: Machine) -> dict[str, bytes]:
-    """What lies in the folder where the verb runs; but for when rows of a survey were made."""
+    """What lies in the folder where the verb runs; but for what differs from run to run."""
     work = machine.places["work"]
     paths = (path for path in work.rglob("*") if path.is_file())
-    return {
-        str(path.relative_to(work)): b"" if _is_dated(path) else path.read_bytes() for path in paths
-    }
+    return {str(path.relative_to(work)): _content(path) for path in paths}
 
 
-def _is_dated(path: Path) -> bool:
-    return path.suffix == ".parquet" or path.name == "survey.json"
+def _content(path: Path) -> bytes:
+    if path.suffix == ".parquet" or path.name == "survey.json":
+        return b""  # when rows were made
+    if path.suffix == ".cubin":
+        return str(path.stat().st_size).encode()  # nvlink names the folder that it ran in
+    return path.read_bytes()
 
 
 def begin(machine: Machine) -> None:
