@@ -50,6 +50,12 @@ def test_a_row_is_a_class_of_nodes_the_worst_first(
     )
 
 
+def test_the_page_names_the_nodes(fleet: str, capsys: pytest.CaptureFixture[str]) -> None:
+    page = told(capsys, "--deploy-target", fleet, "--format=html")
+    assert "<dd>3 nodes (n1, n2, n3): driver 535.161.08 " in page
+    assert " and 6 more): driver " in page
+
+
 def test_json_keeps_the_names_of_the_nodes(fleet: str, capsys: pytest.CaptureFixture[str]) -> None:
     document: dict[str, Any] = json.loads(told(capsys, "--deploy-target", fleet, "--format=json"))
     named = {target["name"]: target["nodes"] for target in document["targets"]}

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ltocompat.model.grouping import grouped
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Finding, Result, Verdict
-from ltocompat.model.words import count
+from ltocompat.model.words import count, truncate_list
 from ltocompat.report.cells import Cell, CellNames, cell_of, target_facts
 from ltocompat.report.document import MEANINGS
 from ltocompat.report.findings import SortedRecords, finding_key
@@ -193,5 +193,9 @@ def targets_section(answer: SortedRecords) -> Section:
     for target in answer.targets:
         label = names[target.name]
         letter = f"<b>{escaped(label)}</b> " if label != target.name else ""
-        rows.append(f"<dt>{letter}{code(target.name)}</dt><dd>{escaped(target_facts(target))}</dd>")
+        facts = target_facts(target)
+        if target.nodes:
+            nodes = count(len(target.nodes), "node")
+            facts = f"{nodes} ({truncate_list(target.nodes, 8)}): {facts}"
+        rows.append(f"<dt>{letter}{code(target.name)}</dt><dd>{escaped(facts)}</dd>")
     return Section("targets", "Deploy targets", [f'<dl class="targets">{"".join(rows)}</dl>'])
