@@ -33,6 +33,8 @@ class Failure:
         if isinstance(error, FileNotFoundError) and error.filename is None:
             # Errors of os.getcwd, on which every relative path depends.
             error = UnreadableInput("the current folder is gone; change to one that is there")
+        if isinstance(error, MemoryError):
+            error = LtocompatError("there is not enough memory; allow more, or read less at once")
         if not isinstance(error, LtocompatError):
             text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             return cls(
