@@ -170,7 +170,8 @@ def _out() -> str:
 
 
 def _hold(line: str, code: int, answer: str, messages: str) -> None:
-    if code not in _EXIT_CODES or "internal error" in messages or _TRACE.search(messages):
+    bad = any(text in messages for text in ("internal error", "not enough memory"))
+    if code not in _EXIT_CODES or bad or _TRACE.search(messages):
         last = messages.strip().rpartition("\n")[2][:60]
         raise Broken(f"exit code {code} of {line}: {last}")
     wrong = _CONTROL.search(answer) or _CONTROL.search(messages)
