@@ -50,6 +50,25 @@ def test_a_row_is_a_class_of_nodes_the_worst_first(
     )
 
 
+def test_a_node_without_labels_of_its_gpu_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a GPU that nothing tells, no code is known to run on it."""
+    (tmp_path / "nodes.json").write_text(
+        json.dumps(
+            {
+                "kind": "Node",
+                "metadata": {"name": "n9"},
+                "status": {"capacity": {"nvidia.com/gpu": "4"}},
+            }
+        )
+    )
+    target = f"nodes={tmp_path / 'nodes.json'},driver=580.65.06"
+    assert run(["check", LIBRARY, "--deploy-target", target]) == 2
+    assert "node n9: nothing tells which GPU it has; give gpu=" in capsys.readouterr().err
+    assert run(["check", LIBRARY, "--deploy-target", f"{target},gpu=t4"]) == 1
+
+
 def test_the_page_names_the_nodes(fleet: str, capsys: pytest.CaptureFixture[str]) -> None:
     page = told(capsys, "--deploy-target", fleet, "--format=html")
     assert "<dd>3 nodes (n1, n2, n3): driver 535.161.08 " in page

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ltocompat.targets.inventory.node import DRIVER, Node
+from ltocompat.targets.inventory.node import DRIVER, UNTOLD, Node
 from ltocompat.targets.pins import Pin
 
 _DRIVER = re.compile(r"Nvidia driver version *+: *+(.*)")
@@ -35,7 +35,8 @@ def read_collected(lines: Sequence[str]) -> Iterator[Node]:
     keys = {"driver": drivers[0]} if drivers and DRIVER.fullmatch(drivers[0]) else {}
     if system := _system(platform):
         keys["os"] = system
-    yield Node(keys, tuple((gpu, "") for gpu in gpus), pins=tuple(pin for pin in pins if pin.part))
+    named = tuple((gpu, "") for gpu in gpus) or (UNTOLD,)
+    yield Node(keys, named, pins=tuple(pin for pin in pins if pin.part))
 
 
 def _system(platform: str) -> str:

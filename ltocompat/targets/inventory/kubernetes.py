@@ -50,7 +50,7 @@ def read_nodes(document: Table) -> Iterator[Node]:
                 ),
             )
             keys = _driver(told, name) | _system(labels, _table(status, "nodeInfo"))
-            yield Node(keys, gpus if any(gpus[0]) else (), name)
+            yield Node(keys, gpus, name)
 
 
 def _items(document: Table) -> list[Table]:

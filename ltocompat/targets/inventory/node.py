@@ -23,12 +23,17 @@ DRIVER = re.compile(r"[0-9]{3}\.[0-9]{1,4}(?:\.[0-9]{1,4})?")
 """A driver as tools print it; where there is none they print a word."""
 
 
+UNTOLD = ("", "")
+"""A GPU of which nothing is told."""
+
+
 class Node(Struct, frozen=True):
     """A machine or an image as a file describes it.
 
     Attributes:
         keys: of a deploy target but for its GPUs, with values as in the inline form.
-        gpus: the name of each GPU and its compute capability, either empty where it isn't told.
+        gpus: the name of each GPU and its compute capability, either empty where it isn't told; of
+            an image none, and of a machine at least one.
         name: of the machine; empty where the file has none.
         pins: packages that are installed there.
     """
@@ -40,10 +45,10 @@ class Node(Struct, frozen=True):
 
     @property
     def gpu(self) -> str:
-        """The value of ``gpu=``; empty where no GPU is told.
+        """The value of ``gpu=``; empty for an image.
 
         Raises:
-            UsageError: one of them is not known.
+            UsageError: one of them is not told, or not known.
         """
         try:
             return "+".join(dict.fromkeys(gpu_spelling(*gpu) for gpu in dict.fromkeys(self.gpus)))
@@ -61,9 +66,11 @@ def gpu_spelling(name: str, capability: str) -> str:
         capability: its compute capability, ``8.0``, where the tool prints that as well.
 
     Raises:
-        UsageError: no model is known by that name, models of several architectures are, or the
-            compute capability is another one.
+        UsageError: nothing is told of it, no model is known by that name, models of several
+            architectures are, or the compute capability is another one.
     """
+    if not (name.strip() or capability.strip()):
+        raise UsageError("nothing tells which GPU it has; give gpu= as well, as in gpu=sm_90")
     whole = _MARKS.sub("", name.strip())
     cut = _CUT.search(whole)
     models = models_beginning(whole[: cut.start()]) if cut else models_named(whole)

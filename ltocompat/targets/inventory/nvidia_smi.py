@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.grouping import grouped
-from ltocompat.targets.inventory.node import DRIVER, Node
+from ltocompat.targets.inventory.node import DRIVER, UNTOLD, Node
 
 _TABLE = re.compile(r"NVIDIA-SMI ++(\S++) ++(?:Driver|KMD) Version: *+(\S++)")
 _OF_WINDOWS = re.compile(r"[0-9]{3}\.[0-9]{2}")
@@ -118,4 +118,4 @@ def _node(driver: str, gpus: Sequence[tuple[str, str]], system: str) -> Node:
         system = "linux-aarch64"
     keys = {"os": system} if system else {}
     keys |= {"driver": driver} if DRIVER.fullmatch(driver) else {}
-    return Node(keys, tuple(gpus))
+    return Node(keys, tuple(gpus) or (UNTOLD,))

@@ -32,10 +32,7 @@ def read_nodes(lines: Sequence[str]) -> Iterator[Node]:
         gpus = list(_GPU.finditer(listed))
         if gpus:
             keys = {"os": "linux-aarch64"} if " Arch=aarch64" in text else {}
-            types = [match["type"] or "" for match in gpus]
-            yield Node(
-                keys, tuple((_spaced(each), "") for each in types) if all(types) else (), name
-            )
+            yield Node(keys, tuple((_spaced(match["type"] or ""), "") for match in gpus), name)
 
 
 def _spaced(kind: str) -> str:
