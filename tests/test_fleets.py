@@ -10,7 +10,9 @@ import pytest
 from samples import FOLDER
 from test_targets_inventory import nodes
 
+from ltocompat import check
 from ltocompat.cli import run
+from ltocompat.model.verdict import Verdict
 
 # SASS for sm_89 in the form of CUDA 13, which asks for driver 580.65.06, and nothing for sm_75.
 LIBRARY = str(FOLDER / "objects" / "libsaxpy.so")
@@ -50,23 +52,58 @@ def test_a_row_is_a_class_of_nodes_the_worst_first(
     )
 
 
+def of_unknown(*kinds: tuple[int, str, str]) -> list[dict[str, Any]]:
+    """Nodes beside one without labels of its GPU, one of an unknown GPU, and one of two drivers."""
+    items: list[dict[str, Any]] = json.loads(nodes(*kinds))["items"]
+    _, unlabelled, unknown, twofold = json.loads(
+        nodes((1, "580.65.06", ""), (1, "580.65.06", "GeForce-410M"), (1, "580.65.06", "NVIDIA-L4"))
+    )["items"]
+    for name, item in (("n91", unlabelled), ("n92", unknown), ("n93", twofold)):
+        item["metadata"]["name"] = name
+    unlabelled["status"] = {"capacity": {"nvidia.com/gpu": "4"}}
+    twofold["metadata"]["labels"]["nvidia.com/cuda.driver.major"] = "570"
+    return [*items, unlabelled, unknown, twofold]
+
+
 def test_a_node_without_labels_of_its_gpu_is_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a GPU that nothing tells, no code is known to run on it."""
-    (tmp_path / "nodes.json").write_text(
-        json.dumps(
-            {
-                "kind": "Node",
-                "metadata": {"name": "n9"},
-                "status": {"capacity": {"nvidia.com/gpu": "4"}},
-            }
-        )
-    )
+    """Of a GPU that nothing tells, no code is known to run on it; alone it refuses the file."""
+    (tmp_path / "nodes.json").write_text(json.dumps(of_unknown()[1]))
     target = f"nodes={tmp_path / 'nodes.json'},driver=580.65.06"
     assert run(["check", LIBRARY, "--deploy-target", target]) == 2
-    assert "node n9: nothing tells which GPU it has; give gpu=" in capsys.readouterr().err
+    assert "node n91: nothing tells which GPU it has; give gpu=" in capsys.readouterr().err
     assert run(["check", LIBRARY, "--deploy-target", f"{target},gpu=t4"]) == 1
+
+
+def test_nodes_that_tell_too_little_are_unknown_rows_beside_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = of_unknown((14, "580.65.06", "NVIDIA-L4"))
+    path = str(tmp_path / "nodes.json")
+    Path(path).write_text(json.dumps({"kind": "NodeList", "items": found}))
+    assert run(["check", LIBRARY, "--deploy-target", path]) == 3
+    text = capsys.readouterr().out
+    assert text.splitlines()[-1] == (
+        "1 node, nothing tells which GPU it has: unknown; 1 node, 'GeForce-410M' is no GPU that is "
+        "known: unknown; 1 node, its labels name drivers 570 and 580.65.06: unknown; "
+        "14 nodes: ok"
+    )
+    for name in ("n91", "n92", "n93"):
+        assert f"{name}: " in text
+    # What is given counts for each of them.
+    assert run(["check", LIBRARY, "--deploy-target", f"nodes={path},driver=R580,gpu=l4"]) == 0
+    assert run(["slim", LIBRARY, "-o", str(tmp_path / "x"), "--deploy-target", path]) == 2
+    assert "nothing tells which GPU it has" in capsys.readouterr().err
+
+
+def test_no_file_is_ok_on_a_node_that_tells_nothing(tmp_path: Path) -> None:
+    """Not even one that is linked for its own newest GPU, or only has host code to judge."""
+    path = tmp_path / "nodes.json"
+    path.write_text(json.dumps({"kind": "NodeList", "items": of_unknown((1, "R580", "L4"))}))
+    for sample in sorted(FOLDER.glob("*/*"))[::15]:
+        verdicts = [r for r in check(sample, str(path)) if r.target.untold]
+        assert {r.verdict for r in verdicts} <= {Verdict.UNKNOWN}, sample
 
 
 def test_the_page_names_the_nodes(fleet: str, capsys: pytest.CaptureFixture[str]) -> None:

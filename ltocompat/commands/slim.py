@@ -100,6 +100,8 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
     texts = named(options.paths)
     resolved = resolve_targets(options.targets) if options.targets else ()
     targets = tuple(target.target for target in resolved)
+    for reason in filter(None, (target.untold for target in targets)):
+        raise UsageError(f"of some nodes {reason}, so that nothing says which code they need")
     kept = _kept(options, targets)
     packing = _packing(options)
     for text in texts:

@@ -149,6 +149,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
             system. ``driver`` is that of Linux.
         windows_driver: the driver on Windows then; None where none is known.
         nodes: names of the machines of a fleet that are such a target.
+        untold: why nothing can be said of these machines, as a file tells too little of them.
     """
 
     name: str
@@ -164,6 +165,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
     by_files: bool = False
     windows_driver: VersionSet[DriverVersion] | None = None
     nodes: tuple[str, ...] = ()
+    untold: str = ""
 
     @property
     def on_windows(self) -> Target:

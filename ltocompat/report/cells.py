@@ -146,8 +146,9 @@ def _version(known: VersionSet[object]) -> str:
 
 
 def sources_are_plain(target: Target) -> bool:
-    """Everything was given inline and is its name."""
-    return "=" in target.name and all(source == "given" for _, source in target.sources)
+    """Return whether its name says all: what was given inline, or why nothing is known of it."""
+    given = "=" in target.name and all(source == "given" for _, source in target.sources)
+    return given or bool(target.untold)
 
 
 PIPED = 120

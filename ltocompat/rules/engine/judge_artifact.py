@@ -29,10 +29,12 @@ from ltocompat.model.verdict import (
     VariantVerdict,
     Verdict,
 )
+from ltocompat.model.words import truncate_list
 from ltocompat.rules.artifact_code import linked_by_driver
 from ltocompat.rules.builtin_rules import (
     NOTHING_SERVES,
     ROUTE_IMPOSSIBLE,
+    TARGET_LEAVES_OPEN,
     VARIANT_DECIDES,
 )
 from ltocompat.rules.engine.artifact_findings import (
@@ -109,10 +111,28 @@ class Artifact:
             wanted: the route that modules are to go.
             line: of several lines of a GPU only that of this route is judged; None: each.
         """
+        if target.untold:
+            yield from self._on_untold(target)
+            return
         if self._for_windows:
             target = target.on_windows
         judge = functools.partial(self._on_exact, wanted=wanted, line=line)
         yield from over_versions(target, judge)
+
+    def _on_untold(self, target: Target) -> Iterator[Result]:
+        """The verdict on machines of which a file tells too little, whatever the artifact is."""
+        finding = finding_by_engine(
+            TARGET_LEAVES_OPEN,
+            Verdict.UNKNOWN,
+            f"{truncate_list(target.nodes, 4)}: {target.untold}",
+            subject=WHOLE_ARTIFACT,
+            remedy="give these nodes a target of their own, or a file of them with gpu= or driver=",
+            asked=target.nodes,
+        )
+        (found,) = self._on((None,), target, None, Route.LOAD)
+        if not found.without_device_code:
+            found = replace(found, verdict=Verdict.UNKNOWN, findings=(finding,), route=None)
+        yield replace(found, not_judged=(), why=())
 
     def _on_exact(
         self, target: Target, *, wanted: Route | None, line: Route | None

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
-from ltocompat.model.errors import UsageError
 from ltocompat.targets.inventory.node import Node
 
 _NEW = ("cuda.driver-version.major", "cuda.driver-version.minor", "cuda.driver-version.revision")
@@ -28,11 +27,7 @@ def is_nodes(document: object) -> TypeGuard[Table]:
 
 
 def read_nodes(document: Table) -> Iterator[Node]:
-    """The nodes with GPUs of NVIDIA.
-
-    Raises:
-        UsageError: labels of a node contradict each other.
-    """
+    """The nodes with GPUs of NVIDIA."""
     for item in _items(document):
         metadata, status = _table(item, "metadata"), _table(item, "status")
         name, labels = str(metadata.get("name", "")), _table(metadata, "labels")
@@ -49,8 +44,11 @@ def read_nodes(document: Table) -> Iterator[Node]:
                     _joined(told, ("gpu.compute.major", "gpu.compute.minor")),
                 ),
             )
-            keys = _driver(told, name) | _system(labels, _table(status, "nodeInfo"))
-            yield Node(keys, gpus, name)
+            driver, *others = sorted(_drivers(told)) or [""]
+            keys = {"driver": driver} if driver else {}
+            keys |= _system(labels, _table(status, "nodeInfo"))
+            named = f"its labels name drivers {' and '.join((driver, *others))}"
+            yield Node(keys, gpus, name, problem=named if others else "")
 
 
 def _items(document: Table) -> list[Table]:
@@ -63,12 +61,9 @@ def _table(table: Table, key: str) -> Table:
     return value if isinstance(value, dict) else {}
 
 
-def _driver(told: dict[str, str], name: str) -> dict[str, str]:
+def _drivers(told: dict[str, str]) -> set[str]:
     versions = {told.get("cuda.driver-version.full", ""), _joined(told, _NEW), _joined(told, _OLD)}
-    versions.discard("")
-    if len(versions) > 1:
-        raise UsageError(f"node {name}: its labels name drivers {' and '.join(sorted(versions))}")
-    return {"driver": versions.pop()} if versions else {}
+    return versions - {""}
 
 
 def _joined(told: dict[str, str], names: tuple[str, ...]) -> str:

@@ -36,12 +36,14 @@ class Node(Struct, frozen=True):
             an image none, and of a machine at least one.
         name: of the machine; empty where the file has none.
         pins: packages that are installed there.
+        problem: what contradicts itself about its driver.
     """
 
     keys: dict[str, str]
     gpus: tuple[tuple[str, str], ...] = ()
     name: str = ""
     pins: tuple[Pin, ...] = ()
+    problem: str = ""
 
     @property
     def gpu(self) -> str:
@@ -50,10 +52,7 @@ class Node(Struct, frozen=True):
         Raises:
             UsageError: one of them is not told, or not known.
         """
-        try:
-            return "+".join(dict.fromkeys(gpu_spelling(*gpu) for gpu in dict.fromkeys(self.gpus)))
-        except UsageError as error:
-            raise UsageError(f"node {self.name}: {error}" if self.name else str(error)) from error
+        return "+".join(dict.fromkeys(gpu_spelling(*gpu) for gpu in dict.fromkeys(self.gpus)))
 
 
 @functools.lru_cache(maxsize=1024)  # nodes of a fleet have the same ones

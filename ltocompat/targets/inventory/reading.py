@@ -134,20 +134,35 @@ def _targets(
 ) -> tuple[Target, ...]:
     if not nodes:
         raise UsageError("no machine in it has a GPU of NVIDIA")
-    classes = grouped((_described(node, keys), node) for node in nodes)
-    found = (_target(dict(described), keys, alike, origin) for described, alike in classes.items())
+    described = [(_described(node, keys), node) for node in nodes]
+    classes = grouped((told, node) for told, node in described if not isinstance(told, str))
+    untold = grouped((told, node) for told, node in described if isinstance(told, str))
+    for reason, (node, *_) in untold.items():
+        if not classes:
+            raise UsageError(f"node {node.name}: {reason}" if node.name else reason)
+    found = [_target(dict(told), keys, alike, origin) for told, alike in classes.items()]
+    found += [_untold(reason.partition(";")[0], alike) for reason, alike in untold.items()]
     if name := keys.get("name"):
-        behind = len(classes) > 1
-        found = (replace(t, name=f"{name}: {t.name}" if behind else name) for t in found)
+        behind = len(found) > 1
+        found = [replace(t, name=f"{name}: {t.name}" if behind else name) for t in found]
     return tuple(found)
 
 
-def _described(node: Node, keys: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The keys of a machine's target, and its pins."""
+def _untold(reason: str, nodes: Sequence[Node]) -> Target:
+    """The target of machines beside others of which the file tells enough."""
+    return Target(name=reason, nodes=tuple(node.name for node in nodes), untold=reason)
+
+
+def _described(node: Node, keys: Mapping[str, str]) -> tuple[tuple[str, str], ...] | str:
+    """The keys of a machine's target; why it has none where the file tells too little."""
     beaten = ("driver", "container") if {"driver", "container"} & keys.keys() else ()
     told = {key: value for key, value in node.keys.items() if key not in beaten}
-    if "gpu" not in keys and (gpu := node.gpu):
-        told["gpu"] = gpu
+    if node.problem and not beaten:
+        return f"{node.problem}; give driver= as well"
+    try:
+        told |= {"gpu": node.gpu} if "gpu" not in keys and node.gpus else {}
+    except UsageError as error:
+        return str(error)
     told |= keys
     return tuple((key, told[key]) for key in KEYS if key in told)
 
