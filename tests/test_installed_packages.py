@@ -7,12 +7,17 @@ held against what packages ask for and what their files import.
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import zipfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from libraries_made import needs_gcc
-from packages_made import LTOIR_12_4, library, wheel
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from libraries_made import build, needs_gcc
+from packages_made import CUBIN_12_4, LINUX, LTOIR_12_4, library, wheel
 from samples import FOLDER
 
 from ltocompat.cli import run
@@ -222,3 +227,88 @@ def test_a_prefix_of_conda_is_its_conda_meta(
     assert str(owner(file)) == "libbeta 1.2"
     results = list(check(CheckOptions((file,), targets=goals)))
     assert {each.verdict for each in results if isinstance(each, Result)} >= {Verdict.FAIL}
+
+
+NEEDS: dict[tuple[str, ...], Findings] = {
+    (): {("PKG-01", Verdict.UNKNOWN)},
+    ("nvidia-cufft",): {("PKG-04", Verdict.FAIL)},  # as openmm-cuda-12 8.4.0.post1 has it
+    ("nvidia-cufft-cu12",): {("PKG-07", Verdict.UNKNOWN)},
+    ("nvidia-cublas-cu12",): {("PKG-01", Verdict.FAIL)},
+    ("torch",): set(),
+}
+
+
+@needs_gcc
+@pytest.mark.parametrize("requires", NEEDS, ids=str)
+def test_a_library_without_device_code_says_what_its_package_needs(
+    requires: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = wheel(tmp_path, {"libx/x.so": library(tmp_path, needs=["libcufft.so.11"])}, requires)
+    installed(tmp_path / "site", path)
+    assert findings(path) == findings(tmp_path / "site") == NEEDS[requires]
+
+
+LDD = shutil.which("ldd") or ""
+
+
+def _not_found(file: Path) -> set[str]:
+    """What the loader doesn't find, as ldd says."""
+    told = subprocess.run([LDD, file], capture_output=True, text=True, check=False).stdout
+    return {line.split()[0] for line in told.splitlines() if line.endswith("not found")}
+
+
+@needs_gcc
+def test_an_unzipped_wheel_may_have_had_the_right_name(tmp_path: Path) -> None:
+    """WHEEL says any, as in openmm-cuda-12: installers went by the file name."""
+    path = wheel(tmp_path, {"libx/x.so": library(tmp_path)}, tag="py3-none-any")
+    installed(tmp_path / "site", path)
+    assert findings(path) == {("PKG-06", Verdict.FAIL)}
+    right = path.rename(path.with_name(f"libx-1.0-{LINUX}.whl"))
+    assert findings(right) == findings(tmp_path / "site") == {("PKG-06", Verdict.UNDOCUMENTED)}
+
+
+PLACES = {"nvidia-cufft-cu12": "nvidia/cufft/lib", "bundle": "bundle/lib"}
+
+
+@needs_gcc
+@pytest.mark.slow
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
+@given(
+    requires=st.sampled_from([(), ("numpy",), ("nvidia-cublas-cu12",), ("nvidia-cufft-cu12",)]),
+    code=st.booleans(),
+    brings=st.sampled_from(["", *PLACES]),
+    finds=st.sampled_from(["", *PLACES]),
+    others=st.sets(st.sampled_from(["nvidia-cublas-cu12", "nvidia-nccl-cu12"])),
+)
+def test_what_is_installed_is_a_question_to_the_loader(
+    requires: tuple[str, ...], brings: str, finds: str, others: set[str], *, code: bool
+) -> None:
+    """ldd and the files of the environment say whether a library is there, from every folder."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        runpath = f"$ORIGIN/../{PLACES[finds]}" if finds else None
+        stub = build(folder / "libcufft.so.11").read_bytes()
+        members = {"libx/x.so": library(folder, needs=["libcufft.so.11"], runpath=runpath)}
+        members |= {"libx/k.cubin": CUBIN_12_4} if code else {}
+        path = wheel(folder, members, requires)
+        beside = [wheel(folder, {}, name=each) for each in sorted(others)]
+        if brings:
+            beside.append(wheel(folder, {f"{PLACES[brings]}/libcufft.so.11": stub}, name=brings))
+        installed(folder / "alone", path)
+        assert findings(folder / "alone") == findings(path)
+        if not beside:
+            return
+        virtual, target = folder / "a virtual one", folder / "vendored"
+        site = virtual / "lib" / "python3.11" / "site-packages"
+        for where in (site, target):
+            installed(where, path, *beside)
+        (virtual / "pyvenv.cfg").write_text("home = /usr/bin\n")
+        answers = [findings(virtual), findings(site), findings(target), findings(python=virtual)]
+        assert answers == answers[:1] * 4
+        missing = {verdict for rule, verdict in answers[0] if rule == "PKG-01"}
+        assert not missing or _not_found(site / "libx" / "x.so") == {"libcufft.so.11"}
+        if brings or "nvidia-cufft-cu12" in requires:
+            assert not missing
+        else:
+            relies = any(each.startswith("nvidia") for each in requires)
+            assert missing == {Verdict.FAIL if relies else Verdict.UNKNOWN}

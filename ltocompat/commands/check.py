@@ -17,7 +17,7 @@ from ltocompat.commands.kernel_names import with_kernel_names
 from ltocompat.commands.losses import with_losses
 from ltocompat.commands.options import CheckOptions, OnError, answers, options_of
 from ltocompat.commands.package_problems import Packages
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.read_artifacts import ScanOptions, counts_alone, summaries
 from ltocompat.commands.variants_of_files import EvaluatedFile, InstalledVariants
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
@@ -172,10 +172,11 @@ def _results(
                 yield summary
                 continue
             package = owner(summary.path)
-            results: list[Result | Failure] = []
-            for target in targets:
-                results += target.results(summary, route)
-            results += packages.results(summary, shipped=shipped) if judges_packages else ()
+            asked = targets if named or counts_alone(summary) else ()
+            results = [each for target in asked for each in target.results(summary, route)]
+            if judges_packages:
+                there = frozenset.intersection(*(target.brought(summary) for target in targets))
+                results += packages.results(summary, shipped=shipped, brought=there)
             # Only of an environment is it asked whose each file is: a path says so itself.
             name = "" if installation is None else str(package or "")
             file = EvaluatedFile(summary.path, name, results, tuple(ended_trials(summary)))

@@ -40,6 +40,10 @@ class DeploymentTarget(Struct, frozen=True):
         """The verdicts on an artifact there: by GPU, then by route (None: both)."""
         return Artifact(summary, self.engine).results(self.target, route)
 
+    def brought(self, summary: ArtifactSummary) -> frozenset[str]:  # noqa: ARG002
+        """The libraries of CUDA that its loader finds for a file; none where nobody looked."""
+        return frozenset()
+
     def own_result(self) -> Result | None:
         """Problems of that place, whatever goes there; None where nobody looked."""
         return None

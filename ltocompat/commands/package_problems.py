@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -124,7 +125,13 @@ class Packages:
             limits=self._limits,
         )
 
-    def results(self, summary: ArtifactSummary, *, shipped: bool = True) -> Iterator[Result]:
+    def results(
+        self,
+        summary: ArtifactSummary,
+        *,
+        shipped: bool = True,
+        brought: frozenset[str] = frozenset(),
+    ) -> Iterator[Result]:
         """Problems of the package that an artifact is, where it is one.
 
         Files of an installed package are kept, until all of them are known.
@@ -132,9 +139,15 @@ class Packages:
         Args:
             summary: the artifact.
             shipped: packages that are not installed are judged, too.
+            brought: the needed libraries that a loader finds for it, which nothing has to bring.
         """
         package = self.package_of(summary.path)
         if package is not None and package.kind is Kind.INSTALLED:
+            summary = copy.copy(summary)
+            summary.hosts = [
+                replace(host, needed=tuple(name for name in host.needed if name not in brought))
+                for host in summary.hosts
+            ]
             self._installed.setdefault(package.path, (package, []))[1].append(summary)
         elif shipped and (problems := self.problems(summary, package)):
             yield result_of(summary.path, problems)

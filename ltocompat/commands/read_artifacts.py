@@ -52,8 +52,8 @@ class ScanOptions(Struct, frozen=True):
         targets: for whose sake kernels are counted; None: for any.
         tries: asks linkers and drivers.
         narrower: asks linkers for the makers of LTO-IR.
-        named: the user named the paths; else, as in folders, a file counts only with device code
-            in it, or where it asks for an nvJitLink.
+        named: the user named the paths; else they are the files of an environment, whose
+            libraries without device code say what their packages need.
         for_require: kernels of all PTX are counted, so that ``require`` says the same of a summary.
         apart: as ``ArtifactSummary.apart`` says.
         single_link: all files are linked with each other: each shows the symbols it defines.
@@ -170,7 +170,9 @@ class ArtifactReader:
             yield item
             return
         file, reading, settings = item.place, self._reading, self._reading.settings
-        builder = SummaryBuilder(apart=reading.apart, members=file.members)
+        builder = SummaryBuilder(
+            apart=reading.apart, members=file.members, installed=not reading.named
+        )
         typed = item.named and reading.named
         try:
             with settings.opened(file.path, typed=typed) as view:
@@ -188,10 +190,9 @@ class ArtifactReader:
         if any(group.loose or group.signature.shipped_major for group in summary.groups):
             source = settings.sources.get(file.path)
             add_metadata(summary, package_of(file.path, settings.limits, source))
-        found = bool(summary.groups or summary.skipped)
-        if found or typed or any(host.nvjitlink_imports for host in summary.hosts):
+        if typed or counts_alone(summary) or (summary.hosts and not reading.named):
             yield summary
-        file.check_found(found=found)
+        file.check_found(found=bool(summary.groups or summary.skipped))
 
     def take(self, view: ByteView, file: Location, summary: SummaryBuilder) -> None:
         """Add the records of one file whose bytes are at hand."""
@@ -245,6 +246,12 @@ class ArtifactReader:
                 symbols_to_read(signature, reading.targets, single_link=reading.single_link),
             )
         return wanted
+
+
+def counts_alone(summary: ArtifactSummary) -> bool:
+    """Return whether a file that nobody named has something to judge, whatever its package is."""
+    imports = any(host.nvjitlink_imports for host in summary.hosts)
+    return bool(summary.groups or summary.skipped or imports)
 
 
 def refuse_saved(view: ByteView, path: str, *, typed: bool) -> None:

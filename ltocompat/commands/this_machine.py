@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ltocompat.commands.deployment_target import DeploymentTarget
 from ltocompat.commands.env import problems_of
+from ltocompat.facts.libraries import packages_with
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput
@@ -89,6 +90,20 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
         for result in Artifact(summary, self.engine).results(target, route):
             yield with_problems(replace(result, target=self.target), problems)
 
+    def brought(self, summary: ArtifactSummary) -> frozenset[str]:
+        """The libraries of CUDA that the loader finds for a file, wherever they lie."""
+        return frozenset(asked for asked, _ in self.found(summary))
+
+    def found(self, summary: ArtifactSummary) -> Iterator[tuple[str, str]]:
+        """Yield the libraries of CUDA that the loader finds for a file, with their paths."""
+        if not any(packages_with(name) for host in summary.hosts for name in host.needed):
+            return
+        with suppress(LtocompatError):  # what it gets can't be told: its metadata are judged
+            library = self.library(summary)
+            for each in library.resolved if library else ():
+                if each.path is not None:
+                    yield each.asked, each.path
+
     def is_packaged(self, path: str) -> bool:
         """Return whether a file lies among the packages of the environment."""
         folders = map(os.path.realpath, self.installation.folders)
@@ -141,6 +156,11 @@ class PackagesElsewhere(DeploymentTarget, frozen=True, kw_only=True):
 
     machine: ThisMachine
     installation: Installation
+
+    def brought(self, summary: ArtifactSummary) -> frozenset[str]:
+        """The libraries of CUDA that the loader finds for a file in other packages."""
+        found = self.machine.found(summary)
+        return frozenset(asked for asked, path in found if self.machine.is_packaged(path))
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
         """The verdicts on an artifact, with the nvJitLink that its packages give it."""

@@ -20,6 +20,7 @@ from ltocompat.packages.metadata import MOST_BYTES, python_and_platforms, read_m
 from ltocompat.packages.values import Kind, Package, installed_path, normalized
 
 _VARIANT = "variant.json"
+_LIBRARY = re.compile(rb'^"?([^,\n]+(?:\.so[.0-9]*|\.dll))"?,', re.MULTILINE)
 _DEEPEST = 32  # folders between a file and the metadata of its package
 _METADATA = re.compile(r"([^/]+)\.dist-info/METADATA")
 # Behind name and version there may be a build tag, which begins with a digit (PEP 427), and at the
@@ -146,7 +147,7 @@ def _lister(wanted: str, folder: str, budget: Budget) -> Package | None:
 
 
 def installed_beside(package: Package) -> tuple[Package, ...]:
-    """The distributions beside an installed one, by the names of their folders alone."""
+    """The distributions beside an installed one, by their folders' names, with their libraries."""
     if package.kind is not Kind.INSTALLED:
         return ()
     site = os.path.dirname(os.path.abspath(package.path))
@@ -180,9 +181,16 @@ def _names_in(site: str, _changed: int) -> tuple[Package, ...]:
             path=os.path.join(site, entry),
             name=normalized(name),
             version=version,
+            files=_libraries_in(os.path.join(site, entry)),
         )
         for entry, (name, _, version) in stems
     )
+
+
+def _libraries_in(info: str) -> tuple[str, ...]:
+    """The libraries in RECORD; all of it is dear to read for each package of an environment."""
+    found = _LIBRARY.finditer(_content(info, "RECORD", MOST_RECORD))
+    return tuple(match[1].decode("utf-8", "replace") for match in found)
 
 
 @functools.lru_cache(maxsize=64)  # asked for each file of a package

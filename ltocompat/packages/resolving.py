@@ -214,12 +214,14 @@ class Lead(Struct, frozen=True):
         versions: alternative specifiers on it; empty where another package brings it, whose own
             specifiers are not known.
         extra: the extra that has to be asked for; None for none.
+        by_chance: it is installed, whether or not the metadata lead there.
     """
 
     package: str
     line: str
     versions: tuple[str, ...] = ()
     extra: str | None = None
+    by_chance: bool = False
 
 
 def leads(
@@ -244,7 +246,10 @@ def leads(
         if other.kind is Kind.INSTALLED and other.name in library_packages()
     }
     found = [replace(lead, versions=resolved.get(lead.package, lead.versions)) for lead in found]
-    found += [Lead(name, f"{name} is installed", versions) for name, versions in resolved.items()]
+    found += [
+        Lead(name, f"{name} is installed", versions, by_chance=True)
+        for name, versions in resolved.items()
+    ]
     return tuple(dict.fromkeys(found))
 
 

@@ -78,7 +78,12 @@ class NeededLibrary(Struct, frozen=True):
     @property
     def stem(self) -> str:
         """Its name without a version: ``libcublas``."""
-        return _STEM.sub("", self.file)
+        return stem_of(self.file)
+
+
+def stem_of(file: str) -> str:
+    """The name of a library without a version: ``libcublas``."""
+    return _STEM.sub("", file)
 
 
 def needed_libraries(shipped: Shipped, *, compilers: bool = False) -> tuple[NeededLibrary, ...]:

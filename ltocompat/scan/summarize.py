@@ -32,10 +32,14 @@ class SummaryBuilder:
     Args:
         apart: keep modules of different innermost files in groups of their own.
         members: the way inside the file to what was named; empty for the file itself.
+        installed: it is a file of an environment, where it counts as inside of its wheel.
     """
 
-    def __init__(self, *, apart: bool, members: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, *, apart: bool, members: tuple[str, ...] = (), installed: bool = False
+    ) -> None:
         self._apart = apart
+        self._installed = installed
         self._members = members
         self._groups: _Groups = {}
         self._of_tests: _Groups = {}
@@ -114,7 +118,8 @@ class SummaryBuilder:
             self._inner = _regrouped(self._inner.values(), major)
         # Of libraries in packages others are kept, too: their machine and search path count.
         needs = host.undefined_registrations or host.nvjitlink_imports or host.libraries
-        in_package = host.linked and host.place.members and len(self._hosts) < _MOST_HOSTS
+        inside = host.place.members or self._installed
+        in_package = host.linked and inside and len(self._hosts) < _MOST_HOSTS
         of_windows = host.linked and host.format == "PE"  # which is another deploy target
         if (needs or in_package or of_windows) and not self._of_device_runtime(host.place.members):
             self._hosts.append(host)

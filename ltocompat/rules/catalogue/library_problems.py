@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
@@ -21,6 +22,7 @@ from ltocompat.rules.needed_libraries import (
     needed_libraries,
     opened_libraries,
     other_majors,
+    stem_of,
     to_depend_on,
     to_require,
 )
@@ -121,7 +123,7 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
     elif variant:
         text = f"{library.named}, which nothing in the metadata brings; another major is brought"
     else:
-        verdict, text, cure = not_brought(shipped, library.hosts, library.stem)
+        verdict, text, cure = not_brought(shipped, library.hosts, library.file)
         text = f"{library.named}, {text.format('it')}"
         remedy += cure
     return Problem(
@@ -136,18 +138,22 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
 
 
 def not_brought(
-    shipped: Shipped, hosts: Sequence[HostBinary], stem: str
+    shipped: Shipped, hosts: Sequence[HostBinary], file: str
 ) -> tuple[Verdict, str, str]:
     """Weigh a library that no metadata at hand bring.
 
     Args:
         shipped: the package.
         hosts: its files that need the library.
-        stem: the name of the library, without a version.
+        file: the name of the library.
 
     Returns:
         The verdict; the reason, with ``{}`` for the library; what to add to the remedy.
     """
+    for other in shipped.others:
+        if any(posixpath.basename(path) == file for path in other.files):
+            text = f"which {other} beside it has: where that is loaded first, it loads"
+            return Verdict.OK, text, f", unless {other.name} is always there"
     unknown = not_at_hand(shipped.package, shipped.others, shipped.budget)
     beside_torch = _TORCH in unknown or are_beside_torch(hosts)
     if not unknown and not beside_torch:
@@ -161,7 +167,7 @@ def not_brought(
     requires = "" if name in unknown else f"write Requires-Dist: {name}, and "
     cure = (
         f", unless every {name} that is admitted brings it: give it by --with, or {requires}"
-        f"provided-by = {{{name} = ['{stem}*']}} in the policy"
+        f"provided-by = {{{name} = ['{stem_of(file)}*']}} in the policy"
     )
     return Verdict.OK, told, cure
 
@@ -172,7 +178,8 @@ def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
     Returns:
         The verdict; the reason, with ``{}`` for the library; what to add to the remedy.
     """
-    others = leads(shipped.package, shipped.others, shipped.budget)
+    every = leads(shipped.package, shipped.others, shipped.budget)
+    others = [lead for lead in every if not lead.by_chance]
     nothing = "nothing in the metadata brings"
     # Packages of conda bring CUDA with them, as conda-forge asks.
     if shipped.package.kind is Kind.CONDA or any(lead.extra is None for lead in others):

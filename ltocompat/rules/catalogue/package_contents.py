@@ -152,8 +152,10 @@ def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
     tagged = f"tag it {right or f'one of {kind[1]}'}"
     cure = tagged if alone else "build a package for each of them"
     tags = [f"{tag.rpartition('-')[0]}-{right}" for tag in shipped.package.tags if right]
+    # Installers went by the name of the wheel, which may have been right (PEP 427).
+    wrong = Verdict.UNDOCUMENTED if shipped.package.kind is Kind.INSTALLED else Verdict.FAIL
     yield Problem(
-        Verdict.FAIL if whole else Verdict.OK,
+        wrong if whole else Verdict.OK,
         f"its tag says {'.'.join(platforms)}, but {_count(other, hosts)} for {found}",
         cure if whole else "leave out what does not run there, if nothing reads it",
         str(first.place),

@@ -140,7 +140,11 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
     else:
         library = LIBRARIES[need.part]
         hosts = [h for h in shipped.hosts if h.linked and files_of(h, library, "needed")]
-        verdict, text, cure = library_problems.not_brought(shipped, hosts, library)
+        files = [f for h in hosts for f in files_of(h, library, "needed") if f in h.needed]
+        if hosts and not files:
+            return  # the loader finds it
+        file = files[0] if files else library
+        verdict, text, cure = library_problems.not_brought(shipped, hosts, file)
         yield _missing(need, verdict, f"{need.why}, {text.format(title)}", remedy + cure, evidence)
 
 
