@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.options import EnvOptions
-from ltocompat.files.output import write_named
-from ltocompat.model.errors import UsageError
+from ltocompat.files.output import scratch_folder, write_named
+from ltocompat.model.errors import LimitExceeded, Malformed, UnreadableInput, UsageError
+from ltocompat.model.limits import Budget
+from ltocompat.model.location import Location
 from ltocompat.model.target import Target
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Problem
@@ -19,6 +22,9 @@ from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.save import target_of
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""As Docker sets it where an image does not."""
 
 
 class Surroundings(Struct, frozen=True):
@@ -43,19 +49,64 @@ def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
     Nothing is loaded into this process; commands are run and libraries opened in children only.
 
     Args:
-        root: folder that stands for ``/`` of the other machine, such as an unpacked image; then
-            neither variables nor commands of this one count.
+        root: folder that stands for ``/`` of the other machine, or a saved container image, of
+            which the files by which programs are loaded are unpacked for a while; then neither
+            variables nor commands of this one count, but those of the image do.
 
     Raises:
-        UsageError: ``root`` is no folder.
+        UsageError: ``root`` is neither a folder nor an image, or an archive of several.
+        UnreadableInput: the image can't be read.
     """
-    if root is not None and not os.path.isdir(root):
-        raise UsageError(f"{os.fspath(root)!r} is no folder; give the root of a file system")
-    machine = Machine.here() if root is None else Machine(root=os.path.abspath(root))
-    found = probe(machine)
-    name = "this machine" if root is None else os.path.basename(machine.root)
+    with _machine(root) as (machine, unread):
+        found = probe(machine)
+        found = replace(found, problems=(*unread, *found.problems))
+    name = "this machine" if root is None else os.path.basename(os.path.abspath(root))
     sandbox = _mechanisms() if root is None else None
     return Surroundings(found, target_of(found, name), problems_of(found), sandbox)
+
+
+@contextmanager
+def _machine(root: str | os.PathLike[str] | None) -> Iterator[tuple[Machine, list[str]]]:
+    """The machine to look at, and what of it can't be read."""
+    # Imported here: most looks are at this machine.
+    from ltocompat.files.archives.layout_folder import is_layout
+
+    if root is None:
+        yield Machine.here(), []
+    elif os.path.isdir(root) and not is_layout(os.fspath(root)):
+        yield Machine(root=os.path.abspath(root)), []
+    else:
+        with _of_image(Location.parse(os.fspath(root))) as found:
+            yield found
+
+
+@contextmanager
+def _of_image(place: Location) -> Iterator[tuple[Machine, list[str]]]:
+    from ltocompat.files.archives.compressed import plain_image
+    from ltocompat.files.archives.container_image import images_in
+    from ltocompat.files.archives.image_root import write_root
+    from ltocompat.packages.container_images import variables
+    from ltocompat.scan.walk import opened
+
+    if not os.path.exists(place.path):
+        raise UsageError(f"there is no {place.path!r}; give the root of a file system, or an image")
+    budget, at = Budget(), Location(place.path)
+    with opened(place.path, budget.limits) as view, scratch_folder() as folder:
+        try:
+            images = images_in(plain_image(view, budget), at, budget)
+            named = [image for image in images if place.members in ((), (image.name,))]
+            if len(named) != 1:
+                names = " or ".join(str(at.member(image.name)) for image in images)
+                hint = f"name one image: {names}" if images else "docker save writes one"
+                raise UsageError(f"{str(place)!r} is no folder and no single image; {hint}")
+            unread = [f"{s.place}: {s.reason}" for s in write_root(named[0], at, folder, budget)]
+        except (LimitExceeded, Malformed) as error:
+            raise UnreadableInput(f"{place.path!r} can't be read: {error}") from error
+        except OSError as error:
+            reason = f"can't be unpacked ({error.strerror}); see that TMPDIR has room"
+            raise UnreadableInput(f"{place.path!r} {reason}") from error
+        environ = {"PATH": _PATH} | variables(named[0].config)
+        yield Machine(root=os.path.realpath(folder), environ=environ), unread
 
 
 def _mechanisms() -> tuple[str, ...]:

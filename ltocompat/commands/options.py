@@ -480,7 +480,7 @@ class EnvOptions(Struct, frozen=True):
 
     Attributes:
         save: Also write the machine as a deploy target to a new TOML file.
-        root: Look at the file system below DIR, e.g. an image's.
+        root: Look at the file system below DIR, or at a saved image (docker save, OCI layout).
     """
 
     save: Annotated[StrPath | None, Option(metavar="FILE")] = None

@@ -42,33 +42,34 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
         path=path,
         name=os.path.basename(os.path.abspath(path)),
         platforms=(platform,),
-        declared=_declared(_variables(images[0].config), problems),
+        declared=_declared(variables(images[0].config), problems),
         problems=tuple(problems),
     )
 
 
-def _variables(config: dict[str, Any]) -> dict[str, str]:
+def variables(config: dict[str, Any]) -> dict[str, str]:
+    """The environment variables that the config of an image sets."""
     inner = config.get("config")
     lines = inner.get("Env") if isinstance(inner, dict) else None
     texts = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
     return {name: value for name, _, value in (line.partition("=") for line in texts)}
 
 
-def _declared(variables: dict[str, str], problems: list[str]) -> tuple[Declared, ...]:
+def _declared(env: dict[str, str], problems: list[str]) -> tuple[Declared, ...]:
     """The oldest drivers that the image starts on, as one line says it."""
-    if variables.get(_DISABLED) in _TRUE:
+    if env.get(_DISABLED) in _TRUE:
         return ()
     asked = {
         name: value
-        for name, value in variables.items()
+        for name, value in env.items()
         if name.startswith(_PREFIX) and not name.startswith(_JETPACK) and value
     }
-    version = _RELEASE.match(variables.get(_VERSION, ""))
-    if version and not variables.get(_CUDA):
+    version = _RELEASE.match(env.get(_VERSION, ""))
+    if version and not env.get(_CUDA):
         asked[_VERSION] = f"cuda>={version[0]}"
     if not asked:
         return ()
-    shown = ", ".join(f"{name}={variables[name]}" for name in asked)
+    shown = ", ".join(f"{name}={env[name]}" for name in asked)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
     try:
         least = least_admitted(tuple(asked.values()))

@@ -37,10 +37,9 @@ class CompressedFormat:
         stream = Stream(unpacked(source, packing_of(view) or Packing.GZIP, budget))
         try:
             if names_image(stream.peek(BLOCK)):
-                # What says which layers there are may come last.
                 from ltocompat.files.archives import container_of
 
-                content = Spool().keep(stream.up_to(None), None)
+                content = plain_image(view, budget)
                 found = container_of(content, budget) or tar.TarFormat()
                 yield from found.members(content, place, wanted, budget)
             elif is_tar(stream.peek(BLOCK)):
@@ -52,6 +51,19 @@ class CompressedFormat:
             raise
         except Malformed as error:
             yield Skipped(place, str(error), view.size)
+
+
+def plain_image(view: ByteView, budget: Budget) -> ByteView:
+    """The archive of an image, unpacked where it was compressed; any other file as it is.
+
+    Raises:
+        Malformed: there is no room for it, or it breaks off.
+    """
+    packing = packing_of(view)
+    stream = None if packing is None else Stream(unpacked(Input(view), packing, budget))
+    if stream is None or not names_image(stream.peek(BLOCK)):
+        return view
+    return Spool().keep(stream.up_to(None), None)  # the list of layers may come last
 
 
 def unpacked_head(view: ByteView, size: int, budget: Budget) -> bytes:

@@ -11,11 +11,12 @@ Sources: Docker Image Specification 1.2; OCI Image Format Specification 1.1, "im
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct, field
@@ -91,7 +92,8 @@ class ContainerImageFormat:
         names = Names(place, budget.limits)
         for image in images:
             at = place if len(images) == 1 else names.take(image.name)[0]
-            yield from _applied(image, place, at, wanted, budget)
+            asks = functools.partial(concerns, wanted=wanted)
+            yield from applied(image, place, at, wanted, budget, asks=asks)
 
 
 def images_in(view: ByteView, place: Location, budget: Budget) -> list[ContainerImage]:
@@ -203,10 +205,27 @@ def _platform(value: object) -> str:
     return "/".join(str(value[key]) for key in ("os", "architecture", "variant") if value.get(key))
 
 
-def _applied(
-    image: ContainerImage, archive: Location, at: Location, wanted: Location, budget: Budget
+def applied(
+    image: ContainerImage,
+    archive: Location,
+    at: Location,
+    wanted: Location,
+    budget: Budget,
+    *,
+    asks: Callable[[Location], bool],
+    links: dict[str, str] | None = None,
 ) -> Iterator[Member | Skipped]:
-    """The files of an image that a container sees."""
+    """The files of an image that a container sees.
+
+    Args:
+        image: the image.
+        archive: where it lies.
+        at: what paths in it begin with.
+        wanted: what was asked for.
+        budget: what reading may cost.
+        asks: says of a file whether its bytes are wanted.
+        links: gets the symbolic links that a container sees, with their targets.
+    """
     shown = _Shown()
     owed: dict[int, str] = {}
     kept = NamesOfTable(budget.limits.names_bytes)
@@ -218,7 +237,9 @@ def _applied(
             continue
         if archive == wanted:
             yield from _false_digest(layer, place, budget)
-        walk = _LayerWalk(layer.view, place, at, wanted, budget, shown, owed, kept, done)
+        walk = _LayerWalk(
+            layer.view, place, at, wanted, budget, asks, links, shown, owed, kept, done
+        )
         yield from until_damage(walk.members(), place)
         shown.add(walk.has)
         owed = walk.lower | owed
@@ -279,6 +300,8 @@ class _LayerWalk(Struct):
     """One walk through one layer. Paths are kept as hashes, names of links as such.
 
     Attributes:
+        asks: says of a file whether its bytes are wanted.
+        links: gets the symbolic links that are seen; None: nobody wants them.
         shown: what is seen of it below the layers above.
         owed: files of this layer -> hard links to them in those above, which are seen.
         kept: the account of their names.
@@ -295,6 +318,8 @@ class _LayerWalk(Struct):
     at: Location
     wanted: Location
     budget: Budget
+    asks: Callable[[Location], bool]
+    links: dict[str, str] | None
     shown: _Shown
     owed: dict[int, str]
     kept: NamesOfTable
@@ -351,8 +376,7 @@ class _LayerWalk(Struct):
         taken, problems = names.take(name)
         place = self.at.member(f"/{taken.innermost}")
         yield from (Skipped(place, problem) for problem in problems)
-        asked = concerns(place, self.wanted)
-        for found in file_of(tape, header, place, self.budget, wanted=asked):
+        for found in file_of(tape, header, place, self.budget, wanted=self.asks(place)):
             if isinstance(found, Member):
                 yield replace(found, position=self.done + found.position)
             else:
@@ -370,6 +394,8 @@ class _LayerWalk(Struct):
             else:
                 links.setdefault(file, self.kept.keep(name))
         elif name is not None and header.target:
+            if self.links is not None and header.type == LINK:
+                self.links[self.kept.keep(name)] = self.kept.keep(header.target)
             place = self.at.member(f"/{name}")
             if place.contains(self.wanted):
                 yield Skipped(place, f"it is a link to {header.target[:100]!r}; name that")
@@ -383,7 +409,7 @@ class _LayerWalk(Struct):
             linked = header.type in (LINK, HARD_LINK, *DEVICES)
             name = None if linked else self.again.get(hash(_path(header.name)))
             place = self.at.member(f"/{name}")
-            if name is not None and concerns(place, self.wanted):
+            if name is not None and self.asks(place):
                 yield from file_of(tape, header, place, self.budget, wanted=True)
             else:
                 self._pass_over(tape, header)

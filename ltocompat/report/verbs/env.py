@@ -57,7 +57,7 @@ _COLUMNS = (
 )
 # NVIDIA_REQUIRE_CUDA of NVIDIA's images has 4,000 characters, to which all rows would be padded.
 _LONGEST_VARIABLE = 120
-_NAMES = {"nvJitLink": "nvJitLink", "nvrtc": "NVRTC", "nvvm": "libNVVM"}
+_NAMES = {"nvJitLink": "nvJitLink", "nvrtc": "NVRTC", "nvvm": "libNVVM", "cudart": "libcudart"}
 
 
 class _Fact(Struct, frozen=True):

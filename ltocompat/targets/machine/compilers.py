@@ -1,4 +1,4 @@
-"""Every NVRTC and libNVVM that can be reached, told by bytes like nvJitLink."""
+"""Every NVRTC, libNVVM and CUDA runtime that can be reached, told by bytes like nvJitLink."""
 
 from __future__ import annotations
 
@@ -16,13 +16,17 @@ from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.places import listed_folders, package_folders
 from ltocompat.targets.machine.environment import Compiler, InstalledPackage, Toolkit
 
-_FILES = {"nvrtc": "libnvrtc.so*", "nvvm": "libnvvm.so*"}
+_FILES = {"nvrtc": "libnvrtc.so*", "nvvm": "libnvvm.so*", "cudart": "libcudart.so*"}
 _IN_WHEELS: tuple[str, ...] = ("nvidia/*/lib", "nvidia/*/nvvm/lib64")
 _IN_TOOLKITS = ("lib64", "lib", "targets/*/lib", "nvvm/lib64")
-_NUMBERED = re.compile(r"libnvrtc\.so\.([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})")
+_NUMBERED = re.compile(r"lib(?:nvrtc|cudart)\.so\.([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})")
 _BUILTINS = re.compile(r"libnvrtc-builtins\.so\.([0-9]{1,9}\.[0-9]{1,9})(?:\.[0-9]{1,9})?")
 # Packages that bring the library; libNVVM's own number (4.0.0) is no CUDA release.
-_WHEELS = {"nvrtc": ("nvidia-cuda-nvrtc",), "nvvm": ("nvidia-nvvm", "nvidia-cuda-nvcc")}
+_WHEELS = {
+    "nvrtc": ("nvidia-cuda-nvrtc",),
+    "nvvm": ("nvidia-nvvm", "nvidia-cuda-nvcc"),
+    "cudart": ("nvidia-cuda-runtime",),
+}
 
 
 def compilers(

@@ -1,4 +1,4 @@
-"""The nvJitLink, NVRTC and libNVVM that each way of loading gets; no library is loaded.
+"""The nvJitLink, NVRTC, CUDA runtime and libNVVM that each way of loading gets; none is loaded.
 
 Two ways: dlopen by soname (ld.so's rules), and cuda-pathfinder, by which cuda-python, cuda.core
 and numba-cuda load. Its order (``cuda/pathfinder/_dynamic_libs``, 1.9.0): site-packages, conda,
@@ -42,6 +42,7 @@ LIBRARIES = {
         ("libnvJitLink.so.13", "libnvJitLink.so.12"), (_CU13, "nvidia/nvjitlink/lib")
     ),
     "nvrtc": _Library(("libnvrtc.so.13", "libnvrtc.so.12"), (_CU13, "nvidia/cuda_nvrtc/lib")),
+    "cudart": _Library(("libcudart.so.13", "libcudart.so.12"), (_CU13, "nvidia/cuda_runtime/lib")),
     "nvvm": _Library(
         ("libnvvm.so.4", "libnvvm.so"),
         (_CU13, "nvidia/cuda_nvcc/nvvm/lib64"),
@@ -49,7 +50,6 @@ LIBRARIES = {
         by_cudart=True,
     ),
 }
-_CUDART = ("libcudart.so.13", "libcudart.so.12")
 
 
 def picks(machine: Machine, versions: Mapping[str, str | None]) -> Iterator[LibraryPick]:
@@ -117,7 +117,8 @@ def _first(machine: Machine, folders: Iterable[str], library: _Library) -> str |
 
 def _toolkit_by_cudart(machine: Machine) -> str | None:
     """The root above the libcudart that a dlopen gets: above ``lib64`` or ``targets/*/lib``."""
-    found = (_loader(machine).resolve(soname).path for soname in _CUDART)
+    sonames = LIBRARIES["cudart"].sonames
+    found = (_loader(machine).resolve(soname).path for soname in sonames)
     path = next(filter(None, found), None)
     folder = os.path.dirname(path) if path else ""
     if os.path.basename(folder) not in ("lib64", "lib"):
