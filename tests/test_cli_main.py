@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from report_values import LIBRARY, bare_file, library, sass, valid_json
 
@@ -329,6 +330,21 @@ def test_help_has_an_example_that_can_be_typed(words: tuple[str, ...], capsys: C
     typed = example.split()
     assert tuple(typed[: len(words)]) == words
     HELP[words].make_context("ltocompat", typed[len(words) :])
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("words", HELP, ids=" ".join)
+def test_help_all_has_every_option_and_help_the_common_ones(
+    words: tuple[str, ...], capsys: Captured
+) -> None:
+    def flags(option: str) -> set[str]:
+        run([*words, option])
+        return set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", capsys.readouterr().out, re.MULTILINE))
+
+    options = [each for each in HELP[words].params if isinstance(each, click.Option)]
+    every = {each.opts[-1] for each in options if not each.hidden}
+    assert flags("--help-all") == every | {"--help"}
+    assert flags("--help") <= every | {"--help"}
 
 
 def test_completion_is_kept() -> None:

@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 from ltocompat.cli import VERBS, run
 from ltocompat.facts import table
 
+GROUPS = ("linkers", "survey")
 _MOST_ROWS = 70  # of a table that is shown; longer ones are counted
 
 
@@ -35,7 +36,7 @@ class Verbs(Directive):
 def _help(verb: str) -> str:
     written = io.StringIO()
     with redirect_stdout(written):
-        run([verb, "--help"])
+        run([verb, "--help" if verb in GROUPS else "--help-all"])
     return written.getvalue().rstrip()
 
 

@@ -16,24 +16,24 @@ from ltocompat.cli.group import Group
 from ltocompat.model.version import VERSION
 
 VERBS = {
-    "check": "Judge whether device code links and loads where it goes.",
-    "audit": "Hold packages against the project's policy before a release.",
-    "init": "Write the policy that packages pass today, or what moved.",
+    "check": "Check whether device code will link and load where it is going.",
+    "audit": "Check packages against the project's policy before a release.",
+    "init": "Write a policy that the packages pass today.",
     "require": "Say which driver, nvJitLink and GPUs device code needs.",
-    "matrix": "Check on every nvJitLink, driver branch and GPU at once.",
-    "diff": "Say what moved between two releases of a package or file.",
-    "explain": "Say what causes an error text and what to do.",
-    "inspect": "List the LTO-IR, PTX and SASS in files, and who made it.",
-    "extract": "Write images to files, decoded where they can be.",
-    "slim": "Write packages anew without the device code that nobody takes.",
-    "repair": "Write wheels anew without the findings that need no compiler.",
-    "link": "Link inputs with real linkers, and say what that costs.",
-    "env": "Tell what device code meets here: driver, GPUs, linkers.",
-    "selftest": "Compile, link, load and run here, and say where it stops.",
-    "targets": "List the GPUs, drivers and releases of deploy targets.",
-    "facts": "Print NVIDIA's tables as this program has them, as one document.",
+    "matrix": "Check against every nvJitLink, driver branch and GPU at once.",
+    "diff": "Show what changed between two releases of a package or file.",
+    "explain": "Explain an error text or a rule: the cause and the fix.",
+    "inspect": "List the LTO-IR, PTX and SASS in files, and which toolkit made it.",
+    "extract": "Write images to files, decompressed where possible.",
+    "slim": "Write smaller packages, without the device code that no GPU uses.",
+    "repair": "Write repaired wheels: metadata, RUNPATHs and tags.",
+    "link": "Link inputs with real linkers and show result, time and size.",
+    "env": "Show the driver, GPUs and linkers on this machine.",
+    "selftest": "Compile, link, load and run a kernel here; show what fails.",
+    "targets": "List the GPUs, drivers and releases that targets can name.",
+    "facts": "Print the compatibility tables behind the rules.",
     "schema": "Print the JSON Schema of a verb's answer, or of a policy.",
-    "survey": "Survey many packages: a dataset of what they hold and need.",
+    "survey": "Survey many packages: write a dataset of their contents and needs.",
     "linkers": "List, install and remove nvJitLinks and nvlinks.",
 }
 """The verbs in the order of the help, each with its line there: the first of its docstring.
@@ -77,6 +77,8 @@ def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None)
             ctx.exit()
 
 
+_COLOR = False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
+
 app = Group(
     "ltocompat",
     help="Tell, before you ship, whether CUDA device code will link and load where it is going.",
@@ -85,7 +87,7 @@ app = Group(
     commands=[_LazyVerb(name, short_help=line) for name, line in VERBS.items()],
     params=[
         click.Option(
-            ["--version"],
+            ["-V", "--version"],
             is_flag=True,
             is_eager=True,
             expose_value=False,
@@ -102,7 +104,7 @@ app = Group(
             'eval "$(ltocompat --show-completion bash)".',
         ),
     ],
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "color": _COLOR},
 )
 
 

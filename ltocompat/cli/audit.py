@@ -20,11 +20,12 @@ def audit(
     threshold: PolicyThreshold,
     form: FindingFormat = (),
 ) -> int:
-    """Hold packages against the project's policy before a release.
+    """Check packages against the project's policy before a release.
 
     For example: ltocompat audit dist/*.whl --format github
 
-    The policy names deploy targets, GPUs and drivers; packages are held to what they promise, too.
+    The policy names deploy targets, GPUs and drivers. Package metadata are compared with the
+    contents in any case, with or without a policy.
     """
     least = threshold.verdict()
     from ltocompat.commands import audit as command

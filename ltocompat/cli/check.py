@@ -18,12 +18,12 @@ def check(
     *,
     options: CheckOptions,
     bounds: TrialBounds,
-    changes: Annotated[bool, Option("Show only what differs between the targets.")] = False,
+    changes: Annotated[bool, Option("Show only the differences between the targets.")] = False,
     shown: Shown,
     threshold: Threshold,
     form: FindingFormat = (),
 ) -> int:
-    """Judge whether device code links and loads where it goes.
+    """Check whether device code will link and load where it is going.
 
     For example: ltocompat check libx.so --deploy-target driver=580,gpu=h100
 

@@ -11,14 +11,13 @@ from ltocompat.report.exit_status import ExitStatus, of_diff
 
 @verb
 def diff(*, options: DiffOptions, form: FindingFormat = ()) -> int:
-    """Say what moved between two releases of a package or file.
+    """Show what changed between two releases of a package or file.
 
     For example: ltocompat diff old.whl new.whl --forbid lost-arch
 
-    Compared are architectures, makers, least driver and nvJitLink, sizes and kernels.
-
-    Files are compared with those of the same name, whatever version it carries. Of saved JSON
-    (inspect --kernels --format json) only what it holds is compared.
+    The answer covers architectures, toolkits, the least driver and nvJitLink, sizes and kernels.
+    Files are matched by name, without versions. Saved JSON (inspect --kernels --format json) is
+    compared as far as it goes.
     """
     from ltocompat.commands import diff as command
     from ltocompat.report.verbs.diff import REPORT

@@ -11,12 +11,12 @@ from ltocompat.report.exit_status import ExitStatus, of_machine
 
 @verb
 def env(*, options: EnvOptions, shown: Shown, form: FindingFormat = ()) -> int:
-    """Tell what device code meets here: driver, GPUs, linkers.
+    """Show the driver, GPUs and linkers on this machine.
 
     For example: ltocompat env --save here.toml
 
-    Every fact is told with its source, then what is wrong there and what to do. Exit code 1 says
-    that something will fail.
+    Each fact has its source; problems of the machine follow, with fixes. Exit code 1: something
+    will fail.
     """
     from ltocompat.commands import env as command
     from ltocompat.report.verbs.env import REPORT

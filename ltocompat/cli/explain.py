@@ -34,9 +34,9 @@ class Typed(Struct, frozen=True):
     """What only a command line has.
 
     Attributes:
-        words: A rule (PTX-01), an error (209, CUDA_ERROR_...) or its text, or - to read one, or a
-            topic (LTO-IR, forward compatibility, -dlto); then files to look for the cause in.
-        full: Add all that the catalogue says of the rules.
+        words: A rule (PTX-01), an error (209, CUDA_ERROR_...), its text, - to read the text, or a
+            topic (LTO-IR, forward compatibility, -dlto); then files in which to look for the cause.
+        full: Also show everything that the catalogue says about the rules.
     """
 
     words: Annotated[
@@ -47,12 +47,12 @@ class Typed(Struct, frozen=True):
 
 @verb
 def explain(*, typed: Typed, options: ExplainOptions, form: Format = ()) -> int:
-    """Say what causes an error text and what to do.
+    """Explain an error text or a rule: the cause and the fix.
 
     For example: ltocompat explain error 222 on driver 580.95.05
 
-    The versions, architectures, symbols and files in the text are read. A rule is explained by its
-    ID: ltocompat explain PTX-01
+    The answer uses the versions, architectures, symbols and files in the text. A rule is explained
+    by its ID: ltocompat explain PTX-01
     """
     from ltocompat.commands import explain as command
     from ltocompat.commands.explain import Explained

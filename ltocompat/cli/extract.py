@@ -13,11 +13,11 @@ from ltocompat.report.exit_status import ReadingStatus
 
 @verb
 def extract(*, options: ExtractOptions, images: ImageChoice, form: Format = ()) -> int:
-    """Write images to files, decoded where they can be.
+    """Write images to files, decompressed where possible.
 
     For example: ltocompat extract libx.so@0x1f40.3 -o images
 
-    Scrambled LTO-IR is written as a .fatbin of one entry, which nvJitLink accepts.
+    Scrambled LTO-IR becomes a .fatbin with one entry, which nvJitLink accepts.
     """
     where = images.filter()
     from ltocompat.commands import extract as command

@@ -11,11 +11,12 @@ from ltocompat.report.exit_status import ExitStatus
 
 @verb
 def facts(*, options: FactsOptions, form: Format = ()) -> int:
-    """Print NVIDIA's tables as this program has them, as one document.
+    """Print the compatibility tables behind the rules.
 
     For example: ltocompat facts --format json=facts.json
 
-    Such a file of a newer release, named by LTOCOMPAT_FACTS, is used in place of the tables here.
+    LTOCOMPAT_FACTS=FILE makes ltocompat use such a file, of a newer release, in place of its own
+    tables.
     """
     from ltocompat.commands import facts as command
     from ltocompat.report.verbs.facts import REPORT

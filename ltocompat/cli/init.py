@@ -17,15 +17,15 @@ _CI = ("github", "gitlab", "cibuildwheel", "pre-commit")
 def init(
     *,
     options: InitOptions,
-    ci: Annotated[str | None, Option("Show the lines for this CI system, too.", choices=_CI)] = (
+    ci: Annotated[str | None, Option("Also show the lines for this CI system.", choices=_CI)] = (
         None
     ),
 ) -> int:
-    """Write the policy that packages pass today, or what moved.
+    """Write a policy that the packages pass today.
 
     For example: ltocompat init dist/*.whl --ci github
 
-    Where there is a policy, what moved since is shown beside it.
+    If there is a policy already, show what has changed since.
     """
     from ltocompat.commands import init as command
     from ltocompat.report.verbs.init import write

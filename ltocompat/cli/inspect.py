@@ -21,9 +21,9 @@ class Rows(Struct, frozen=True):
     """The rows of the answer.
 
     Attributes:
-        by: What the summary has rows for: kind and maker (the default), or another value.
-        images: One row an image, as they come; no summary.
-        weigh: Say what weighs how much, and what could be saved.
+        by: Group the summary by this (default: by kind and maker).
+        images: One row per image, in file order, instead of the summary.
+        weigh: Show which code takes how many bytes, and what could be saved.
     """
 
     by: Annotated[str | None, Option(choices=tuple(GROUPS))] = None
@@ -35,8 +35,8 @@ class Amount(Struct, frozen=True):
     """How much is shown.
 
     Attributes:
-        quiet: Show two lines an artifact, without tables.
-        verbose: Show what says which libraries are needed.
+        quiet: Show two lines per artifact, without tables.
+        verbose: Also show the evidence for the libraries it needs.
     """
 
     quiet: Annotated[bool, Option(flags=QUIET)] = False
@@ -53,11 +53,11 @@ def inspect(
     shown: Amount,
     form: Format = (),
 ) -> int:
-    """List the LTO-IR, PTX and SASS in files, and who made it.
+    """List the LTO-IR, PTX and SASS in files, and which toolkit made it.
 
     For example: ltocompat inspect libx.so --by arch
 
-    Nothing is guessed: where no bytes name a tool, an image is made by "unknown".
+    Nothing is guessed: an image that names no tool is "made by unknown".
     """
     by, listed = rows.by, rows.images or options.hashes
     if by is not None and listed:

@@ -18,8 +18,8 @@ class Shorthand(Struct, frozen=True):
     """Shorter words for a choice of linkers and images.
 
     Attributes:
-        nvjitlink: nvJitLink to ask: 12.4, 12.4.127 or a path; repeat it to compare (default:
-            newest).
+        nvjitlink: The nvJitLink to link with: 12.4, 12.4.127 or a path. Repeatable, to compare
+            (default: the newest).
     """
 
     nvjitlink: Annotated[tuple[str, ...], Option(metavar="VERSION", after="linkers")] = ()
@@ -34,14 +34,12 @@ def link(
     sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
     form: FindingFormat = (),
 ) -> int:
-    """Link inputs with real linkers, and say what that costs.
+    """Link inputs with real linkers and show result, time and size.
 
     For example: ltocompat link a.ltoir b.ltoir --arch sm_90
 
-    They are linked as LTO, and as plain PTX and SASS beside it.
-
-    No GPU and no driver is needed; nvJitLink and nvlink run in processes of their own. Exit code 1
-    says that some link did not succeed. --kind links the images of that kind alone.
+    Each linker links the inputs with link-time optimisation and, where they have PTX or SASS, also
+    without. That needs no GPU and no driver. Exit code 1: some link did not succeed.
     """
     where = ImageChoice(kind=short.kind).filter()
     from ltocompat.commands import link as command

@@ -12,12 +12,12 @@ from ltocompat.report.exit_status import ExitStatus
 
 @verb
 def list_(*, form: Format = ()) -> int:
-    """List the nvJitLinks and nvlinks that this machine reaches.
+    """List the nvJitLinks and nvlinks on this machine.
 
     For example: ltocompat linkers list --format json
 
-    Looked at are wheels, conda, CUDA_HOME and CUDA_PATH, /usr/local/cuda*, the loader's cache,
-    LD_LIBRARY_PATH and PATH. Nothing is loaded: the version is read out of the file.
+    The search covers wheels, conda, CUDA_HOME and CUDA_PATH, /usr/local/cuda*, the loader's cache,
+    LD_LIBRARY_PATH and PATH. Versions are read from the files; nothing is loaded.
     """
     from ltocompat.commands import linkers as command
     from ltocompat.report.verbs.linkers import LISTING
@@ -28,13 +28,13 @@ def list_(*, form: Format = ()) -> int:
 
 @verb
 def install(*, options: InstallOptions, form: Format = ()) -> int:
-    """Install linkers for trials, in a cache apart.
+    """Install linkers for trials, in a cache of their own.
 
     For example: ltocompat linkers install nvjitlink=13.4 nvlink=13.5
 
-    Your own pip or uv downloads them, so that its index, mirror and proxy apply. Each is checked
-    against its SHA-256 sum; only the library, or nvlink and its libnvvm, is kept. nvlink can be
-    had from 13.0 on: NVIDIA's packages of CUDA 12 hold none.
+    Your own pip or uv downloads them, so your index, mirror and proxy apply. Each file is checked
+    against its SHA-256 sum. nvlink is available from 13.0 on: NVIDIA's packages for CUDA 12 have
+    none.
     """
     from ltocompat.commands import linkers as command
     from ltocompat.report.verbs.linkers import CHANGES
@@ -44,7 +44,7 @@ def install(*, options: InstallOptions, form: Format = ()) -> int:
 
 @verb
 def remove(*, options: RemoveOptions, form: Format = ()) -> int:
-    """Remove linkers that were installed for trials, and no others.
+    """Remove linkers that were installed for trials.
 
     For example: ltocompat linkers remove nvjitlink=all
     """

@@ -18,17 +18,17 @@ def matrix(
     *,
     svg: Annotated[
         str | None,
-        Option("Also draw a picture, over a file of that name.", metavar="FILE.svg"),
+        Option("Also draw the tables as a picture; replaces the file.", metavar="FILE.svg"),
     ] = None,
     options: SummaryOptions,
     sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
     form: Format = (),
 ) -> int:
-    """Check on every nvJitLink, driver branch and GPU at once.
+    """Check against every nvJitLink, driver branch and GPU at once.
 
     For example: ltocompat matrix libx.so --svg libx.svg
 
-    The same verdicts as those of check, laid out as tables, as JSON, or as a picture.
+    Each cell is the verdict that check gives for that target.
     """
     if svg is not None and not svg.lower().endswith(".svg"):
         raise UsageError(f"--svg {svg!r} doesn't end in .svg; give the picture such a name")

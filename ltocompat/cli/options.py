@@ -20,7 +20,7 @@ FAIL_ON = ("jit", "undocumented", "unknown", "fail")
 """The verdicts that ``--fail-on`` takes."""
 
 KIND = Option(
-    f"Only images of this kind: {', '.join(ImageKind)}; repeat it or separate by commas.",
+    f"Only images of this kind: {', '.join(ImageKind)}. Repeatable, or separated by commas.",
     metavar="KIND",
     complete=lambda: [str(kind) for kind in ImageKind],
 )
@@ -30,9 +30,9 @@ class ImageChoice(Struct, frozen=True):
     """Which images are meant.
 
     Attributes:
-        arch: Only images for this architecture: sm_90a, compute_90 or lto_75; 90a means any form.
-        made_by: Only images that this release (12.4), exact version (13.3.73), tool (nvlink) or
-            role may have made; or unknown.
+        arch: Only images for this architecture: sm_90a, compute_90, lto_75, or 90a for any of them.
+        made_by: Only images that this may have made: a release (12.4), an exact version (13.3.73),
+            a tool (nvlink), a role, or unknown.
     """
 
     kind: Annotated[tuple[str, ...], KIND] = ()
@@ -50,8 +50,8 @@ class ImageChoice(Struct, frozen=True):
 
 def _format_option(names: Sequence[str]) -> Option:
     return Option(
-        f"{', '.join(names)} (json lists everything); repeat it for several, at most one of them "
-        "without a file (default: table).",
+        f"{', '.join(names)}; =FILE writes it to a file. Repeatable (default: table; json has "
+        "everything).",
         flags=("--format",),
         metavar="FORMAT[=FILE]",
         complete=lambda: list(names),
@@ -89,7 +89,7 @@ class Sandbox(Struct, frozen=True):
     """Confinement of trials.
 
     Attributes:
-        require_sandbox: Make no trial that the system can't confine: for code that you don't trust.
+        require_sandbox: Refuse trials that the system can't sandbox; for code that you don't trust.
     """
 
     require_sandbox: Annotated[
@@ -101,7 +101,7 @@ class TrialBounds(Sandbox, frozen=True):
     """The bounds of trials.
 
     Attributes:
-        trial_seconds: CPU time of all trials together; one of them gets a quarter.
+        trial_seconds: CPU time for all trials together; a single one gets a quarter of it.
     """
 
     trial_seconds: Annotated[
@@ -126,9 +126,9 @@ class Shown(Struct, frozen=True):
     """How much of findings is shown.
 
     Attributes:
-        why: Show the whole sentences and the reasoning of each verdict.
-        notes: Show notes, too, which are only counted.
-        quiet: Show only what is wrong.
+        why: Show each finding in full, with the reasoning behind each verdict.
+        notes: Also list notes (by default they are only counted).
+        quiet: Show only findings.
         verbose: The same as --notes --why.
     """
 
@@ -147,8 +147,9 @@ class Threshold(Struct, frozen=True):
     """Which verdicts end in exit code 1.
 
     Attributes:
-        strict: The same as --fail-on undocumented; a half that was not judged ends in exit code 3.
-        fail_on: The mildest verdict that ends in exit code 1 (default: fail).
+        strict: Like --fail-on undocumented; also exit with 3 if a load or link part was not
+            checked.
+        fail_on: Exit with 1 at this verdict or a worse one (default: fail).
     """
 
     strict: Annotated[bool, Option()] = False
@@ -171,7 +172,7 @@ class PolicyThreshold(Threshold, frozen=True):
     """The threshold of a verb whose policy may give it as well.
 
     Attributes:
-        fail_on: The mildest verdict that ends in exit code 1 (default: the policy's, else fail).
+        fail_on: Exit with 1 at this verdict or a worse one (default: the policy's, else fail).
     """
 
 

@@ -11,12 +11,12 @@ from ltocompat.report.exit_status import ExitStatus, of_repaired
 
 @verb
 def repair(*, options: RepairOptions, form: Format = ()) -> int:
-    """Write wheels anew without the findings that need no compiler.
+    """Write repaired wheels: metadata, RUNPATHs and tags.
 
     For example: ltocompat repair dist/*.whl --dry-run
 
-    It mends RUNPATHs by patchelf, Requires-Dist and tags. A change that does not cure its finding,
-    or brings another one, is not made. Exit code 1 says that such a finding is left.
+    RUNPATHs are changed by patchelf. A change that doesn't cure its finding, or causes another one,
+    is not made. Exit code 1: such a finding is left.
     """
     from ltocompat.commands import repair as command
     from ltocompat.report.verbs.repair import REPORT

@@ -20,8 +20,8 @@ class View(Struct, frozen=True):
     """How much of the answer is shown.
 
     Attributes:
-        paste_for: Print only the lines to paste there, as they go into the file.
-        quiet: Show one line an artifact, without tables.
+        paste_for: Print only the lines to paste into this kind of file.
+        quiet: Show one line per artifact, without tables.
         verbose: The same as --why.
     """
 
@@ -42,8 +42,8 @@ def require(
 
     For example: ltocompat require libx.so
 
-    Lines to paste into requirements, conda recipes and containers come with it; alone with, say,
-    ltocompat require dist/x.whl --for conda
+    The answer has lines to paste into requirements, conda recipes and container images. Those lines
+    alone: ltocompat require dist/x.whl --for conda
     """
     from ltocompat.commands import require as command
     from ltocompat.report.verbs.require import REPORT

@@ -11,16 +11,14 @@ from ltocompat.report.exit_status import SelfTestStatus
 
 @verb
 def selftest(*, options: SelfTestOptions, form: Format = ()) -> int:
-    """Compile, link, load and run here, and say where it stops.
+    """Compile, link, load and run a kernel here; show what fails.
 
     For example: ltocompat selftest --nvjitlink 12.4
 
-    That is done with PTX and with LTO-IR.
-
-    Two translation units go through the NVRTC and the nvJitLink at hand, the driver, and every
-    GPU; the numbers that come back are compared. Without a GPU it ends after linking. All
-    libraries are loaded in processes of their own, NVRTC and the driver through cuda-python (pip
-    install 'ltocompat[gpu]'). Exit code 1 says that a step failed, 4 that something is missing.
+    Two translation units go through NVRTC, nvJitLink, the driver and every GPU, once as PTX and
+    once as LTO-IR; the results are compared. Without a GPU it ends after linking. NVRTC and the
+    driver are used through cuda-python (pip install 'ltocompat[gpu]'). Exit code 1: a step failed;
+    4: something is missing.
     """
     from ltocompat.commands import selftest as command
     from ltocompat.report.verbs.selftest import REPORT

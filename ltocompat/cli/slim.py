@@ -11,12 +11,12 @@ from ltocompat.report.exit_status import ExitStatus
 
 @verb
 def slim(*, options: SlimOptions, form: Format = ()) -> int:
-    """Write packages anew without the device code that nobody takes.
+    """Write smaller packages, without the device code that no GPU uses.
 
     For example: ltocompat slim dist/x.whl --keep-gpu h100+l4 -o smaller/
 
-    What a kept GPU takes today stays, always, and so does PTX for GPUs to come. Each image that
-    stays is compared by SHA-256, and each verdict, before the new file gets its name.
+    Code that a kept GPU uses always stays, and so does PTX for future GPUs. Before the new file
+    gets its name, slim reads it again and compares every image (by SHA-256) and every verdict.
     """
     from ltocompat.commands import slim as command
     from ltocompat.report.verbs.slim import REPORT

@@ -41,12 +41,12 @@ def _group() -> None:
 
 @verb
 def run(*, options: RunOptions, choice: Choice) -> int:
-    """Survey packages into a dataset; what is there is not read again.
+    """Survey packages into a dataset; packages in it are not read again.
 
     For example: ltocompat survey run wheels/ -o survey/
 
-    The word run may be left out. A run that was cut off goes on where it was. Indexes are asked as
-    pip is set up (PIP_INDEX_URL, pip.conf).
+    The word run is optional. An interrupted run resumes where it stopped. Package indexes are those
+    that pip is configured for (PIP_INDEX_URL, pip.conf).
     """
     from ltocompat.commands.survey import run as command
     from ltocompat.report.verbs.survey import write
@@ -57,7 +57,7 @@ def run(*, options: RunOptions, choice: Choice) -> int:
 
 @verb
 def merge(*, options: MergeOptions) -> int:
-    """Make one dataset of the shards of a survey.
+    """Merge the shards of a survey into one dataset.
 
     For example: ltocompat survey merge shard-1/ shard-2/ -o survey/
     """
@@ -69,7 +69,7 @@ def merge(*, options: MergeOptions) -> int:
 
 @verb
 def report(*, options: ReportOptions) -> int:
-    """Tell what a survey found: in sentences, or as a page.
+    """Report what a survey found, as text or as an HTML page.
 
     For example: ltocompat survey report survey/ -o survey.html
     """
@@ -104,7 +104,7 @@ def _page(path: str) -> AbstractContextManager[TextIO]:
 
 survey = _Survey(
     "survey",
-    help="Survey many packages: a dataset of what they hold and need.",
+    help="Survey many packages: write a dataset of their contents and needs.",
     commands=[run, merge, report],
     callback=_group,
     subcommand_metavar="[run] SOURCE... -o FOLDER",

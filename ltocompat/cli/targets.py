@@ -11,7 +11,7 @@ from ltocompat.report.exit_status import ExitStatus
 
 @verb
 def targets(*, options: TargetsOptions, form: Format = ()) -> int:
-    """List the GPUs, drivers and releases of deploy targets.
+    """List the GPUs, drivers and releases that targets can name.
 
     For example: ltocompat targets hopper
     """

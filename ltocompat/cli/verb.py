@@ -23,6 +23,22 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _LEFT_OUT = (NODEFAULT, inspect.Parameter.empty)
+_SECTIONS = {
+    "Input": "beside python kind arch made_by root jobs match sources append shard platforms",
+    "Target": "targets route together policy require_archs max_bytes keep_gpus keep_archs",
+    "Trials": "trial_link trial_load trial_seconds install_linkers require_sandbox cache linkers",
+    "Output": "form output why notes quiet verbose changes svg by images weigh kernels hashes "
+    "paste_for save write_baseline full ci page",
+    "Exit code": "strict fail_on allow_empty forbid baseline",
+}
+"""The sections of the help, each with the names of its options; all others are in the first."""
+_RARE = (
+    "trial_seconds require_sandbox cache jobs notes verbose allow_empty fail_on write_baseline "
+    "route changes to_zstd build add_only shard scheduler dashboard append retry_failed hashes "
+    "limit_bytes every_python platforms"
+)
+"""Names of the options that ``--help`` leaves to ``--help-all``."""
+_ALL = "help_all"
 
 
 class _Shown(Struct, frozen=True):
@@ -121,11 +137,18 @@ class Verb(click.Command):
         formatter.write_usage(ctx.command_path, " ".join(words))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write arguments, then options."""
-        if self._arguments:
-            with formatter.section("Arguments"):
-                formatter.write_dl([(str(each.metavar), each.line) for each in self._arguments])
-        super().format_options(ctx, formatter)
+        """Write arguments, then each section of options; rare ones with ``--help-all`` alone."""
+        rows = {"Arguments": [(str(each.metavar), each.line) for each in self._arguments]}
+        rows |= {name: [] for name in ("Options", *_SECTIONS, "Help")}
+        shown = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        for option in shown:
+            line = option.get_help_record(ctx)
+            if line and (_ALL in ctx.meta or option.name not in _RARE.split()):
+                rows[_section_of(option)].append((click.style(line[0], fg="cyan"), line[1]))
+        for name, section in rows.items():
+            if section:
+                with formatter.section(click.style(name, bold=True)):
+                    formatter.write_dl(section, col_max=26)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words behind the verb."""
@@ -155,6 +178,21 @@ class Verb(click.Command):
     @property
     def _arguments(self) -> list[_Argument]:
         return [param for param in self.params if isinstance(param, _Argument)]
+
+
+def _section_of(param: click.Parameter) -> str:
+    """The section of the help that an option stands in."""
+    if {"--help", "--help-all"}.intersection(param.opts):
+        return "Help"
+    named = (name for name, names in _SECTIONS.items() if param.name in names.split())
+    return next(named, "Options")
+
+
+def _print_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click calls it so
+    if wanted:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
 
 def _looks_like_flag(word: str) -> bool:
@@ -219,6 +257,16 @@ def verb(handler: Callable[..., int]) -> Verb:
         return handler(**handed)
 
     made = [parameter for option in shown for parameter in option.parameters()]
+    made.append(
+        click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_all,
+            help="Show every option and exit.",
+        )
+    )
     name = handler.__name__.strip("_")
     return Verb(name, callback=run, params=made, help=inspect.getdoc(handler))
 

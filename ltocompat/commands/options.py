@@ -175,12 +175,15 @@ def jobs_of(text: str) -> int:
 # Options that several use cases have.
 Paths = Annotated[
     tuple[Source, ...],
-    Argument("Files, folders, places (libx.a::m.o@0x40) or -.", metavar="PATH..."),
+    Argument(
+        "Files, folders, packages, places in files (libx.a::m.o@0x40) or - for standard input.",
+        metavar="PATH...",
+    ),
 ]
 InstallLinkers = Annotated[
     bool,
     Option(
-        "Install linkers that are not at hand, for trials.",
+        "Install the linkers that a trial needs and that are missing.",
         old=("--install-nvjitlink",),
         env="LTOCOMPAT_INSTALL_LINKERS",
     ),
@@ -205,14 +208,14 @@ class VerdictOptions(ReadOptions, frozen=True, kw_only=True):
     """Options of what judges for deploy targets: ``check`` and ``audit``.
 
     Attributes:
-        trial_link: Ask real linkers; no GPU and no driver is needed. With =auto only those at hand,
-            about what is unknown.
-        trial_load: Load the modules on this machine's GPUs and fold in the answers.
-        beside: Packages that are installed beside: a wheel, a conda package, a *.dist-info folder,
-            a folder of wheels, an environment, a report of pip (--dry-run --report) or a lock file;
-            repeat it for more.
-        cache: Ask linkers anew, whatever they answered before.
-        allow_empty: Pass where there is no device code, or no file at all.
+        trial_link: Also ask real linkers; that needs no GPU and no driver. With =auto, ask only the
+            installed ones, and only about unknown verdicts.
+        trial_load: Also load the modules on this machine's GPUs.
+        beside: Packages that will be installed next to these: a wheel, a conda package, a
+            *.dist-info folder, a folder of wheels, an environment, a report of pip (--dry-run
+            --report) or a lock file. Repeatable.
+        cache: Ask the linkers again; ignore cached answers.
+        allow_empty: Pass if there is no device code, or no file at all.
     """
 
     trial_link: Annotated[
@@ -229,13 +232,13 @@ class CheckOptions(VerdictOptions, frozen=True):
     """Options of ``check``: files and targets.
 
     Attributes:
-        paths: Files, folders, packages, places (libx.a::m.o@0x40) or -; none of them: the packages
-            of the environment that --python names, else of the active one.
-        targets: Where it goes: 12.4, R550, driver=580.65.06,gpu=h100+l4, prod.toml:edge, or a name
-            in pyproject.toml; repeat it for more (default, and without a value: this machine).
-        route: How modules that can go both ways get there (default: both are judged).
-        together: Judge all that is linked in these paths as one link.
-        python: The interpreter whose environment is meant.
+        paths: Files, folders, packages, places in files (libx.a::m.o@0x40) or - for standard input.
+            Default: all packages of the environment (--python, else the active one).
+        targets: Where the code will run: 12.4, R550, driver=580.65.06,gpu=h100+l4, prod.toml:edge,
+            or a name in pyproject.toml. Repeatable. Default: this machine.
+        route: For modules that can be loaded or linked: check this route only (default: both).
+        together: Treat all linkable inputs as one link.
+        python: Check the environment of this interpreter.
         floors: also hold the metadata of packages against the least versions that they need.
     """
 
@@ -251,16 +254,16 @@ class AuditOptions(VerdictOptions, frozen=True):
     """Options of ``audit``; policy and baseline are values, or the files that have them.
 
     Attributes:
-        paths: Packages, libraries, folders or places (default: dist/*).
-        policy: The policy (default: the nearest ltocompat.toml, or pyproject.toml with
-            [tool.ltocompat]; without one, what holds on any target is judged).
-        targets: Where releases go, as in check, in place of the policy's targets; repeat it for
-            more.
-        require_archs: Images that every artifact must hold: a TORCH_CUDA_ARCH_LIST, CMake's
-            80-real;90, nvcc's -gencode ..., sm_90 or hopper.
-        max_bytes: The largest file that may be released: 100MB, 1GiB or 104857600.
-        baseline: Findings that are known and don't fail.
-        write_baseline: Write what is found today as such a file.
+        paths: Packages, libraries, folders or places in files (default: dist/*).
+        policy: The policy file. Default: the nearest ltocompat.toml, or pyproject.toml with
+            [tool.ltocompat]; without one, only the rules that need no target apply.
+        targets: Where releases will run, spelled as for check; replaces the policy's targets.
+            Repeatable.
+        require_archs: Architectures that every artifact must have code for: a TORCH_CUDA_ARCH_LIST,
+            CMake's 80-real;90, nvcc's -gencode ..., sm_90 or hopper.
+        max_bytes: Fail if a file is larger: 100MB, 1GiB or 104857600.
+        baseline: A file of known findings, which don't fail.
+        write_baseline: Write today's findings to such a file.
         fail_on: the mildest verdict that counts; None: the policy's.
         outputs: files that reports go to, which may not be what is audited.
     """
@@ -286,8 +289,8 @@ class InitOptions(ReadOptions, frozen=True):
 
     Attributes:
         paths: Packages (default: dist/*).
-        output: The policy; one that is there is never changed (default: the nearest one, else
-            ltocompat.toml).
+        output: The file to write. An existing policy is compared and never changed. Default: the
+            nearest policy, else ltocompat.toml.
     """
 
     paths: Annotated[tuple[StrPath, ...], Argument(metavar="[PATH...]")] = ()
@@ -299,7 +302,7 @@ class SummaryOptions(ReadOptions, frozen=True):
     """Options of an answer that names no deploy target, such as ``matrix``.
 
     Attributes:
-        trial_link: Ask real linkers; no GPU and no driver is needed.
+        trial_link: Also ask real linkers; that needs no GPU and no driver.
     """
 
     paths: Paths
@@ -311,10 +314,10 @@ class RequireOptions(SummaryOptions, frozen=True):
     """Whose needs to tell.
 
     Attributes:
-        together: Say what one link of all that these paths hold needs.
-        why: Show which rules say so, from which bytes, and whose code sets each floor.
-        survey: Name the newest release of whoever sets a floor that a survey's dataset has with a
-            lower one.
+        together: Treat all linkable inputs as one link.
+        why: Show which rules, bytes and packages set each minimum version.
+        survey: The dataset of a survey: for each package that sets a minimum, name its newest
+            release there that needs less.
     """
 
     together: Annotated[bool, Option(after="paths")] = False
@@ -326,11 +329,11 @@ class DiffOptions(ReadOptions, frozen=True):
     """Options of ``diff``.
 
     Attributes:
-        old: A file, package, folder or place, -, or saved inspect JSON.
-        new: The same, of the newer release.
-        forbid: End in exit code 1 when it happened; repeat it or separate by commas. lost-arch is
-            of SASS or LTO-IR, or a GPU that nothing serves.
-        kernels: Compare names of kernels; without, it is faster.
+        old: A file, package, folder, place in a file, -, or saved JSON of inspect.
+        new: The newer release, in any of these forms.
+        forbid: Exit with 1 if this happened. Repeatable, or separated by commas. lost-arch: an
+            architecture of SASS or LTO-IR, or all code for a GPU, is gone.
+        kernels: Compare the names of kernels (default); --no-kernels is faster.
     """
 
     old: Annotated[StrPath, Argument(metavar="OLD")]
@@ -344,9 +347,9 @@ class ExplainOptions(Struct, frozen=True):
 
     Attributes:
         text: a rule's ID, or an error text.
-        every: List every rule.
+        every: List all rules.
         python: Look for the cause in the packages of this interpreter.
-        here: Fill in this machine's driver, GPU and nvJitLink where the text names none.
+        here: Assume this machine's driver, GPU and nvJitLink where the text names none.
         places: files in which to look for the cause.
     """
 
@@ -361,11 +364,12 @@ class InspectOptions(ReadOptions, frozen=True):
     """Options of ``inspect``.
 
     Attributes:
-        kernels: Count the kernels; with --images, name each; with --weigh, rank them.
-        hashes: SHA-256 of each image; lists them as --images does.
-        trial_link: Narrow the releases of scrambled LTO-IR: ask nvJitLinks which first accepts it.
+        kernels: Count the kernels; with --images, list their names; with --weigh, rank them.
+        hashes: Like --images, with the SHA-256 of each image.
+        trial_link: Find out which release made scrambled LTO-IR: try nvJitLinks until one accepts
+            it.
         where: the images that are meant; None: all of them.
-        jobs: Processes that read at the same time (default: one a core, at most 12 a file).
+        jobs: Number of reading processes (default: one per core, at most 12 per file).
     """
 
     paths: Paths
@@ -389,7 +393,7 @@ class ExtractOptions(ReadOptions, frozen=True):
     """Options of ``extract``.
 
     Attributes:
-        places: Files, folders, or places that inspect shows.
+        places: Files, folders, or places as inspect prints them.
         output: Where to write; made when missing, and no file in it is ever replaced.
         where: the images that are meant; None: all of them.
     """
@@ -404,17 +408,18 @@ class SlimOptions(ReadOptions, frozen=True):
 
     Attributes:
         paths: Libraries, objects, archives, executables, wheels, other zips, or folders.
-        output: The new file; or the folder that gets it, where one is there or several are written.
-        keep_gpus: Keep code for these GPUs, h100+l4; repeat it for more (default: for all).
-        keep_archs: Keep images of these architectures, sm_90,compute_120; repeat it for more.
-        targets: Keep code for the GPUs of a deploy target; repeat it for more.
-        ptx: Give up PTX that only GPUs to come compile.
-        pack: Pack code anew by Zstandard: size, balance or a level from 1 to 19.
-        to_zstd: With --pack, also pack what is LZ4 or not packed; older drivers don't read it then.
-        max_bytes: Give up so much that the new file has no more bytes: 95M.
-        build: Build number of new wheels, which stands in their names.
-        in_place: Replace files of a folder, such as an environment; the output is a new folder that
-            gets them as they were.
+        output: The new file, or a folder for it (needed for several files).
+        keep_gpus: Keep code for these GPUs: h100+l4. Repeatable. Default: all GPUs.
+        keep_archs: Keep images of these architectures: sm_90,compute_120. Repeatable.
+        targets: Keep code for the GPUs of this deploy target. Repeatable.
+        ptx: Remove PTX that serves only future GPUs.
+        pack: Compress code again with Zstandard: size, balance, or a level from 1 to 19.
+        to_zstd: With --pack, also compress LZ4 and uncompressed code, which older drivers then
+            can't read.
+        max_bytes: Remove code until the new file is no larger: 95M.
+        build: Build number in the names of the new wheels.
+        in_place: Replace the files of a folder, such as an environment; the output folder gets the
+            originals.
     """
 
     paths: Annotated[tuple[StrPath, ...], Argument(metavar="PATH...")]
@@ -439,9 +444,9 @@ class RepairOptions(ReadOptions, frozen=True):
     Attributes:
         wheels: Wheels.
         output: Where to write; made when missing, and no file in it is ever replaced.
-        dry_run: Show the changes, and write nothing.
-        only: Mend findings of this rule alone; repeat it for more.
-        beside: Packages that are installed beside, as in check; repeat it for more.
+        dry_run: Show the changes without writing anything.
+        only: Mend findings of this rule only. Repeatable.
+        beside: Packages that will be installed next to these, as in check. Repeatable.
     """
 
     wheels: Annotated[tuple[StrPath, ...], Argument(metavar="WHEEL...")]
@@ -456,12 +461,13 @@ class LinkOptions(ReadOptions, frozen=True):
 
     Attributes:
         places: LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in files.
-        arch: The link's target, e.g. sm_90; --each takes each image's.
-        linkers: Who is to link: nvlink=13.5, nvjitlink=12.4.127, or =PATH; repeat it to compare
-            (default: the newest nvJitLink).
+        arch: The target architecture: sm_90 (with --each: that of each image).
+        linkers: The linker: nvlink=13.5, nvjitlink=12.4.127, or =PATH. Repeatable, to compare.
+            Default: the newest nvJitLink.
         output: Write the linked cubin to a new file.
-        each: Try every image apart instead of all together.
-        add_only: With --each: only add it; fast, tells of LTO-IR versions.
+        each: Link every image by itself, not all together.
+        add_only: With --each: only add the image, without linking; fast, and enough to see whether
+            its LTO-IR version is accepted.
         where: the images that are meant; None: all of them.
     """
 
@@ -491,8 +497,8 @@ class SelfTestOptions(Struct, frozen=True):
     """Options of ``selftest``.
 
     Attributes:
-        nvjitlink: nvJitLink to link with: 12.4, 12.4.127 or a path (default: the one that programs
-            of this Python get, else the newest installed for trials).
+        nvjitlink: The nvJitLink to link with: 12.4, 12.4.127 or a path. Default: the one that
+            programs of this Python load, else the newest installed for trials.
     """
 
     nvjitlink: Annotated[str | None, Option(metavar="VERSION")] = None
@@ -507,7 +513,7 @@ class TargetsOptions(Struct, frozen=True):
     """Which words to list: those that have this one in one of their parts, whatever the case.
 
     Attributes:
-        word: Only what has this word: hopper, 4090, 12.4, R550.
+        word: Only entries with this word: hopper, 4090, 12.4, R550.
     """
 
     word: Annotated[str | None, Argument(metavar="[WORD]")] = None
@@ -517,7 +523,7 @@ class RemoveOptions(Struct, frozen=True):
     """Which linkers to remove.
 
     Attributes:
-        wanted: nvjitlink=12.4 (of which the newest patch level), nvlink=13.5.37, nvlink=all.
+        wanted: nvjitlink=12.4 (its newest patch release), nvlink=13.5.37, nvlink=all.
     """
 
     wanted: Annotated[tuple[str, ...], Argument(metavar="LINKER=VERSION...")]
@@ -527,7 +533,7 @@ class InstallOptions(RemoveOptions, frozen=True):
     """Which linkers to install.
 
     Attributes:
-        allow_unknown: Also install versions that no sum is known to check by.
+        allow_unknown: Also install versions whose SHA-256 sum is not known.
     """
 
     allow_unknown: Annotated[bool, Option()] = False

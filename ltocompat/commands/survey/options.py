@@ -49,9 +49,9 @@ class Choice(Struct, frozen=True):
     """Which files of a project are surveyed.
 
     Attributes:
-        releases: Newest releases of a project (default: 1).
-        platforms: Wheels of such platforms: manylinux*x86_64, win_amd64; repeat it for several.
-        every_python: The wheels for every Python, not only for the newest.
+        releases: Number of newest releases of each project (default: 1).
+        platforms: Only wheels for these platforms: manylinux*x86_64, win_amd64. Repeatable.
+        every_python: Survey the wheels for every Python, not only those for the newest.
     """
 
     releases: Annotated[int, Option(metavar="NUMBER", parse=_number, after="match")] = 1
@@ -77,18 +77,18 @@ class RunOptions(Struct, frozen=True):
             lists of names or requirements (a file, a line each), or package indexes by address
             (https://HOST/simple).
         folder: The folder of the dataset, or its address.
-        targets: Where the packages go, as check takes it; repeat it for several (default: driver
-            branches from 535 to 615 with the GPUs of their time).
+        targets: Where the packages will run, as in check. Repeatable. Default: driver branches from
+            535 to 615, each with the GPUs of its time.
         choice: of an index, which files.
-        match: Of an index, the projects of such names: nvidia-*.
-        shard: A part of the projects, the first of eight: 1/8.
-        limit_bytes: Larger packages are left out: 500MB, 2GB (default: 8GB).
-        jobs: Worker processes (default: one a core).
-        scheduler: A Dask cluster that does the work: tls://HOST:8786.
+        match: Only the projects of an index with such a name: nvidia-*.
+        shard: Survey one part of the projects: 1/8 is the first of eight.
+        limit_bytes: Skip larger packages: 500MB, 2GB (default: 8GB).
+        jobs: Number of worker processes (default: one per core).
+        scheduler: Run on this Dask cluster: tls://HOST:8786.
         dashboard: Show Dask's dashboard on http://127.0.0.1:8787.
-        append: Add what is new to a dataset of other sources, targets or versions.
-        retry_failed: Try all again that failed, for whatever reason.
-        cache: Read every package anew, whatever is kept of it.
+        append: Add to a dataset that was made with other sources, targets or versions.
+        retry_failed: Try every package again that failed before.
+        cache: Read every package again; ignore the cache.
         limits: what one package may cost.
     """
 
