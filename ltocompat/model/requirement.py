@@ -179,8 +179,9 @@ class Service(Tabular, frozen=True):
         )
 
 
-DESTINATIONS = ("pip", "conda", "container", "variant")
-"""Places for lines: requirements, a conda recipe, an image's environment, a variant wheel."""
+DESTINATIONS = ("pip", "conda", "container", "dockerfile", "nfd", "variant")
+"""Places for lines: requirements, a conda recipe, the environment of an image (a line of its
+Dockerfile), the specification of an image for Node Feature Discovery, a variant wheel."""
 
 
 class PasteLine(Struct, frozen=True):

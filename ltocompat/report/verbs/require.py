@@ -83,6 +83,12 @@ _BOUNDS = re.compile(r"(.*(?:>=|lower_bound :: ))([\d.]+)((?:,\w*<)?)(.*)")
 def _pasted(records: Records, where: str) -> Iterator[Block]:
     """The lines alone, as they go into a file; notes are comments there."""
     artifacts = (record for record in answers(records) if isinstance(record, Required))
+    if where == "nfd":
+        from ltocompat.rules.engine.node_features import specification
+
+        yield from (Entry((Code(line),)) for line in specification(artifacts))
+        return
+    where = "container" if where == "dockerfile" else where
     every = (line for record in artifacts for line in record.lines)
     lines = [line for line in every if line.where == where]
     present = [line for line in lines if line.met and where != _VARIANT]

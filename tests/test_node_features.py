@@ -1,0 +1,75 @@
+"""``require --for nfd``: a specification for Node Feature Discovery admits what check passes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+from samples import FOLDER
+
+from ltocompat import check
+from ltocompat.cli import run
+from ltocompat.model.verdict import Verdict
+
+DRIVERS = ("450.51.05", "525.60.13", "525.147.05", "550.120", "550.54.14", "550.54.15")
+NEWER = ("570.26", "570.86.10", "575.51.03", "580.65.05", "580.65.06", "580.95.05", "615.10")
+OPERATORS = {
+    "In": lambda given, value: given in value,
+    "Gt": lambda given, value: int(given) > int(value[0]),
+    "GtLt": lambda given, value: int(value[0]) < int(given) < int(value[1]),
+    "InRegexp": lambda given, value: any(re.search(text, given) for text in value),
+}
+
+
+def labels(driver: str, gpu: int) -> dict[str, str]:
+    """As gpu-feature-discovery writes them; of 550.120 the third is empty."""
+    major, minor, revision = (*driver.split("."), "")[:3]
+    kinds = {"major": major, "minor": minor, "revision": revision}
+    found = {f"nvidia.com/cuda.driver-version.{kind}": value for kind, value in kinds.items()}
+    return found | {
+        "nvidia.com/gpu.compute.major": str(gpu // 10),
+        "nvidia.com/gpu.compute.minor": str(gpu % 10),
+    }
+
+
+def matches(rule: dict[str, Any], node: dict[str, str]) -> bool:
+    """As NFD does: one of matchAny, all of whose expressions match; it stops at no error."""
+    return any(
+        all(OPERATORS[e["op"]](node[name], e["value"]) for name, e in f["matchExpressions"].items())
+        for matcher in rule["matchAny"]
+        for f in matcher["matchFeatures"]
+        if f["feature"] == "local.label"
+    )
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        "objects/libsaxpy.so",
+        pytest.param("fatbin/nvcc-13.5-many-arches.fatbin", marks=pytest.mark.slow),
+        pytest.param("cubin/nvrtc-11.8-sm_80.cubin", marks=pytest.mark.slow),
+    ],
+)
+def test_nodes_that_it_admits_are_those_that_pass(
+    sample: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(FOLDER / sample)
+    assert run(["require", path, "--for", "nfd"]) == 0
+    document = yaml.safe_load(capsys.readouterr().out)
+    assert document["version"] == "v1alpha1"
+    (compatibility,) = document["compatibilities"]
+    (rule,) = compatibility["rules"]
+    assert rule["name"] == path
+    for driver in (*DRIVERS, *NEWER):
+        for gpu in (75, 80, 90, 120):
+            target = f"driver={driver},gpu=sm_{gpu}"
+            passes = all(r.verdict <= Verdict.JIT for r in check(path, target, route="load"))
+            assert matches(rule, labels(driver, gpu)) is passes, target
+
+
+def test_the_line_of_a_dockerfile_has_two_names(capsys: pytest.CaptureFixture[str]) -> None:
+    for word in ("container", "dockerfile"):
+        assert run(["require", str(FOLDER / "objects/libsaxpy.so"), "--for", word]) == 0
+        assert capsys.readouterr().out.splitlines()[-1] == 'ENV NVIDIA_REQUIRE_CUDA="cuda>=13.0"'
