@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from ltocompat.cli.options import choose
 from ltocompat.commands.options import StrPath
-from ltocompat.files.output import replaced, writing
 from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, PacedProgress, Progress, UnconfinedTrial
 from ltocompat.model.location import Location
@@ -328,6 +327,9 @@ def write_all(
     Raises:
         LtocompatError: a file can't be written.
     """
+    # Imported here: most answers go to standard output alone.
+    from ltocompat.files.output import replaced, writing
+
     with ExitStack() as stack:
         # Opened before the work begins: that a file can't be written is told at once.
         files = [

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from ltocompat.commands.advice import advising_trials, ended_trials
 from ltocompat.commands.deployment_target import DeploymentTarget
 from ltocompat.commands.kernel_names import with_kernel_names
-from ltocompat.commands.losses import with_losses
 from ltocompat.commands.options import CheckOptions, OnError, answers, options_of
 from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.read_artifacts import ScanOptions, counts_alone, summaries
@@ -118,18 +117,22 @@ def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note | Lo
         _need_a_driver(targets[0].target)
     route = None if options.route is None else Route(options.route)
     results = _results(options, targets, route)
-    return results if options.paths else with_losses(results)
+    if options.paths:
+        return results
+    from ltocompat.commands.losses import with_losses
+
+    return with_losses(results)
 
 
 def of_environment(options: CheckOptions) -> CheckOptions:
     """The options, where the one path is a folder of packages, as ``--python`` says the same."""
-    from ltocompat.files.archives.folder import sites_of
-
     if len(options.paths) == 1 and options.python is None and not options.together:
         (path,) = options.paths
-        folder = os.fspath(path) if isinstance(path, str | os.PathLike) else ""
-        if folder and sites_of(folder):
-            return replace(options, paths=(), python=folder)
+        if isinstance(path, str | os.PathLike) and os.path.isdir(path):
+            from ltocompat.files.archives.folder import sites_of
+
+            folder = os.fspath(path)
+            return replace(options, paths=(), python=folder) if sites_of(folder) else options
     return options
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -16,7 +17,6 @@ from ltocompat.commands.options import (
     options_of,
     with_failures,
 )
-from ltocompat.commands.trials import Trials
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Module, Producer, Record, Skipped
@@ -106,12 +106,16 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
     """
     detail = ReadOptions(options.kernels, options.hashes)
     progress = reporter(options.progress)
-    with Trials(options) as trials:
-        sources = trials.enter_context(opened_sources(options.paths, options.limits))
+    with ExitStack() as stack:
+        sources = stack.enter_context(opened_sources(options.paths, options.limits))
         alone = options.trial_link or sources.all_in_memory  # one process asks linkers
         jobs = 1 if alone else options.jobs
         settings = walk.ScanSettings(detail, options.limits, progress, jobs, sources=sources)
-        narrower = trials.narrower() if options.trial_link else None
+        narrower = None
+        if options.trial_link:
+            from ltocompat.commands.trials import Trials
+
+            narrower = stack.enter_context(Trials(options)).narrower()
         work = functools.partial(
             _inspect, settings=settings, where=options.where, narrower=narrower
         )

@@ -34,7 +34,6 @@ from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.symbols_to_read import kernels_to_count, symbols_to_read
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.module_reader import ModuleReader, ReadPlan
-from ltocompat.scan.shipped_linker import of_toolkit
 from ltocompat.scan.sources import OpenSources
 from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import Batch, ScanSettings
@@ -289,6 +288,8 @@ def add_metadata(summary: ArtifactSummary, package: Package | None) -> None:
     Its sources of CUDA it may compile when it runs; a library of NVIDIA's is of one toolkit.
     """
     if package is not None:
+        from ltocompat.scan.shipped_linker import of_toolkit
+
         loose = any(group.loose for group in summary.groups)
         summary.has_sources = loose and any(n.endswith(CUDA_SOURCES) for n in package.files)
         summary.groups = of_toolkit(summary.groups, package.name, package.version)

@@ -25,7 +25,6 @@ from ltocompat.model.location import Location
 from ltocompat.model.verdict import OTHER_VARIANT, Level, Result, VariantVerdict, Verdict, worst
 from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.engine.judge_artifact import note_of_variants
-from ltocompat.scan.variants import find_variants
 from ltocompat.scan.walk import opened
 
 
@@ -76,6 +75,8 @@ def _inside(package: Package, path: str) -> str:
 
 def _variants_of(package: Package, limits: Limits) -> tuple[Variant, ...]:
     """The variants among all files of a package; none where a file of it can't be read."""
+    from ltocompat.scan.variants import find_variants
+
     site = os.path.dirname(os.path.abspath(package.path))
     hosts: list[HostBinary] = []
     for file in package.files:

@@ -6,7 +6,7 @@ A file is read in two passes, module by module: by headers, then what decides
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -16,8 +16,6 @@ from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.image import HostBinary, Module, Record, Skipped
 from ltocompat.model.signature import module_signature
 from ltocompat.model.trial_answer import Trials
-from ltocompat.scan.shipped_linker import as_shipped, shipped_major
-from ltocompat.scan.variants import find_variants
 
 _Groups = dict[tuple[object, ...], ModuleGroup]
 _MOST_SKIPPED = 20
@@ -83,7 +81,11 @@ class SummaryBuilder:
             _grouped(found) if self._apart and not apart else list(found.values())
             for found in (self._groups, self._of_tests, self._device_runtime)
         )
-        variants = find_variants(self._hosts)
+        variants: tuple[Variant, ...] = ()
+        if len(self._hosts) > 1:  # most files are no package
+            from ltocompat.scan.variants import find_variants
+
+            variants = find_variants(self._hosts)
         if not all(variant.pattern for variant in variants) and any(
             group.count != len(group.places) for group in self._groups.values()
         ):
@@ -114,8 +116,8 @@ class SummaryBuilder:
         """Add a host file, which follows its modules and shows whether they need a device link."""
         if host.type == "object" and host.place.members == self._inside:
             self._inner = _waiting(self._inner)
-        elif host.place.members == self._inside and (major := shipped_major(host)):
-            self._inner = _regrouped(self._inner.values(), major)
+        elif host.place.members == self._inside and host.libraries:
+            self._inner = _regrouped(self._inner, host)
         # Of libraries in packages others are kept, too: their machine and search path count.
         needs = host.undefined_registrations or host.nvjitlink_imports or host.libraries
         inside = host.place.members or self._installed
@@ -170,10 +172,15 @@ def _waiting(
     return found
 
 
-def _regrouped(groups: Iterable[ModuleGroup], major: int) -> _Groups:
-    """The modules of a library of NVIDIA's, as those that ship it know them."""
+def _regrouped(groups: _Groups, host: HostBinary) -> _Groups:
+    """The modules of a library; of one of NVIDIA's, as those that ship it know them."""
+    from ltocompat.scan.shipped_linker import as_shipped, shipped_major
+
+    major = shipped_major(host)
+    if not major:
+        return groups
     found: _Groups = {}
-    for group in groups:
+    for group in groups.values():
         _count(found, replace(group, signature=as_shipped(group.signature, major)))
     return found
 
