@@ -24,10 +24,10 @@ def test_every_fact_has_a_source_and_a_date() -> None:
 
 
 UNUSED = {
-    "check": ("files.archives.zip", "files.archives.folder", "files.objects.elf", "files.output")
-    + ("targets.linkers", "scan.variants", "scan.shipped_linker", "commands.trials"),
-    "inspect": ("files.archives.zip", "files.objects.elf", "files.output", "packages")
-    + ("commands.check", "commands.trials", "scan.variants", "rules.engine.judge_module"),
+    "check": "files.archives.zip files.archives.folder files.objects.elf files.output "
+    "targets.linkers scan.variants scan.shipped_linker commands.trials",
+    "inspect": "files.archives.zip files.objects.elf files.output packages "
+    "commands.check commands.trials scan.variants rules.engine.judge_module",
 }
 MOST = {"check": 150, "inspect": 110}
 """Modules of the package that a verdict on a bare fatbin, or its list, may import."""
@@ -44,5 +44,5 @@ def test_a_bare_fatbin_loads_no_reader_of_what_it_is_not(verb: str) -> None:
     target = ("--deploy-target", "driver=580.95.05,gpu=h100") if verb == "check" else ()
     command = [sys.executable, "-c", code, verb, fatbin, *target]
     loaded = subprocess.run(command, check=True, capture_output=True, text=True).stderr.split()
-    assert not {f"ltocompat.{name}" for name in UNUSED[verb]} & {*loaded}
+    assert not {f"ltocompat.{name}" for name in UNUSED[verb].split()} & {*loaded}
     assert len(loaded) <= MOST[verb]

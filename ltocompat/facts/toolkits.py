@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from operator import attrgetter
 from typing import Annotated
 
 from msgspec import Struct
@@ -25,15 +26,10 @@ class PtxIsa(Struct, frozen=True):
 
 
 @functools.cache
-def _cuda() -> dict[str, Release]:
-    isas = rows(PtxIsa, "ptx", "isa")
-    return {row.isa: row.cuda for row in sorted(isas, key=lambda row: row.cuda)}
-
-
-@functools.cache
 def ptx_releases() -> dict[tuple[int, ...], Release]:
-    """The versions of PTX ISA, each with the CUDA release that brought it."""
-    return {tuple(map(int, isa.split("."))): cuda for isa, cuda in _cuda().items()}
+    """The versions of PTX ISA, each with the CUDA release that brought it, oldest first."""
+    isas = sorted(rows(PtxIsa, "ptx", "isa"), key=attrgetter("cuda"))
+    return {tuple(map(int, row.isa.split("."))): row.cuda for row in isas}
 
 
 def ptx_cuda(isa: str) -> Release | None:
@@ -41,7 +37,8 @@ def ptx_cuda(isa: str) -> Release | None:
 
     It is the least driver, nvJitLink, ptxas and nvPTXCompiler that reads such PTX.
     """
-    return _cuda().get(isa)
+    isas = rows(PtxIsa, "ptx", "isa")
+    return next((row.cuda for row in isas if row.isa == isa), None)
 
 
 def cuda_ptx(cuda: Release) -> str | None:
@@ -49,8 +46,8 @@ def cuda_ptx(cuda: Release) -> str | None:
 
     A release newer than the table reads at least the newest row's; None for one before the first.
     """
-    known = [isa for isa, release in _cuda().items() if release <= cuda]
-    return known[-1] if known else None
+    known = [isa for isa, release in ptx_releases().items() if release <= cuda]
+    return ".".join(map(str, known[-1])) if known else None
 
 
 @functools.cache

@@ -30,23 +30,30 @@ class ImageTable(MadeWhenRead[Image]):
     Those that differ in their entry and sizes alone share all else, so that each takes 16 bytes.
     """
 
-    __slots__ = ("_alike", "_entries", "_numbers", "_sizes", "_stored_sizes")
+    __slots__ = ("_alike", "_entries", "_known", "_numbers", "_sizes", "_stored_sizes")
 
-    def __init__(self, images: Iterable[Image]) -> None:
+    def __init__(self, images: Iterable[Image] = ()) -> None:
         self._numbers = array("I")  # of what each shares with others
         self._entries = array("i")  # of the region
         self._stored_sizes = array("i")
         self._sizes = array("i")
-        known: dict[Image, int] = {}
+        self._known: dict[Image, int] = {}
+        self._alike: list[Image] = []
         for image in images:
-            entry = image.place.entry
-            place = replace(image.place, entry=entry[1:])
-            alike = replace(image, place=place, stored_size=None, size=None)
-            self._numbers.append(known.setdefault(alike, len(known)))
-            self._entries.append(entry[0] if entry else _UNKNOWN)
-            self._stored_sizes = appended(self._stored_sizes, _or_unknown(image.stored_size))
-            self._sizes = appended(self._sizes, _or_unknown(image.size))
-        self._alike = tuple(known)
+            self.append(image)
+
+    def append(self, image: Image) -> None:
+        """Add an image, as to a list."""
+        entry = image.place.entry
+        place = replace(image.place, entry=entry[1:])
+        alike = replace(image, place=place, stored_size=None, size=None)
+        number = self._known.setdefault(alike, len(self._alike))
+        if number == len(self._alike):
+            self._alike.append(alike)
+        self._numbers.append(number)
+        self._entries.append(entry[0] if entry else _UNKNOWN)
+        self._stored_sizes = appended(self._stored_sizes, _or_unknown(image.stored_size))
+        self._sizes = appended(self._sizes, _or_unknown(image.size))
 
     def __len__(self) -> int:
         return len(self._numbers)

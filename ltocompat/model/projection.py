@@ -51,7 +51,7 @@ def from_rows(made: type[S], rows: Sequence[Mapping[str, Any]]) -> tuple[S, ...]
     """
     make: Callable[..., S] = made
     hints = _hints(made)
-    sources = [_source(name, hints[name], {}) for name in made.__struct_fields__]
+    sources = [*map(_source, made.__struct_fields__, map(hints.get, made.__struct_fields__))]
     found = []
     for row in rows:
         values = [row.get(come.path) for come in sources]
@@ -103,9 +103,11 @@ def _hints(kind: type) -> dict[str, Any]:
         return {}
 
 
-def _source(name: str, hint: Any, known: dict[str, Any]) -> From:  # noqa: ANN401 - a type hint
-    """The source of a field, with all that its annotation leaves open."""
-    written = next((part for part in get_args(hint)[1:] if isinstance(part, From)), From())
+def _source(name: str, hint: Any, known: Mapping[str, Any] = {}) -> From:  # noqa: ANN401
+    """The source of a field, with all that its annotation, a type hint, leaves open."""
+    written = From()
+    for part in get_args(hint)[1:]:
+        written = part if isinstance(part, From) else written
     path = written.path or name
     plain = hint.__origin__ if get_origin(hint) is Annotated else hint
     there = known.get(path)

@@ -6,7 +6,6 @@ import functools
 import pkgutil
 import re
 import tomllib
-from typing import Any
 
 from msgspec import Struct
 
@@ -130,7 +129,17 @@ def topic_name(text: str) -> str:
 @functools.cache
 def family_prose(family: str) -> dict[str, BuiltRule]:
     """The prose of a family's rules by ID, in the order of its table."""
-    return {rule_id: _prose(rule_id, row) for rule_id, row in tomllib.loads(_text(family)).items()}
+    found = dict[str, BuiltRule]()
+    for rule_id, row in tomllib.loads(_text(family)).items():
+        texts = {**row, "messages": tuple(row["messages"])}  # exact texts, whose spaces count
+        for key, text in row.items():
+            if key != "messages":
+                texts[key] = _line(text)
+        for key in ("evidence", "remedy"):  # a finding has it within a sentence
+            whole = texts[key].removesuffix(".")
+            texts.setdefault(f"finding_{key}", f"{whole[:1].lower()}{whole[1:]}")
+        found[rule_id] = BuiltRule(id=rule_id, **texts)
+    return found
 
 
 @functools.cache
@@ -163,15 +172,6 @@ def rules_left_out() -> tuple[LeftOut, ...]:
     """The rules that are not built, in the order of the catalogue."""
     rows = tomllib.loads(_text("left_out")).items()
     return tuple(LeftOut(rule_id, _line(row["title"]), _line(row["why"])) for rule_id, row in rows)
-
-
-def _prose(rule_id: str, row: dict[str, Any]) -> BuiltRule:
-    messages = tuple(row.pop("messages"))  # exact texts, whose spaces count
-    texts = {key: _line(text) for key, text in row.items()}
-    for key in ("evidence", "remedy"):  # a finding has it within a sentence
-        whole = texts[key].removesuffix(".")
-        texts.setdefault(f"finding_{key}", f"{whole[:1].lower()}{whole[1:]}")
-    return BuiltRule(id=rule_id, messages=messages, **texts)
 
 
 def _line(text: str) -> str:

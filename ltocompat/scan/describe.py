@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from msgspec import Struct, field
@@ -36,7 +36,7 @@ from ltocompat.model.image import (
     Role,
     Skipped,
 )
-from ltocompat.model.image_table import MANY, gathered
+from ltocompat.model.image_table import MANY, ImageTable
 from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.watchdog import watched
@@ -55,6 +55,7 @@ _PTX_COMMENT_LIMIT = 1 << 20
 _SM_110 = {101, 110}
 _NO_NEEDS = Needs()
 T = TypeVar("T")
+W = TypeVar("W")
 
 
 class ReadOptions(Struct, frozen=True):
@@ -78,30 +79,24 @@ def describe_module(module: StoredModule, detail: ReadOptions) -> tuple[Module, 
     ``Skipped`` together: there may be a million.
     """
     skipped: list[Skipped] = []
-    described = _described(module, detail, skipped)
-    images = gathered(described) if len(module.images) >= MANY else tuple(described)
-    return Module(module.place, module.section, module.registered, images), skipped
-
-
-def _described(
-    module: StoredModule, detail: ReadOptions, skipped: list[Skipped]
-) -> Iterator[Image]:
-    """The images of a module; those that can't be read are added to ``skipped``, too."""
     rest, count = iter(module.images), len(module.images)
+    images: list[Image] | ImageTable = [] if count < MANY else ImageTable()
     for number, stored in enumerate(rest):
         with watched(stored.payload.budget):
             image, unread = describe(stored, detail)
-        yield image
+        images.append(image)
         if unread is not None and unread.limit == "seconds" and number + 1 < count:
             size = stored.stored_size or 0
             for stored_too in rest:
                 size += stored_too.stored_size or 0
                 facts = replace(_of_entry(stored_too), problems=(unread.reason,))
-                yield _image(stored_too, facts)
+                images.append(_image(stored_too, facts))
             reason = f"{count - number} of its {count} images are not read: {unread.reason}"
             unread = Skipped(module.place, reason, size, unread.limit)
         if unread is not None:
             skipped.append(unread)
+    found = tuple(images) if isinstance(images, list) else images
+    return Module(module.place, module.section, module.registered, found), skipped
 
 
 class Headers(Struct, frozen=True):
@@ -213,7 +208,8 @@ def image_bytes(stored: StoredImage) -> bytes:
     if stored.kind is ImageKind.PTX:
         return data.rstrip(b"\0")
     if stored.kind is ImageKind.SASS:
-        return data[: _parse_cubin(stored, data).extent]
+        view = stored.payload.stored.of(data)
+        return data[: Cubin.parse(view, stored.payload.budget, _cubin_size(stored)).extent]
     return data
 
 
@@ -223,8 +219,7 @@ def whole_cubin(stored: StoredImage) -> Cubin:
     Raises:
         Malformed: they can't be decoded, or are none.
     """
-    packed = stored.payload.compression is not Compression.NONE
-    return _parse_cubin(stored, stored.payload.decode() if packed else None)
+    return Cubin.parse(_bytes_of(stored), stored.payload.budget, _cubin_size(stored))
 
 
 def sass_kernels(stored: StoredImage, *, first: bool = False) -> tuple[str, ...] | None:
@@ -236,15 +231,15 @@ def sass_kernels(stored: StoredImage, *, first: bool = False) -> tuple[str, ...]
         stored: the cubin.
         first: the first of them is enough.
     """
-
-    def read() -> tuple[str, ...]:
-        view, size = _bytes_of(stored), _cubin_size(stored)
-        return kernel_names(view, stored.payload.budget, size, first=first)
-
     try:
-        return _repeated_kernels.of(stored, (first,), read)
+        return _repeated_kernels(stored, first)
     except Malformed:
         return None
+
+
+def _read_kernels(stored: StoredImage, first: bool) -> tuple[str, ...]:  # noqa: FBT001 - a key
+    view, size = _bytes_of(stored), _cubin_size(stored)
+    return kernel_names(view, stored.payload.budget, size, first=first)
 
 
 def _bytes_of(stored: StoredImage) -> ByteView:
@@ -253,62 +248,44 @@ def _bytes_of(stored: StoredImage) -> ByteView:
     return payload.stored.of(payload.decode()) if packed else payload.stored
 
 
-def _parse_cubin(stored: StoredImage, data: bytes | None) -> Cubin:
-    payload = stored.payload
-    view = payload.stored if data is None else payload.stored.of(data)
-    return Cubin.parse(view, payload.budget, _cubin_size(stored))
-
-
 def _cubin_size(stored: StoredImage) -> int:
     payload = stored.payload
     return payload.stored.size if payload.declared is None else payload.declared
 
 
-class _Repeated(Struct, Generic[T]):
+class _Repeated(Struct, Generic[W, T]):
     """Results of reading small cubins, remembered with the bytes that decoding them took.
 
     Linkers repeat small cubins hundreds of times: of those of libcublasLt 13.1, one in four
     differs. Larger ones hardly repeat, and comparing their bytes takes longer.
     """
 
+    _read: Callable[[StoredImage, W], T]
     _known: dict[tuple[object, ...], tuple[T, int]] = field(default_factory=dict)
 
-    def of(self, stored: StoredImage, further: tuple[object, ...], read: Callable[[], T]) -> T:
-        """The result for a cubin.
-
-        Args:
-            stored: the cubin.
-            further: what the result depends on beside its bytes.
-            read: reads them.
-        """
+    def __call__(self, stored: StoredImage, wanted: W) -> T:
+        """The result for a cubin, which depends on what is wanted and on its entry, too."""
         payload = stored.payload
         if payload.stored.size > _REPEATED or not _usual(payload):
-            return read()
+            return self._read(stored, wanted)
         data = payload.stored.all()
-        key = (data, payload.compression, payload.declared, *further)
+        key = (data, payload.compression, payload.declared, _of_entry(stored), wanted)
         known = self._known.get(key)
         if known is not None:
             payload.budget.check_image(len(data), payload.declared or 0)
             payload.budget.spend(known[1])
             return known[0]
         before = payload.budget.decoded
-        found = read()
+        found = self._read(stored, wanted)
         if len(self._known) >= _MOST_REMEMBERED:
             self._known.clear()
         self._known[key] = found, payload.budget.decoded - before
         return found
 
 
-def _sass(stored: StoredImage, detail: ReadOptions) -> _Facts:
-    """Read the facts of a cubin; those of equal bytes are remembered, with their cost."""
-    further = (_of_entry(stored), detail.kernels)
-    return _repeated_facts.of(stored, further, lambda: _read_sass(stored, detail))
-
-
 _REPEATED = 2 << 10
 _MOST_REMEMBERED = 2048
-_repeated_facts = _Repeated[_Facts]()
-_repeated_kernels = _Repeated[tuple[str, ...]]()
+_repeated_kernels = _Repeated(_read_kernels)
 
 
 def _usual(payload: Payload) -> bool:
@@ -317,8 +294,9 @@ def _usual(payload: Payload) -> bool:
 
 
 def _read_sass(stored: StoredImage, detail: ReadOptions) -> _Facts:
-    packed = stored.payload.compression is not Compression.NONE
-    prefix = stored.payload.prefix()
+    payload = stored.payload
+    packed = payload.compression is not Compression.NONE
+    prefix = payload.prefix()
     prefix.grow(HEAD_SIZE)
     header = parse_header(prefix.data, _cubin_size(stored))
     if packed and not detail.kernels and header.note_index in _USUAL_NOTES:
@@ -327,8 +305,9 @@ def _read_sass(stored: StoredImage, detail: ReadOptions) -> _Facts:
             arch = _suffixed(header.arch, early.notes)
             return _cubin_facts(stored, header, early, arch, header.problem)
     if packed:
-        prefix.grow(stored.payload.budget.limits.image_bytes)
-    whole = _parse_cubin(stored, prefix.data if packed else None)
+        prefix.grow(payload.budget.limits.image_bytes)
+    view = payload.stored.of(prefix.data) if packed else payload.stored
+    whole = Cubin.parse(view, payload.budget, _cubin_size(stored))
     marks = _Marks(whole.notes(), whole.api_versions())
     facts = _cubin_facts(stored, header, marks, _arch(whole, marks.notes), whole.problem)
     return replace(
@@ -542,7 +521,7 @@ def _contradictions(
 
 
 _READERS: dict[ImageKind, Callable[[StoredImage, ReadOptions], _Facts]] = {
-    ImageKind.SASS: _sass,
+    ImageKind.SASS: _Repeated(_read_sass),  # equal bytes are read once, with their cost
     ImageKind.PTX: _ptx,
     ImageKind.LTOIR: _ltoir,
     ImageKind.TILEIR: _tileir,

@@ -250,8 +250,9 @@ def records_of_view(
         jobs = workers.available(settings.jobs or min(workers.cores(), slices.ENOUGH_WORKERS))
         slicing = None if jobs < 2 else Slicing(jobs, describer)
     for found in _in_file(view, place, settings, slicing):
-        records = slices.described(found, describer)
-        yield from (record for record in records if counted.passes(record))
+        for record in slices.described(found, describer):
+            if counted.passes(record):
+                yield record
         _recent(found).forget()
     yield from counted.rest()
     yield counted.artifact(view.size)

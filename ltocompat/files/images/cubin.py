@@ -83,7 +83,8 @@ class Cubin(Struct, frozen=True):
         Raises:
             Malformed: the header or the section table does not fit into the bytes.
         """
-        header, rows, strings = _section_table(view, budget, size)
+        header = parse_header(view.peek(0, HEAD_SIZE), size)
+        rows, strings = _section_table(view, header, budget)
         names = NameTable(strings, budget)
         sections = tuple(
             CubinSection(names.at(r[0]), r[1], r[4], r[5], r[6], r[7]) for r in budget.timed(rows)
@@ -210,7 +211,7 @@ def kernel_names(
 def _tables_of(
     view: ByteView, budget: Budget, size: int | None
 ) -> Iterator[tuple[NameTable, bytes]]:
-    _, sections, _ = _section_table(view, budget, size)
+    sections, _ = _section_table(view, parse_header(view.peek(0, HEAD_SIZE), size), budget)
     tables = [(row[1], row[4], row[5], row[6]) for row in budget.timed(sections)]
     return _symbol_tables(view, tables, budget)
 
@@ -223,16 +224,15 @@ def _kernels(names: NameTable, rows: bytes, budget: Budget) -> Iterator[tuple[st
 
 
 def _section_table(
-    view: ByteView, budget: Budget, size: int | None
-) -> tuple[CubinHeader, list[tuple[int, ...]], bytes]:
-    """The header, the section headers as they are stored, and the bytes of their names."""
-    header = parse_header(view.peek(0, HEAD_SIZE), size)
+    view: ByteView, header: CubinHeader, budget: Budget
+) -> tuple[list[tuple[int, ...]], bytes]:
+    """The section headers as they are stored, and the bytes of their names."""
     offset, entry_size, count = header.section_table
     if count and entry_size != _SECTION.size:
         raise Malformed(f"a cubin with section headers of {entry_size} bytes instead of 64")
     budget.check("sections", count, "a cubin with {size} sections is over the limit")
     rows = list(_SECTION.iter_unpack(view.read(offset, count * _SECTION.size)))
-    return header, rows, _strings(view, rows, header.names_index, budget)
+    return rows, _strings(view, rows, header.names_index, budget)
 
 
 def _symbol_tables(

@@ -24,7 +24,8 @@ _OS_ABI = 7
 _ABI_VERSION = 8
 _IDENT_PADDING = slice(9, 16)
 
-_GENERATION = {7: 1, 8: 2}
+_ABI_OF_FIRST = 7
+_GENERATION = {_ABI_OF_FIRST: 1, 8: 2}
 _OS_ABI_OF = {1: 0x33, 2: 0x41}
 # Compilers and linkers write the section headers last, and their names into section 1. An assembler
 # that made some cubins of libcublasLt and libcupti writes them first.
@@ -57,7 +58,8 @@ class _Fields(ElfHeader):
 
     @property
     def real(self) -> int:
-        return self.flags & 0xFF if self.generation == 1 else self.flags >> 8 & 0xFF
+        first = self.ident[_ABI_VERSION] == _ABI_OF_FIRST
+        return self.flags & 0xFF if first else self.flags >> 8 & 0xFF
 
     @property
     def virtual(self) -> int:
@@ -131,6 +133,10 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
             f"a cubin is relocatable or executable; this one is of ELF type {fields.type}"
         )
     first = fields.generation == 1
+    problem = _identity(fields)
+    if problem is None and not (_regular_flags_1 if first else _regular_flags_2)(fields):
+        problem = f"e_flags of the cubin, {fields.flags:#x}, are none that a compiler writes for "
+        problem += f"sm_{fields.real}"
     return CubinHeader(
         fields.generation,
         shared_arch(fields.real, "a" if fields.accelerated else ""),
@@ -141,7 +147,7 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
         fields.shstrndx,
         0 if first else fields.flags >> 24,
         fields.tables_end,
-        _identity(fields) or _flags(fields) or _tables(fields) or _end(fields, size),
+        problem or _tables(fields) or _end(fields, size),
     )
 
 
@@ -178,16 +184,6 @@ def _identity(fields: _Fields) -> str | None:
     if generation == 2 and fields.version != 1:
         return f"e_version of the cubin is {fields.version}, not 1 as with ELF ABI version 8"
     return None
-
-
-def _flags(fields: _Fields) -> str | None:
-    regular = _regular_flags_1 if fields.generation == 1 else _regular_flags_2
-    if regular(fields):
-        return None
-    return (
-        f"e_flags of the cubin, {fields.flags:#x}, are none that a compiler writes for "
-        f"sm_{fields.real}"
-    )
 
 
 # What nvJitLink 12.5.82 and 12.6.85 link of cubins by 13.0 to 13.5 names no virtual architecture;

@@ -107,7 +107,7 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
         # An audit is read to its end before its first line, which is the outcome: its packages
         # can stand worst first.
         several = len({audited.result.distribution for audited in audit.audits}) > 1
-        yield from checked(judged, replace(options, packages=several))
+        yield from checked(judged, replace(options, packages=several), of_fleet=False)
     if options.quiet:
         return
     yield from _forgiven(audit)

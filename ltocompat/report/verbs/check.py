@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import TypeVar
 
 from msgspec import Struct, field
 
@@ -59,16 +58,18 @@ from ltocompat.report.findings import (
 )
 from ltocompat.report.text import common_folder, truncate
 
-T = TypeVar("T")
 _LONG_ROOT = 16  # characters of a folder that is worth to be told once
 
 
-def blocks(records: Iterable[FindingRecord], options: Options) -> Iterator[Block]:
+def blocks(
+    records: Iterable[FindingRecord], options: Options, *, of_fleet: bool = True
+) -> Iterator[Block]:
     """A row an artifact as they come, where that fits, else a table each; then findings.
 
     Args:
         records: the targets, then the results, artifact by artifact.
         options: what the reader asked for.
+        of_fleet: last, say how the machines fare that are targets.
     """
     answer = _Answer(records, options)
     first = list(islice(answer.artifacts, None if options.packages else 2))
@@ -87,6 +88,7 @@ def blocks(records: Iterable[FindingRecord], options: Options) -> Iterator[Block
         yield Paragraph(("nothing was judged",))
     elif first and not answer.has_modules:
         yield Paragraph(("no device code was judged",))
+    yield from answer.fleet.blocks() if of_fleet else ()
 
 
 class _Answer:
@@ -101,6 +103,7 @@ class _Answer:
         notes_of_empty: results about them that have something to say.
         has_modules: device code was judged, so far.
         losses: what of an environment a target loses.
+        fleet: the machines that are targets, and how they fare so far.
         artifacts: what is judged, each when all of it is known.
     """
 
@@ -113,11 +116,13 @@ class _Answer:
         self.notes_of_empty: list[Result] = []
         self.has_modules = False
         self.losses: list[Loss] = []
+        self.fleet = _Fleet()
         self.artifacts = self._complete(records)
 
     def _complete(self, records: Iterable[FindingRecord]) -> Iterator[EvaluatedArtifact]:
         current: EvaluatedArtifact | None = None
         for record in records:
+            self.fleet.take(record)
             if isinstance(record, Target) and record != ANY_TARGET:
                 self.targets.append(record)
                 self.names |= labels([target.name for target in self.targets])
@@ -429,15 +434,13 @@ class _Fleet:
         self._targets: list[Target] = []
         self._worst: dict[str, Verdict] = {}
 
-    def watch(self, records: Iterable[T]) -> Iterator[T]:
-        """Hand records on."""
-        for record in records:
-            if isinstance(record, Target):
-                self._targets.append(record)
-            elif isinstance(record, Result) and counts(record):
-                name = record.target.name
-                self._worst[name] = max(self._worst.get(name, record.verdict), record.verdict)
-            yield record
+    def take(self, record: FindingRecord) -> None:
+        """Take note of a target, or of a result there."""
+        if isinstance(record, Target):
+            self._targets.append(record)
+        elif isinstance(record, Result) and counts(record):
+            name = record.target.name
+            self._worst[name] = max(self._worst.get(name, record.verdict), record.verdict)
 
     def blocks(self) -> Iterator[Block]:
         """``3 nodes, driver=535.161.08,gpu=t4: fail; 14 nodes: ok``, the worst first.
@@ -459,13 +462,7 @@ class _Fleet:
             yield Paragraph(("; ".join(parts),))
 
 
-def _blocks(records: Iterable[FindingRecord], options: Options) -> Iterator[Block]:
-    fleet = _Fleet()
-    yield from blocks(fleet.watch(records), options)
-    yield from fleet.blocks()
-
-
-REPORT: FindingReport[Target | Result] = FindingReport(_blocks, _document, iter)
+REPORT: FindingReport[Target | Result] = FindingReport(blocks, _document, iter)
 
 
 def _fate(result: Result) -> Hashable:
@@ -507,13 +504,14 @@ def _differs(cells: list[Result], targets: list[Target]) -> bool:
 
 
 def _changed_blocks(records: Records, options: Options) -> Iterator[Block]:
-    fleet = _Fleet()
-    kept = list(fleet.watch(records))
+    fleet, kept = _Fleet(), list(records)
+    for record in kept:
+        fleet.take(record)
     shown = list(changed(kept))
     differing = {record.path for record in shown if isinstance(record, Result)}
     alike = {record.path for record in kept if isinstance(record, Result)} - differing
     if differing or not alike:
-        yield from blocks(shown, options)
+        yield from blocks(shown, options, of_fleet=False)
     if alike:
         verb = "fares" if len(alike) == 1 else "fare"
         yield Paragraph((f"{count(len(alike), 'artifact')} {verb} alike on all targets",))

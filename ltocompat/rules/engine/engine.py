@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
-from functools import lru_cache
 
 from msgspec import Struct
 
@@ -32,13 +32,13 @@ class Engine:
     """
 
     def __init__(self) -> None:
-        self.loaded_code = lru_cache(_MOST)(picked_code.loaded_code)
-        self.requirements_of_host = lru_cache(_MOST)(requirements_of_host)
-        self._key_of = lru_cache(_MOST)(key_of)
-        self.archs_of = lru_cache(_MOST)(archs_of)
-        self.stem = lru_cache(_MOST_NAMES)(stem)
-        self._seen_by = lru_cache(_MOST)(LinkerTraits.seen_by)
-        self._linked_code = lru_cache(_MOST)(picked_code.linked_code)
+        self.loaded_code = functools.lru_cache(_MOST)(picked_code.loaded_code)
+        self.requirements_of_host = functools.lru_cache(_MOST)(requirements_of_host)
+        self._key_of = functools.lru_cache(_MOST)(key_of)
+        self.archs_of = functools.lru_cache(_MOST)(archs_of)
+        self.stem = functools.lru_cache(_MOST_NAMES)(stem)
+        self._seen_by = functools.lru_cache(_MOST)(LinkerTraits.seen_by)
+        self._linked_code = functools.lru_cache(_MOST)(picked_code.linked_code)
 
     def linked_code(
         self,
@@ -81,8 +81,10 @@ class Case(Struct, frozen=True):
         self, requirements: Iterable[Requirement], linker: Release | None, *, offline: bool = False
     ) -> list[Evaluation]:
         """Hold requirements against the target; the arguments are those of ``evaluate``."""
-        target, gpu = self.target, self.gpu
-        return [evaluate(each, target, gpu, linker, offline=offline) for each in requirements]
+        held = functools.partial(
+            evaluate, target=self.target, gpu=self.gpu, linker=linker, offline=offline
+        )
+        return list(map(held, requirements))
 
     def findings(self, rulings: Iterable[Evaluation]) -> tuple[Finding, ...]:
         """The findings behind the rulings that have a message."""

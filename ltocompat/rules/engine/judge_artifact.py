@@ -77,7 +77,7 @@ def results(
         target: where it is going.
         wanted: the route; None judges each that its modules go.
     """
-    yield from Artifact(summary, Engine()).results(target, wanted)
+    return Artifact(summary, Engine()).results(target, wanted)
 
 
 class Artifact:
@@ -90,7 +90,7 @@ class Artifact:
     """
 
     def __init__(self, summary: ArtifactSummary, engine: Engine, *, advises: bool = True) -> None:
-        self._judge = _on_gpu if advises else _with_lto
+        self._judge = functools.partial(_on_gpu, advises=advises)
         # One link takes all that is given to it.
         variants = () if summary.single_link else variant_parts(summary)
         formats = {host.format for host in summary.hosts if host.linked}
@@ -117,7 +117,7 @@ class Artifact:
         if self._for_windows:
             target = target.on_windows
         judge = functools.partial(self._on_exact, wanted=wanted, line=line)
-        yield from over_versions(target, judge)
+        return over_versions(target, judge)
 
     def _on_untold(self, target: Target) -> Iterator[Result]:
         """The verdict on machines of which a file tells too little, whatever the artifact is."""
@@ -230,36 +230,37 @@ _WITHOUT_LTO = "link without -lto, which takes the SASS and PTX beside it (lto=o
 
 
 def _on_gpu(
-    part: _Part, target: Target, gpu: Gpu | None, route: Route | None, *, route_given: bool
+    part: _Part,
+    target: Target,
+    gpu: Gpu | None,
+    route: Route | None,
+    *,
+    route_given: bool,
+    advises: bool,
 ) -> Result:
     """Judge it for one GPU; of a failure that a link without -lto doesn't have, say so."""
-    judge = functools.partial(_with_lto, part, gpu=gpu, route=route, route_given=route_given)
-    found = judge(target)
-    known = part.on(target)
+    summary, known = part.summary, part.on(target)
+    case = Case(part.engine, known, gpu)
+    judge = functools.partial(_judge, case, route=route, route_given=route_given)
+    if summary.single_link:
+        objects = any(each.signature.needs_device_link for each in summary.groups)
+        in_link = Case(part.engine, known.for_link(objects=objects), gpu)
+        judge = functools.partial(_judge_in_link, in_link, route=route)
+    judged = list(map(judge, summary.groups))
+    found = folded(case, summary, judged, route=route, missing=part.missing, kernels=part.kernels)
     links = route is not Route.LOAD and (known.nvjitlink or known.nvlink)
-    if found.verdict is not Verdict.FAIL or not target.lto or not part.mixed or not links:
+    fails = found.verdict is Verdict.FAIL
+    if not (advises and fails and target.lto and part.mixed and links):
         return found
-    if judge(replace(target, lto=False)).verdict > Verdict.UNDOCUMENTED:
+    without = replace(target, lto=False)
+    other = _on_gpu(part, without, gpu, route, route_given=route_given, advises=False)
+    if other.verdict > Verdict.UNDOCUMENTED:
         return found
     findings = (
         replace(each, remedy=_WITHOUT_LTO) if each.verdict is Verdict.FAIL else each
         for each in found.findings
     )
     return replace(found, findings=tuple(findings))
-
-
-def _with_lto(
-    part: _Part, target: Target, gpu: Gpu | None, route: Route | None, *, route_given: bool
-) -> Result:
-    summary, known = part.summary, part.on(target)
-    case = Case(part.engine, known, gpu)
-    if summary.single_link:
-        objects = any(each.signature.needs_device_link for each in summary.groups)
-        in_link = Case(part.engine, known.for_link(objects=objects), gpu)
-        judged = [_judge_in_link(in_link, each, route) for each in summary.groups]
-    else:
-        judged = [_judge(case, each, route, route_given=route_given) for each in summary.groups]
-    return folded(case, summary, judged, route=route, missing=part.missing, kernels=part.kernels)
 
 
 def _linker_inside(summary: ArtifactSummary) -> VersionSet[Release] | None:

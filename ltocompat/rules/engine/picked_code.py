@@ -47,17 +47,18 @@ class PickedCode(Struct, frozen=True, eq=False):
 def loaded_code(signature: ModuleSignature, gpu: Gpu) -> PickedCode:
     """Pick the image that a driver loads which sees all of a module."""
     pick = pick_for_driver(signature, gpu.arch.number)
-    if pick.missed and is_damaged(signature):
-        return _ruled(Subject(signature, Route.LOAD, gpu, (), pick.missed), "damaged")
-    if pick.missed is SelectionFailure.LTO_ONLY:
-        return _ruled(Subject(signature, Route.LOAD, gpu, (), pick.missed), "none")
-    if pick.missed:
+    damaged = pick.missed and is_damaged(signature)
+    if pick.missed and not damaged and pick.missed is not SelectionFailure.LTO_ONLY:
         empty = pick.missed is SelectionFailure.NOT_FOR_GPU and _without_kernels(signature.images)
-        return _nothing(pick.missed, without_kernels=empty)
+        return PickedCode("none", None, (), pick.missed, empty)
     seen = beside_picked(signature, pick.images)
+    subject = Subject(seen, Route.LOAD, gpu, pick.images, pick.missed)
+    if pick.missed:
+        how = "damaged" if damaged else "none"
+        return PickedCode(how, subject, requirements_of(subject), pick.missed)
     empty = _without_kernels(pick.images)
     how = "without kernels" if empty else str(pick.images[0].kind)
-    return _ruled(Subject(seen, Route.LOAD, gpu, pick.images), how, without_kernels=empty)
+    return PickedCode(how, subject, requirements_of(subject), None, empty)
 
 
 def linked_code(
@@ -70,14 +71,12 @@ def linked_code(
         # Of what it is too old to know, the newest linker says whom it is for.
         pick = pick_for_linkers_alike(signature, aim.arch, None)
         found_by = () if pick.missed else releases_that_pick(signature, aim.arch)
-    if pick.missed and linker is not None and is_damaged(signature):
-        subject = Subject(signature, Route.LINK, aim, (), pick.missed, linker, offline)
-        return _ruled(subject, "damaged")
-    if pick.missed:
-        return _nothing(pick.missed)
-    seen = beside_picked(signature, pick.images)
-    subject = Subject(seen, Route.LINK, aim, pick.images, None, linker, offline, found_by)
-    return _ruled(subject, "link")
+    if pick.missed and not (linker is not None and is_damaged(signature)):
+        return PickedCode("none", None, (), pick.missed)
+    seen, route = beside_picked(signature, pick.images), Route.LINK
+    subject = Subject(seen, route, aim, pick.images, pick.missed, linker, offline, found_by)
+    how = "damaged" if pick.missed else "link"
+    return PickedCode(how, subject, requirements_of(subject), pick.missed)
 
 
 def without_concatenated(signature: ModuleSignature) -> ModuleSignature | None:
@@ -89,14 +88,6 @@ def without_concatenated(signature: ModuleSignature) -> ModuleSignature | None:
 def is_damaged(signature: ModuleSignature) -> bool:
     """Return whether headers that decide the pick can't be trusted, so that nothing is excluded."""
     return any(image.problem is not None for image in signature.images)
-
-
-def _nothing(missed: SelectionFailure, *, without_kernels: bool = False) -> PickedCode:
-    return PickedCode("none", None, (), missed, without_kernels)
-
-
-def _ruled(subject: Subject, how: str, *, without_kernels: bool = False) -> PickedCode:
-    return PickedCode(how, subject, requirements_of(subject), subject.missed, without_kernels)
 
 
 def _without_kernels(images: Iterable[ImageSignature]) -> bool:
