@@ -112,8 +112,7 @@ class Artifact:
             line: of several lines of a GPU only that of this route is judged; None: each.
         """
         if target.untold:
-            yield from self._on_untold(target)
-            return
+            return self._on_untold(target)
         if self._for_windows:
             target = target.on_windows
         judge = functools.partial(self._on_exact, wanted=wanted, line=line)
