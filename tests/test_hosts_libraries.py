@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import json
+import pickle
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -20,6 +24,7 @@ from elf_writer import (
     tags,
 )
 from libraries_made import build, needs_gcc
+from package_writer import zip_of
 from test_hosts_elf import read
 
 import ltocompat
@@ -182,3 +187,32 @@ def test_ptx_that_lies_as_text_in_data_is_listed_with_its_place(
     assert f"not judged, in its data: {host.ptx_texts[1]}" in capsys.readouterr().out
     assert run(["inspect", str(path), "--format", "json"]) == 0
     assert host.ptx_texts[0] in capsys.readouterr().out
+
+
+PTX_TEXT = "//\n.version 7.0\n.target sm_50\n.address_size 64\n"
+DATA = {
+    "a.py": f"K = '''{PTX_TEXT}'''\n".encode(),
+    "b.py": f"K = {PTX_TEXT!r}\n".encode(),
+    "c.json": json.dumps({"k": PTX_TEXT}).encode(),
+    "d.pkl": pickle.dumps({"k": PTX_TEXT, "rest": b"\0\1"}),
+    "e.npz": zip_of(("k.npy", b"\x93NUMPY\1\0v\0{'descr': '|u1'}" + PTX_TEXT.encode())),
+    "f.h5": b"\x89HDF\r\n\x1a\n" + bytes(500) + PTX_TEXT.encode() + bytes(99),
+}
+
+
+def test_ptx_is_found_wherever_it_is_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "data.zip"
+    path.write_bytes(zip_of(*DATA.items(), ("no.py", b"'.version 1.2.3 .target %s'")))
+    found = [record for record in ltocompat.inspect(path) if isinstance(record, HostBinary)]
+    assert [record.place.members[0] for record in found] == [*DATA]
+    for record in found:
+        plain = zipfile.ZipFile(path).read(record.place.members[0])
+        if record.place.innermost.endswith(".npy"):
+            plain = zipfile.ZipFile(io.BytesIO(plain)).read("k.npy")
+        at = plain.index(b".version ")
+        assert record.ptx_texts == (f"1 text of PTX 7.0 for sm_50, the first at {at:#x}",)
+    assert run(["inspect", str(path)]) == 0
+    assert f"not judged, in its data: d.pkl: {found[3].ptx_texts[0]}" in capsys.readouterr().out
+    assert run(["check", str(path), "--deploy-target", "driver=550,gpu=a100"]) == 3

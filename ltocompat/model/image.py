@@ -303,7 +303,7 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
 
     Attributes:
         place: the file.
-        format: ``ELF``, ``PE`` or ``COFF``.
+        format: ``ELF``, ``PE`` or ``COFF``; ``data`` of a file that only has PTX as text.
         machine: ``x86-64``, ``AArch64`` ...; the number where it has no name here.
         type: ``object``, ``executable``, ``shared library`` or ``unknown``.
         undefined_registrations: undefined ``__cudaRegisterLinkedBinary_*`` and ``__fatbinwrap_*``.

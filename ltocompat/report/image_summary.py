@@ -224,23 +224,25 @@ class HostNeeds:
         self._wrappers: Few[str] = Few(_MOST_NAMES)
         self._imports: Few[str] = Few(1_000)
         self._libraries: Few[CudaLibrary] = Few(_MOST_NAMES)
-        self._texts: Few[str] = Few(_MOST_NAMES)
+        self.texts: Few[str] = Few(_MOST_NAMES)
 
     def add(self, host: HostBinary) -> None:
         """Fold one host file."""
         kind = "" if host.type == "unknown" else f" {host.type}"
-        self.formats.add(f"{host.format}{kind}, {host.machine}")
+        if host.machine:
+            self.formats.add(f"{host.format}{kind}, {host.machine}")
         for name in host.undefined_registrations:
             wrapper = name.startswith("__fatbinwrap")
             (self._wrappers if wrapper else self._registrations).add(name)
         self._imports.add(*host.nvjitlink_imports)
         self._libraries.add(*host.libraries)
-        self._texts.add(*host.ptx_texts)
+        inside = f"{'::'.join(host.place.members)}: " if host.place.members else ""
+        self.texts.add(*(f"{inside}{text}" for text in host.ptx_texts))
 
     @property
     def of_device_code(self) -> bool:
-        """Return whether a linker of device code has something to do."""
-        return bool(self._registrations or self._wrappers or self._imports)
+        """Return whether a linker has something to do, or PTX lies in it as text."""
+        return bool(self._registrations or self._wrappers or self._imports or self.texts)
 
     def items(self, *, evidence: bool = False) -> Items | None:
         """The lines to print, None when nothing is needed.
@@ -249,7 +251,7 @@ class HostNeeds:
             evidence: each library with what says so; else all of them in a line.
         """
         libraries = self._library_lines() if evidence else [self._libraries_in_a_line()]
-        texts = [(f"not judged, in its data: {text}",) for text in self._texts]
+        texts = [(f"not judged, in its data: {text}",) for text in self.texts]
         lines = [*self._undefined_lines(), *self._import_lines(), *libraries, *texts]
         lines = list(filter(None, lines))
         return Items("host needs", tuple(lines)) if lines else None

@@ -33,6 +33,7 @@ from ltocompat.files.first_bytes import holds_no_code
 from ltocompat.files.images import TILEIR, ptx
 from ltocompat.files.images.cubin_header import NEEDLE as CUBIN
 from ltocompat.files.objects import read_host
+from ltocompat.files.objects.ptx_texts import ptx_texts
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
 from ltocompat.model.image import (
@@ -486,12 +487,13 @@ class _FileWalk(Struct, Generic[D], frozen=True):
 
     def stored(self, view: ByteView, at: Location) -> Iterator[Stored | Module]:
         """Yield what lies at a place with these bytes."""
-        if holds_no_code(view):
-            return
-        container = container_of(view, self.budget)
+        plain = holds_no_code(view)
+        container = None if plain else container_of(view, self.budget)
         size = view.size if container is None else None
         try:
-            if container is None:
+            if plain:
+                yield from _texts(view, at, self.budget)
+            elif container is None:
                 yield from self._host_and_code(view, at)
             elif len(at.members) >= self.settings.limits.depth:
                 reason = f"containers are nested deeper than {self.settings.limits.depth}"
@@ -523,7 +525,12 @@ class _FileWalk(Struct, Generic[D], frozen=True):
             if head.startswith(ELF) and head != CUBIN:
                 yield Skipped(place, "its ELF header is cut or damaged", view.size)
             whole = _whole_file(view, place, self.budget)
-            yield from FatbinWalk(view, place, host, self.budget) if whole is None else (whole,)
+            found = FatbinWalk(view, place, host, self.budget) if whole is None else (whole,)
+            stored = None
+            for stored in found:
+                yield stored
+            if stored is None:
+                yield from _texts(view, place, self.budget)
             return
         host.registration()  # which finds problems of its own
         told = host.problems
@@ -548,6 +555,13 @@ def _needing(host: ObjectFile, place: Location) -> HostBinary | None:
     needs = described.undefined_registrations or described.nvjitlink_imports or described.libraries
     waits = not described.linked and any(section.prelinked for section in host.sections)
     return described if needs or waits or described.linked or not place.members else None
+
+
+def _texts(view: ByteView, place: Location, budget: Budget) -> Iterator[HostBinary]:
+    """PTX as text in a file without device code: sources, JSON, pickles, arrays, HDF5."""
+    texts = ptx_texts(view, budget)
+    if texts:
+        yield HostBinary(place=place, format="data", machine="", type="unknown", ptx_texts=texts)
 
 
 def _whole_file(view: ByteView, place: Location, budget: Budget) -> StoredModule | None:

@@ -22,10 +22,11 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects.ptx_texts import NEEDLE as PTX
+from ltocompat.files.objects.ptx_texts import PtxTexts
 from ltocompat.files.objects.structure import WINDOW, ObjectReader, windows
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.library_name import library_name
-from ltocompat.model.words import count
 
 _STATIC_MARKS = {
     b"/cudart.shm.": "libcudart",
@@ -33,11 +34,6 @@ _STATIC_MARKS = {
     b"nvrtc: error: failed to load builtins": "libnvrtc",
 }
 _COMPILERS = ("libnvJitLink", "libnvrtc")
-_PTX = b".version "
-_PTX_TEXT = re.compile(
-    rb"\.version\s{1,8}(\d{1,2}\.\d{1,2})\s{1,8}(?://[^\n]{0,200}\n\s{0,8}){0,4}"
-    rb"\.target\s{1,8}(sm_\d{2,3}[af]?)"
-)
 _BANNER = b"Cuda compilation tools, release "
 _BANNER_TEXT = re.compile(
     rb"Cuda compilation tools, release \d{1,9}\.\d{1,9}, V(\d{1,9}\.\d{1,9}\.\d{1,9})\0"
@@ -51,8 +47,6 @@ _WINDOWS_STARTS = tuple(
 )
 # Longer than every string that is looked for, with what stands before and behind it.
 _AROUND = 128
-_MOST_HEAD = 1024  # bytes of a PTX text, up to its target
-_MOST_PTX = 20  # pairs of a version and a target
 
 
 class _Strings(Struct):
@@ -62,7 +56,7 @@ class _Strings(Struct):
     tails: dict[str, int] = field(default_factory=dict)
     marks: dict[str, tuple[str, int]] = field(default_factory=dict)
     banners: dict[str, int] = field(default_factory=dict)
-    ptx: dict[str, tuple[int, int]] = field(default_factory=dict)
+    ptx: PtxTexts = field(default_factory=PtxTexts)
 
 
 def libraries_of(host: ObjectReader) -> tuple[tuple[CudaLibrary, ...], tuple[str, ...]]:
@@ -86,11 +80,7 @@ def libraries_of(host: ObjectReader) -> tuple[tuple[CudaLibrary, ...], tuple[str
         for file, text in sorted(evidence.items())
         if file not in words and (name := library_name(file)) and name != own
     ]
-    texts = tuple(
-        f"{count(number, 'text')} of {ptx}, the first at {first:#x}"
-        for ptx, (first, number) in sorted(strings.ptx.items())
-    )
-    return (*needed, *opened, *_static(own, strings)), texts
+    return (*needed, *opened, *_static(own, strings)), tuple(strings.ptx.lines())
 
 
 def _static(own: str | None, strings: _Strings) -> Iterable[CudaLibrary]:
@@ -114,7 +104,7 @@ def _scan(host: ObjectReader) -> _Strings:
     wanted = [*starts, *(_wide(start) for start in starts if host.format != "ELF")]
     # Leftmost matching is what lets the library use its vectorised search: 5 GB/s instead of 0.5.
     search = BytesAhoCorasick(
-        [*wanted, *_STATIC_MARKS, _BANNER, *([_PTX] if host.sections else ())],
+        [*wanted, *_STATIC_MARKS, _BANNER, *([PTX] if host.sections else ())],
         matchkind=MatchKind.LeftmostLongest,
     )
     found = _Strings()
@@ -122,9 +112,10 @@ def _scan(host: ObjectReader) -> _Strings:
         end = offset + size
         for start, piece in windows(host.view, host.budget, offset, size, overlap=_AROUND):
             for _, first, _ in search.find_matches_as_indexes(piece):
-                if first < WINDOW:
-                    note = _note_ptx if piece.startswith(_PTX, first) else _note
-                    note(host.view, start + first, (offset, end), found)
+                if first < WINDOW and piece.startswith(PTX, first):
+                    found.ptx.note(host.view, start + first, end)
+                elif first < WINDOW:
+                    _note(host.view, start + first, (offset, end), found)
     return found
 
 
@@ -153,16 +144,6 @@ def _note(view: ByteView, at: int, span: tuple[int, int], found: _Strings) -> No
     file = text.replace(b"\0", b"").decode("ascii", "replace")
     if end and library_name(file):
         _note_file(file, at, head[:-1] if wide else head, found)
-
-
-def _note_ptx(view: ByteView, at: int, span: tuple[int, int], found: _Strings) -> None:
-    """Tell the beginning of a PTX text from a format of one."""
-    ptx = _PTX_TEXT.match(view.peek(at, _MOST_HEAD))
-    if ptx and at + ptx.end() <= span[1]:
-        key = f"PTX {ptx[1].decode()} for {ptx[2].decode()}"
-        first, number = found.ptx.get(key, (at, 0))
-        if number or len(found.ptx) < _MOST_PTX:
-            found.ptx[key] = first, number + 1
 
 
 def _note_file(file: str, at: int, head: bytes, found: _Strings) -> None:

@@ -97,7 +97,7 @@ class _Fold(Struct):
             for image in record.images:
                 self._note_problems(image)
         elif isinstance(record, HostBinary):
-            self.hosts += 1
+            self.hosts += bool(record.machine)
             self.needs.add(record)
             self.answer.add_host(record)
         else:
@@ -250,6 +250,8 @@ def _heading(closing: Artifact | None, fold: _Fold) -> tuple[str, ...]:
         words = ["no image was read" if fold.skipped_count else "no device code"]
         if path.endswith(BITCODE) and not fold.skipped_count:
             words = ["no device code; LLVM bitcode is not judged (IMG-06)"]
+    if fold.needs.texts:
+        words.append("PTX as text, not judged")
     if fold.skipped_count:
         words.append(f"{count(fold.skipped_count, 'place')} skipped")
     return (Code(Location(path)), " (", *separated(facts, "; "), f"): {', '.join(words)}")

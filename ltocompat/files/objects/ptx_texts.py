@@ -1,0 +1,62 @@
+"""PTX that lies as text inside of other bytes: data of libraries, sources, JSON, pickles, HDF5.
+
+OptiX, a driver or nobody is given it. Nothing is decoded: a pickle and a file of HDF5 are bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct, field
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects.structure import windows
+from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.words import count
+
+NEEDLE = b".version "
+# Sources and JSON write the ends of lines as they have them, or as \n.
+_END = rb"(?:[\r\n]|\\[nr])"
+_GAP = rb"(?:\s|\\[nrt]|//[^\r\n\\]{0,200}" + _END + rb"){1,64}"
+_TEXT = re.compile(
+    rb"\.version\s{1,8}(\d{1,2}\.\d{1,2})" + _GAP + rb"\.target\s{1,8}(sm_\d{2,3}[af]?)"
+)
+_MOST_HEAD = 1024  # bytes of a PTX text, up to its target
+_MOST_PAIRS = 20  # of a version and a target
+_MOST_BYTES = 256 * MIB  # of a file that is no device code
+
+
+class PtxTexts(Struct):
+    """PTX texts of one file: version and target -> the first offset, and how many there are."""
+
+    found: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def note(self, view: ByteView, at: int, end: int) -> None:
+        """Tell the beginning of a PTX text from a format of one."""
+        ptx = _TEXT.match(view.peek(at, _MOST_HEAD))
+        if ptx and at + ptx.end() <= end:
+            key = f"PTX {ptx[1].decode()} for {ptx[2].decode()}"
+            first, number = self.found.get(key, (at, 0))
+            if number or len(self.found) < _MOST_PAIRS:
+                self.found[key] = first, number + 1
+
+    def lines(self) -> Iterator[str]:
+        """Yield each version and target once."""
+        for ptx, (first, number) in sorted(self.found.items()):
+            yield f"{count(number, 'text')} of {ptx}, the first at {first:#x}"
+
+
+def ptx_texts(view: ByteView, budget: Budget) -> tuple[str, ...]:
+    """The PTX in the bytes of a file that is neither device code nor a library.
+
+    Raises:
+        LimitExceeded: the time is used up.
+    """
+    texts = PtxTexts()
+    for start, piece in windows(view, budget, 0, _MOST_BYTES, overlap=len(NEEDLE) - 1):
+        at = piece.find(NEEDLE)
+        while at >= 0:
+            texts.note(view, start + at, view.size)
+            at = piece.find(NEEDLE, at + 1)
+    return tuple(texts.lines())
