@@ -41,7 +41,8 @@ _CONDA_METAPACKAGES = ("cuda-libraries", "cuda-toolkit", "cuda-runtime", "cuda")
 _CONDA_VERSION = "cuda-version"
 _TOOLKIT = "cuda-toolkit"
 _MAY_BRING = re.compile(
-    r"cuda|nvidia|cupy|torch|jax|tensorflow|numba|cuquantum|nvmath|rapids|(?:-|_)cu1[0-9]"
+    r"cuda|nvidia|cupy|torch|jax|tensorflow|tensorrt|numba|cuquantum|nvmath|rapids|gpu|runtime"
+    r"|-libs?(?:-|$)|-cu1[0-9]"
 )
 _BRINGS_NOTHING = ("cuda-pathfinder", "cuda-version")
 _DEEPEST = 8

@@ -21,8 +21,8 @@ from ltocompat.model.location import Location
 def files(path: str, limits: Limits) -> Iterator[str | Skipped]:
     """Paths of the files below ``path``; a folder that can't be listed is told.
 
-    The programs by which CMake asks a compiler for its name and abilities are left out: nobody
-    ships them.
+    The programs by which CMake and Meson ask a compiler for its name and abilities are left out:
+    nobody ships them.
 
     A link is passed over where it leads to a file inside the folder, which is read under its own
     name; links to folders are not followed, so that no loop is possible.
@@ -46,8 +46,12 @@ def files(path: str, limits: Limits) -> Iterator[str | Skipped]:
 
 
 def _is_probe(folder: str, name: str) -> bool:
-    """Return whether CMake compiles its probes there (CMakeDetermineCompilerId, try_compile)."""
-    return "CMakeFiles" in folder.split(os.sep) and name.startswith(_PROBES)
+    """Return whether CMake or Meson compile their probes there.
+
+    Source: CMakeDetermineCompilerId, try_compile; mesonbuild/environment.py (``private_dir``).
+    """
+    of_cmake = "CMakeFiles" in folder.split(os.sep) and name.startswith(_PROBES)
+    return of_cmake or name == "meson-private"
 
 
 def _unreadable(path: str, error: OSError) -> Skipped:
