@@ -23,7 +23,6 @@ from ltocompat.rules.constraints import (
     LinkerTargets,
     at_least,
     driver_of_cuda,
-    driver_releases,
     driver_sure_from,
     kernel_knows,
     kernel_still_serves,
@@ -101,7 +100,7 @@ def test_what_require_prints_is_what_check_takes() -> None:
             continue
         floor = least_version(pair)
         drivers_asked = first.component in (Component.DRIVER, Component.KERNEL)
-        known = [*(driver_releases() if drivers_asked else toolkit_releases())]
+        known = [*(drivers.production_drivers() if drivers_asked else toolkit_releases())]
         if isinstance(floor, Unbounded):
             passing = [v for v in known if all(each.judge(v) is Verdict.OK for each in pair)]
             assert not passing or floor is Unbounded.ANY

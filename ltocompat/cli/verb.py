@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -129,7 +128,13 @@ class _Argument(click.Argument):
 
 
 class Verb(click.Command):
-    """A verb's parser, which reads a bare ``--deploy-target`` as this machine."""
+    """A verb's parser, which reads a bare ``--deploy-target`` as this machine.
+
+    Attributes:
+        handed: makes the arguments of its function of what was typed.
+    """
+
+    handed: Callable[[dict[str, Any]], dict[str, Any]]
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write ``Usage: ltocompat check [OPTIONS] [PATH...]``."""
@@ -158,6 +163,8 @@ class Verb(click.Command):
         for param in self.params:
             if param.name not in _TAKE_ADDRESSES:
                 _refuse_addresses(param, ctx.params.get(str(param.name)))
+        if not ctx.resilient_parsing:
+            ctx.params = self.handed(ctx.params)
         return left
 
     def _with_text_last(self, args: Sequence[str]) -> list[str]:
@@ -238,9 +245,8 @@ def verb(handler: Callable[..., int]) -> Verb:
     groups = {each.name: list(_options_of(each)) for each in parameters}
     shown = _in_order([option for options in groups.values() for option in options])
 
-    @functools.wraps(handler)
-    def run(**typed: Any) -> int:  # noqa: ANN401 - click gives values of any type
-        values = {}
+    def handed(typed: dict[str, Any]) -> dict[str, Any]:
+        values, arguments = {}, {}
         for option in shown:
             for flag in option.option.old:
                 if given := typed[_old_name(flag)]:
@@ -250,11 +256,11 @@ def verb(handler: Callable[..., int]) -> Verb:
             for word in option.option.words:
                 if typed[f"{option.name}_{word}"]:
                     values[option.name] = word
-        handed = {}
         for each in parameters:
             fields = {option.name: values[option.name] for option in groups[each.name]}
-            handed[each.name] = each.annotation(**fields) if _is_struct(each) else fields[each.name]
-        return handler(**handed)
+            whole = each.annotation(**fields) if _is_struct(each) else fields[each.name]
+            arguments[each.name] = whole
+        return arguments
 
     made = [parameter for option in shown for parameter in option.parameters()]
     made.append(
@@ -268,7 +274,9 @@ def verb(handler: Callable[..., int]) -> Verb:
         )
     )
     name = handler.__name__.strip("_")
-    return Verb(name, callback=run, params=made, help=inspect.getdoc(handler))
+    made_of = Verb(name, callback=handler, params=made, help=inspect.getdoc(handler))
+    made_of.handed = handed
+    return made_of
 
 
 def _old_name(flag: str) -> str:

@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
@@ -176,7 +177,8 @@ def _results(
                 continue
             package = owner(summary.path)
             asked = targets if named or counts_alone(summary) else ()
-            results = [each for target in asked for each in target.results(summary, route)]
+            judged = (target.results(summary, route) for target in asked)
+            results = [*chain.from_iterable(judged)]
             if judges_packages:
                 there = frozenset.intersection(*(target.brought(summary) for target in targets))
                 results += packages.results(summary, shipped=shipped, brought=there)

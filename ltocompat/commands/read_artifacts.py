@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.options import StrPath, SummaryOptions, named, with_failures
+from ltocompat.commands.options import StrPath, SummaryOptions, named
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects import read_host
@@ -113,7 +114,7 @@ def summaries(
         reading = replace(reading, settings=replace(reading.settings, jobs=1))
     reader = ArtifactReader(reading)
     items = reader.items(texts)
-    return with_failures(parallel.read(reader.read, items, path_of_item, reading.settings))
+    return chain.from_iterable(parallel.read(reader.read, items, path_of_item, reading.settings))
 
 
 class _File(Struct, frozen=True):
@@ -123,7 +124,7 @@ class _File(Struct, frozen=True):
     named: bool
 
 
-def path_of_item(item: _File | ArtifactSummary | LtocompatError) -> str | None:
+def path_of_item(item: _File | ArtifactSummary | Failure) -> str | None:
     """The file that is read for it, where one is."""
     return item.place.path if isinstance(item, _File) else None
 
@@ -139,8 +140,8 @@ class ArtifactReader:
         self._reading = reading
         self._wanted: dict[ModuleSignature, ReadPlan] = {}
 
-    def items(self, texts: Iterable[str]) -> Iterator[_File | ArtifactSummary | LtocompatError]:
-        """The files at paths; of what is no file and can't be read, a summary; errors."""
+    def items(self, texts: Iterable[str]) -> Iterator[_File | ArtifactSummary | Failure]:
+        """The files at paths; of what is no file and can't be read, a summary; failures."""
         for text in texts:
             try:
                 place = self._reading.settings.place_of(text)
@@ -153,19 +154,14 @@ class ArtifactReader:
                 if outside.skipped:
                     yield outside.summary(place.path)
             except LtocompatError as error:
-                yield error
+                yield Failure.of(error)
 
-    def read(self, item: _File | ArtifactSummary | LtocompatError) -> Iterator[ArtifactSummary]:
+    def read(self, item: _File | ArtifactSummary | Failure) -> Iterator[ArtifactSummary | Failure]:
         """The summary of a file, where it says something: all that was remembered ends with it.
 
-        Raises:
-            UnreadableInput: the file was named, and can't be opened.
-            UsageError: nothing lies at the place.
-            LtocompatError: there was an error before.
+        A ``Failure`` where the file was named and can't be opened, or nothing lies at the place.
         """
-        if isinstance(item, LtocompatError):
-            raise item
-        if isinstance(item, ArtifactSummary):
+        if not isinstance(item, _File):
             yield item
             return
         file, reading, settings = item.place, self._reading, self._reading.settings
@@ -174,34 +170,39 @@ class ArtifactReader:
         )
         typed = item.named and reading.named
         try:
-            with settings.opened(file.path, typed=typed) as view:
-                refuse_saved(view, file.path, typed=typed)
-                self.take(view, file, builder)
-                if reading.single_link and typed and builder.is_empty and not may_be_linked(view):
-                    builder.skip(Skipped(file, _NO_INPUT, view.size))
+            try:
+                with settings.opened(file.path, typed=typed) as view:
+                    refuse_saved(view, file.path, typed=typed)
+                    self._take(view, file, builder, typed=typed)
+                    summary = builder.summary(file.path)
+                    self.read_kernels(view, summary)
+            except UnreadableInput as error:
+                if item.named:
+                    raise
+                builder.skip(Skipped(file, str(error)))
                 summary = builder.summary(file.path)
-                self.read_kernels(view, summary)
-        except UnreadableInput as error:
-            if item.named:
-                raise
-            builder.skip(Skipped(file, str(error)))
-            summary = builder.summary(file.path)
-        if any(group.loose or group.signature.shipped_major for group in summary.groups):
-            source = settings.sources.get(file.path)
-            add_metadata(summary, package_of(file.path, settings.limits, source))
-        if typed or counts_alone(summary) or (summary.hosts and not reading.named):
-            yield summary
-        file.check_found(found=bool(summary.groups or summary.skipped))
+            if any(group.loose or group.signature.shipped_major for group in summary.groups):
+                source = settings.sources.get(file.path)
+                add_metadata(summary, package_of(file.path, settings.limits, source))
+            if typed or counts_alone(summary) or (summary.hosts and not reading.named):
+                yield summary
+            file.check_found(found=bool(summary.groups or summary.skipped))
+        except LtocompatError as error:
+            yield Failure.of(error)
 
-    def take(self, view: ByteView, file: Location, summary: SummaryBuilder) -> None:
+    def _take(
+        self, view: ByteView, file: Location, summary: SummaryBuilder, *, typed: bool
+    ) -> None:
         """Add the records of one file whose bytes are at hand."""
         reading = self._reading
         if reading.alone:
             self.fold(walk.batches_of_view(view, file, reading.settings), summary)
-            return
-        describer = ModuleReader(self._wanted_of, reading.settings.detail)
-        for record in walk.records_of_view(view, file, reading.settings, describer):
-            summary.take(record)
+        else:
+            describer = ModuleReader(self._wanted_of, reading.settings.detail)
+            for record in walk.records_of_view(view, file, reading.settings, describer):
+                summary.take(record)
+        if reading.single_link and typed and summary.is_empty and not may_be_linked(view):
+            summary.skip(Skipped(file, _NO_INPUT, view.size))
 
     def read_kernels(self, view: ByteView, *summaries: ArtifactSummary) -> None:
         """Read the kernels that tell what GPUs lose, where they are served unevenly."""

@@ -158,9 +158,16 @@ def first_branch_from(cuda: Release) -> int | None:
 def _releases() -> dict[int, tuple[DriverVersion, ...]]:
     texts = {row.linux for row in toolkit_drivers() if row.linux and "." in row.linux}
     texts |= {row["version"] for row in table("drivers")["release"]}
-    numbers = sorted(map(version_numbers, texts))
+    numbers = sorted(tuple(map(int, text.split("."))) for text in texts)
     branches = itertools.groupby(numbers, key=itemgetter(0))
     return {branch: tuple(map(DriverVersion, versions)) for branch, versions in branches}
+
+
+@functools.cache
+def production_drivers() -> tuple[DriverVersion, ...]:
+    """The first driver of every branch, oldest first."""
+    known = _releases()
+    return tuple([known.get(b, (DriverVersion((b,)),))[0] for b in driver_branches()])
 
 
 def driver_releases(branch: int) -> tuple[DriverVersion, ...]:
@@ -191,7 +198,8 @@ _USES = ("usable", "native", "none")
 
 
 @functools.cache
-def _packages() -> dict[Release, CompatPackage]:
+def compat_packages() -> dict[Release, CompatPackage]:
+    """The packages of the table by their releases, oldest first."""
     packages = rows(CompatPackage, "compat", "package")
     return {row.package: row for row in sorted(packages, key=lambda row: row.package)}
 
@@ -207,13 +215,8 @@ def compat_use(package: Release, branch: int) -> str | None:
         ``usable``; ``native``: the same branch, so that the package isn't needed; ``none``: NVIDIA
         provides none for the pair; None where the table has no such package or branch.
     """
-    row = _packages().get(package)
+    row = compat_packages().get(package)
     return next((use for use in _USES if row and branch in getattr(row, use)), None)
-
-
-def compat_packages() -> tuple[Release, ...]:
-    """The packages of the table, oldest first."""
-    return tuple(_packages())
 
 
 def compat_branch(package: Release) -> int | None:
@@ -224,7 +227,7 @@ def compat_branch(package: Release) -> int | None:
 @functools.cache
 def compat_bases() -> tuple[int, ...]:
     """The driver branches that the table has as bases, oldest first."""
-    known = _packages().values()
+    known = compat_packages().values()
     return tuple(sorted({branch for row in known for use in _USES for branch in getattr(row, use)}))
 
 

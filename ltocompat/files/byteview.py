@@ -209,7 +209,11 @@ def offsets(needles: Sequence[bytes], data: bytes) -> Iterator[int]:
 
 def contains(needle: bytes, data: bytes) -> bool:
     """Return whether ``needle`` is in ``data``: three times as fast as ``in`` where it is not."""
-    return next(offsets((needle,), data), None) is not None
+    view, width = memoryview(data), _WINDOW + len(needle) - 1
+    for start in range(0, len(data), _WINDOW):
+        if occurrences(needle, view[start : start + width]):
+            return True
+    return False
 
 
 @functools.cache

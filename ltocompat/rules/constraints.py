@@ -487,14 +487,8 @@ _WITHOUT = {Verdict.FAIL: Unbounded.NONE_KNOWN, Verdict.UNKNOWN: Unbounded.NOT_K
 def _versions(component: Component) -> Sequence[DriverVersion | Release]:
     """The known versions of a component, behind one that is older than all of them."""
     if component in (Component.DRIVER, Component.KERNEL):
-        return (drivers.before_tables(), *driver_releases())
+        return (drivers.before_tables(), *drivers.production_drivers())
     return toolkit_releases() if component in (Component.LINKER, Component.NVRTC) else ()
-
-
-@functools.cache
-def driver_releases() -> tuple[DriverVersion, ...]:
-    """The first driver of every branch: what rules ask for begins there."""
-    return tuple(map(drivers.first_production, drivers.driver_branches()))
 
 
 @functools.cache

@@ -163,8 +163,10 @@ def rule_prose(rule_id: str) -> BuiltRule:
     Raises:
         KeyError: no table has this ID.
     """
-    families = (family for family in FAMILIES if f"[{rule_id}]" in _text(family))
-    return family_prose(next(families, FAMILIES[0]))[rule_id]
+    for family in FAMILIES:
+        if f"[{rule_id}]" in _text(family):
+            return family_prose(family)[rule_id]
+    raise KeyError(rule_id)
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from itertools import chain
 
 from msgspec import Struct, field
@@ -88,12 +88,17 @@ def kernel_names(
         kept: what the first pass unpacked, which is not unpacked again.
     """
     reader = _Reader(limits, frozenset(whole), kept or MemberCache())
-    return dict(
-        found
-        for file, wanted in _by_file((*places, *whole)).items()
-        if file.path != "-"  # standard input is read once
-        for found in reader.of_file(file, wanted)
-    )
+    names: dict[Location, ModuleKernels] = {}
+    for file, wanted in _by_file((*places, *whole)).items():
+        if file.path == "-":  # standard input is read once
+            continue
+        known = reader.kept.around(file)
+        opening = opened(file.path, limits) if known is None else nullcontext(known[1])
+        # Where it is gone since it was judged, what was found stands without it.
+        with suppress(UnreadableInput), opening as view:
+            top = Location(file.path) if known is None else known[0]
+            names.update(reader.in_view(view, top, file, wanted))
+    return names
 
 
 def _by_file(places: Iterable[Location]) -> dict[Location, set[Location]]:
@@ -110,15 +115,6 @@ class _Reader(Struct, frozen=True):
     limits: Limits
     whole: Collection[Location] = ()
     kept: MemberCache = field(default_factory=MemberCache)
-
-    def of_file(self, file: Location, wanted: set[Location]) -> _Names:
-        known = self.kept.around(file)
-        try:
-            with opened(file.path, self.limits) if known is None else nullcontext(known[1]) as view:
-                top = Location(file.path) if known is None else known[0]
-                yield from self.in_view(view, top, file, wanted)
-        except UnreadableInput:  # it is gone since it was judged: what was found stands without it
-            return
 
     def in_view(
         self, view: ByteView, top: Location, file: Location, wanted: set[Location]

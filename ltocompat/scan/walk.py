@@ -14,7 +14,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -423,7 +423,7 @@ def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator
 def stored_in_file(
     view: ByteView, place: Location, settings: ScanSettings, top: Location | None = None
 ) -> Iterator[Stored]:
-    """Yield the stored modules of a file and its members, before any image is decoded.
+    """The stored modules of a file and its members, before any image is decoded.
 
     Args:
         view: the bytes of the file.
@@ -431,9 +431,8 @@ def stored_in_file(
         settings: how to read.
         top: the member of a package whose bytes these are; None: they are those of the file.
     """
-    for found in _in_file(view, place, settings, None, top):
-        if not isinstance(found, Module):
-            yield found
+    # Modules are described where a file is read in slices alone.
+    return cast("Iterator[Stored]", _in_file(view, place, settings, None, top))
 
 
 def _in_file(

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from ltocompat.facts.drivers import production_drivers
 from ltocompat.facts.gpus import find_gpu, newest_sm, sms
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
@@ -18,14 +19,13 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.trial_answer import TOO_NEW, TrialOutcome, Trials, link_key
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.constraints import driver_releases
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.find_floors import linkers
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.target_classes import TargetClasses
 
 GPUS = tuple(find_gpu(f"sm_{number}") for number in (*(s.number for s in sms()), newest_sm() + 10))
-DRIVERS = (None, *driver_releases())
+DRIVERS = (None, *production_drivers())
 Parts = tuple[Gpu, DriverVersion | None, Release]
 PARTS = st.tuples(st.sampled_from(GPUS), st.sampled_from(DRIVERS), st.sampled_from(linkers()))
 ANSWERS = st.dictionaries(
@@ -140,7 +140,7 @@ SASS = first(ImageKind.SASS, "sm_80")
 )
 def test_targets_that_one_rule_alone_tells_apart_are_two_classes(summary: ArtifactSummary) -> None:
     targets = [
-        (find_gpu("sm_80"), driver, linkers()[-1]) for driver in (None, driver_releases()[0])
+        (find_gpu("sm_80"), driver, linkers()[-1]) for driver in (None, production_drivers()[0])
     ]
     a_class_has_one_verdict(summary, targets)
 

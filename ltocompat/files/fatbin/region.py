@@ -334,7 +334,8 @@ def stored_images(
         if fields.header_size > _LONGEST_HEADER:
             raise Malformed(f"a header size of {fields.header_size} is over {_LONGEST_HEADER}")
         header = view.read(entry.offset, fields.header_size)
-    image = _stored(entry, traits, payload, place, section, header=header)
+    flaws = _problems_of_sizes(fields, traits.compression)
+    image = _stored(entry, traits, payload, place, section, flaws=flaws, header=header)
     if fields.kind == KIND_CONCATENATED:
         return _concatenated(view.sub(entry.offset, fields.header_size), entry, image)
     return (image,)
@@ -347,6 +348,7 @@ def _stored(
     place: Location,
     section: str | None,
     *,
+    flaws: tuple[str, ...],
     header: bytes | None = None,
 ) -> StoredImage:
     fields = entry.fields
@@ -369,7 +371,7 @@ def _stored(
         entry.identifier,
         entry.lists_family if traits.kind is ImageKind.SASS else None,
         header,
-        traits.problems + _problems_of_sizes(fields, traits.compression),
+        traits.problems + flaws,
     )
 
 
@@ -405,7 +407,8 @@ def _concatenated(
         payload = Payload(stored, Compression.NONE, None, budget)
         place = outer.place.at(outer.place.offset or 0, *outer.place.entry, number)
         traits = _traits(fields.kind, fields.flags, fields.sm)
-        image = _stored(inner, traits, payload, place, outer.section)
+        flaws = _problems_of_sizes(inner.fields, traits.compression)
+        image = _stored(inner, traits, payload, place, outer.section, flaws=flaws)
         yield replace(
             image,
             # Each image takes its share of the stored bytes, so that sizes add up to the file's.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -50,7 +50,8 @@ class StoredImageTable(MadeWhenRead[StoredImage]):
         Raises:
             Malformed: they can't be made out.
         """
-        for image in self._images(number, entry):
+        place = self._place.at(self._place.offset or 0, number)
+        for image in stored_images(self._view, entry, place, self._section, self._budget):
             count = len(self._entries)
             if count < MANY or len(image.place.entry) > 1:
                 self._kept[count] = image
@@ -75,11 +76,8 @@ class StoredImageTable(MadeWhenRead[StoredImage]):
         image = self._kept.get(number)
         if image is None:
             entry = entry_at(self._view, self._offsets[number])
-            (image,) = self._images(self._entries[number], entry)
+            place = self._place.at(self._place.offset or 0, self._entries[number])
+            (image,) = stored_images(self._view, entry, place, self._section, self._budget)
         if self.problem is None:
             return image
         return replace(image, problems=(self.problem, *image.problems))
-
-    def _images(self, number: int, entry: FatbinEntry) -> Iterable[StoredImage]:
-        place = self._place.at(self._place.offset or 0, number)
-        return stored_images(self._view, entry, place, self._section, self._budget)

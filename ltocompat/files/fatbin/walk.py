@@ -249,7 +249,7 @@ class FatbinWalk:
             if self.first is None:
                 self.first = hit.offset
             self._budget.check_time()
-            yield from self._at(hit)
+            yield from self._region(hit.offset) if hit.needle == NEEDLE else self._image(hit)
 
     def resume(self, position: int, covered: Iterable[tuple[int, int]]) -> None:
         """Leave out what another walk has read up to ``position``, and accounted for."""
@@ -272,9 +272,7 @@ class FatbinWalk:
                 reason = "a fatbin wrapper points here, where no region can be read"
                 yield Skipped(self._place.at(offset), reason)
 
-    def _at(self, hit: _Hit) -> Sequence[StoredModule | Skipped]:
-        if hit.needle == NEEDLE:
-            return self._region(hit.offset)
+    def _image(self, hit: _Hit) -> Sequence[StoredModule | Skipped]:
         whole = hit.offset == 0 and self._host is None
         try:
             image = self._naked(hit, whole=whole)

@@ -130,16 +130,12 @@ class Cubin(Struct, frozen=True):
 
     def api_versions(self) -> frozenset[int]:
         """CUDA_API_VERSION of every kernel: 10 * major + minor of the compiler of each object."""
-        infos = (
-            self.bytes_of(section)
-            for section in self._of_type(_SHT_NV_INFO)
-            if section.name.startswith(".nv.info.")
-        )
-        found = (
-            first_value(info, _EIATTR_CUDA_API_VERSION, self.budget)
-            for info in infos
-            if _EIATTR_CUDA_API_VERSION in info
-        )
+        found: set[int | None] = set()
+        for section in self._of_type(_SHT_NV_INFO):
+            if section.name.startswith(".nv.info."):
+                info = self.bytes_of(section)
+                if _EIATTR_CUDA_API_VERSION in info:
+                    found.add(first_value(info, _EIATTR_CUDA_API_VERSION, self.budget))
         return frozenset(version for version in found if version is not None)
 
     def accelerated(self) -> bool:

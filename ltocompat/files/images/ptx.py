@@ -263,7 +263,7 @@ def _all_empty(text: bytes, entries: Sequence[re.Match[bytes]], budget: Budget) 
 def without_comments(text: bytes, budget: Budget) -> bytes:
     """The text without comments, in one pass, since hostile text may open a million of them."""
     if not contains(b"/*", text):
-        return b"".join(_LINE_COMMENT.sub(b"", lines) for lines in _lines(text, budget))
+        return b"".join(map(functools.partial(_LINE_COMMENT.sub, b""), _lines(text, budget)))
     parts = []
     position = 0
     slash = text.find(b"/")  # PTX has few, and a pattern looks at every byte

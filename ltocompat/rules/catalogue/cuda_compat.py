@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -34,19 +33,14 @@ def _wherever_code_runs(rule_id: str, constraint: Constraint, consequence: str) 
 def compat_pair_not_provided(subject: Subject) -> Iterator[Requirement]:
     """cuda-compat goes with the kernel drivers that NVIDIA lists for it."""
     if subject.picked:
+        packages, bases = tuple(drivers.compat_packages()), map(str, drivers.compat_bases())
         yield Requirement(
             COMPAT_PAIR,
             "cuda-compat",
-            f"the target's pair of package and kernel driver is not among those that NVIDIA "
-            f"lists as usable (the list has {_listed_pairs()})",
+            "the target's pair of package and kernel driver is not among those that NVIDIA lists "
+            f"as usable (the list has packages {packages[0]} to {packages[-1]} over kernel "
+            f"drivers {', '.join(bases)})",
         )
-
-
-@functools.cache
-def _listed_pairs() -> str:
-    packages = drivers.compat_packages()
-    bases = ", ".join(map(str, drivers.compat_bases()))
-    return f"packages {packages[0]} to {packages[-1]} over kernel drivers {bases}"
 
 
 compat_on_supported_gpu = _wherever_code_runs(

@@ -69,7 +69,7 @@ def _around(isa: str | None) -> Position[tuple[int, ...]] | None:
 
 
 def _driver_for(isa: str | None) -> Constraint:
-    around, releases = _around(isa), toolkits.ptx_releases()
+    releases, around = toolkits.ptx_releases(), _around(isa)
     if around is None:
         return unknown_version(Component.DRIVER)
     if around.above is None:

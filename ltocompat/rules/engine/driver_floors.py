@@ -11,7 +11,7 @@ from ltocompat.facts.gpus import gpus_in_use
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, variant_parts
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.rules.constraints import driver_releases, least_version
+from ltocompat.rules.constraints import least_version
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.picked_code import PickedCode
 from ltocompat.rules.engine.routes import routes
@@ -57,7 +57,7 @@ def _floors_of(engine: Engine, groups: Sequence[ModuleGroup]) -> DriverFloors:
     or_older = tuple(
         use
         for use, floor in found.items()
-        if floor == driver_releases()[0]
+        if floor == drivers.production_drivers()[0]
         and all(each.judge(drivers.before_tables()) is not Verdict.FAIL for each in asked[use])
     )
     sass, ptx = (None if isinstance(floor, Unbounded) else floor for floor in found.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -88,4 +89,4 @@ class Case(Struct, frozen=True):
 
     def findings(self, rulings: Iterable[Evaluation]) -> tuple[Finding, ...]:
         """The findings behind the rulings that have a message."""
-        return tuple(self.engine.finding_of(ruling) for ruling in rulings if ruling.message)
+        return tuple(map(self.engine.finding_of, filter(attrgetter("message"), rulings)))

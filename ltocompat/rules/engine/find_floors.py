@@ -18,7 +18,6 @@ from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, variant_parts
 from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet, exactly
 from ltocompat.model.verdict import Result, Route, Verdict
-from ltocompat.rules.constraints import driver_releases
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.target_classes import TargetClasses
@@ -204,7 +203,7 @@ def _with_linker(
     """The floors of one line, with the least nvJitLink as it is."""
     used = linker.first if linker else linkers()[-1]
     driver = _driver_floor(checked, gpu, route, used)
-    at = driver.first if driver else driver_releases()[-1]
+    at = driver.first if driver else drivers.production_drivers()[-1]
     return LineFloors(route, linker, driver, checked.lines(gpu, at, used)[route].result)
 
 
@@ -212,9 +211,10 @@ def _driver_floor(
     checked: Checked, gpu: Gpu, route: Route | None, linker: Release
 ) -> Floor[DriverVersion] | None:
     """The least driver of one line with an nvJitLink; None where every one fails."""
-    lines = [checked.lines(gpu, driver, linker)[route] for driver in driver_releases()]
-    found = newest_passing_range(driver_releases(), lines, lambda each: not each.about_loading)
-    if found is None or found.first != driver_releases()[0]:
+    known = drivers.production_drivers()
+    lines = [checked.lines(gpu, driver, linker)[route] for driver in known]
+    found = newest_passing_range(known, lines, lambda each: not each.about_loading)
+    if found is None or found.first != known[0]:
         return found
     older = checked.lines(gpu, drivers.before_tables(), linker)[route]
     return replace(found, or_older=older.result.verdict < Verdict.FAIL)

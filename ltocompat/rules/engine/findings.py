@@ -43,23 +43,18 @@ def subject_of(text: str) -> str:
     return " ".join(text.split())
 
 
-def _asked_by(requirement: Requirement) -> tuple[str, ...]:
-    """The least version that surely meets a requirement; else that of the code that asks.
-
-    Empty where no version changes the verdict.
-    """
-    least = least_version([requirement.constraint])
-    if not isinstance(least, Unbounded):
-        return (f"{requirement.component} {least}",)
-    versions = _VERSION.findall(requirement.subject)
-    if not requirement.constraint.weighs_values or not versions:
-        return ()
-    return (f"version {versions[-1]}",)
-
-
 def key_of(requirement: Requirement) -> tuple[str, tuple[str, ...]]:
-    """The subject of a requirement's findings, and the versions that they ask for."""
-    return subject_of(requirement.subject), _asked_by(requirement)
+    """The subject of a requirement's findings, and the versions that they ask for.
+
+    That is the least version that surely meets it; else that of the code that asks; none where no
+    version changes the verdict.
+    """
+    asked, least = list[str](), least_version([requirement.constraint])
+    if not isinstance(least, Unbounded):
+        asked = [f"{requirement.component} {least}"]
+    elif requirement.constraint.weighs_values:
+        asked = [f"version {number}" for number in _VERSION.findall(requirement.subject)[-1:]]
+    return subject_of(requirement.subject), tuple(asked)
 
 
 def finding_of(ruling: Evaluation, key: tuple[str, tuple[str, ...]]) -> Finding:

@@ -34,7 +34,7 @@ def known_releases(part: str) -> tuple[Release, ...]:
     if part == "nvjitlink":
         return nvjitlink_minors()
     if part == "compat":
-        return drivers.compat_packages()
+        return tuple(drivers.compat_packages())
     # Each toolkit has an NVRTC and an nvlink. There was no toolkit 12.7, only a driver of that.
     return tuple(sorted({row.cuda for row in drivers.toolkit_drivers()}))
 
