@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import click
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import replace
 
 from ltocompat.cli.options import choose
-from ltocompat.commands.options import DEPLOY_TARGET, Argument, Option, field_types, several
+from ltocompat.commands.options import DEPLOY_TARGET, Argument, Option, field_types
 from ltocompat.model.described import described
 from ltocompat.model.location import refuse_address
 from ltocompat.model.target import THIS_MACHINE
@@ -302,10 +302,11 @@ def _options_of(parameter: inspect.Parameter) -> Iterator[_Shown]:
 
 def _shown(name: str, annotation: object, default: object, said: str = "") -> Iterator[_Shown]:
     """An option, whose help may be what is said of the field."""
-    for option in get_args(annotation):
+    kind, *notes = get_args(annotation) or [None]
+    for option in notes:
         if isinstance(option, Option):
             told = replace(option, help=option.help or said)
-            yield _Shown(name, told, several(annotation), default)
+            yield _Shown(name, told, get_origin(kind) is tuple, default)
 
 
 def _in_order(options: list[_Shown]) -> list[_Shown]:
