@@ -33,7 +33,6 @@ from ltocompat.files.first_bytes import holds_no_code
 from ltocompat.files.images import TILEIR, ptx
 from ltocompat.files.images.cubin_header import NEEDLE as CUBIN
 from ltocompat.files.objects import read_host
-from ltocompat.files.objects.ptx_texts import ptx_texts
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
 from ltocompat.model.image import (
@@ -558,6 +557,8 @@ def _needing(host: ObjectFile, place: Location) -> HostBinary | None:
 
 def _texts(view: ByteView, place: Location, budget: Budget) -> Iterator[HostBinary]:
     """PTX as text in a file without device code: sources, JSON, pickles, arrays, HDF5."""
+    from ltocompat.files.objects.ptx_texts import ptx_texts
+
     texts = ptx_texts(view, budget)
     if texts:
         yield HostBinary(place=place, format="data", machine="", type="unknown", ptx_texts=texts)
