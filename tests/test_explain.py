@@ -90,6 +90,39 @@ EXAMPLES = {
     "extension-without-dll": "ImportError: DLL load failed while importing flash_attn_2_cuda",
     "image-invalid-new-driver": "Driver Version: 570.26\n"
     "CUDA error: device kernel image is invalid",
+    "container-ldconfig": "nvidia-container-cli: ldcache error: open failed: /sbin/ldconfig.real: "
+    "no such file or directory: unknown",
+    "kubernetes-runtime-unknown": 'rpc error: no runtime for "nvidia" is configured',
+    "kubernetes-without-gpu": "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
+    "container-nv-files": "WARNING: Could not find any nv files on this host!",
+    "video-library-missing": "[hevc_cuvid @ 0x55] Cannot load libnvcuvid.so.1",
+    "triton-without-libcuda": "AssertionError: libcuda.so cannot found!",
+    "cudnn-parts-differ": "RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED",
+    "libdevice-missing": "libdevice not found at ./libdevice.10.bc",
+    "cupy-twice": "CuPy may not function correctly because multiple CuPy packages are installed",
+    "cmake-findcuda-removed": 'By not providing "FindCUDA.cmake" in CMAKE_MODULE_PATH this project',
+    "cmake-older-than-toolkit": "they are set to NOTFOUND.\nCUDA_cublas_device_LIBRARY (ADVANCED)",
+    "cmake-target-missing": 'Target "x" links to: CUDA::cublas but the target was not found.',
+    "visual-studio-without-cuda": "error MSB4019: The imported project "
+    '"C:\\BuildCustomizations\\CUDA 11.8.props" was not found.',
+    "cuda-language-unknown": 'Target "x" requires the language dialect "CUDA17" (with compiler '
+    "extensions), but CMake does not know the compile flags to use to enable it.",
+    "cudnn-header-missing": "a.cpp:3:10: fatal error: cudnn.h: No such file or directory",
+    "host-compiler-missing": "nvcc fatal   : Cannot find compiler 'g++-11' in PATH",
+    "hashcat-without-nvrtc": "Failed to initialize NVIDIA RTC library.",
+    "dll-of-another-pytorch": "OSError: [WinError 127] The specified procedure could not be found. "
+    'Error loading "C:\\x\\torch\\lib\\nvfuser_codegen.dll" or one of its dependencies.',
+    "jax-plugin-of-another-release": "JAX plugin jax_cuda12_plugin version 0.4.30 is installed, "
+    "but it is not compatible with the installed jaxlib version 0.4.26, so it will not be used.",
+    "pip-without-cuda-build": "ERROR: No matching distribution found for torch==1.7.1+cu110",
+    "pip-without-nvidia-wheel": "ERROR: No matching distribution found for "
+    "nvidia-cublas-cu12==12.1.3.1",
+    "llama-cpp-without-arch": "ERROR: CUDA kernel mul_mat_vec_q has no device code compatible with "
+    "CUDA arch 520. ggml-cuda.cu was compiled for: 600,700",
+    "tensorflow-without-arch": "'cuLaunchKernel(function, gridX)' failed with "
+    "'CUDA_ERROR_INVALID_HANDLE'",
+    "arch-deprecated": "nvcc warning : The 'compute_35' and 'sm_35' architectures are deprecated, "
+    "and may be removed in a future release",
 }
 
 
@@ -641,7 +674,7 @@ def test_every_answer_fits_and_leaves_no_place_open() -> None:
 NOT_OURS = {
     *("nvcc", "clang", "ptxas", "nvidia-smi", "numba", "where", "cat", "docker", "python"),
     *("ldd", "find", "kubectl", "nvidia-container-cli", "conda", "uv", "pip", "julia", "ls"),
-    *("tail", "dkms", "printenv", "ldconfig", "gcc", "grep"),
+    *("tail", "dkms", "printenv", "ldconfig", "gcc", "grep", "cmake"),
 }
 
 

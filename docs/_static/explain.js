@@ -266,7 +266,7 @@ function ofSm(text) {
   else if (text === "90a") first = "12.0";
   const number = String(Number(match[1]));
   const cc = `${number.slice(0, -1)}.${number.slice(-1)}`;
-  return { name: row.name, cc, first, last: row.last, index: index(first, true) };
+  return { name: row.name, cc, first, last: row.last, index: row.jetson ? "" : index(first, true), jetson: row.jetson };
 }
 
 const DERIVED = {
@@ -443,13 +443,6 @@ function filled(template, values) {
   return sentence + fill(template.slice(end));
 }
 
-function readBeside(message, values) {
-  const parts = (message.reads || [])
-    .filter((name) => name in values)
-    .map((name) => `${name} ${values[name]}${values[`${name}_cuda`] ? ` (CUDA ${values[`${name}_cuda`]})` : ""}`);
-  return parts.length ? ` The text names ${parts.join(", ")}.` : "";
-}
-
 function shortened(text) {
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST / 2)}\n${text.slice(-LONGEST / 2)}`;
 }
@@ -469,7 +462,7 @@ function explain(text) {
     for (const other of also) shared.add(other);
   };
   for (const { message, values, line } of found) {
-    const cause = filled(message.cause, values) + readBeside(message, values);
+    const cause = filled(message.cause, values);
     add(message.rule, message.also || [], { line, cause, fix: filled(message.fix, values), check: filled(message.check, values) });
   }
   if (!found.length) for (const row of named(stripped(text))) add(row.rule, row.also, row);

@@ -43,6 +43,7 @@ def explain_tables() -> dict[str, Any]:
                 "name": row.name,
                 "first": str(row.first_toolkit),
                 "last": str(row.last_toolkit or ""),
+                "jetson": message_values._OF_JETSON if row.tegra else "",
             }
             for row in gpus.sms()
         },

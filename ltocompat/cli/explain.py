@@ -55,17 +55,15 @@ def explain(*, typed: Typed, options: ExplainOptions, form: Format = ()) -> int:
     by its ID: ltocompat explain PTX-01
     """
     from ltocompat.commands import explain as command
-    from ltocompat.commands.explain import Explained
     from ltocompat.report.verbs.explain import INDEX, REPORT
 
-    def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
+    def run(options: ExplainOptions) -> Iterator[command.Explained | Failure | Note]:
         try:
             return command.run(options)
         except Missing as error:
             if writing.json:
                 raise
-            sentence = str(error)[:1].upper() + str(error)[1:]
-            return iter((Explained("", "", sentence),))
+            return iter((command.unexplained(error),))
 
     text, places = _parted(typed.words)
     options = replace(options, text=_read(text) if text else None, places=places)

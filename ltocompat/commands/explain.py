@@ -101,14 +101,22 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
     if words.upper() in known:
         return (_of_rule(known[words.upper()]),)
     if len(words) <= _SHOWN and (topic := topics().get(topic_name(words))):
-        facts = topic.id, topic.title, topic.text.strip(), "", "", "", (), "", topic.source
-        return (Explained(*facts, built=False, also=topic.rules),)
+        told = Explained(
+            topic.id, topic.title, topic.text.strip(), source=topic.source, built=False
+        )
+        return (replace(told, also=topic.rules),)
     by_id = [_of_rule(known[id_]) for id_ in _ids_in(text) if id_ in known]
     machine = _this_machine() if here else {}
     found = (*by_id, *_causes(words, _shortened(text), machine))
     if not found:
         raise Missing(_unknown(words))
     return tuple(replace(entry, here=_described(machine)) for entry in found) if here else found
+
+
+def unexplained(error: Missing) -> Explained:
+    """Return the answer about a text that no rule knows: the sentence that quotes its line."""
+    sentence = str(error)
+    return Explained("", "", sentence[:1].upper() + sentence[1:])
 
 
 def _this_machine() -> dict[str, str]:

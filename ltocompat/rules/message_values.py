@@ -145,6 +145,9 @@ def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:
     return {f"host_{part}": value for part, value in found.items()}
 
 
+_OF_JETSON = "https://pypi.jetson-ai-lab.io"
+"""Wheels with code for integrated GPUs; PyTorch's own have none (pytorch issue 145560)."""
+
 _STUDIO = {1939: "Visual Studio 2022 17.9", 1949: "Visual Studio 2022", 1959: "Visual Studio 2026"}
 
 
@@ -222,7 +225,8 @@ def _of_sm(text: str) -> dict[str, str]:
         "cc": f"{number[:-1]}.{number[-1]}",
         "first": str(first),
         "last": last,
-        "index": _first_index(first),
+        "index": "" if row.tegra else _first_index(first),
+        "jetson": _OF_JETSON if row.tegra else "",
     }
 
 

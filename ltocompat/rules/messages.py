@@ -56,7 +56,6 @@ class Message(Struct, frozen=True):
         beside: a pattern that has to be in the text, too.
         unless: a pattern that must not be in the text.
         when: a condition on the values.
-        reads: what is read from the rest of the text: ``driver``, ``nvcc``.
     """
 
     name: str
@@ -71,7 +70,6 @@ class Message(Struct, frozen=True):
     beside: str = ""
     unless: str = ""
     when: str = ""
-    reads: tuple[str, ...] = ()
 
 
 class Match(Struct, frozen=True):
@@ -92,7 +90,7 @@ class Match(Struct, frozen=True):
     @property
     def cause(self) -> str:
         """Why it happens."""
-        return filled(self.message.cause, self.values) + _read_beside(self.message, self.values)
+        return filled(self.message.cause, self.values)
 
     @property
     def fix(self) -> str:
@@ -235,13 +233,3 @@ def filled(template: str, values: Mapping[str, str]) -> str:
                 break
         end = optional.end()
     return sentence + template[end:].format_map(_Known(values))
-
-
-def _read_beside(message: Message, values: Mapping[str, str]) -> str:
-    """Values of the machine in the rest of the text, as a sentence more."""
-    parts = []
-    for name in message.reads:
-        if name in values:
-            cuda = values.get(f"{name}_cuda")
-            parts.append(f"{name} {values[name]}" + (f" (CUDA {cuda})" if cuda else ""))
-    return f" The text names {', '.join(parts)}." if parts else ""
