@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -83,8 +84,9 @@ def conda(
     name: str = "libx",
     subdir: str = "linux-64",
     old: bool = False,
+    sums: bool = False,
 ) -> Path:
-    """A conda package of the second format, or of the first."""
+    """A conda package of the second format, or of the first; with sums as conda writes them."""
     index = {
         "name": name,
         "version": "1.0",
@@ -92,7 +94,11 @@ def conda(
         "constrains": list(constrains),
         "subdir": subdir,
     }
-    paths = {"paths": [{"_path": member} for member in members], "paths_version": 1}
+    rows = [
+        {"_path": path, "sha256": hashlib.sha256(data).hexdigest(), "size_in_bytes": len(data)}
+        for path, data in members.items()
+    ]
+    paths = {"paths": rows if sums else [{"_path": path} for path in members], "paths_version": 1}
     info = (
         ("info/index.json", json.dumps(index).encode()),
         ("info/paths.json", json.dumps(paths).encode()),

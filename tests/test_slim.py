@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import base64
+import bz2
 import csv
 import ctypes
 import hashlib
 import io
+import json
 import re
 import shutil
 import struct
+import tarfile
 import zipfile
 from pathlib import Path
 
 import cuobjdump
 import pytest
+import zstandard
 from elf_writer import BASE, ET_EXEC, Part, elf, wrapper
 from every_case import every
 from fatbin_writer import EntrySpec, entry, region
 from package_writer import Raw, raw_zip, zip_of
+from packages_made import conda
 from report_values import valid_json, written
 from samples import FOLDER
 
@@ -222,7 +227,7 @@ def test_the_largest_size_is_reached_in_the_stated_order_or_asks(tmp_path: Path)
 def test_a_folder_is_copied_and_an_environment_has_a_way_back(tmp_path: Path) -> None:
     site = tmp_path / "site"
     with zipfile.ZipFile(wheel(tmp_path)) as archive:
-        archive.extractall(site)
+        archive.extractall(site)  # noqa: S202 - a zip
     (site / "link.so").symlink_to("x/lib.so")
     copied = slim(site, tmp_path / "copy", keep_gpus=["h100"])
     assert copied.files == 2  # with RECORD
@@ -241,6 +246,58 @@ def test_a_folder_is_copied_and_an_environment_has_a_way_back(tmp_path: Path) ->
     (site / "pyvenv.cfg").unlink()
     shutil.copytree(tmp_path / "old", site, dirs_exist_ok=True)
     assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_conda_package_keeps_its_format_and_its_sums_are_right(
+    tmp_path: Path, *, old: bool
+) -> None:
+    members = {"lib/x.so": LIBRARY.read_bytes(), "lib/y.txt": b"y"}
+    package = conda(tmp_path, members, old=old, sums=True)
+    (tmp_path / "out").mkdir()
+    found = slim(package, tmp_path / "out", keep_gpus=["h100"])
+    assert found.files == 1
+    assert found.new_size < found.size == package.stat().st_size
+    was, now = files_of_conda(package), files_of_conda(Path(found.output))
+    assert [*was] == [*now]
+    changed = [name for name in was if was[name] != now[name]]
+    assert sorted(changed) == ["info/paths.json", "lib/x.so"]
+    for row in json.loads(now["info/paths.json"])["paths"]:
+        data = now[row["_path"]]
+        assert (row["sha256"], row["size_in_bytes"]) == (
+            hashlib.sha256(data).hexdigest(),
+            len(data),
+        )
+    slim(LIBRARY, tmp_path / "x.so", keep_gpus=["h100"])
+    assert now["lib/x.so"] == (tmp_path / "x.so").read_bytes()
+
+
+def files_of_conda(path: Path) -> dict[str, bytes]:
+    """The files of a conda package of either format, by Python's own readers."""
+    archives = [path.read_bytes()]
+    if path.suffix == ".conda":
+        with zipfile.ZipFile(path) as outer:
+            assert all(info.compress_type == zipfile.ZIP_STORED for info in outer.infolist())
+            inner = [outer.read(name) for name in outer.namelist() if name.endswith(".tar.zst")]
+        archives = [zstandard.ZstdDecompressor().decompressobj().decompress(data) for data in inner]
+    found = {}
+    for data in archives:
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            for member in archive:
+                file = archive.extractfile(member)
+                assert file is not None
+                found[member.name] = file.read()
+    return found
+
+
+def test_a_damaged_conda_package_is_one_sentence(tmp_path: Path) -> None:
+    package = conda(tmp_path, {"lib/x.so": LIBRARY.read_bytes()}, old=True, sums=True)
+    data = bz2.decompress(package.read_bytes())
+    for damaged in (bz2.compress(data[:-12000]), bz2.compress(data)[:-100]):
+        package.write_bytes(damaged)
+        with pytest.raises(LtocompatError, match=r"can't be read|ends early"):
+            slim(package, tmp_path / "out.tar.bz2", keep_gpus=["h100"])
+        assert not (tmp_path / "out.tar.bz2").exists()
 
 
 @pytest.mark.parametrize(

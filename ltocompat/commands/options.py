@@ -407,7 +407,7 @@ class SlimOptions(ReadOptions, frozen=True):
     """Options of ``slim``.
 
     Attributes:
-        paths: Libraries, objects, archives, executables, wheels, other zips, or folders.
+        paths: Libraries, objects, archives, executables, wheels, zips, conda packages, or folders.
         output: The new file, or a folder for it (needed for several files).
         keep_gpus: Keep code for these GPUs: h100+l4. Repeatable. Default: all GPUs.
         keep_archs: Keep images of these architectures: sm_90,compute_120. Repeatable.

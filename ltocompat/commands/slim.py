@@ -69,7 +69,7 @@ def slim(
     second copies go. Every result is read again and compared before it gets its name.
 
     Args:
-        paths: libraries, objects, archives, executables, wheels, other zips, folders.
+        paths: libraries, objects, archives, executables, wheels, zips, conda packages, folders.
         output: the new file; or the folder that gets it, where one is there or several are written.
         keep_gpus: GPUs to keep code for: ``h100``, ``h100+l4``.
         keep_archs: architectures of which images are kept: ``sm_90,compute_120``.
@@ -208,8 +208,8 @@ def _slim(path: str, target: str, options: SlimOptions, run_: _Run) -> Slimmed:
         raise UsageError(f"--in-place replaces files of a folder, and {path!r} is none")
     if not options.in_place and is_environment(path):
         raise UsageError(f"{path!r} is an environment, which knows where it lies; add --in-place")
-    if options.max_bytes is not None and not is_zipfile(path):
-        raise UsageError("--max-bytes is for wheels and other zips: all else keeps its length")
+    if options.max_bytes is not None and not (is_zipfile(path) or path.endswith(".tar.bz2")):
+        raise UsageError("--max-bytes is for packages that are packed: all else keeps its length")
     writing = (
         written_in_place(path, target, run_.rewrite)
         if options.in_place

@@ -23,7 +23,9 @@ from ltocompat.packages.members import member_of, members_of, zip_names
 from ltocompat.packages.values import Dependency, Kind, Package, normalized
 from ltocompat.targets.versions.requirement import ENDLESS
 
-_INDEX, _PATHS = "info/index.json", "info/paths.json"
+_INDEX = "info/index.json"
+PATHS = "info/paths.json"
+"""The list of a package's files, with the SHA-256 of each."""
 _INFO = re.compile(r"info-[^/]*\.tar\.(?:zst|bz2)")
 _BZIP2 = b"BZh"
 _MOST_INDEX = MIB
@@ -37,7 +39,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     info = _info(view, path, budget)
     if info is None:
         return None
-    found = members_of(info, path, (_INDEX, _PATHS), budget)
+    found = members_of(info, path, (_INDEX, PATHS), budget)
     index = found.get(_INDEX)
     if index is None:
         return None
@@ -64,7 +66,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
         requires=tuple(requires),
         requires_dist=tuple(_lines(value.get("depends"), budget.limits.dependencies)),
         platforms=(subdir,) if isinstance(subdir, str) else (),
-        files=tuple(_files(found.get(_PATHS), problems, budget)),
+        files=tuple(_files(found.get(PATHS), problems, budget)),
         declared=tuple(value for value in declared if value is not None),
         problems=tuple(problems),
     )
@@ -114,7 +116,7 @@ def _files(paths: ByteView | None, problems: list[str], budget: Budget) -> Itera
         budget.check_tables(paths.size)
         budget.check_call(paths.size, _SPEED)
     except LimitExceeded as error:
-        problems.append(f"{_PATHS} is not read: {error}")
+        problems.append(f"{PATHS} is not read: {error}")
         return
     value = _json(paths.all())
     rows = value.get("paths") if isinstance(value, dict) else None

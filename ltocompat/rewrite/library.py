@@ -282,12 +282,12 @@ class LibraryRewriter:
                 self.tally.images[RemovalReason.PACKED] += 1
                 self.tally.more_zstd += part.compression is not Compression.ZSTD
                 return True, digest
-        self._file.writelines(_chunks(view, entry.offset, entry.end))
+        self._file.writelines(chunks(view, entry.offset, entry.end))
         return False, _digest(view, entry)
 
     def _copy_to(self, offset: int) -> None:
         self._file.seek(self._position)
-        self._file.writelines(_chunks(self._view, self._position, offset))
+        self._file.writelines(chunks(self._view, self._position, offset))
 
     def proved(self, new: ByteView, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Pass the batches of the new file on, once all that it keeps is what it was.
@@ -314,7 +314,7 @@ class LibraryRewriter:
         if self._checksum_at is not None:
             spans.append((self._checksum_at, self._checksum_at + 4))
         for start, end in [*sorted(spans), (self._view.size, self._view.size)]:
-            both = _chunks(self._view, position, start), _chunks(new, position, start)
+            both = chunks(self._view, position, start), chunks(new, position, start)
             if any(old != found for old, found in zip(*both, strict=True)):
                 raise _differs(f"bytes behind {position:#x} are others")
             position = end
@@ -366,13 +366,14 @@ def _compare(stored: StoredModule, region: _Rewritten) -> None:
             raise _differs(f"image {number} at {region.view.start:#x} is another one")
 
 
-def _chunks(view: ByteView, start: int, end: int) -> Iterator[bytes]:
+def chunks(view: ByteView, start: int, end: int) -> Iterator[bytes]:
+    """Yield the bytes from ``start`` to ``end`` in pieces."""
     return (view.read(at, min(MIB, end - at)) for at in range(start, end, MIB))
 
 
 def _digest(view: ByteView, entry: FatbinEntry) -> bytes:
     digest = hashlib.sha256()
-    for chunk in _chunks(view, entry.offset, entry.end):
+    for chunk in chunks(view, entry.offset, entry.end):
         digest.update(chunk)
     return digest.digest()
 

@@ -9,29 +9,24 @@ import os
 import shutil
 import stat
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.files.archives import container_of
-from ltocompat.files.archives.folder import DIST_INFO
-from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.first_bytes import is_ar
-from ltocompat.files.objects import read_host
 from ltocompat.files.output import created, scratch_folder, writing
-from ltocompat.model.errors import LtocompatError, Malformed, UnreadableInput
+from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.location import Location
 from ltocompat.packages.zip_members import ZipMember, may_hold_device_code
-from ltocompat.rewrite.wheel import new_wheel, renewed_record, signatures, with_build
+from ltocompat.rewrite.libraries import Libraries, Rewrite
+from ltocompat.rewrite.wheel import new_wheel, signatures, with_build
 from ltocompat.rewrite.zips import Content, content_of, opened_content, opened_zip, write_zip
 from ltocompat.scan.walk import opened
-
-Rewrite = Callable[[ByteView, Location, BinaryIO], bool]
-"""Writes a library anew and proves it; returns whether anything in it is another."""
 
 
 class Written(Struct, frozen=True):
@@ -59,7 +54,7 @@ def written(
     """Write a path anew, which gets its name once the ``with`` statement ends well.
 
     Args:
-        path: a file, a wheel or another zip, or a folder.
+        path: a file, a wheel or another zip, a conda package, or a folder.
         target: path of the new one, where nothing lies yet.
         rewrite: writes the libraries.
         build: number of the build that a wheel gets, in its name too; None for none.
@@ -71,8 +66,10 @@ def written(
     """
     if os.path.isdir(path):
         kind = _folder(path, target, rewrite)
-    elif zipfile.is_zipfile(path) and not path.endswith(".conda"):
+    elif zipfile.is_zipfile(path):
         kind = _zip(path, target, rewrite, build, limits)
+    elif path.endswith(".tar.bz2"):
+        kind = _conda(path, target, rewrite, limits)
     else:
         kind = _file(path, target, rewrite, limits)
     with kind as found:
@@ -94,25 +91,25 @@ def _file(path: str, target: str, rewrite: Rewrite, limits: Limits) -> Iterator[
 def _zip(
     path: str, target: str, rewrite: Rewrite, build: str | None, limits: Limits
 ) -> Iterator[Written]:
-    budget = Budget(replace(limits, seconds=100 * limits.seconds))  # each library has its own time
+    name = os.path.basename(path)
+    if name.endswith(".conda") and os.path.basename(target) != name:  # names of members repeat it
+        raise UsageError(f"conda reads {name!r} by this name alone; name a folder for the new one")
     with scratch_folder() as scratch, opened_zip(path) as archive, ExitStack() as stack:
+        conda = name.endswith(".conda")
+        libraries = Libraries(rewrite, scratch, _patient(limits), sums=conda)
         changed: dict[str, Content] = {}
-        for info in archive.infolist():
+        # The archive with the sums of a conda package comes last.
+        for info in sorted(archive.infolist(), key=lambda info: info.filename.startswith("info-")):
             if may_hold_device_code([ZipMember(info.filename, info.file_size)]):
-                budget.check_unpacked(info.compress_size, info.file_size)
-                budget.check_room(info.file_size)
-                place = Location(path).member(info.filename)
-                new = _member(archive, info, place, scratch, rewrite)
+                new = libraries.of_zip(archive, info, Location(path).member(info.filename))
                 changed |= {} if new is None else {info.filename: new}
-        count = len(changed)
-        wheel = [name for name in archive.namelist() if name.endswith(".dist-info/WHEEL")]
+        count = libraries.count
+        wheel = [each for each in archive.namelist() if each.endswith(".dist-info/WHEEL")]
         void = signatures(archive) if wheel else ()
         if build and wheel:
-            folder, name = os.path.split(target)
-            new_name, changed[wheel[0]] = with_build(
-                os.path.basename(path), content_of(archive, wheel[0]), build
-            )
-            if name == os.path.basename(path):  # which was not typed
+            folder, typed = os.path.split(target)
+            new_name, changed[wheel[0]] = with_build(name, content_of(archive, wheel[0]), build)
+            if typed == name:
                 target = os.path.join(folder, new_name)
         if wheel:
             file = stack.enter_context(new_wheel(path, target, changed))
@@ -123,35 +120,19 @@ def _zip(
         yield Written(target, os.path.getsize(path), file.seek(0, os.SEEK_END), count, void)
 
 
-def _member(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: Location, scratch: str, rewrite: Rewrite
-) -> str | None:
-    """The path of a member's new content; None where it stays as it is."""
-    try:
-        with archive.open(info) as source:
-            return _rewritten(source, place, scratch, rewrite)
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
-        raise UnreadableInput(f"{place} can't be read: {error}") from error
+@contextmanager
+def _conda(path: str, target: str, rewrite: Rewrite, limits: Limits) -> Iterator[Written]:
+    """Write a conda package of the first format, which is one archive."""
+    with scratch_folder() as scratch, opened(path, limits, typed=True) as view:
+        libraries = Libraries(rewrite, scratch, _patient(limits), sums=True)
+        new = libraries.of_archive(view, Location(path)) or path
+        with created(target) as file, open(new, "rb") as content:
+            shutil.copyfileobj(content, file, MIB)
+            yield Written(target, view.size, file.tell(), libraries.count)
 
 
-def _rewritten(source: IO[bytes], place: Location, scratch: str, rewrite: Rewrite) -> str | None:
-    """The path of the new content of a library; None where it stays, or is none."""
-    new = os.path.join(scratch, str(len(os.listdir(scratch))))
-    with open(os.path.join(scratch, "old"), "w+b") as old, open(new, "w+b") as file:
-        shutil.copyfileobj(source, old, MIB)
-        old.flush()
-        view = ByteView(FileSource(old.fileno()))
-        changed = _may_be_rewritten(view) and rewrite(view, place, file)
-    if not changed:
-        os.unlink(new)
-    return new if changed else None
-
-
-def _may_be_rewritten(view: ByteView) -> bool:
-    try:
-        return is_ar(view) or read_host(view, Budget()) is not None
-    except Malformed:
-        return False
+def _patient(limits: Limits) -> Budget:
+    return Budget(replace(limits, seconds=100 * limits.seconds))  # each library has its own time
 
 
 def _prove(file: BinaryIO, changed: Mapping[str, Content]) -> None:
@@ -174,7 +155,7 @@ def _folder(path: str, target: str, rewrite: Rewrite) -> Iterator[Written]:
     with scratch_folder() as scratch, writing(target):
         if os.path.lexists(target):
             raise LtocompatError(f"{target!r} is there already; name a new folder")
-        changed, size = _changes(path, scratch, rewrite)
+        changed, size = Libraries(rewrite, scratch, Budget(), sums=True).of_folder(path)
         try:
             shutil.copytree(path, part, symlinks=True)
             for name, content in changed.items():
@@ -198,7 +179,7 @@ def written_in_place(path: str, backup: str, rewrite: Rewrite) -> Iterator[Writt
         LtocompatError: the backup lies there already, or something can't be written.
     """
     with scratch_folder() as scratch, writing(backup):
-        changed, size = _changes(path, scratch, rewrite)
+        changed, size = Libraries(rewrite, scratch, Budget(), sums=True).of_folder(path)
         os.makedirs(backup)
         yield Written(backup, size, size, len(changed))
         for name in changed:
@@ -208,42 +189,10 @@ def written_in_place(path: str, backup: str, rewrite: Rewrite) -> Iterator[Writt
             _put(content, os.path.join(path, name))
 
 
-def _put(content: str, path: str) -> None:
+def _put(content: Content, path: str) -> None:
     """Give a file another content, and leave other names of the old one alone."""
     beside = f"{path}.{os.urandom(4).hex()}.part"
-    shutil.copyfile(content, beside)
+    with opened_content(content) as new, open(beside, "wb") as file:
+        shutil.copyfileobj(new, file, MIB)
     shutil.copymode(path, beside)
     os.replace(beside, path)
-
-
-def _changes(folder: str, scratch: str, rewrite: Rewrite) -> tuple[dict[str, str], int]:
-    """New contents of files below a folder, those of each RECORD that lists one; bytes of all."""
-    changed: dict[str, str] = {}
-    found = (os.path.join(top, name) for top, _, names in os.walk(folder) for name in names)
-    files = [path for path in sorted(found) if os.path.isfile(path) and not os.path.islink(path)]
-    for path in files:
-        with open(path, "rb") as source:
-            new = _rewritten(source, Location(path), scratch, rewrite)
-        if new is not None:
-            changed[os.path.relpath(path, folder)] = new
-    for path in files:
-        info, end = os.path.split(path)
-        if end == "RECORD" and info.endswith(DIST_INFO):
-            site = os.path.dirname(info)
-            inside = {
-                os.path.relpath(os.path.join(folder, name), site).replace(os.sep, "/"): content
-                for name, content in changed.items()
-            }
-            with open(path, "rb") as file:
-                old = file.read()
-            data = renewed_record(old, inside)
-            if data != old:
-                changed[os.path.relpath(path, folder)] = _kept_in(scratch, data)
-    return changed, sum(map(os.path.getsize, files))
-
-
-def _kept_in(scratch: str, data: bytes) -> str:
-    path = os.path.join(scratch, str(len(os.listdir(scratch))))
-    with open(path, "wb") as file:
-        file.write(data)
-    return path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ from ltocompat.rewrite.wheel import record_name, signatures
 from ltocompat.rewrite.zips import Content, opened_zip
 from ltocompat.scan.walk import opened
 from ltocompat.targets.linkers.machine import environment_of_libraries, program_folders
+from ltocompat.trial.values import TrialLimits
 
 _FIELD = re.compile(rb"[^\n]*\n(?:[ \t][^\n]*\n)*")
 _END = re.compile(rb"^\r?\n", re.MULTILINE)
@@ -183,11 +185,25 @@ def set_runpath(path: str, runpath: Sequence[str], name: str) -> None:
         subprocess.run(  # noqa: S603
             command,
             capture_output=True,
+            cwd="/",
             env=environment_of_libraries(),
             timeout=_SECONDS,
             check=True,
+            preexec_fn=functools.partial(_confine, tool, path) if sys.platform == "linux" else None,
         )
     except (OSError, subprocess.SubprocessError) as error:
         said = getattr(error, "stderr", None) or str(error).encode()
         reason = " ".join(said.decode("utf-8", "replace").split())
         raise LtocompatError(f"patchelf can't change {name!r}: {reason}") from error
+
+
+def _confine(tool: str, path: str) -> None:
+    """Let patchelf, between fork and exec, write this library and open nothing else."""
+    # Imported here: other systems have none of it.
+    import resource
+
+    from ltocompat.trial import profiles, sandbox
+
+    sandbox.lower(resource.RLIMIT_FSIZE, os.path.getsize(path) + 64 * MIB)
+    sandbox.confine_files(sandbox.Files(use=(path,), execute=(tool,)), sandbox.landlock_version())
+    sandbox.seal(TrialLimits(), profiles.program())
