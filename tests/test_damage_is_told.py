@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 from pathlib import Path
 
-from ltocompat import inspect
+import pytest
+
+from ltocompat import UnreadableInput, inspect
 from ltocompat.model.image import Skipped
 
 SAMPLE = Path(__file__).parent.parent / "sample_artifacts" / "objects" / "libaxpy-no-device-link.so"
@@ -97,3 +100,20 @@ def test_a_library_of_windows_that_has_fewer_sections_than_its_image(tmp_path: P
     assert skipped(bytes(data), tmp_path / "whole.dll") == []
     data[count] -= 1
     assert any("its sections end at" in reason for reason in skipped(bytes(data), tmp_path / "x"))
+
+
+@pytest.mark.parametrize("name", ["saxpy.dll", "libsaxpy.so"])
+def test_a_library_that_is_cut_anywhere_in_its_headers(name: str, tmp_path: Path) -> None:
+    data = (SAMPLE.parent / name).read_bytes()
+    path = tmp_path / name
+    for left in (*range(2, 0x180, 5), 0x40, 0x78, 0x79, 0x7C, 0x90, 0x400):
+        path.write_bytes(data[:left])
+        with suppress(UnreadableInput):
+            records = list(inspect(str(path)))
+            assert any(isinstance(record, Skipped) for record in records), left
+
+
+def test_a_library_whose_names_of_sections_stand_elsewhere(tmp_path: Path) -> None:
+    data = bytearray(SAMPLE.read_bytes())
+    (at,) = struct.unpack_from("<Q", data, _SHOFF)
+    assert skipped(bytes(data[:at] + bytes(8) + data[at:]), tmp_path / "moved.so")

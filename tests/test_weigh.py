@@ -325,3 +325,96 @@ def test_what_was_not_compressed_is_called_an_estimate() -> None:
     (saving,) = weight_of("libx.so", made).savings
     assert (saving.saved, saving.estimated) == (750 + 1500, True)
     assert isinstance(saving, Saving)
+
+
+# -- Bounds: at each of them the sums are what they were, and nothing is counted twice
+
+
+def test_what_a_fatbin_has_beside_its_images_is_overhead() -> None:
+    for name in ("nvcc-13.0-none", "nvcc-13.0-balance", "nvfatbin-12.6-none"):
+        path = FOLDER / "fatbin" / f"{name}.fatbin"
+        found = weight(path)
+        images = sum(image.stored_size or 0 for image in _images(path))
+        assert (found.stored, found.overhead) == (path.stat().st_size, found.stored - images)
+        assert found.overhead > 0
+
+
+def _two(path: Path, first: Path = LIBRARY) -> Path:
+    other = FOLDER / "objects" / "nvcc-13.5-plain-sass+ptx"
+    path.write_bytes(zip_of(("x/a.so", first.read_bytes()), ("x/b.so", other.read_bytes())))
+    return path
+
+
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_libraries_beyond_the_most_are_weighed_as_one(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel = _two(tmp_path / "x-1-py3-none-any.whl")
+    stored = weight(wheel).stored
+    monkeypatch.setattr("ltocompat.scan.weigh._MOST_LIBRARIES", most)
+    found = weight(wheel)
+    names = {library.place.innermost for library in found.libraries}
+    assert names == {*["x/a.so", "x/b.so"][:most], *([str(wheel)] if most < 2 else [])}
+    assert (found.stored, sum(each.stored for each in found.libraries)) == (stored, stored)
+
+
+def test_images_of_less_than_256_bytes_are_no_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    region = (FOLDER / "fatbin" / "nvcc-13.0-balance.fatbin").read_bytes()
+    path = tmp_path / "two.fatbin"
+    path.write_bytes(region * 2)
+    sizes = [image.stored_size or 0 for image in _images(path)][len(_images(path)) // 2 :]
+    for smallest in sizes:
+        monkeypatch.setattr("ltocompat.scan.weigh._SMALLEST_COPY", smallest)
+        copied = sum(size for size in sizes if size >= smallest)
+        assert saved(weight(path)) == {Waste.COPY_IN_THE_LIBRARY: copied}
+
+
+def test_behind_the_most_that_is_compressed_the_rest_is_estimated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "two.fatbin"
+    names = ("nvcc-13.0-none", "nvcc-13.2-none", "nvfatbin-12.6-none")
+    path.write_bytes(b"".join((FOLDER / "fatbin" / f"{n}.fatbin").read_bytes() for n in names))
+    sass = [image.size or 0 for image in _images(path) if image.kind is ImageKind.SASS]
+    assert len(sass) == len(names)
+    for most, estimated in ((sum(sass[:-1]), True), (sum(sass[:-1]) + 1, False)):
+        monkeypatch.setattr("ltocompat.scan.weigh._MOST_COMPRESSED", most)
+        (part,) = [each for each in weight(path).savings if each.waste is Waste.COMPRESSION]
+        assert part.estimated is estimated, (most, part)
+
+
+def test_kernels_beyond_the_most_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _two(tmp_path / "x.zip", FOLDER / "objects" / "nvcc-13.0-rdc-sass+ptx")
+    number = len(weight(path, kernels=True).kernels)
+    assert number > 1
+    for most in (number, number - 1):
+        monkeypatch.setattr("ltocompat.scan.weigh._MOST_KERNELS", most)
+        found = weight(path, kernels=True)
+        assert (len(found.kernels), found.kernels_left_out) == (most, number - most)
+
+
+def test_the_cpu_of_objects_is_that_of_all_that_say_one() -> None:
+    (silent,) = measured(None, "sm_80", "sm_87").libraries.values()
+    other = MeasuredLibrary(Location("liby.a"), None, modules=1, tallies=silent.tallies)
+    one, arm = measured("x86-64", "sm_80"), measured("AArch64", "sm_80")
+    one.libraries[other.place] = other
+    assert saved(weight_of("libx", one)) == {Waste.OTHER_CPU: ONE_MIB}
+    (of_arm,) = arm.libraries.values()
+    one.libraries[Location("libz.so")] = of_arm
+    assert saved(weight_of("libx", one)) == {}
+
+
+def test_modules_of_shapes_beyond_the_most_count_without_their_images(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = FOLDER / "fatbin" / "nvcc-13.0-none.fatbin"
+    overhead = weight(path).overhead
+    monkeypatch.setattr("ltocompat.scan.weigh._MOST_SHAPES", 0)
+    found = weight(path)
+    assert (found.stored, found.overhead, found.archs) == (overhead, overhead, ())
+    (library,) = found.libraries
+    assert library.modules == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from enum import Enum, auto
 
 from ltocompat.files.byteview import ByteView
@@ -33,6 +34,9 @@ COFF_MACHINES = {
     0xAA64: "AArch64",
 }
 _BIG_COFF = b"\0\0\xff\xff"
+_PE_HEADER = 24  # bytes: PE and two zeros, and the header of a COFF file
+DOS_HEADER = struct.Struct("<24xH34xI")
+"""The first header of a PE file: where its relocations are, where the next header is."""
 
 
 class Packing(Enum):
@@ -60,6 +64,19 @@ def may_be_coff(view: ByteView) -> bool:
     """Return whether this may be a Windows object file, which has no magic."""
     head = view.peek(0, 4)
     return int.from_bytes(head[:2], "little") in COFF_MACHINES or head == _BIG_COFF
+
+
+def is_cut_pe(view: ByteView) -> bool:
+    """Return whether a PE file ends in front of the header that its first one leads to.
+
+    A program for DOS has its relocations elsewhere than behind a header that leads on.
+    Source: Microsoft, "PE Format", MS-DOS stub.
+    """
+    if view.size < DOS_HEADER.size:
+        return False
+    relocations, next_header = view.unpack(DOS_HEADER, 0)
+    is_pe = relocations == DOS_HEADER.size and view.peek(0, 2) == b"MZ"
+    return is_pe and next_header + _PE_HEADER > view.size
 
 
 def packing_of(view: ByteView) -> Packing | None:

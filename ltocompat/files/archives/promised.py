@@ -17,6 +17,7 @@ from ltocompat.files.elf_layout import MAGIC as ELF
 from ltocompat.files.first_bytes import (
     BLOCK,
     CODE_MAGICS,
+    DOS_HEADER,
     holds_no_code,
     is_ar,
     is_tar,
@@ -83,6 +84,8 @@ def _is_tar(view: ByteView, budget: Budget) -> bool:
 def _is_library(view: ByteView, _: Budget) -> bool:
     # Linkers take by such a name what glibc has as libm.a and libmcheck.a, too.
     head = view.peek(0, BLOCK)
+    if head.startswith(b"MZ") and view.size < DOS_HEADER.size:
+        raise Malformed(f"a PE file has more than {view.size} bytes")
     known = head.startswith(_OBJECTS) or _LINKER_SCRIPT.match(head) is not None
     return known or is_ar(view) or may_be_coff(view)
 

@@ -29,7 +29,7 @@ _IDENT_SIZE = 16
 _MAX_DYNAMIC_TAGS = 10_000
 _SHOWN = 80  # characters of a name
 _NAME_TABLE_BYTES = 64 * MIB
-_OFFSET, _SIZE, _LINK = 4, 5, 6
+_KIND, _OFFSET, _SIZE, _LINK = 1, 4, 5, 6
 _AT_ONCE = 1024  # headers
 
 # Names that people use for e_machine, or else those of the gABI; others are shown as numbers.
@@ -216,7 +216,7 @@ class ElfTables(Struct):
         index = self.header.shstrndx if rows else 0
         if index == layout.SHN_XINDEX:
             index = rows[0][_LINK]
-        if not 0 < index < len(rows):
+        if not 0 < index < len(rows) or rows[index][_KIND] != layout.SHT_STRTAB:
             if rows:
                 self.problems.append("the sections have no names: their string table is missing")
             return b""
