@@ -16,9 +16,9 @@ from every_case import every
 import ltocompat
 from ltocompat.model.image import Module
 from ltocompat.model.signature import module_signature
-from ltocompat.model.verdict import Route, Verdict
+from ltocompat.model.verdict import Verdict
 from ltocompat.rules.engine.engine import Case, Engine
-from ltocompat.rules.engine.judge_module import judge
+from ltocompat.rules.engine.judge_module import judge_loaded
 from ltocompat.rules.engine.module_verdict import ModuleVerdict
 from ltocompat.targets import parse
 
@@ -53,7 +53,7 @@ def judged(place: str) -> tuple[Module, ModuleVerdict]:
     module = modules(place.split("@", maxsplit=1)[0].split("::", maxsplit=1)[0])[place]
     (target,) = parse([TARGET])
     signature = module_signature(module)
-    return module, judge(Case(Engine(), target, target.gpus[0]), signature, Route.LOAD, {})
+    return module, judge_loaded(Case(Engine(), target, target.gpus[0]), signature, {})
 
 
 def predicted(module: Module, module_verdict: ModuleVerdict) -> int:

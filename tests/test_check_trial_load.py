@@ -25,9 +25,9 @@ from ltocompat.commands.this_machine import ThisMachine
 from ltocompat.model.signature import module_signature
 from ltocompat.model.target import THIS_MACHINE
 from ltocompat.model.trial_answer import TrialOutcome, load_key
-from ltocompat.model.verdict import Finding, Result, Route, Verdict, worst
+from ltocompat.model.verdict import Finding, Result, Verdict, worst
 from ltocompat.rules.engine.engine import Case, Engine
-from ltocompat.rules.engine.judge_module import judge
+from ltocompat.rules.engine.judge_module import judge_loaded
 from ltocompat.rules.engine.module_verdict import ModuleVerdict
 from ltocompat.targets import parse
 from ltocompat.targets.machine.python_environment import Installation
@@ -49,7 +49,7 @@ def tried(place: str, answer: TrialOutcome) -> ModuleVerdict:
     (target,) = parse([recorded.TARGET])
     (gpu,) = target.gpus
     trials = {load_key(target.name, gpu.arch): answer}
-    return judge(Case(Engine(), target, gpu), module_signature(module), Route.LOAD, trials)
+    return judge_loaded(Case(Engine(), target, gpu), module_signature(module), trials)
 
 
 def rules_of(verdict: ModuleVerdict) -> set[str]:
@@ -107,7 +107,7 @@ def test_a_relocatable_cubin_is_settled_by_the_driver() -> None:
         ({"outcome": "refused", "code": 200}, Verdict.FAIL),
     ):
         trials = {key: outcome(row, loading="lazily")}
-        judged = judge(Case(Engine(), target, gpu), module_signature(module), Route.LOAD, trials)
+        judged = judge_loaded(Case(Engine(), target, gpu), module_signature(module), trials)
         assert judged.verdict is verdict
         assert rules_of(judged) - {"DRV-01", "DRV-02"} <= {"TRIAL", "SASS-08"}
 

@@ -36,10 +36,10 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
 from ltocompat.model.trial_answer import TOO_NEW, TrialOutcome, link_key
-from ltocompat.model.verdict import Finding, Level, Result, Route, worst
+from ltocompat.model.verdict import Finding, Level, Result, worst
 from ltocompat.rules.engine.engine import Case, Engine
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.rules.engine.judge_module import judge
+from ltocompat.rules.engine.judge_module import judge_linked
 
 LTOIR, PTX = "ltoir/nvrtc-13.5-lto_80.ltoir", "ptx/nvrtc-12.9-compute_80.ptx"
 SCRAMBLED = "fatbin-ltoir/nvfatbin-13.5-of-13.5-lto_80.fatbin"
@@ -215,7 +215,7 @@ def test_a_trial_settles_who_made_scrambled_ltoir(
     target = Target(name="t", nvjitlink=versions)
     answer = TrialOutcome("nvJitLink", outcome, cause, "new")
     trials = {link_key(NEWEST, SmArch(90)): answer}
-    after = judge(Case(Engine(), target, gpu("sm_90")), signature, Route.LINK, trials)
+    after = judge_linked(Case(Engine(), target, gpu("sm_90")), signature, trials)
     about = {"LTO-18", "TRIAL", "TRIAL-DISAGREES"}
     assert after.verdict is verdict
     assert {finding.rule for finding in after.findings} & about == rules

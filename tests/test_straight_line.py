@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 import pytest
+from every_case import every
 from samples import FOLDER
 
 import ltocompat
@@ -46,6 +47,7 @@ from ltocompat.commands import require as require_command
 from ltocompat.commands import selftest as selftest_command
 from ltocompat.commands import targets as targets_command
 from ltocompat.commands import weigh as weigh_command
+from ltocompat.rules.engine.evaluate import evaluate
 
 PACKAGE = str(Path(ltocompat.__file__).parent) + "/"
 SASS = str(FOLDER / "cubin" / "nvrtc-13.0-sm_90.cubin")
@@ -53,6 +55,8 @@ LTOIR = str(FOLDER / "fatbin-ltoir" / "nvfatbin-13.3-of-13.3-lto_80.fatbin")
 GONE = "gone.so"
 H100 = "driver=580.95.05,nvjitlink=13.4,gpu=h100"
 MOST_FRAMES = 4
+COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>"}
+"""Of these Python 3.12 has no frames any more."""
 
 Function = Callable[..., object]
 
@@ -101,8 +105,7 @@ class Profile:
         found: list[CodeType] = []
         above = frame.f_back
         while above is not None and above.f_code is not self.verb:
-            # Python 3.12 has no frames of list comprehensions any more.
-            if room(above) is not None and above.f_code.co_name != "<listcomp>":
+            if room(above) is not None and above.f_code.co_name not in COMPREHENSIONS:
                 found.append(above.f_code)
             above = above.f_back
         assert above is not None, "the command was called by something else than the verb"
@@ -142,3 +145,36 @@ def test_a_call_is_a_straight_line(
     longest = max(profile.lines, key=len)
     assert len(longest) <= MOST_FRAMES, [name(code) for code in longest]
     assert profile.upward == set()
+
+
+MOST_TO_VERDICT = 12
+FATBIN = str(FOLDER / "fatbin" / "nvcc-13.2-none.fatbin")
+JUDGING = (
+    f"check {FATBIN} --deploy-target {H100}",
+    f"check {FATBIN} --deploy-target driver=580,nvjitlink=12",
+    f"require {FATBIN} {LTOIR}",
+)
+
+
+@every("line", JUDGING)
+def test_a_verdict_is_twelve_frames_below_its_use_case(line: str) -> None:
+    found: list[list[str]] = []
+
+    def follow(frame: FrameType, event: str, _: object) -> None:
+        if event != "call" or frame.f_code is not evaluate.__code__:
+            return
+        between, above = list[str](), frame.f_back
+        while above is not None and room(above) != "commands":
+            if room(above) is not None and above.f_code.co_name not in COMPREHENSIONS:
+                between.append(name(above.f_code))
+            above = above.f_back
+        found.append(between[::-1])
+
+    sys.settrace(follow)
+    try:
+        run(line.split())
+    finally:
+        sys.settrace(None)
+    assert found
+    longest = max(found, key=len)
+    assert len(longest) <= MOST_TO_VERDICT, longest

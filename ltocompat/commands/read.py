@@ -41,7 +41,7 @@ from ltocompat.model.verdict import Result, Route
 from ltocompat.model.weight import Measured, Weight
 from ltocompat.packages.reading import owner, package_in
 from ltocompat.packages.values import Kind, Package
-from ltocompat.rules.engine.collect_requirements import required_beside
+from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.rule import Problem
 from ltocompat.scan import parallel, walk
@@ -170,7 +170,7 @@ class _Kept(Struct, dict=True):
     @functools.cached_property
     def required(self) -> Required:
         """The requirements, which take long to find."""
-        return required_beside(self.summary, self.package, self.limits)
+        return required(self.summary, package=self.package, limits=self.limits)
 
     def problems(
         self, summary: ArtifactSummary, beside: Sequence[str | os.PathLike[str]]

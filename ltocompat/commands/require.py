@@ -19,7 +19,7 @@ from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import FloorSetter, Required
 from ltocompat.packages.reading import package_of
-from ltocompat.rules.engine.collect_requirements import required, required_beside
+from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.scan.sources import Source, opened_sources
 
 
@@ -94,7 +94,7 @@ def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure]:
             else:
                 source = sources.get(summary.path)
                 package = package_of(summary.path, options.limits, source)
-                needs = required_beside(summary, package, options.limits)
+                needs = required(summary, package=package, limits=options.limits)
                 yield needs
                 if apart:
                     libraries += libraries_of(summary, needs, package)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
@@ -171,12 +172,20 @@ class _Tally(Struct):
         return tuple(sorted(asked, key=lambda a: (a.component, a.rule, -a.module_count)))
 
 
-def required(summary: ArtifactSummary, engine: Engine | None = None) -> Required:
+def required(
+    summary: ArtifactSummary,
+    engine: Engine | None = None,
+    *,
+    package: Package | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Required:
     """All that an artifact asks.
 
     Args:
         summary: the artifact.
         engine: what is known of its modules already; None: nothing.
+        package: the package that it is, whose metadata its lines never loosen; None for none.
+        limits: what reading these may cost.
     """
     engine = engine or Engine()
     groups = [_settled(group) for group in summary.groups]
@@ -187,10 +196,8 @@ def required(summary: ArtifactSummary, engine: Engine | None = None) -> Required
             tally.add_host(requirement, host)
     asks_linker = bool(tally.linkers) and own_linker(summary) is None
     checked = Checked(settled, engine)
-    rows = [
-        _Row(gpu, tuple(line_floors(checked, gpu, asks_linker=asks_linker)))
-        for gpu in gpus_in_use()
-    ]
+    floors = functools.partial(line_floors, checked, asks_linker=asks_linker)
+    rows = list(map(_Row, gpus_in_use(), map(tuple, map(floors, gpus_in_use()))))
     for row, group in product(rows, groups):
         for code in (*loaded(engine, group, row.gpu), *_linked(engine, group, row)):
             tally.add(code, group)
@@ -216,14 +223,7 @@ def required(summary: ArtifactSummary, engine: Engine | None = None) -> Required
         variants=variants,
         driver_or_older=driver.or_older,
     )
-    return replace(found, lines=tuple(paste_lines(settled, found)))
-
-
-def required_beside(
-    summary: ArtifactSummary, package: Package | None, limits: Limits = DEFAULT_LIMITS
-) -> Required:
-    """All that an artifact asks, in lines that never loosen the metadata of its package."""
-    found = required(summary)
+    found = replace(found, lines=tuple(paste_lines(settled, found)))
     if package is None:
         return found
     # Imported here: it needs packaging, and most files are no package.

@@ -138,7 +138,7 @@ class Checked:
             target = Target(
                 name=_SOURCE, driver=_only(driver), nvjitlink=_only(linker), gpus=(gpu,)
             )
-            found = self._artifact.results(target)
+            found = list(self._artifact.results(target))
             self._kept[key] = {result.route: _line(result) for result in found}
         return self._kept[key]
 
@@ -183,28 +183,19 @@ def line_floors(checked: Checked, gpu: Gpu, *, asks_linker: bool) -> Iterator[Li
         # GPUs older than it, and later ones don't.
         lines = [checked.lines(gpu, None, release)[route] for release in linkers()]
         served, linker = any(line.serves for line in lines), None
-        if asks_linker or (served and route is not Route.LOAD):
+        links = asks_linker or (served and route is not Route.LOAD)
+        if links:
             linker = newest_passing_range(linkers(), lines, lambda _: False)
-        elif served:
-            yield _with_linker(checked, gpu, route, None)
-            continue
-        if linker is None:
+        if linker is None and (links or not served):
             yield LineFloors(route, None, None, newest.result)
             continue
-        found = _with_linker(checked, gpu, route, linker)
+        used = linker.first if linker else linkers()[-1]
+        driver = _driver_floor(checked, gpu, route, used)
+        at = driver.first if driver else drivers.production_drivers()[-1]
+        result = checked.lines(gpu, at, used)[route].result
         # What is newer than all that fail may pass with nothing for the GPU: no floor for it.
-        linked = found.result.coverage.served and any(line.result.coverage.link for line in lines)
-        yield found if asks_linker or linked else replace(found, linker=None)
-
-
-def _with_linker(
-    checked: Checked, gpu: Gpu, route: Route | None, linker: Floor[Release] | None
-) -> LineFloors:
-    """The floors of one line, with the least nvJitLink as it is."""
-    used = linker.first if linker else linkers()[-1]
-    driver = _driver_floor(checked, gpu, route, used)
-    at = driver.first if driver else drivers.production_drivers()[-1]
-    return LineFloors(route, linker, driver, checked.lines(gpu, at, used)[route].result)
+        linked = result.coverage.served and any(line.result.coverage.link for line in lines)
+        yield LineFloors(route, linker if asks_linker or linked else None, driver, result)
 
 
 def _driver_floor(
@@ -212,7 +203,8 @@ def _driver_floor(
 ) -> Floor[DriverVersion] | None:
     """The least driver of one line with an nvJitLink; None where every one fails."""
     known = drivers.production_drivers()
-    lines = [checked.lines(gpu, driver, linker)[route] for driver in known]
+    tables = list(map(functools.partial(checked.lines, gpu, linker=linker), known))
+    lines = [table[route] for table in tables]
     found = newest_passing_range(known, lines, lambda each: not each.about_loading)
     if found is None or found.first != known[0]:
         return found

@@ -52,10 +52,11 @@ def over_versions(target: Target, judge: Callable[[Target], Iterable[Result]]) -
         for result in judge(target):  # with the linker that the artifact brings itself
             yield result if result.target is target else replace(result, target=target)
         return
-    rows = [
-        _one_of(target, [(each, _rows(judge(each))) for each in alternatives])
-        for alternatives in exact
-    ]
+    rows = []
+    for alternatives in exact:
+        found = zip(alternatives, map(list, map(judge, alternatives)), strict=True)
+        tables = [(each, {(r.gpu, r.route): r for r in results}) for each, results in found]
+        rows.append(_one_of(target, tables))
     for row in _all_rows(rows, target):
         result = _all_of([each[row] for each in rows if row in each])
         yield replace(result, target=target)
@@ -80,10 +81,6 @@ def _choices(sets: Mapping[str, VersionSet[Any]]) -> Iterator[dict[str, VersionS
 def _exact(target: Target, parts: Mapping[str, VersionSet[Any]]) -> Target:
     same = all(getattr(target, key) is part for key, part in parts.items())
     return target if same else replace(target, **parts)
-
-
-def _rows(results: Iterable[Result]) -> Rows:
-    return {(result.gpu, result.route): result for result in results}
 
 
 def _all_rows(tables: Iterable[Rows], target: Target) -> list[Row]:

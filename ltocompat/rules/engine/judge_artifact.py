@@ -50,7 +50,7 @@ from ltocompat.rules.engine.findings import finding_by_engine, finding_of_proble
 from ltocompat.rules.engine.fold_result import folded
 from ltocompat.rules.engine.fold_versions import over_versions
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
-from ltocompat.rules.engine.judge_module import judge
+from ltocompat.rules.engine.judge_module import judge_linked, judge_loaded
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict, ModuleVerdict
 from ltocompat.rules.engine.routes import possible_routes, routes_on
 
@@ -270,14 +270,17 @@ def _linker_inside(summary: ArtifactSummary) -> VersionSet[Release] | None:
     return exactly(Release.parse(own.version), own.evidence, own.version)
 
 
+_JUDGED = {Route.LOAD: judge_loaded, Route.LINK: judge_linked}
+
+
 def _judge(
     case: Case, group: ModuleGroup, route: Route | None, *, route_given: bool
 ) -> GroupVerdict:
     natural = routes_on(group.signature, case.target)
     way = natural[0] if route is None else route
     if way in (possible_routes(group.signature) if route_given else natural):
-        return GroupVerdict(group, judge(case, group.signature, way, group.trials), way)
-    elsewhere = judge(case, group.signature, natural[0], group.trials)
+        return GroupVerdict(group, _JUDGED[way](case, group.signature, group.trials), way)
+    elsewhere = _JUDGED[natural[0]](case, group.signature, group.trials)
     serves = not route_given and elsewhere.verdict is not Verdict.NOT_FOR_GPU
     why = f"it is {'linked' if way is Route.LOAD else 'loaded'}, which another line judges"
     return GroupVerdict(

@@ -11,7 +11,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key, load_key, narrowed
-from ltocompat.model.verdict import Finding, Route, Verdict, worst
+from ltocompat.model.verdict import Finding, Verdict, worst
 from ltocompat.rules.builtin_rules import TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.engine import Case
 from ltocompat.rules.engine.evaluate import Evaluation
@@ -22,27 +22,24 @@ from ltocompat.rules.engine.routes import own_target
 from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.prose import rule_prose
-from ltocompat.rules.rule import Component, Requirement, Subject
+from ltocompat.rules.rule import Component, Requirement
 from ltocompat.rules.selection import SelectionFailure
 
 
-def judge(case: Case, signature: ModuleSignature, route: Route, trials: Trials) -> ModuleVerdict:
-    """Judge a module.
+def judge_loaded(case: Case, signature: ModuleSignature, trials: Trials) -> ModuleVerdict:
+    """Judge a module that a driver loads.
 
     Args:
         case: where it is going.
         signature: the module.
-        route: how it gets there.
         trials: what linkers and drivers did with it.
     """
-    if route is Route.LINK:
-        return _linked(case, signature, trials)
     gpu = case.gpu
     if gpu is None:
         return _NO_GPU
-    judged = _loaded(case, case.engine.loaded_code(signature, gpu))
+    judged = _ruled(case, case.engine.loaded_code(signature, gpu), None)
     if judged.ignores_concatenated and (seen := without_concatenated(signature)):
-        judged = _loaded(case, case.engine.loaded_code(seen, gpu))
+        judged = _ruled(case, case.engine.loaded_code(seen, gpu), None)
     tried = trials.get(load_key(case.target.name, gpu.arch)) if trials else None
     return judged if tried is None else with_trial(judged, tried)
 
@@ -58,19 +55,8 @@ _UNREAD = ModuleVerdict(
 )
 
 
-def _loaded(case: Case, code: PickedCode) -> ModuleVerdict:
-    if code.subject is not None:
-        return _ruled(case, code, code.subject, None)
-    other_kind = code.missed is SelectionFailure.OTHER_KIND
-    return ModuleVerdict(
-        how=code.how,
-        not_judged=frozenset({"load"} if other_kind else ()),
-        why=f"{code.missed}{', and it has no kernels' if code.without_kernels else ''}",
-        without_kernels=code.without_kernels,
-    )
-
-
-def _linked(case: Case, signature: ModuleSignature, trials: Trials) -> ModuleVerdict:
+def judge_linked(case: Case, signature: ModuleSignature, trials: Trials) -> ModuleVerdict:
+    """Judge a module that is linked; the arguments are those of ``judge_loaded``."""
     waits, lto = signature.needs_device_link or signature.behind_first, case.target.lto
     known, offline = case.target.linker_of(objects=waits)
     aim = case.gpu or own_target(signature)
@@ -84,9 +70,7 @@ def _linked(case: Case, signature: ModuleSignature, trials: Trials) -> ModuleVer
     tried = trials.get(link_key(linker, aim.arch, offline=offline, lto=lto))
     left = signature if tried is None else narrowed(signature, linker, tried)
     code = case.engine.linked_code(left, aim, traits_of(linker, lto=lto), offline=offline)
-    if code.subject is None:
-        return ModuleVerdict(how=code.how, why=str(code.missed))
-    judged = _ruled(case, code, code.subject, linker)
+    judged = _ruled(case, code, linker)
     return judged if tried is None else with_trial(judged, tried)
 
 
@@ -125,7 +109,15 @@ def _every_linker() -> tuple[Release, ...]:
     return (*known, Release(known[-1].major + 1, 0))
 
 
-def _ruled(case: Case, code: PickedCode, subject: Subject, linker: Release | None) -> ModuleVerdict:
+def _ruled(case: Case, code: PickedCode, linker: Release | None) -> ModuleVerdict:
+    """The verdict on what is picked to be linked; without a linker, to be loaded."""
+    subject = code.subject
+    if subject is None:
+        open_ = linker is None and code.missed is SelectionFailure.OTHER_KIND
+        why = f"{code.missed}{', and it has no kernels' if code.without_kernels else ''}"
+        halves = frozenset({"load"} if open_ else ())
+        empty = code.without_kernels
+        return ModuleVerdict(how=code.how, not_judged=halves, why=why, without_kernels=empty)
     rulings = case.rulings(code.requirements, linker, offline=subject.offline)
     if any(image.problem is not None for image in subject.picked):
         rulings = [_doubted(ruling) for ruling in rulings]
