@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from container_images_made import archive, docker_archive, oci_layout
+from machines import shared
 from packages_made import CUBIN_12_4, CUBIN_13_5, judged, told
 from rule_cases import spares, strikes
 
@@ -184,3 +185,66 @@ def test_a_line_that_can_not_be_read_leaves_it_open(tmp_path: Path) -> None:
     (problem,) = judged(image(tmp_path, "NVIDIA_REQUIRE_CUDA=cuda=>12.4"))
     assert problem.rule == "PKG-11"
     assert "'cuda=>12.4'" in problem.message
+
+
+SERVER, DESKTOP = "gpu=a100", "gpu=rtx3090"
+
+
+@strikes("ENV-01")
+@spares("ENV-01")
+@pytest.mark.parametrize(
+    ("env", "host", "verdict"),
+    [
+        (NVIDIAS, f"driver=535.54.03,{SERVER}", Verdict.OK),  # by its brand, whichever that is
+        (NVIDIAS, f"driver=530.30.02,{SERVER}", Verdict.FAIL),
+        (NVIDIAS, f"driver=550.54.14,{DESKTOP}", Verdict.OK),
+        (NVIDIAS, f"driver=535.54.03+530.30.02,{SERVER}", Verdict.FAIL),
+        (NVIDIAS, f"driver=535.54.03|530.30.02,{SERVER}", Verdict.UNKNOWN),
+        ("CUDA_VERSION=12.4.1", f"driver=535.54.03,{SERVER}", Verdict.FAIL),
+        ("NVIDIA_REQUIRE_CUDA=cuda>=11.0", f"driver=440.33.01,{SERVER}", Verdict.FAIL),
+        (
+            "NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=535,driver<536",
+            f"driver=535.54.03,{SERVER}",
+            Verdict.UNKNOWN,
+        ),
+        (
+            "NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=535,driver<536",
+            f"driver=535.54.03,{DESKTOP}",
+            Verdict.FAIL,
+        ),
+        ("NVIDIA_REQUIRE_ARCH=arch>=9.0", f"driver=550.54.14,{SERVER}", Verdict.FAIL),
+        ("NVIDIA_REQUIRE_CUDA=nonsense", f"driver=550.54.14,{SERVER}", Verdict.UNKNOWN),
+    ],
+)
+def test_an_image_that_does_not_start_on_a_driver_fails_there(
+    tmp_path: Path, env: str, host: str, verdict: Verdict
+) -> None:
+    """NVIDIA's container toolkit, ``internal/requirements``: the conditions that it holds."""
+    path = image(tmp_path, env, cubin=CUBIN_12_4)
+    (result,) = (r for r in check(path, host) if r.gpu is not None)
+    rules = [each.verdict for each in result.findings if each.rule == "ENV-01"]
+    assert rules == ([] if verdict is Verdict.OK else [verdict])
+    assert result.verdict >= verdict
+    hidden = image(tmp_path, env, "NVIDIA_DISABLE_REQUIRE=1", cubin=CUBIN_12_4)
+    assert all(each.rule != "ENV-01" for r in check(hidden, host) for each in r.findings)
+
+
+@pytest.mark.parametrize(
+    ("host", "verdict"),
+    [
+        ("driver=535.54.03,gpu=a100", Verdict.OK),  # lifted by cuda-compat
+        ("driver=535.54.03,gpu=rtx3090", Verdict.FAIL),  # error 804
+        ("driver=570.86.10,gpu=rtx3090", Verdict.FAIL),  # error 222: nothing is in front of it
+        ("driver=575.51.03,gpu=rtx3090", Verdict.JIT),
+        ("driver=535.54.03+575.51.03,gpu=rtx3090", Verdict.FAIL),
+    ],
+)
+def test_cuda_compat_in_an_image_is_in_front_of_older_branches(
+    tmp_path: Path, host: str, verdict: Verdict
+) -> None:
+    ptx = b".version 8.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n"
+    ptx += b"{\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [p];\nst.global.u64 [%rd1], %rd1;\nret;\n}\n"
+    files = {"opt/x.ptx": ptx}
+    files["usr/local/cuda-12.9/compat/libcuda.so.575.51.03"] = shared("libcuda.so.1")
+    path = written(tmp_path, oci_layout([archive(files)]))
+    assert max(r.verdict for r in check(path, host)) is max(verdict, Verdict.JIT)

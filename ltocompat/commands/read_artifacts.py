@@ -8,6 +8,7 @@ rules say whose kernels these are, and linkers and drivers are asked where trial
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -18,7 +19,9 @@ from msgspec.structs import replace
 from ltocompat.commands.options import StrPath, SummaryOptions, named
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.first_bytes import BLOCK, names_image
 from ltocompat.files.objects import read_host
+from ltocompat.model.arch import version_numbers
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.failure import Failure, reporter
@@ -29,7 +32,7 @@ from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Target
 from ltocompat.model.trial_answer import Trials
 from ltocompat.packages.reading import package_of
-from ltocompat.packages.values import Package
+from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.engine.coverage import unevenly_served
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.symbols_to_read import kernels_to_count, symbols_to_read
@@ -168,10 +171,11 @@ class ArtifactReader:
         builder = SummaryBuilder(
             apart=reading.apart, members=file.members, installed=not reading.named
         )
-        typed = item.named and reading.named
+        typed, image = item.named and reading.named, False
         try:
             try:
                 with settings.opened(file.path, typed=typed) as view:
+                    image = names_image(view.peek(0, BLOCK))
                     refuse_saved(view, file.path, typed=typed)
                     self._take(view, file, builder, typed=typed)
                     summary = builder.summary(file.path)
@@ -181,7 +185,9 @@ class ArtifactReader:
                     raise
                 builder.skip(Skipped(file, str(error)))
                 summary = builder.summary(file.path)
-            if any(group.loose or group.signature.shipped_major for group in summary.groups):
+            groups = summary.groups
+            own = any(group.loose or group.signature.shipped_major for group in groups)
+            if own or image:
                 source = settings.sources.get(file.path)
                 add_metadata(summary, package_of(file.path, settings.limits, source))
             if typed or counts_alone(summary) or (summary.hosts and not reading.named):
@@ -283,6 +289,12 @@ def may_be_linked(view: ByteView) -> bool:
     return container_of(view) is not None or read_host(view, Budget()) is not None
 
 
+_COMPAT = re.compile(
+    r"/usr/local/cuda[^/]*/compat/(?:[^/]+/)?libcuda\.so\.([0-9]{3}(?:\.[0-9]{1,4}){1,2})"
+)
+"""Where NVIDIA's tools look for cuda-compat (libnvidia-container, src/nvc_container.c)."""
+
+
 def add_metadata(summary: ArtifactSummary, package: Package | None) -> None:
     """Add what the package of a file says to what verdicts rest on.
 
@@ -294,6 +306,10 @@ def add_metadata(summary: ArtifactSummary, package: Package | None) -> None:
         loose = any(group.loose for group in summary.groups)
         summary.has_sources = loose and any(n.endswith(CUDA_SOURCES) for n in package.files)
         summary.groups = of_toolkit(summary.groups, package.name, package.version)
+        summary.starts_on = package.starts_on
+        places = (host.place.innermost for host in summary.hosts if package.kind == Kind.IMAGE)
+        found = [match[1] for place in places if (match := _COMPAT.fullmatch(place))]
+        summary.compat = max(found, default="", key=version_numbers)
 
 
 def _trials(modules: walk.Modules, try_modules: TryModules | None) -> Sequence[Trials]:

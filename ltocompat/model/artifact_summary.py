@@ -112,6 +112,10 @@ class ArtifactSummary(Struct):
         variants: files of which the artifact's loader opens one.
         has_sources: sources of CUDA lie beside its loose images; what they are compiled into when
             its programs run may serve where the images don't.
+        starts_on: variables of a container image, each with the condition on drivers that keeps it
+            from starting elsewhere.
+        compat: the driver of the cuda-compat in it, which NVIDIA's container tools put in front of
+            drivers of older branches; empty for none.
     """
 
     path: str
@@ -126,6 +130,8 @@ class ArtifactSummary(Struct):
     device_runtime: list[ModuleGroup] = field(default_factory=list)
     variants: tuple[Variant, ...] = ()
     has_sources: bool = False
+    starts_on: tuple[tuple[str, str], ...] = ()
+    compat: str = ""
 
     @property
     def modules(self) -> int:

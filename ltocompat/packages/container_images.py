@@ -36,14 +36,16 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     if len(images) != 1:
         return None
     problems: list[str] = []
+    asked = _conditions(variables(images[0].config))
     platform = "_".join(str(images[0].config.get(key, "")) for key in ("os", "architecture"))
     return Package(
         kind=Kind.IMAGE,
         path=path,
         name=os.path.basename(os.path.abspath(path)),
         platforms=(platform,),
-        declared=_declared(variables(images[0].config), problems),
+        declared=_declared(variables(images[0].config), asked, problems),
         problems=tuple(problems),
+        starts_on=tuple(asked.items()),
     )
 
 
@@ -55,10 +57,10 @@ def variables(config: dict[str, Any]) -> dict[str, str]:
     return {name: value for name, _, value in (line.partition("=") for line in texts)}
 
 
-def _declared(env: dict[str, str], problems: list[str]) -> tuple[Declared, ...]:
-    """The oldest drivers that the image starts on, as one line says it."""
+def _conditions(env: dict[str, str]) -> dict[str, str]:
+    """The variables that say which drivers it starts on, and how."""
     if env.get(_DISABLED) in _TRUE:
-        return ()
+        return {}
     asked = {
         name: value
         for name, value in env.items()
@@ -67,6 +69,13 @@ def _declared(env: dict[str, str], problems: list[str]) -> tuple[Declared, ...]:
     version = _RELEASE.match(env.get(_VERSION, ""))
     if version and not env.get(_CUDA):
         asked[_VERSION] = f"cuda>={version[0]}"
+    return asked
+
+
+def _declared(
+    env: dict[str, str], asked: dict[str, str], problems: list[str]
+) -> tuple[Declared, ...]:
+    """The oldest drivers that the image starts on, as one line says it."""
     if not asked:
         return ()
     shown = ", ".join(f"{name}={env[name]}" for name in asked)

@@ -98,6 +98,7 @@ class Package(Struct, frozen=True, kw_only=True):
         files: its files as installed: relative to site-packages, or to the prefix of conda.
         declared: what it says of the drivers and GPUs that it is for.
         problems: what could not be read of the metadata, one sentence each.
+        starts_on: of an image the variables that say which drivers it starts on, and how.
     """
 
     kind: Kind
@@ -115,6 +116,7 @@ class Package(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
     declared: tuple[Declared, ...] = ()
     problems: tuple[str, ...] = ()
+    starts_on: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}" if self.version else self.name

@@ -20,7 +20,7 @@ from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.location import Location
 
 _LOOKED_AT = re.compile(
-    r"/(?:lib(?:cuda|nv(?:JitLink|rtc|vm|ptxcompiler|idia-))[^/]*\.so[^/]*|ld-linux[^/]*"
+    r"/(?:lib(?:cuda|nv(?:JitLink|rtc|vm|ptxcompiler|idia-))[^/]*\.so[^/]*|ld-linux[^/]*|libc\.so\.6"
     r"|ld\.so\.(?:cache|conf)|ld\.so\.conf\.d/[^/]+|version\.(?:json|txt)|include/cuda\.h"
     r"|bin/(?:nvcc|ptxas|nvlink)|etc/nv_tegra_release|var/lib/dpkg/status"
     r"|(?:nvidia|cuda|numba_cuda|pynvjitlink|cupy)[^/]*\.dist-info/(?:METADATA|RECORD)"

@@ -187,6 +187,8 @@ def required(
         package: the package that it is, whose metadata its lines never loosen; None for none.
         limits: what reading these may cost.
     """
+    # What an image says of drivers and brings for old ones is no need of its code.
+    summary = replace(summary, starts_on=(), compat="")
     engine = engine or Engine()
     groups = [_settled(group) for group in summary.groups]
     settled = replace(summary, groups=groups)

@@ -10,7 +10,8 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.model.arch import Release
+from ltocompat.facts.drivers import branch_cuda
+from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.artifact_summary import (
     ArtifactSummary,
     ModuleGroup,
@@ -116,7 +117,12 @@ class Artifact:
         if self._for_windows:
             target = target.on_windows
         judge = functools.partial(self._on_exact, wanted=wanted, line=line)
-        return over_versions(target, judge)
+        found, conditions = over_versions(target, judge), self._whole.summary.starts_on
+        if not conditions:
+            return found
+        from ltocompat.rules.engine.container_start import starting  # late: few are images
+
+        return starting(found, conditions)
 
     def _on_untold(self, target: Target) -> Iterator[Result]:
         """The verdict on machines of which a file tells too little, whatever the artifact is."""
@@ -222,9 +228,16 @@ class _Part(Struct, frozen=True):
     def on(self, target: Target) -> Target:
         """The target, with the nvJitLink that the artifact brings itself."""
         own = self.linker is not None or self.by_driver
-        return replace(target, nvjitlink=self.linker) if own else target
+        target = replace(target, nvjitlink=self.linker) if own else target
+        compat, driver = self.summary.compat, target.driver
+        if not compat or target.compat or driver is None or target.system.name != "linux":
+            return target
+        branch = version_numbers(compat)[0]
+        release = branch_cuda(branch) if driver.value.branch < branch else None
+        return target if release is None else replace(target, compat=exactly(release, _INSIDE))
 
 
+_INSIDE = "in the image"
 _WITHOUT_LTO = "link without -lto, which takes the SASS and PTX beside it (lto=off in the target)"
 
 

@@ -1,0 +1,100 @@
+"""Verdicts on a container image, where its own conditions keep it from starting on a driver."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from ltocompat.model.target import DriverVersion
+from ltocompat.model.verdict import WHOLE_ARTIFACT, Result, Verdict
+from ltocompat.rules.builtin_rules import CONTAINER_REFUSED
+from ltocompat.rules.constraints import driver_cuda
+from ltocompat.rules.engine.findings import finding_by_engine
+from ltocompat.rules.services import capability
+from ltocompat.targets.versions.container import ContainerHost, least_admitted, satisfied
+
+_BRAND = re.compile(r"brand=([a-z]+)", re.IGNORECASE)
+_ANY, _NO_BRAND, _DATA_CENTER = "unknown", "none", "tesla"
+"""A GPU whose brand NVML doesn't name, which images name that mean all; no brand; servers."""
+_BEFORE_TABLES = ("1.0", "10.2")
+"""Of drivers before 450, which no table has, the first and the last CUDA release."""
+
+
+def starting(results: Iterable[Result], conditions: Sequence[tuple[str, str]]) -> Iterator[Result]:
+    """The verdicts, ``fail`` where the container toolkit refuses to start the image.
+
+    Args:
+        results: on the code of an image.
+        conditions: its variables NVIDIA_REQUIRE_*, each with its condition.
+    """
+    for result in results:
+        found = result
+        for name, text in conditions if result.target.driver else ():
+            met = _met(result, text)
+            if met is not True:
+                found = _refused(found, name, text, conditions, met)
+        yield found
+
+
+def _met(result: Result, text: str) -> bool | None:
+    """Return whether a condition holds with each driver that has to work; None: not known."""
+    driver, gpu = result.target.driver, result.gpu
+    archs = () if gpu is None else (capability(gpu.arch.number),)
+    named = {brand.lower() for brand in _BRAND.findall(text)}
+    brands = named if _ANY in named else {*named, _NO_BRAND}
+    if gpu is not None and gpu.data_center is False:
+        brands -= {_DATA_CENTER}
+    try:
+        rows = [
+            {satisfied(text, host) for brand in brands for host in _hosts(version, archs, brand)}
+            for version in (driver.values if driver else ())
+        ]
+    except ValueError:
+        return None
+    every = [row.pop() if len(row) == 1 else None for row in rows]
+    if driver is not None and driver.every and False in every:
+        return False
+    return every[0] if len(set(every)) == 1 else None
+
+
+def _hosts(driver: DriverVersion, archs: tuple[str, ...], brand: str) -> Iterator[ContainerHost]:
+    cuda = driver_cuda(driver)
+    for release in (str(cuda),) if cuda else _BEFORE_TABLES:
+        yield ContainerHost(release, str(driver), archs, (brand,))
+
+
+def _refused(
+    result: Result,
+    name: str,
+    text: str,
+    conditions: Sequence[tuple[str, str]],
+    met: bool | None,  # noqa: FBT001 - as _met gives it
+) -> Result:
+    driver = result.target.driver.text if result.target.driver else ""
+    first = text.split(" ", 1)[0]
+    asks = f"on driver {driver}: {name} asks for {first}"
+    message = f"the container doesn't start {asks}"
+    if met is None:
+        message = f"whether the container starts is not known {asks}, or GPUs of some brand"
+    least = None
+    with suppress(ValueError):  # it can't be read
+        least = least_admitted([condition for _, condition in conditions])
+    update = f"update the driver to {least} or newer" if least else "take another image"
+    runs = result.verdict <= Verdict.JIT and not result.not_judged
+    hidden = "; its code runs there: docker run -e NVIDIA_DISABLE_REQUIRE=1 starts it"
+    verdict = Verdict.UNKNOWN if met is None else Verdict.FAIL
+    finding = finding_by_engine(
+        CONTAINER_REFUSED,
+        verdict,
+        message,
+        evidence=f"environment variable {name}={text[:200]}",
+        headline=message,
+        subject=WHOLE_ARTIFACT,
+        remedy=f"{update}{hidden if runs else ''}",
+    )
+    return replace(
+        result, verdict=max(result.verdict, verdict), findings=(finding, *result.findings)
+    )

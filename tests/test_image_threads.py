@@ -1,0 +1,78 @@
+"""Threads on images and hosts, rebuilt: one command says what ended the thread."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from container_images_made import oci_layout
+from machines import shared
+from samples import FOLDER
+
+from ltocompat.cli import run
+
+THREADS: list[dict[str, Any]] = tomllib.loads(
+    (Path(__file__).parent / "data" / "image_threads.toml").read_text()
+)["thread"]
+PTX = """.version {version}
+.target {target}
+.address_size 64
+.visible .entry k(.param .u64 p)
+{{
+.reg .b64 %rd<2>;
+ld.param.u64 %rd1, [p];
+st.global.u64 [%rd1], %rd1;
+ret;
+}}
+"""
+
+
+def content(name: str) -> bytes:
+    if name in ("libcuda", "libc"):
+        return shared("libcuda.so.1" if name == "libcuda" else "libc.so.6")
+    if name.startswith("ptx "):
+        _, version, target = name.split()
+        return PTX.format(version=version, target=target).encode()
+    return (FOLDER / name).read_bytes()
+
+
+def image(thread: dict[str, Any]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for path, target in thread.get("links", {}).items():
+            link = tarfile.TarInfo(path.lstrip("/"))
+            link.type, link.linkname = tarfile.SYMTYPE, target
+            tar.addfile(link)
+        for path, name in thread["files"].items():
+            data = content(name)
+            info = tarfile.TarInfo(path.lstrip("/"))
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    config = {"os": "linux", "architecture": "amd64", "config": {"Env": thread.get("env", [])}}
+    return oci_layout([out.getvalue()], config)
+
+
+@pytest.mark.slow
+def test_one_command_says_what_ended_each_thread(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "image.tar"
+    wrong = []
+    for thread in THREADS:
+        path.write_bytes(image(thread))
+        looked = thread.get("command") == "env"
+        words = ["env", "--root", str(path)] if looked else ["check", str(path), "--deploy-target"]
+        code = run([*words, *([] if looked else [thread["host"]])])
+        text = capsys.readouterr().out
+        told = thread.get("rule", "") in text and all(word in text for word in thread["words"])
+        failed = looked or (code == 1 and f"fail[{thread['rule']}]" in text)
+        cured = "after" not in thread or run([*words, thread["after"]]) == 0
+        capsys.readouterr()
+        if (told and failed and cured) is ("missed" in thread):
+            wrong.append((thread["address"], code, told, failed, cured, text))
+    assert len(THREADS) == 20
+    assert not wrong
