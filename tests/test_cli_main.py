@@ -33,10 +33,10 @@ BANNED = (
     "ahocorasick_rs",
     "cuda",
     "elftools",
+    "jinja2",
     "ltocompat.facts",
     "lz4",
     "rich",
-    "tabulate",
     "zstandard",
 )
 

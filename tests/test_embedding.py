@@ -34,7 +34,7 @@ for name in dir(ltocompat):
 list(ltocompat.check(data, "driver=580.65.06,gpu=h100"))
 ltocompat.linkable(data, linker="13.5", arch="sm_90", driver="580.65.06")
 ltocompat.producer(data), ltocompat.needs(data), ltocompat.serves(data, "9.0")
-heavy = "typer click rich tabulate packaging elftools cuda numpy".split()
+heavy = "typer click rich jinja2 packaging elftools cuda numpy".split()
 print([name for name in heavy if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Any
 
@@ -33,6 +33,8 @@ _LONGEST = 400  # characters of one wrapped cell
 _ARROW = "  --> "
 _APART = "   "  # between what tells where a finding is
 _LONGEST_RULE = 80
+_Part = tuple[str, Style | None]
+_NOTHING: _Part = ("", None)
 _LEAST = 14  # columns that are left to a place, however narrow the terminal
 
 
@@ -122,40 +124,32 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Op
     widths = _fit(columns, [heads, *cells], width)
     # Nothing stands behind the last column, which may be as long as all of PATH.
     rules = ["-" * size for size in (*widths[:-1], min(widths[-1], _LONGEST_RULE))]
-    if _is_plain([heads, *cells], widths):
-        lines = (heads, rules, *chosen)
-        return "".join(_listed(line, columns, widths, options) for line in lines)
-    from tabulate import tabulate  # late: it costs 20 ms, and cells with one line need none of it
-
     styles: list[list[Style | None]] = [[None] * len(shown)] * 2  # of the head and the rule
     styles += [[_style(cell, options) for cell in row] for row in chosen]
-    text = tabulate(
-        # The head is a row like the others: tabulate would make its columns wider than asked.
-        [
-            [_wrap(*cell) for cell in zip(row, widths, columns, painting, strict=True)]
-            for row, painting in zip((heads, rules, *cells), styles, strict=True)
-        ],
-        tablefmt="plain",
-        disable_numparse=True,  # a version such as 13.0 is no number
-        colalign=["right" if column.right else "left" for column in columns],
+    lines = (
+        _aligned(line, columns, widths)
+        for row, painting in zip((heads, rules, *cells), styles, strict=True)
+        for line in zip_longest(*map(_wrapped, row, widths, columns, painting), fillvalue=_NOTHING)
     )
-    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    return "".join(lines)
 
 
-def _is_plain(rows: Iterable[Sequence[str]], widths: Sequence[int]) -> bool:
-    """Return whether each cell is a line that fits, of letters that take a column each."""
-    return all(
-        len(cell) <= size and cell.isascii() and cell == " ".join(cell.split())
-        for row in rows
-        for cell, size in zip(row, widths, strict=True)
+def _wrapped(text: str, width: int, column: Column, style: Style | None) -> list[_Part]:
+    """The lines of a cell."""
+    lines = textwrap.wrap(
+        text.strip(), max(width, 1), break_on_hyphens=False, break_long_words=not column.place
     )
-
-
-def _wrap(text: str, width: int, column: Column, style: Style | None) -> str:
-    whole = column.place
-    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=not whole)
     # A long word that is broken may begin its next line with what CI systems obey.
-    return "\n".join(_painted(escape(line), style) for line in lines)
+    return [(escape(line), style) for line in lines] or [_NOTHING]
+
+
+def _aligned(cells: Iterable[_Part], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    """One line of a table."""
+    words = []
+    for (text, style), column, size in zip(cells, columns, widths, strict=True):
+        blanks, shown = " " * (size - len(text)), _painted(text, style)
+        words.append(blanks + shown if column.right else shown + blanks)
+    return (" " * _GAP).join(words).rstrip() + "\n"
 
 
 def _shown(columns: Sequence[Column], width: int | None) -> list[int]:
@@ -220,7 +214,7 @@ def _listed(
     cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int], options: Options
 ) -> str:
     """One row; a place that does not fit behind the other cells has a line of its own."""
-    words, below = [], ""
+    parts, below = list[_Part](), ""
     for cell, column, size in zip(cells, columns, widths, strict=True):
         text = escape(cell)
         if options.width is not None and len(text) > size:
@@ -228,10 +222,8 @@ def _listed(
                 text, below = "", f"    {text}\n"
             else:
                 text = clip(text, size)
-        blanks = " " * (size - len(text))
-        shown = _painted(text, _style(cell, options))
-        words.append(blanks + shown if column.right else shown + blanks)
-    return (" " * _GAP).join(words).rstrip() + "\n" + below
+        parts.append((text, _style(cell, options)))
+    return _aligned(parts, columns, widths) + below
 
 
 def _filled(parts: Iterable[str], options: Options, first: str = "", following: str = "") -> str:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 
+from ltocompat.model.grouping import grouped
 from ltocompat.model.target import ANY_TARGET
-from ltocompat.model.verdict import Verdict
+from ltocompat.model.verdict import MOST_KERNELS, Verdict
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Writable
+from ltocompat.report import Writable
 from ltocompat.report.cells import CellNames, cell_of
+from ltocompat.report.document import MEANINGS
 from ltocompat.report.findings import (
-    GroupedFinding,
+    LEVELS,
     SortedRecords,
     finding_key,
     grouped_findings,
+    prose_of,
 )
-from ltocompat.report.formats.html.coverage import coverage_section
-from ltocompat.report.formats.html.elements import Section, badge, escaped
-from ltocompat.report.formats.html.findings import findings_section
-from ltocompat.report.formats.html.page import Page
-from ltocompat.report.formats.html.verdicts import targets_section, verdict_sections
+from ltocompat.report.formats.html.coverage import pictures
+from ltocompat.report.formats.html.page import Section, rendered
+from ltocompat.report.formats.html.verdicts import described_target, matrix
 
 
 def write(answer: SortedRecords, stream: Writable) -> None:
@@ -29,44 +31,57 @@ def write(answer: SortedRecords, stream: Writable) -> None:
     With what artifacts require, it shows all architectures, else those of the targets' GPUs.
     """
     found = grouped_findings(answer.results, lambda *_: ())
-    page = Page(
+    names, drawn = answer.names, list(pictures(answer))
+    levels = Counter(group.finding.level for group in found)
+    page = rendered(
+        list(_sections(answer, covered=bool(drawn))),
+        ("page.css",),
+        "page.js",
+        **matrix(answer, names),
         title=_title(answer),
         tab=_document_title(answer),
-        lede=_lede(answer, found),
-        sections=tuple(_sections(answer, found)),
-        styles=("page.css",),
-        scripts=("page.js",),
+        lede="lede.html",
+        answer=answer,
+        names=names,
+        found=found,
+        fates=_fates(answer),
+        counts=list(_counts(answer, len(found))),
+        pictures=drawn,
+        any_target=ANY_TARGET.name,
+        verdicts=Verdict,
+        meanings=MEANINGS,
+        ids={finding_key(group.finding): f"finding-{n}" for n, group in enumerate(found)},
+        distinct=lambda findings: {finding_key(finding): finding for finding in findings},
+        levels={level: levels[level] for level in LEVELS if levels[level]},
+        by_rule=grouped((group.finding.rule, (n, group)) for n, group in enumerate(found)),
+        cells=CellNames(list(dict.fromkeys(map(cell_of, answer.results))), names),
+        most_kernels=MOST_KERNELS,
+        prose_of=prose_of,
+        facts_of=described_target,
     )
-    stream.write(page.text())
+    stream.write(page)
 
 
-def _sections(answer: SortedRecords, found: list[GroupedFinding]) -> Iterator[Section]:
+def _sections(answer: SortedRecords, *, covered: bool) -> Iterator[Section]:
     """The sections that have something to say."""
-    every = list(dict.fromkeys(cell_of(result) for result in answer.results))
-    cells = CellNames(every, answer.names)
-    ids = {finding_key(group.finding): f"finding-{number}" for number, group in enumerate(found)}
     if answer.failures:
-        yield _errors(answer.failures)
+        yield Section("errors", "Errors", "errors.html")
     if answer.targets:
-        yield targets_section(answer)
+        yield Section("targets", "Deploy targets", "targets.html")
     if answer.results:
-        matrix, why = verdict_sections(answer, ids)
-        yield from (matrix, *coverage_section(answer), findings_section(found, cells), why)
-
-
-def _errors(failures: Iterable[Failure]) -> Section:
-    lines = "".join(
-        f"<li><b>{escaped(failure.kind)}</b>: {escaped(failure.message)}</li>"
-        for failure in failures
-    )
-    return Section("errors", "Errors", [f'<ul class="errors">{lines}</ul>'])
+        yield Section("verdicts", "Verdicts", "verdicts.html")
+    if covered:
+        yield Section("coverage", "Coverage", "coverage.html")
+    if answer.results:
+        yield Section("findings", "Findings", "findings.html")
+        yield Section("why", "Why", "why.html")
 
 
 def _title(answer: SortedRecords) -> str:
     paths = list(dict.fromkeys(result.path for result in answer.results))
     if not paths:
         return "Nothing was judged"
-    name = escaped(paths[0].rsplit("/", 1)[-1])
+    name = paths[0].rsplit("/", 1)[-1]
     what = name if len(paths) == 1 else count(len(paths), "artifact")
     on = count(len(answer.targets), "deploy target") if answer.targets else ANY_TARGET.name
     return f"{what} on {on}"
@@ -75,7 +90,7 @@ def _title(answer: SortedRecords) -> str:
 def _document_title(answer: SortedRecords) -> str:
     """Return the title of a tab or a bookmark: project and version, and the page's date."""
     projects = dict.fromkeys(_project(result.path) for result in answer.results)
-    what = escaped(next(iter(projects))) if len(projects) == 1 else _title(answer)
+    what = next(iter(projects)) if len(projects) == 1 else _title(answer)
     return f"{what}, {dt.datetime.now(dt.UTC).date()}: ltocompat"
 
 
@@ -89,21 +104,20 @@ def _project(path: str) -> str:
     return name
 
 
-def _lede(answer: SortedRecords, found: list[GroupedFinding]) -> str:
-    """The answer in one line: how many artifacts fare how, and how much was found."""
+def _fates(answer: SortedRecords) -> dict[Verdict, int]:
+    """How many artifacts fare how, the worst first."""
     worst: dict[str, Verdict] = {}
     for result in answer.results:
         worst[result.path] = max(worst.get(result.path, Verdict.OK), result.verdict)
     fates = list(worst.values())
-    parts = [
-        badge(verdict, f"<small>{count(fates.count(verdict), 'artifact')}</small>")
-        for verdict in reversed(Verdict)
-        if verdict in fates
-    ]
+    return {verdict: fates.count(verdict) for verdict in reversed(Verdict) if verdict in fates}
+
+
+def _counts(answer: SortedRecords, findings: int) -> Iterator[str]:
+    """How much was found, and what could not be judged."""
     if answer.results:
-        parts.append(f"<span>{count(len(found), 'finding') if found else 'no findings'}</span>")
+        yield count(findings, "finding") if findings else "no findings"
     if answer.empty:
-        parts.append(f"<span>{count(len(answer.empty), 'file')} without device code</span>")
+        yield f"{count(len(answer.empty), 'file')} without device code"
     if answer.failures:
-        parts.append(f"<span>{count(len(answer.failures), 'error')}</span>")
-    return f'<p class="lede">{" ".join(parts)}</p>'
+        yield count(len(answer.failures), "error")

@@ -1,69 +1,107 @@
 """The frame of an HTML page that needs nothing else: no network, no server, no script to be read.
 
-Every text passes ``elements.escaped``; a policy in the page forbids all that it does not bring
-itself, so that even a name that slipped through could load and run nothing.
+Pages are made of the templates in this folder. Every value that stands in one passes ``_escaped``;
+a policy in the page forbids all that it does not bring itself, so that even a name that slipped
+through could load and run nothing.
 """
 
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
+import html
 from collections.abc import Sequence
 from importlib.resources import files
-from string import Template
 
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
 from msgspec import Struct
-from msgspec.structs import asdict
 
-from ltocompat.model.version import VERSION
-from ltocompat.report.formats.html.elements import Section, sprite
+from ltocompat.model.location import Location
+from ltocompat.model.version import VERSION, rule_url
+from ltocompat.model.words import count
+from ltocompat.report.document import SHAPES
+from ltocompat.report.text import binary_size, safe_text, span
 
 
-class Page(Struct, frozen=True):
-    """A page.
+class Section(Struct, frozen=True):
+    """A landmark with a heading.
 
     Attributes:
-        title: its heading, HTML.
-        tab: what a tab or a bookmark shows, HTML.
-        lede: the answer in one line, HTML.
-        sections: what it is made of.
-        styles: the files beside this one that style it.
-        scripts: those that make it easier to use; without them nothing is missing.
+        id: of its element.
+        title: its heading.
+        template: the file of what stands in it.
+        word: for it in the list of sections; empty for the title.
     """
 
+    id: str
     title: str
-    tab: str
-    lede: str
-    sections: Sequence[Section]
-    styles: tuple[str, ...]
-    scripts: tuple[str, ...]
+    template: str
+    word: str = ""
 
-    def text(self) -> str:
-        """The whole page: ``page.html`` with all of this in its places."""
-        style = "".join(map(_asset, self.styles))
-        script = "".join(map(_asset, self.scripts))
-        return Template(_asset("page.html")).substitute(
-            asdict(self),
-            version=VERSION,
-            policy=_policy(style, script),
-            style=style,
-            script=script,
-            sprite=sprite(),
-            links="".join(section.link for section in self.sections),
-            sections="".join(map(str, self.sections)),
-        )
+
+def rendered(
+    sections: Sequence[Section], styles: Sequence[str], script: str, **values: object
+) -> str:
+    """Make a page.
+
+    Args:
+        sections: what it is made of.
+        styles: the files beside this one that style it.
+        script: the file that makes it easier to use; without it nothing is missing.
+        values: what the templates name: ``title``, the heading; ``tab``, what a tab or a bookmark
+            shows; ``lede``, the template of the answer in one line; and all that is in sections.
+    """
+    style, program = "".join(map(_asset, styles)), _asset(script)
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(program)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    page = _environment().get_template("page.html")
+    return page.render(sections=sections, style=style, script=program, policy=policy, **values)
+
+
+@functools.cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_template),
+        autoescape=True,
+        finalize=_escaped,
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    environment.filters["thousands"] = "{:,}".format
+    environment.globals |= {
+        "binary_size": binary_size,
+        "count": count,
+        "rule_url": rule_url,
+        "shapes": SHAPES,
+        "shorten": _shorten,
+        "span": span,
+        "version": VERSION,
+    }
+    return environment
+
+
+def _escaped(value: object) -> Markup:
+    """A value that may hold anything, as HTML; also good inside of a quoted attribute."""
+    return value if isinstance(value, Markup) else Markup(html.escape(safe_text(str(value))))  # noqa: S704
+
+
+def _shorten(text: str, path: str) -> str:
+    """A sentence without the path of the artifact that it is about, wherever members follow."""
+    return text.replace(f"{Location(path)}::", "")
 
 
 def _asset(name: str) -> str:
-    return (files("ltocompat.report.formats.html") / name).read_text("utf-8")
+    return (files(__package__) / name).read_text("utf-8")
 
 
-def _policy(style: str, script: str) -> str:
-    """Nothing from outside, and of what is inside only the one style and the one script."""
-    return (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
+def _template(name: str) -> str:
+    """A template, whose lines are joined; those of the frame stay lines."""
+    text = _asset(name)
+    return text if name == "page.html" else "".join(map(str.strip, text.splitlines()))
 
 
 def _hash(text: str) -> str:
