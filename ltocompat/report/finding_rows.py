@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Annotated
 
 from msgspec import Struct
 
 from ltocompat.commands.policy.fingerprint import fingerprint
 from ltocompat.model.location import Location
+from ltocompat.model.projection import From, project
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Result
 from ltocompat.report.findings import GroupedFinding, grouped_findings
 from ltocompat.report.text import escape, safe_text
+
+
+def _first_kernels(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(escape, islice(names, MOST_KERNELS)))
 
 
 class FindingRow(Struct, frozen=True):
@@ -43,19 +50,19 @@ class FindingRow(Struct, frozen=True):
     artifact: str
     path: str
     place: str
-    rule: str
-    level: str
-    verdict: str
+    rule: Annotated[str, From("finding.rule", escape)]
+    level: Annotated[str, From("finding.level")]
+    verdict: Annotated[str, From("finding.verdict")]
     target: str
     gpus: tuple[str, ...]
     routes: tuple[str, ...]
-    modules: int
+    modules: Annotated[int, From("module_count")]
     judged: int
-    message: str
+    message: Annotated[str, From("finding.message", safe_text)]
     remedy: str
-    evidence: str
-    kernels: tuple[str, ...]
-    kernel_count: int
+    evidence: Annotated[str, From("finding.evidence", safe_text)]
+    kernels: Annotated[tuple[str, ...], From(through=_first_kernels)]
+    kernel_count: Annotated[int, From("kernels", len)]
     kernel_modules: int
     fingerprint: str
     number: int
@@ -82,24 +89,16 @@ def _row(group: GroupedFinding, digest: str, number: int) -> FindingRow:
     finding = group.finding
     (path,) = group.modules
     target = next(iter(group.cells)).target
-    return FindingRow(
+    return project(
+        FindingRow,
+        group,
         artifact=escape(path),
         path=path,
         place=escape(str(finding.example or Location(path))),
-        rule=escape(finding.rule),
-        level=str(finding.level),
-        verdict=str(finding.verdict),
         target=escape(target),
         gpus=tuple(dict.fromkeys(escape(cell.gpu) for cell in group.cells if cell.gpu)),
         routes=tuple(dict.fromkeys(cell.route for cell in group.cells if cell.route)),
-        modules=group.module_count,
-        judged=group.judged,
-        message=safe_text(finding.message),
         remedy=safe_text("; or ".join(group.remedies)),
-        evidence=safe_text(finding.evidence),
-        kernels=tuple(map(escape, [*group.kernels][:MOST_KERNELS])),
-        kernel_count=len(group.kernels),
-        kernel_modules=group.kernel_modules,
         fingerprint=digest,
         number=number,
         group=group,
