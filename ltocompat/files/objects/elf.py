@@ -32,7 +32,7 @@ _NAME_TABLE_BYTES = 64 * MIB
 _KIND, _OFFSET, _SIZE, _LINK = 1, 4, 5, 6
 _AT_ONCE = 1024  # headers
 
-# Names that people use for e_machine, or else those of the gABI; others are shown as numbers.
+# Names that people use for e_machine of hosts that CUDA has or had; others are shown as numbers.
 _MACHINES = {
     layout.EM_386: "x86",
     layout.EM_X86_64: "x86-64",
@@ -40,31 +40,6 @@ _MACHINES = {
     layout.EM_ARM: "ARM",
     layout.EM_PPC64: "PowerPC64",
     layout.EM_RISCV: "RISC-V",
-    layout.EM_CUDA: "CUDA",
-    0: "NONE",
-    1: "M32",
-    2: "SPARC",
-    4: "68K",
-    8: "MIPS",
-    15: "PARISC",
-    18: "SPARC32PLUS",
-    20: "PPC",
-    22: "S390",
-    41: "ALPHA",
-    42: "SH",
-    43: "SPARCV9",
-    50: "IA_64",
-    83: "AVR",
-    92: "OPENRISC",
-    93: "ARC_COMPACT",
-    94: "XTENSA",
-    105: "MSP430",
-    164: "QDSP6",
-    189: "MICROBLAZE",
-    224: "AMDGPU",
-    247: "BPF",
-    252: "CSKY",
-    258: "LOONGARCH",
 }
 
 
