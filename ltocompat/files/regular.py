@@ -6,6 +6,8 @@ import errno
 import os
 import stat
 
+from ltocompat.files.byteview import FileSource
+
 REGULAR = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
@@ -59,3 +61,16 @@ def sha256_of_path(path: str) -> str:
 
     with os.fdopen(open_regular(path), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class OpenedFile(FileSource):
+    """An open file that is closed with the last view of it."""
+
+    __slots__ = ("_own",)
+
+    def __init__(self, fd: int) -> None:
+        self._own = fd
+        super().__init__(fd)
+
+    def __del__(self) -> None:
+        os.close(self._own)

@@ -6,12 +6,11 @@ import functools
 import itertools
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import BLOCK, names_image
-from ltocompat.files.regular import open_regular
+from ltocompat.files.regular import OpenedFile, open_regular
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.watchdog import watched
@@ -59,10 +58,9 @@ def package_of(
         budget = Budget(limits)
         if os.path.isdir(path):
             return _of_folder(path, budget)
-        with _opened(path) as view:
-            found = _read(view, path, budget)
-            if found is not None:
-                return found
+        found = _read(ByteView(OpenedFile(open_regular(path))), path, budget)
+        if found is not None:
+            return found
     except (OSError, ValueError, LtocompatError):
         # It is reported where its device code is read.
         return None
@@ -140,15 +138,6 @@ def _read(view: ByteView, path: str, budget: Budget) -> Package | None:
         if found is not None:
             return found
     return None
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[ByteView]:
-    fd = open_regular(path)
-    try:
-        yield ByteView(FileSource(fd))
-    finally:
-        os.close(fd)
 
 
 def packages_beside(

@@ -11,9 +11,9 @@ import os
 from collections.abc import Iterator
 
 from ltocompat.files.archives.member import Member
-from ltocompat.files.byteview import ByteView, FileSource, MemorySource
+from ltocompat.files.byteview import ByteView, MemorySource
 from ltocompat.files.first_bytes import AR_MAGIC, THIN_MAGIC, is_ar
-from ltocompat.files.regular import open_regular
+from ltocompat.files.regular import OpenedFile, open_regular
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
@@ -150,16 +150,3 @@ def _thin_member(view: ByteView, place: Location, name: str, budget: Budget) -> 
         return Skipped(member, str(error), source.size, error.limit)
     budget.unpacked += source.size
     return Member(member, ByteView(source))
-
-
-class OpenedFile(FileSource):
-    """An open file that is closed with the last view of it."""
-
-    __slots__ = ("_own",)
-
-    def __init__(self, fd: int) -> None:
-        self._own = fd
-        super().__init__(fd)
-
-    def __del__(self) -> None:
-        os.close(self._own)

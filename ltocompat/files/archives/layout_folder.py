@@ -11,9 +11,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate, islice
 
-from ltocompat.files.archives.archive import OpenedFile
 from ltocompat.files.byteview import ByteView, MemorySource, Source
-from ltocompat.files.regular import open_regular
+from ltocompat.files.regular import OpenedFile, open_regular
 from ltocompat.model.limits import Limits
 
 _LAYOUT, _INDEX, _BLOBS = "oci-layout", "index.json", os.path.join("blobs", "sha256")
