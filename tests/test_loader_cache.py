@@ -17,7 +17,7 @@ from machines import Recorded, ld_so_cache, shared
 
 from ltocompat.model.errors import Malformed
 from ltocompat.targets.linkers import Machine
-from ltocompat.targets.machine.ldcache import CACHE, conf_folders, parse_cache
+from ltocompat.targets.linkers.ldcache import CACHE, conf_folders, parse_cache
 from ltocompat.targets.machine.loader import Loader
 
 LDCONFIG = shutil.which("ldconfig", path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin") or ""

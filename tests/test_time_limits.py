@@ -59,7 +59,7 @@ LITTLE = {
     "scan.sources.opened_sources": "opened_file of each",
     "scan.walk.of_each_file": "hands each file to a reader",
     "scan.walk.spooled": "copied within Limits.spool_bytes",
-    "targets.machine.ldcache.parse_cache": "100,000 entries",
+    "targets.linkers.ldcache.parse_cache": "100,000 entries",
     "targets.seal.write_private": "writes",
     "scan.describe.image_bytes": "a payload, decoded",
     "scan.device_symbols.undefined_in_ptx": "calls of_ptx",

@@ -24,12 +24,12 @@ from ltocompat.commands.env import problems_of
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.targets.linkers import Machine
+from ltocompat.targets.linkers.ldcache import cached
 from ltocompat.targets.linkers.linker import Tool
 from ltocompat.targets.linkers.searching import find
 from ltocompat.targets.machine.compilers import compilers
 from ltocompat.targets.machine.driver import compat_folders, kernel_driver, user_driver
 from ltocompat.targets.machine.driver_probe import Answers, gpus
-from ltocompat.targets.machine.ldcache import cached
 from ltocompat.targets.machine.library_on_machine import look_at
 from ltocompat.targets.machine.library_search import picks
 from ltocompat.targets.machine.loader import Loader

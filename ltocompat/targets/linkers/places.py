@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from msgspec import Struct
 
+from ltocompat.model.errors import Malformed
+from ltocompat.targets.linkers.ldcache import cached_paths
 from ltocompat.targets.linkers.linker import Tool
 from ltocompat.targets.linkers.machine import Machine
 
@@ -26,7 +29,7 @@ _PACKAGES = (
 )
 _TOOLKIT_VARIABLE = re.compile(r"CUDA_HOME|CUDA_PATH(_V[0-9]{1,9}_[0-9]{1,9})?")
 _PROGRAM = ("nvlink", "nvlink.exe")
-_CACHE_LINE = re.compile(r"\s*libnvJitLink\.so\S* .*=> (/.*)")
+_CACHED = re.compile(r"/libnvJitLink\.so[^/]*$")
 
 
 class _Layout(Struct, frozen=True):
@@ -65,9 +68,11 @@ def places(machine: Machine, tool: Tool = Tool.NVJITLINK) -> Iterator[tuple[str,
         patterns = [f"{folder}/{name}" for folder in folders for name in _LAYOUTS[tool].names]
         yield from ((path, via) for path in machine.files(root, *patterns))
     library = tool is Tool.NVJITLINK
-    if library:  # users other than root often lack /sbin in their PATH
-        listed = machine.run(["ldconfig", "-p"]) or machine.run(["/sbin/ldconfig", "-p"])
-        yield from ((path, "ld.so cache") for path in _CACHE_LINE.findall(listed))
+    if library:
+        files = list[str]()
+        with suppress(Malformed):  # which the loader's rules tell
+            files += filter(_CACHED.search, cached_paths(machine))
+        yield from ((path, "ld.so cache") for path in files)
     # Windows looks for libraries in PATH, where Linux has none.
     listing = (
         {"LD_LIBRARY_PATH": _LIBRARY[:1], "PATH": _LIBRARY[1:]} if library else {"PATH": _PROGRAM}

@@ -25,6 +25,7 @@ from ltocompat.model.errors import LtocompatError, Malformed
 from ltocompat.model.grouping import grouped
 from ltocompat.model.limits import KIB, MIB, Budget
 from ltocompat.model.target import DriverVersion
+from ltocompat.targets.linkers.ldcache import conf_folders
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.driver_probe import Answers
 from ltocompat.targets.machine.environment import (
@@ -34,7 +35,6 @@ from ltocompat.targets.machine.environment import (
     Sibling,
     UserDriver,
 )
-from ltocompat.targets.machine.ldcache import conf_folders
 from ltocompat.targets.machine.loader import Loader
 from ltocompat.targets.versions.drivers import driver_version, driver_version_in_name
 

@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from ltocompat.model.errors import LtocompatError, Malformed
 from ltocompat.model.grouping import grouped
+from ltocompat.targets.linkers.ldcache import FLAGS, CacheEntry, cached, conf_folders
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.layout import Layout, layout, processor_of
-from ltocompat.targets.machine.ldcache import FLAGS, CacheEntry, cached, conf_folders
 from ltocompat.targets.machine.loaded import BindRule, Loaded, Resolved
 from ltocompat.targets.machine.objects import SharedObject, read_object
 

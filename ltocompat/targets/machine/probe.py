@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.target import System
+from ltocompat.targets.linkers.ldcache import cached_paths
 from ltocompat.targets.linkers.linker import Linker
 from ltocompat.targets.linkers.machine import Machine
-from ltocompat.targets.linkers.searching import find, read_linker
+from ltocompat.targets.linkers.searching import find
 from ltocompat.targets.machine.compilers import compilers
 from ltocompat.targets.machine.driver import compat_folders, kernel_driver, user_driver
 from ltocompat.targets.machine.driver_probe import Answers, ask, gpus
 from ltocompat.targets.machine.environment import Compiler, Environment, Jetson, LibraryPick
 from ltocompat.targets.machine.layout import processor_of
-from ltocompat.targets.machine.ldcache import cached
 from ltocompat.targets.machine.library_search import picks
 from ltocompat.targets.machine.loader import Loader
 from ltocompat.targets.machine.toolkits import conda, toolkits, wheels
@@ -76,8 +73,8 @@ def probe(machine: Machine, limits: Limits = DEFAULT_LIMITS) -> Environment:
             None,
         )
         problems += loader.problems
-    known = all_of("the loader's cache", lambda: _cached(machine))
-    linkers = all_of("copies of nvJitLink", lambda: _linkers(machine, known))
+    known = all_of("the loader's cache", lambda: cached_paths(machine))
+    linkers = all_of("copies of nvJitLink", lambda: find(machine))
     packages = all_of("packages of Python", lambda: wheels(machine))
     found = all_of("toolkits", lambda: toolkits(machine))
     others = all_of(
@@ -104,22 +101,6 @@ def probe(machine: Machine, limits: Limits = DEFAULT_LIMITS) -> Environment:
         python=machine.python or None,
         problems=tuple(dict.fromkeys(problems)),
     )
-
-
-def _cached(machine: Machine) -> tuple[str, ...]:
-    """Files that the loader's cache knows."""
-    return tuple(dict.fromkeys(entry.path for entry in cached(machine) or ()))
-
-
-def _linkers(machine: Machine, known: Iterable[str]) -> tuple[Linker, ...]:
-    """Find the linkers, also those that the cache knows where there is no ldconfig to run."""
-    found = {linker.path: linker for linker in find(machine)}
-    for path in known:
-        real = machine.real(path)
-        if os.path.basename(path).startswith("libnvJitLink.so") and real not in found:
-            with suppress(LtocompatError):
-                found[real] = read_linker(machine, real, "ld.so cache")
-    return tuple(sorted(found.values(), key=lambda linker: (linker.numbers, linker.path)))
 
 
 def _picks(

@@ -75,6 +75,15 @@ def cached(machine: Machine) -> tuple[CacheEntry, ...] | None:
     return None if data is None else parse_cache(data)
 
 
+def cached_paths(machine: Machine) -> tuple[str, ...]:
+    """The paths in this machine's cache, each once.
+
+    Raises:
+        Malformed: it is no cache that is read here.
+    """
+    return tuple(dict.fromkeys(entry.path for entry in cached(machine) or ()))
+
+
 @lru_cache(maxsize=1)  # every process that is looked at asks the one cache of its machine
 def parse_cache(data: bytes) -> tuple[CacheEntry, ...]:
     """Read the bytes of a cache.
