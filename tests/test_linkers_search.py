@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from linker_trees import AARCH64, IN_WHEEL, library, program, put
+from machines import ld_so_cache
 
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.image import Skipped
@@ -78,21 +78,14 @@ def test_one_row_a_file_however_many_ways_lead_to_it(tmp_path: Path) -> None:
     (tmp_path / "etc/alternatives/cuda").symlink_to("/usr/local/cuda-12.4")
     (tmp_path / "usr/local/cuda").symlink_to("/etc/alternatives/cuda")
     cached = "/usr/local/cuda-12.4/lib64/libnvJitLink.so.12"
-
-    def run(command: Sequence[str]) -> str:
-        assert list(command[1:]) == ["-p"]
-        return (
-            "2 libs found in cache `/etc/ld.so.cache'\n"
-            f"\tlibnvJitLink.so.12 (libc6,x86-64) => {cached}\n"
-            "\tlibnvidia-ml.so.1 (libc6,x86-64) => /usr/lib/libnvidia-ml.so.1\n"
-        )
+    put(tmp_path, "/etc/ld.so.cache", ld_so_cache(cached, "/usr/lib/libnvidia-ml.so.1"))
 
     environ = {
         "CUDA_HOME": "/usr/local/cuda-12.4",
         "CUDA_PATH": "/nowhere",
         "LD_LIBRARY_PATH": "/usr/local/cuda-12.4/lib64::relative:/none",
     }
-    (linker,) = find(Machine(str(tmp_path), environ, run))
+    (linker,) = find(Machine(str(tmp_path), environ))
     assert (linker.path, linker.version, linker.evidence) == (path, "12.4.127", "version.json")
     ways = "CUDA_HOME, /usr/local/cuda, /usr/local/cuda-12.4, ld.so cache, LD_LIBRARY_PATH"
     assert linker.found_via == ways
