@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
@@ -43,48 +43,54 @@ def read_wheel(view: ByteView, path: str, budget: Budget) -> Package | None:
         problems.append(f"the wheel has {len(folders)} files *.dist-info/METADATA instead of one")
     stem = folders[0] if folders else ""
     named = _FILE_NAME.fullmatch(os.path.basename(path))
-    # Installers go by the file name; one that was renamed still has its tags inside.
-    inside = read_tags(_member(view, path, f"{stem}.dist-info/WHEEL", budget))
-    tags = (named[1],) if named else inside or ()
-    files = tuple(installed_path(name) for name in names if not name.endswith("/"))
-    metadata = _member(view, path, f"{stem}.dist-info/METADATA", budget)
-    variant = _member(view, path, f"{stem}.dist-info/{_VARIANT}", budget)
     label = (named[2] or "") if named else ""
-    declared = of_variant(variant, label, problems)
-    found = _package(Kind.WHEEL, path, stem, metadata, budget, tags=tags, files=files)
-    declared, problems = (*declared, *found.declared), [*problems, *found.problems]
-    return replace(found, tags_inside=inside, declared=declared, problems=tuple(problems))
+    files = tuple(installed_path(name) for name in names if not name.endswith("/"))
+
+    def content(name: str) -> bytes:
+        found = member_of(view, path, f"{stem}.dist-info/{name}", budget)
+        return b"" if found is None else found.peek(0, MOST_BYTES)
+
+    # Installers go by the file name; one that was renamed still has its tags inside.
+    tags = (named[1],) if named else ()
+    package = _package(content, stem, budget, problems, tags=tags, label=label)
+    return replace(package, kind=Kind.WHEEL, path=path, files=files)
 
 
 def _package(
-    kind: Kind,
-    path: str,
+    content: Callable[[str], bytes],
     stem: str,
-    metadata: bytes,
     budget: Budget,
+    problems: list[str],
     *,
-    tags: Sequence[str],
-    files: tuple[str, ...],
+    tags: tuple[str, ...] = (),
+    label: str = "",
 ) -> Package:
-    """The package of which METADATA says more than the ``stem`` of its folder's name."""
-    found = read_metadata(metadata, budget)
+    """The package of which metadata say more than the ``stem`` of their folder's name.
+
+    Args:
+        content: gives a file of the metadata by its name, empty where it is missing.
+        stem: name and version.
+        budget: of it.
+        problems: what is wrong with it besides.
+        tags: those that count before the ones inside.
+        label: of its variant.
+    """
+    found = read_metadata(content("METADATA"), budget)
+    inside = read_tags(content("WHEEL"))
+    tags = tags or inside or ()
     python, platforms = python_and_platforms(tags)
+    declared = of_variant(content(_VARIANT), label, problems)
     return replace(
         found,
-        kind=kind,
-        path=path,
         name=found.name or normalized(stem.partition("-")[0]),
         version=found.version or stem.partition("-")[2],
-        tags=tuple(tags),
+        tags=tags,
+        tags_inside=inside,
         platforms=platforms,
         python=python,
-        files=files,
+        declared=(*declared, *found.declared),
+        problems=(*problems, *found.problems),
     )
-
-
-def _member(view: ByteView, path: str, name: str, budget: Budget) -> bytes:
-    found = member_of(view, path, name, budget)
-    return b"" if found is None else found.peek(0, MOST_BYTES)
 
 
 def read_installed(folder: str, budget: Budget) -> Package | None:
@@ -93,20 +99,14 @@ def read_installed(folder: str, budget: Budget) -> Package | None:
     if not stem.endswith(DIST_INFO):
         return None
     stem = stem.removesuffix(DIST_INFO)
-    metadata = _content(folder, "METADATA", MOST_BYTES)
-    inside = read_tags(_content(folder, "WHEEL", MOST_BYTES))
     problems: list[str] = []
     files: list[str] = []
     try:
         files.extend(_files(_content(folder, "RECORD", MOST_RECORD), budget))
     except LimitExceeded as error:
         problems.append(f"RECORD is too much to read: {error}")
-    declared = of_variant(_content(folder, _VARIANT, MOST_BYTES), "", problems)
-    found = _package(
-        Kind.INSTALLED, folder, stem, metadata, budget, tags=inside or (), files=tuple(files)
-    )
-    declared, problems = (*declared, *found.declared), [*found.problems, *problems]
-    return replace(found, tags_inside=inside, declared=declared, problems=tuple(problems))
+    package = _package(functools.partial(_content, folder), stem, budget, problems)
+    return replace(package, kind=Kind.INSTALLED, path=folder, files=tuple(files))
 
 
 def distribution_of(path: str, budget: Budget) -> Package | None:
@@ -216,7 +216,7 @@ def _by_top(site: str, _changed: int, limits: Limits) -> dict[str, tuple[str, ..
     return {top: tuple(infos) for top, infos in found.items()}
 
 
-def _content(folder: str, name: str, most: int) -> bytes:
+def _content(folder: str, name: str, most: int = MOST_BYTES) -> bytes:
     try:
         return read_regular(os.path.join(folder, name), most)
     except OSError:
