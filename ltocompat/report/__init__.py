@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeGuard, TypeVar
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Protocol,
+    TypeGuard,
+    TypeVar,
+    get_args,
+    get_type_hints,
+)
 
 from msgspec import Struct
 
 from ltocompat.model.failure import Failure
+from ltocompat.model.projection import project
 
 if TYPE_CHECKING:
     from ltocompat.report.document import Block
@@ -101,6 +113,34 @@ class Report(Struct, Generic[R], frozen=True):
     formats: ClassVar[tuple[str, ...]] = FORMATS
     blocks: Callable[[Iterable[R | Failure], Options], Iterator[Block]]
     document: Callable[[Iterable[R | Failure], Options], Iterator[str]]
+
+
+def rows_document(
+    verb: str, counts: Callable[[Any], Mapping[str, int]] = lambda _: {}
+) -> Callable[[Iterable[Any], Options], Iterator[str]]:
+    """Make the document of a verb whose answer is rows, one a record, and a summary of them.
+
+    Args:
+        verb: the module of its records, whose document begins with the rows.
+        counts: what a record adds to the numbers of the summary.
+    """
+
+    def document(records: Iterable[Any], _: Options) -> Iterator[str]:
+        # Imported here: a table needs no JSON.
+        from ltocompat.report.formats.jsonstream import Rows
+
+        v1 = importlib.import_module(f"ltocompat.model.records_v1.{verb}")
+        whole, totals = getattr(v1, verb.capitalize()), Counter[str]()
+        array, *_ = whole.__struct_fields__
+        (row, _) = get_args(get_type_hints(whole)[array])
+        rows = Rows(whole, array)
+        for record in rows.answers(records):
+            totals.update(counts(record))
+            yield from rows.row(project(row, record))
+        numbers = {name: totals[name] for name in v1.Summary.__struct_fields__ if name != "errors"}
+        yield from rows.end(whole((), v1.Summary(**numbers, errors=rows.errors)))
+
+    return document
 
 
 def writer(name: str) -> Callable[[Any, Iterable[Any], Writable, Options], None]:

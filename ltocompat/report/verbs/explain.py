@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ltocompat.model.projection import project
 from ltocompat.model.version import rule_url
-from ltocompat.report import Failure, Options, Report, answers
+from ltocompat.report import Failure, Options, Report, answers, rows_document
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
 
 if TYPE_CHECKING:
@@ -94,18 +93,7 @@ def index(records: Iterable[Explained | Failure], _: Options) -> Iterator[Block]
         yield Paragraph(("all of one rule: ", Code(f"ltocompat explain {rows[0][0]}")))
 
 
-def _document(records: Iterable[Explained | Failure], _: Options) -> Iterator[str]:
-    # Imported here: a table needs no JSON.
-    from ltocompat.model.records_v1 import explain as v1
-    from ltocompat.report.formats.jsonstream import Rows
-
-    rows = Rows(v1.Explain, "rules")
-    for entry in rows.answers(records):
-        yield from rows.row(project(v1.Rule, entry))
-    yield from rows.end(v1.Explain((), v1.Summary(rows.errors)))
-
-
-REPORT: Report[Explained] = Report(blocks, _document)
+REPORT: Report[Explained] = Report(blocks, rows_document("explain"))
 """Causes, and rules."""
-INDEX: Report[Explained] = Report(index, _document)
+INDEX: Report[Explained] = Report(index, rows_document("explain"))
 """Every rule in a line; its JSON is as full as the other."""

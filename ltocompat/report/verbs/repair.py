@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ltocompat.model.projection import project
-from ltocompat.report import Failure, Options, Report, answers
+from ltocompat.report import Failure, Options, Report, answers, rows_document
 from ltocompat.report.document import Block, Code, Entry, Heading, Items, Paragraph
 
 if TYPE_CHECKING:
@@ -29,18 +28,9 @@ def blocks(records: Iterable[Repaired | Failure], _: Options) -> Iterator[Block]
             yield Paragraph((Code(name), " is left out: it signs the old wheel"))
 
 
-def _document(records: Iterable[Repaired | Failure], _: Options) -> Iterator[str]:
-    # Imported here: a text needs no JSON.
-    from ltocompat.model.records_v1 import repair as v1
-    from ltocompat.report.formats.jsonstream import Rows
-
-    rows = Rows(v1.Repair, "wheels")
-    written = mended = 0
-    for wheel in rows.answers(records):
-        written += wheel.output is not None
-        mended += sum(not each.reason for each in wheel.findings)
-        yield from rows.row(project(v1.Wheel, wheel))
-    yield from rows.end(v1.Repair((), v1.Summary(written, mended, rows.errors)))
+def _counts(wheel: Repaired) -> dict[str, int]:
+    mended = sum(not finding.reason for finding in wheel.findings)
+    return {"written": wheel.output is not None, "mended": mended}
 
 
-REPORT: Report[Repaired] = Report(blocks, _document)
+REPORT: Report[Repaired] = Report(blocks, rows_document("repair", _counts))

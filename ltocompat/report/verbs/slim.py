@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ltocompat.model.location import Location
-from ltocompat.model.projection import project
 from ltocompat.model.slimmed import RemovalReason, Slimmed, Untouched
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import count, truncate_list
-from ltocompat.report import Failure, Options, Report, answers
+from ltocompat.report import Failure, Options, Report, answers, rows_document
 from ltocompat.report.document import Block, Code, Column, Entry, Heading, Items, Paragraph, Table
 from ltocompat.report.text import binary_size
 
@@ -87,19 +86,9 @@ def _floor(slimmed: Slimmed) -> str:
     )
 
 
-def _document(records: Iterable[Slimmed | Failure], _: Options) -> Iterator[str]:
-    # Imported here: a table needs no JSON.
-    from ltocompat.model.records_v1 import slim as v1
-    from ltocompat.report.formats.jsonstream import Rows
-
-    rows = Rows(v1.Slim, "artifacts")
-    artifacts = saved = 0
-    for slimmed in rows.answers(records):
-        artifacts += 1
-        saved += slimmed.saved
-        yield from rows.row(project(v1.Artifact, slimmed))
-    yield from rows.end(v1.Slim((), v1.Summary(artifacts, saved, rows.errors)))
+def _counts(slimmed: Slimmed) -> dict[str, int]:
+    return {"artifacts": 1, "saved": slimmed.saved}
 
 
-REPORT: Report[Slimmed] = Report(blocks, _document)
+REPORT: Report[Slimmed] = Report(blocks, rows_document("slim", _counts))
 """The report of ``slim``, as blocks and as JSON."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ltocompat.model.projection import project
-from ltocompat.report import Failure, Options, Report, answers
+from ltocompat.report import Failure, Options, Report, answers, rows_document
 from ltocompat.report.document import Block, Code, Column, Table
 
 if TYPE_CHECKING:
@@ -22,15 +21,4 @@ def blocks(records: Iterable[TargetWord | Failure], _: Options) -> Iterator[Bloc
         yield Table(_COLUMNS, tuple(rows))
 
 
-def _document(records: Iterable[TargetWord | Failure], _: Options) -> Iterator[str]:
-    # Imported here: a table needs no JSON.
-    from ltocompat.model.records_v1 import targets as v1
-    from ltocompat.report.formats.jsonstream import Rows
-
-    rows = Rows(v1.Targets, "words")
-    for word in rows.answers(records):
-        yield from rows.row(project(v1.Word, word))
-    yield from rows.end(v1.Targets((), v1.Summary(rows.errors)))
-
-
-REPORT: Report[TargetWord] = Report(blocks, _document)
+REPORT: Report[TargetWord] = Report(blocks, rows_document("targets"))

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ltocompat.model.image import ImageKind
 from ltocompat.model.location import Location
-from ltocompat.model.projection import project
 from ltocompat.model.weight import ArchWeight, LibraryWeight, Saving, Waste, Weight
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, Report, answers
+from ltocompat.report import Failure, Options, Report, answers, rows_document
 from ltocompat.report.document import (
     Block,
     Code,
@@ -204,20 +203,9 @@ def _share(part: int, whole: int) -> str:
     return "<1%" if 0 < part < whole / 100 else f"{100 * part / max(whole, 1):.0f}%"
 
 
-def _document(records: Iterable[Weight | Failure], _: Options) -> Iterator[str]:
-    # Imported here: a table needs no JSON.
-    from ltocompat.model.records_v1 import weigh as v1
-    from ltocompat.report.formats.jsonstream import Rows
-
-    rows = Rows(v1.Weigh, "artifacts")
-    artifacts = stored = saved = 0
-    for weight in rows.answers(records):
-        artifacts += 1
-        stored += weight.stored
-        saved += weight.saved
-        yield from rows.row(project(v1.Artifact, weight))
-    yield from rows.end(v1.Weigh((), v1.Summary(artifacts, stored, saved, rows.errors)))
+def _counts(weight: Weight) -> dict[str, int]:
+    return {"artifacts": 1, "stored_size": weight.stored, "saved": weight.saved}
 
 
-REPORT: Report[Weight] = Report(blocks, _document)
+REPORT: Report[Weight] = Report(blocks, rows_document("weigh", _counts))
 """The report of ``weigh``, as blocks and as JSON."""
