@@ -93,8 +93,9 @@ def test_only_the_library_is_kept(cache: Cache) -> None:
     assert linker.evidence == "SHA-256 of the release"
     assert installed(cache) == (linker,)
     origin = json.loads((Path(cache.folder) / "12.4.127/origin.json").read_text())
-    assert origin["sha256"] == hashlib.sha256(LIBRARY).hexdigest()
-    assert origin["wheel"].endswith(".whl")
+    (file,) = origin["files"]
+    assert file["sha256"] == hashlib.sha256(LIBRARY).hexdigest()
+    assert file["wheel"].endswith(".whl")
 
 
 def test_a_tool_that_unpacks_is_as_good(cache: Cache) -> None:
@@ -295,7 +296,9 @@ def test_what_was_put_in_place_of_a_file_is_not_waited_for(
     change(origin.with_name(name))
     if name == "libnvJitLink.so.12":  # whose size is compared first
         size = origin.with_name(name).stat().st_size
-        origin.write_text(json.dumps(json.loads(origin.read_text()) | {"size": size}))
+        said = json.loads(origin.read_text())
+        said["files"][0]["size"] = size
+        origin.write_text(json.dumps(said))
     assert installed(cache) == (() if name != "seal" or change is be_a_pipe else (linker,))
 
 

@@ -21,7 +21,7 @@ from ltocompat.model.image import Image, ImageKind, Producer, Role
 from ltocompat.model.location import Location
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Cache, Linker, Tool
-from ltocompat.targets.linkers.cache import InstallOrigin
+from ltocompat.targets.linkers.cache import InstalledFile, InstallOrigin
 from ltocompat.trial.diagnosis import sharpened
 from ltocompat.trial.link_inputs import SingleLink, gather_all
 from ltocompat.trial.link_pool import Pool
@@ -368,8 +368,8 @@ def refusing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with cache.part() as part:
         program = Path(part) / "nvlink"
         compiled(program, REFUSING)
-        size = program.stat().st_size
-        cache.keep(part, InstallOrigin("13.5.37", "nvlink", size, "", "w", "test", processor))
+        file = InstalledFile("nvlink", program.stat().st_size, "", "w")
+        cache.keep(part, InstallOrigin("13.5.37", (file,), "test", processor))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ that is complete), so that a reader never sees half of one and parallel installs
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import stat
@@ -15,8 +14,8 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-from msgspec import Struct, field
-from msgspec.structs import asdict
+import msgspec
+from msgspec import Struct
 
 from ltocompat.files.regular import read_regular
 from ltocompat.model.arch import Release, version_numbers
@@ -32,36 +31,41 @@ _PART = ".part-"
 _FORGOTTEN = 24 * 3600  # seconds after which a half install belongs to nobody any more
 
 
+class InstalledFile(Struct, frozen=True):
+    """A file of an installed linker.
+
+    Attributes:
+        name: of the file: the library, the program nvlink, or the libnvvm beside that.
+        size: its bytes.
+        sha256: of it.
+        wheel: what it came out of.
+    """
+
+    name: str
+    size: int
+    sha256: str
+    wheel: str
+
+
 class InstallOrigin(Struct, frozen=True):
     """The record that is kept beside an installed linker.
 
     Attributes:
         version: 12.4.127.
-        library: name of the file: the library, or the program nvlink.
-        size: its bytes.
-        sha256: of that file.
-        wheel: what it came out of.
+        files: its files, the linker first.
         evidence: how its version is known.
         machine: processor that it runs on.
-        others: name and bytes of each further file: the libnvvm of nvlink.
-        sums: name and SHA-256 of each of these.
     """
 
     version: str
-    library: str
-    size: int
-    sha256: str
-    wheel: str
+    files: tuple[InstalledFile, ...]
     evidence: str
     machine: str
-    others: Mapping[str, int] = field(default_factory=dict)
-    sums: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def files(self) -> dict[str, str]:
+    def sums(self) -> dict[str, str]:
         """SHA-256 of each file by its name."""
-        named = {self.library: self.sha256, **dict.fromkeys(self.others, ""), **self.sums}
-        return {os.path.basename(name): digest for name, digest in named.items()}
+        return {os.path.basename(file.name): file.sha256 for file in self.files}
 
 
 class Cache(Struct, frozen=True):
@@ -103,13 +107,13 @@ class Cache(Struct, frozen=True):
         """Let the files in the folder ``part`` be one of ours; the first of two installs wins."""
         final = os.path.join(self.folder, origin.version)
         with self._writing():
-            with open(os.path.join(part, _ORIGIN), "w", encoding="utf-8") as file:
-                json.dump(asdict(origin), file, indent=1)
+            with open(os.path.join(part, _ORIGIN), "wb") as file:
+                file.write(msgspec.json.format(msgspec.json.encode(origin)))
             if self._read(origin.version) is None:
                 if os.path.exists(os.path.join(final, _ORIGIN)):
                     self._drop(final)  # ours, and damaged
                 _let_nobody_else_write(part)
-                keep_seal(part, origin.version, origin.files)
+                keep_seal(part, origin.version, origin.sums)
                 _rename_unless_there(part, final)
         kept = self._read(origin.version)
         if kept is None:
@@ -134,22 +138,20 @@ class Cache(Struct, frozen=True):
         folder = os.path.join(self.folder, name)
         try:
             text = read_regular(os.path.join(folder, _ORIGIN), _LONGEST_ORIGIN)
-            origin = InstallOrigin(**json.loads(text))
-            path = os.path.realpath(os.path.join(folder, os.path.basename(origin.library)))
-            sizes = {origin.library: origin.size, **origin.others}
-            paths = {os.path.join(folder, os.path.basename(file)): sizes[file] for file in sizes}
-            whole = all(os.path.getsize(path) == size for path, size in paths.items())
-            if origin.version != name or not whole:
+            origin = msgspec.json.decode(text, type=InstallOrigin)
+            paths = [os.path.join(folder, os.path.basename(file.name)) for file in origin.files]
+            sizes = [file.size for file in origin.files]
+            if origin.version != name or [*map(os.path.getsize, paths)] != sizes or not paths:
                 return None
             numbers = version_numbers(origin.version)
-            if not are_sound(folder, self.tool, origin.version, origin.files):
+            if not are_sound(folder, self.tool, origin.version, origin.sums):
                 return None
-        except (OSError, ValueError, TypeError, AttributeError, RecursionError, LtocompatError):
+        except (OSError, ValueError, RecursionError, msgspec.MsgspecError, LtocompatError):
             return None
         return Linker(
             release=Release(*numbers[:2]),
             version=origin.version,
-            path=path,
+            path=os.path.realpath(paths[0]),
             found_via="trial cache",
             evidence=origin.evidence,
             for_trials=True,

@@ -13,12 +13,10 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import IO
 
-from msgspec import Struct
-
 from ltocompat.files.regular import sha256_of_path
 from ltocompat.model.errors import LtocompatError, Malformed, Missing
 from ltocompat.model.limits import MIB, Budget
-from ltocompat.targets.linkers.cache import Cache, InstallOrigin
+from ltocompat.targets.linkers.cache import Cache, InstalledFile, InstallOrigin
 from ltocompat.targets.linkers.identify import identify
 from ltocompat.targets.linkers.installed_files import LARGEST
 from ltocompat.targets.linkers.linker import Linker, Tool
@@ -241,16 +239,7 @@ def install_one(wanted: VersionRequest, cache: Cache, fetch_wheel: Fetch = fetch
         return cache.keep(kept, _origin(wanted, files, kept))
 
 
-class _File(Struct, frozen=True):
-    """A file that is kept: its name, bytes and SHA-256, and the wheel that it came out of."""
-
-    name: str
-    size: int
-    sha256: str
-    wheel: str
-
-
-def _unpack(wanted: VersionRequest, number: int, arrived: str, kept: str) -> _File:
+def _unpack(wanted: VersionRequest, number: int, arrived: str, kept: str) -> InstalledFile:
     """Move the file of package ``number`` from what was fetched into ``kept``, and check both."""
     requirement = wanted.requirements[number]
     known = wanted.wheels[number] if wanted.wheels else None
@@ -274,10 +263,9 @@ def _unpack(wanted: VersionRequest, number: int, arrived: str, kept: str) -> _Fi
     return copy
 
 
-def _origin(wanted: VersionRequest, files: list[_File], kept: str) -> InstallOrigin:
+def _origin(wanted: VersionRequest, files: list[InstalledFile], kept: str) -> InstallOrigin:
     """Describe the origin of the files in ``kept``, the linker itself being the first."""
-    requirement, (file, *others) = wanted.requirements[0], files
-    path = os.path.join(kept, file.name)
+    requirement, path = wanted.requirements[0], os.path.join(kept, files[0].name)
     try:
         with Machine().viewed(path) as view:
             linker = identify(view, Budget(), tool=wanted.tool)
@@ -290,17 +278,7 @@ def _origin(wanted: VersionRequest, files: list[_File], kept: str) -> InstallOri
     if wanted.tool is Tool.NVLINK:
         os.chmod(path, 0o755)  # noqa: S103 - a program that anyone may run
     evidence = "SHA-256 of the release" if wanted.wheels else linker.evidence
-    return InstallOrigin(
-        linker.version,
-        file.name,
-        file.size,
-        file.sha256,
-        file.wheel,
-        evidence,
-        linker.machine,
-        {other.name: other.size for other in others},
-        {other.name: other.sha256 for other in others},
-    )
+    return InstallOrigin(linker.version, tuple(files), evidence, linker.machine)
 
 
 def _only(what: str, paths: Iterable[str], pattern: re.Pattern[str]) -> str:
@@ -314,7 +292,7 @@ def _only(what: str, paths: Iterable[str], pattern: re.Pattern[str]) -> str:
     return found[0]
 
 
-def _copied(source: IO[bytes], path: str, kept: str, wheel: str) -> _File:
+def _copied(source: IO[bytes], path: str, kept: str, wheel: str) -> InstalledFile:
     digest, size, name = hashlib.sha256(), 0, os.path.basename(path)
     with open(os.path.join(kept, name), "xb") as target:
         while piece := source.read(MIB):
@@ -325,7 +303,7 @@ def _copied(source: IO[bytes], path: str, kept: str, wheel: str) -> _File:
                 )
             digest.update(piece)
             target.write(piece)
-    return _File(name, size, digest.hexdigest(), wheel)
+    return InstalledFile(name, size, digest.hexdigest(), wheel)
 
 
 def _check(requirement: str, what: str, found: str, expected: str) -> None:
