@@ -7,6 +7,7 @@ that, or 3 with a sentence, and never 70; the next run in the same folder writes
 from __future__ import annotations
 
 import os
+import re
 import random
 import shutil
 import subprocess
@@ -51,6 +52,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     ),
     "repair": ("repair", "z-1.0-py3-none-any.whl", "-o", "out"),
 }
+_DATE = re.compile(rb"\d{4}-\d\d-\d\d")
 MOST = 40
 """Calls of a verb that are struck one after the other; more of them are of the same sort."""
 
@@ -127,7 +129,7 @@ def _content(path: Path) -> bytes:
         return b""  # when rows were made
     if path.suffix == ".cubin":
         return str(path.stat().st_size).encode()  # nvlink names the folder that it ran in
-    return path.read_bytes()
+    return _DATE.sub(b"", path.read_bytes())  # the day by which an example of a policy expires
 
 
 def begin(machine: Machine) -> None:
