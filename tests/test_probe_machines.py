@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import machines
 import pytest
 from libraries_made import build_libcuda, needs_gcc
 from machines import MULTIARCH, Recorded, shared
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.targets.linkers import Machine
@@ -351,3 +352,13 @@ def test_broken_files_end_in_a_value(
     found = probe(machine)
     assert all(problem.count("\n") == 0 for problem in found.problems)
     target_of(found)
+
+
+def test_a_machine_that_has_no_memory_left_is_not_one_without_a_driver(tmp_path: Path) -> None:
+    made = machines.plain_driver(tmp_path)
+
+    def out_of_memory(command: Sequence[str]) -> str:
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        probe(replace(made.machine(), run=out_of_memory))

@@ -51,6 +51,8 @@ def probe(machine: Machine, limits: Limits = DEFAULT_LIMITS) -> Environment:
     def tried(what: str, read: Callable[[], T], default: T) -> T:
         try:
             return read()
+        except MemoryError:
+            raise  # it tells nothing of the machine, and a target would lack what is there
         except Exception as error:  # noqa: BLE001 - the files of a machine can be anything
             detail = next(iter(str(error).splitlines()), "") or type(error).__name__
             problems.append(f"{what} can't be found out: {detail}")
