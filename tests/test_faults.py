@@ -7,8 +7,8 @@ that, or 3 with a sentence, and never 70; the next run in the same folder writes
 from __future__ import annotations
 
 import os
-import re
 import random
+import re
 import shutil
 import subprocess
 import sys

@@ -357,7 +357,7 @@ def test_broken_files_end_in_a_value(
 def test_a_machine_that_has_no_memory_left_is_not_one_without_a_driver(tmp_path: Path) -> None:
     made = machines.plain_driver(tmp_path)
 
-    def out_of_memory(command: Sequence[str]) -> str:
+    def out_of_memory(_: Sequence[str]) -> str:
         raise MemoryError
 
     with pytest.raises(MemoryError):
