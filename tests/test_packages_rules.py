@@ -82,8 +82,8 @@ def test_a_bare_dependency_is_too_low_and_has_no_end(tmp_path: Path, opening: by
     assert told(problems) == {"NJL-06": FAIL, "PKG-02": UNDOCUMENTED}
     low = only(problems, "NJL-06")
     assert low.message == (
-        "nvidia-nvjitlink may be 13.0, but LTO-IR made by 13.5 is inside, so that it has to be "
-        "13.5 or newer"
+        "the metadata allow nvidia-nvjitlink 13.0, but LTO-IR made by 13.5 is inside, so that "
+        "13.5 or newer is needed"
     )
     assert low.remedy == f"write Requires-Dist: {RIGHT}"
     assert low.evidence == "Requires-Dist: nvidia-nvjitlink"
@@ -120,8 +120,8 @@ def test_where_several_compilers_are_possible_a_trial_decides(
     assert told(problems) == {"NJL-06": UNKNOWN}
     right = "nvidia-nvjitlink>=13.2,<14"
     assert problems[0].message == (
-        "nvidia-nvjitlink may be 13.1, but LTO-IR made by 13.1 or 13.2 is inside, so that it may "
-        "have to be 13.2: a trial tells"
+        "the metadata allow nvidia-nvjitlink 13.1, but LTO-IR made by 13.1 or 13.2 is "
+        "inside, so that 13.2 may be needed: a trial tells"
     )
     assert problems[0].remedy == (
         f"write Requires-Dist: {right}, unless a trial link shows that 13.1 is enough"
@@ -532,7 +532,7 @@ def test_a_toolkit_of_two_majors_is_too_low_or_has_no_end(tmp_path: Path, loadin
     low = judged(wheel(tmp_path, files(loading), requires))
     assert {problem.rule for problem in low} == {"NJL-06"}
     assert any(
-        "nvidia-nvjitlink-cu12 may be installed instead" in each_problem.message
+        "the metadata allow nvidia-nvjitlink-cu12 instead" in each_problem.message
         for each_problem in low
     )
     host = library(

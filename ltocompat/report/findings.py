@@ -6,10 +6,11 @@ import functools
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ltocompat.commands.advice import ASK_LINKER
 from ltocompat.model.location import Location
@@ -37,7 +38,14 @@ from ltocompat.report.document import (
     separated,
     style_of,
 )
-from ltocompat.report.text import clip, common_folder, first_clauses, truncate
+from ltocompat.report.text import (
+    clip,
+    common_folder,
+    first_clauses,
+    function_name,
+    shortest_names,
+    truncate,
+)
 from ltocompat.rules.prose import Prose, rule_prose
 
 FindingRecord = Target | Result | Required | PolicyLines | Failure
@@ -325,7 +333,8 @@ def sort_records(records: Iterable[FindingRecord]) -> SortedRecords:
 _MOST_FINDINGS = 20
 _MOST_NAMED = 4  # artifacts of one finding
 _MOST_KERNELS = 3  # of a finding
-_NAME = 60  # characters of the name of a kernel
+_NAME = 50  # characters of the name of a kernel
+_PLACE = 80  # characters of a place with all its folders
 _FIX = 110  # characters of what to do; explain tells the rest
 
 
@@ -343,7 +352,8 @@ class FindingTally:
 
     def blocks(self, groups: Iterable[GroupedFinding], cells: CellNames) -> Iterator[Block]:
         """Yield the findings, the worst verdict first; then notes, where they are wanted."""
-        shown = []
+        shown, groups = [], list(groups)
+        names = shortest_names(path for group in groups for path in group.modules)
         for group in sorted(groups, key=_rank):
             word = _word(group)
             self._counts[word] += 1
@@ -352,7 +362,7 @@ class FindingTally:
             if word != _NOTE or self._options.notes:
                 shown.append(group)
         for group in shown[:_MOST_FINDINGS]:
-            yield diagnostic(group, cells, self._options)
+            yield diagnostic(group, cells, self._options, names)
         if len(shown) > _MOST_FINDINGS:
             left_out = len(shown) - _MOST_FINDINGS
             yield Paragraph((f"and {left_out:,} more; --format json lists all",))
@@ -405,13 +415,16 @@ def _word(group: GroupedFinding) -> str:
     return str(finding.level if finding.verdict < Verdict.UNDOCUMENTED else finding.verdict)
 
 
-def diagnostic(group: GroupedFinding, cells: CellNames, options: Options) -> Diagnostic:
+def diagnostic(
+    group: GroupedFinding, cells: CellNames, options: Options, names: Mapping[str, str] = {}
+) -> Diagnostic:
     """A finding in three lines.
 
     Args:
         group: the finding.
         cells: what to call the cells that it holds for.
         options: what the reader asked for.
+        names: short names of artifacts, for long places.
     """
     finding = group.finding
     style = Style.FAIL if _word(group) == "error" else style_of(finding.verdict, finding.level)
@@ -422,7 +435,7 @@ def diagnostic(group: GroupedFinding, cells: CellNames, options: Options) -> Dia
         style,
         finding.rule,
         headline.replace(THE_TARGET_HAS, f"{name} has") if name else headline,
-        tuple(_where(group, cells.words(group.cells), packages=options.packages)),
+        tuple(_where(group, cells.words(group.cells), names, packages=options.packages)),
         group.remedy if options.why else _short(group.remedy),
         tuple(_reasons(group)) if options.why else (),
     )
@@ -442,12 +455,14 @@ def _reasons(group: GroupedFinding) -> Iterator[tuple[str, str]]:
         yield "evidence", truncate(group.finding.evidence)
 
 
-def _where(group: GroupedFinding, cells: str, *, packages: bool) -> Iterator[tuple[str, ...]]:
+def _where(
+    group: GroupedFinding, cells: str, names: Mapping[str, str], *, packages: bool
+) -> Iterator[tuple[str, ...]]:
     """The first place, how many modules, which targets and GPUs, and what else is told of it."""
     finding = group.finding
     paths = list(group.modules)
     if finding.example or paths[0]:
-        yield (Code(finding.example or Location(paths[0])),)
+        yield (Code(short_place(finding.example or Location(paths[0]), names)),)
     if finding.example is None and finding.evidence not in ("", paths[0]):
         yield (Code(truncate(finding.evidence)),)
     # The file name of a wheel names its package already.
@@ -464,6 +479,12 @@ def _where(group: GroupedFinding, cells: str, *, packages: bool) -> Iterator[tup
         yield kernels
     if len(paths) > 1 and not named:
         yield ("also in ", *_others(paths))
+
+
+def short_place(place: Location, names: Mapping[str, str]) -> Location:
+    """The place; a long one without the folders that the heading above names."""
+    short = names.get(place.path, place.path)
+    return replace(place, path=short) if len(str(place)) > _PLACE else place
 
 
 def _is_named_after(path: str, package: str) -> bool:
@@ -493,7 +514,8 @@ def _of_packages(group: GroupedFinding) -> str:
 
 def _kernels(group: GroupedFinding) -> Iterator[str]:
     """``kernels a, b and 5 more in 60 of them``, where kernels of all were not read."""
-    names, every = [*group.kernels][:_MOST_KERNELS], len(group.kernels)
+    every = len(group.kernels)
+    names = [*dict.fromkeys(map(function_name, group.kernels))][:_MOST_KERNELS]
     if names:
         yield "kernel " if every == 1 else "kernels "
     yield from separated(Code(clip(name, _NAME)) for name in names)

@@ -84,6 +84,42 @@ def clip_middle(text: str, width: int) -> str:
     return text[: width - 2 - tail] + ".." + text[len(text) - tail :]
 
 
+def clip_place(place: str, width: int) -> str:
+    """Leave folders out of a place that is longer than ``width`` columns; at last its middle."""
+    path, mark, inside = place.partition("::")
+    while len(path) + len(mark + inside) > width and "/" in path:
+        path = path.partition("/")[2]
+    return clip_middle(path + mark + inside, width)
+
+
+def shortest_names(paths: Iterable[str]) -> dict[str, str]:
+    """The last parts of each path, by which no other one ends."""
+    every = dict.fromkeys(paths)
+    names = {}
+    for path in every:
+        parts = path.split("/")
+        ends = ("/".join(parts[-number:]) for number in range(1, len(parts)))
+        alone = (end for end in ends if sum(f"/{other}".endswith(f"/{end}") for other in every) < 2)
+        names[path] = next(alone, path)
+    return names
+
+
+_MANGLED = re.compile(r"_ZN?K?(?=L?\d)")
+_NAME = re.compile(r"L?(\d{1,4})(?=[A-Za-z_])")
+
+
+def function_name(symbol: str) -> str:
+    """The name in a symbol of C++, ``cutlass::Kernel<..>``; any other symbol as it is."""
+    start, words = _MANGLED.match(symbol), list[str]()
+    position = start.end() if start else 0
+    while start and (found := _NAME.match(symbol, position)):
+        position = found.end() + int(found[1])
+        word = symbol[found.end() : position]
+        words += [] if word.startswith("_GLOBAL__N_") else [word]
+    arguments = "<..>" if symbol[position : position + 1] == "I" else ""
+    return "::".join(words) + arguments if words else symbol
+
+
 def first_clauses(text: str, width: int) -> str:
     """The first clauses of a sentence that fit in ``width`` columns; at least the first.
 

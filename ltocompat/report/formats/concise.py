@@ -26,7 +26,8 @@ def _line(row: FindingRow) -> str:
     gpus = f" ({', '.join(row.gpus)})" if row.gpus else ""
     found = f"{row.message}{_extent(row)}"
     text = f"{sentence(found)} Remedy: {row.remedy}" if row.remedy else found
-    return f"{row.place}: {row.level}: {row.verdict} {row.rule} on {row.target}{gpus}: {text}"
+    verdict = "" if row.verdict == "ok" else f"{row.verdict} "  # a finding has more to say than ok
+    return f"{row.place}: {row.level}: {verdict}{row.rule} on {row.target}{gpus}: {text}"
 
 
 def _extent(row: FindingRow) -> str:

@@ -32,7 +32,8 @@ def write(answer: SortedRecords, stream: Writable) -> None:
 def _issue(row: FindingRow) -> dict[str, object]:
     gpus = f" ({', '.join(row.gpus)})" if row.gpus else ""
     remedy = f" Remedy: {sentence(row.remedy)}" if row.remedy else ""
-    opening = f"{row.verdict} on {row.target}{gpus}: {sentence(row.message)}"
+    word = row.level if row.verdict == "ok" else row.verdict  # a finding has more to say than ok
+    opening = f"{word} on {row.target}{gpus}: {sentence(row.message)}"
     text = f"{opening}{remedy} At {row.place}."
     # Relative to the repository, without ``./``, as GitLab wants it.
     path = escape(row.path.replace(os.sep, "/").removeprefix("./"))

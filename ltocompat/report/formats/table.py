@@ -1,4 +1,4 @@
-"""Blocks as plain text for a terminal, or for a pipe, where nothing is wrapped or cut."""
+"""Blocks as plain text for a terminal, or for a pipe, where lines are wrapped at 200 columns."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Any
+
+from msgspec.structs import replace
 
 from ltocompat.report import Options, Report, Writable
 from ltocompat.report.document import (
@@ -23,7 +25,7 @@ from ltocompat.report.document import (
     Styled,
     Table,
 )
-from ltocompat.report.text import clip, escape
+from ltocompat.report.text import clip, clip_place, escape
 
 _NARROWEST = 40
 
@@ -31,6 +33,7 @@ _NARROW = 100
 _GAP = 2  # blanks between columns
 _LONGEST = 400  # characters of one wrapped cell
 _ARROW = "  --> "
+_PIPED = 200  # columns of lines where there is no terminal
 _APART = "   "  # between what tells where a finding is
 _LONGEST_RULE = 80
 _Part = tuple[str, Style | None]
@@ -41,10 +44,12 @@ _LEAST = 14  # columns that are left to a place, however narrow the terminal
 def write(report: Report[Any], records: Iterable[Any], stream: Writable, options: Options) -> None:
     """Write the blocks of ``records``; a blank line stands before whatever begins anew."""
     last: Block | None = None
+    lines = options if options.paste_for else replace(options, width=options.width or _PIPED)
     for block in report.blocks(records, options):
         if last is not None and _begins_anew(block, last):
             stream.write("\n")
-        _write_block(block, stream, options)
+        # A row of a listing is one line of a pipe, however long its place is.
+        _write_block(block, stream, options if isinstance(block, Listing) else lines)
         last = block
 
 
@@ -89,7 +94,9 @@ def _write_diagnostic(found: Diagnostic, stream: Writable, options: Options) -> 
     opening = Styled(f"{found.word}[{found.rule}]", found.style)
     stream.write(_filled((opening, " ", found.headline), options, following="  "))
     indent = f"  {_painted('-->', Style.FAINT if options.color else None)} "
-    for line in _in_lines(found.where, options.width):
+    room = max((options.width or _PIPED) - len(_ARROW), _NARROWEST)
+    where = [tuple(_fitted(part, room) for part in group) for group in found.where]
+    for line in _in_lines(where, options.width):
         text = _filled(line, options, " " * len(_ARROW), " " * len(_ARROW))
         stream.write(indent + text[len(_ARROW) :])
         indent = " " * len(_ARROW)
@@ -97,6 +104,12 @@ def _write_diagnostic(found: Diagnostic, stream: Writable, options: Options) -> 
         if text:
             parts = (Styled(f"{label}:", Style.STRONG), f" {text}")
             stream.write(_filled(parts, options, "  ", "       "))
+
+
+def _fitted(part: str, room: int) -> str:
+    """A place in the room that a line has for it; any other words as they are."""
+    is_place = "/" in part and "://" not in part and " " not in part
+    return clip_place(part, room) if is_place else str(part)
 
 
 def _in_lines(groups: Iterable[tuple[str, ...]], width: int | None) -> Iterator[tuple[str, ...]]:
@@ -235,8 +248,10 @@ def _filled(parts: Iterable[str], options: Options, first: str = "", following: 
         first: what the first line begins with.
         following: what the others begin with.
     """
+    room = max((options.width or _LONGEST) - len(following), _NARROWEST)
     texts = [
-        (escape(str(part)), part.style if isinstance(part, Styled) else None) for part in parts
+        (escape(_fitted(part, room)), part.style if isinstance(part, Styled) else None)
+        for part in parts
     ]
     line = "".join(text for text, _ in texts)
     width = options.width

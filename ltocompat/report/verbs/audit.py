@@ -28,8 +28,9 @@ from ltocompat.report.findings import (
     FindingReport,
     GroupedFinding,
     grouped_findings,
+    short_place,
 )
-from ltocompat.report.text import truncate
+from ltocompat.report.text import shortest_names, truncate
 from ltocompat.report.verbs.check import Tally
 from ltocompat.report.verbs.check import blocks as checked
 from ltocompat.rules.builtin_rules import ASKED_BY_PROJECT, TOO_LARGE
@@ -99,8 +100,6 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     shown = not options.quiet or audit.tally.outcome is not Outcome.PASSED
     if shown:
         yield from _headline(audit)
-    if not options.quiet and not audit.policy.given:
-        yield Paragraph(_NO_POLICY)
     if shown:
         results = map(_not_forgiven, audit.audits)
         judged: list[FindingRecord] = [*audit.policy.every_target, *results, *audit.tally.failures]
@@ -110,6 +109,8 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
         yield from checked(judged, replace(options, packages=several), of_fleet=False)
     if options.quiet:
         return
+    if not audit.policy.given:
+        yield Paragraph(_NO_POLICY)
     yield from _forgiven(audit)
     old = audit.tally.unused
     if old and audit.audits:
@@ -130,7 +131,7 @@ def _unused(exception: PolicyException, audit: Audit) -> str:
 
 
 _NO_POLICY = (
-    "a policy adds verdicts on the drivers, nvJitLinks and GPUs that it names: write ",
+    "to also check drivers, nvJitLinks and GPUs, name them in a policy: write ",
     Code("[tool.ltocompat.targets.oldest]"),
     " with ",
     Code('driver = "580"'),
@@ -182,7 +183,8 @@ def _because(
 ) -> Iterator[Block]:
     """The first of some findings, what to do, and how to go on; ``every``: how many there are."""
     first, others = found[0], (every or len(found)) - 1
-    yield Paragraph((opening, *_finding(first)))
+    names = shortest_names(path for group in found for path in group.modules)
+    yield Paragraph((opening, *_finding(first, names)))
     untried = first.finding.verdict is Verdict.UNKNOWN and first.finding.decided_by_trial
     todo = _ask_linkers(policy) if untried else (truncate("; or ".join(first.remedies)),)
     if any(todo):
@@ -196,7 +198,7 @@ def _because(
 
 def _held_to(policy: Policy) -> tuple[str, ...]:
     options = ("the options of this command",) if policy.options else ()
-    return ("policy ", Code(policy.source)) if policy.source else options or ("no policy",)
+    return ("policy ", Code(policy.source)) if policy.source else options or ("no policy was used",)
 
 
 def _ask_linkers(policy: Policy) -> tuple[str, ...]:
@@ -245,7 +247,7 @@ def _weight(group: GroupedFinding) -> tuple[int, bool]:
     return -group.finding.verdict, group.module_count > 0
 
 
-def _finding(group: GroupedFinding) -> tuple[str, ...]:
+def _finding(group: GroupedFinding, names: dict[str, str]) -> tuple[str, ...]:
     """``nothing in it is for sm_90 (SASS-06 in dist/x.whl on prod (h100))``."""
     (path,) = group.modules
     cells = grouped((cell.target, cell.gpu) for cell in group.cells)
@@ -253,7 +255,14 @@ def _finding(group: GroupedFinding) -> tuple[str, ...]:
         f"{name} ({', '.join(dict.fromkeys(gpus))})" if any(gpus) else name
         for name, gpus in cells.items()
     ]
-    where = ("; ", group.finding.rule, " in ", Code(Location(path)), " on ", ", ".join(on))
+    where = (
+        "; ",
+        group.finding.rule,
+        " in ",
+        Code(short_place(Location(path), names)),
+        " on ",
+        ", ".join(on),
+    )
     return (group.headline, *where)
 
 

@@ -153,7 +153,7 @@ def _head(answer: _Answer) -> Iterator[Block]:
 
 def _targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:
     if not targets:
-        yield Paragraph(("judged is what holds on any target",))
+        yield Paragraph(("checked without a deploy target: only rules that hold everywhere",))
         return
     if len(targets) == 1:
         (target,) = targets
@@ -277,6 +277,14 @@ def _alone(artifact: EvaluatedArtifact, answer: _Answer) -> Iterator[Block]:
     else:
         yield Heading(title)
         yield table
+        covered = [result.coverage for result in artifact.results if result.coverage.served]
+        if any(coverage.served < coverage.modules for coverage in covered):
+            yield Paragraph((_OTHER_MODULES,))
+
+
+_OTHER_MODULES = (
+    "the other modules have no code for that GPU: only launching their kernels fails there"
+)
 
 
 def _findings(artifacts: list[EvaluatedArtifact], answer: _Answer) -> Iterator[Block]:
@@ -371,7 +379,8 @@ def _row(several: Sequence[tuple[Cell, Result]], names: dict[str, str]) -> tuple
     (cell, result), coverage = several[0], several[0][1].coverage
     ways = (("SASS", coverage.sass), ("PTX", coverage.ptx), ("link", coverage.link))
     used = [(word, number) for word, number in ways if number]
-    unnamed = "none named" if coverage.modules else ""  # what is no module goes to no GPU
+    # Rules on libraries and metadata ask for no GPU.
+    unnamed = "none named" if coverage.modules else "libraries, metadata"
     return (
         names[cell.target],
         str(len(result.target.nodes)),

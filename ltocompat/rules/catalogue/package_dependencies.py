@@ -44,16 +44,16 @@ def nvjitlink_allowed_too_old(shipped: Shipped | Installed) -> Iterator[Problem]
             continue
         if least < need.possible:
             verdict = Verdict.UNKNOWN if need.strength is Strength.HANDED_OUT else Verdict.FAIL
-            text = f"{need.why}, so that it has to be {need.possible} or newer"
+            text = f"{need.why}, so that {need.possible} or newer is needed"
         elif need.sure is None or least < need.sure:
             verdict = Verdict.UNKNOWN
-            text = f"{need.doubt}, so that it may have to be {need.sure or 'newer'}"
+            text = f"{need.doubt}, so that {need.sure or 'a newer one'} may be needed"
             text += "" if need.tried else ": a trial tells"
         else:
             continue
         yield Problem(
             verdict,
-            f"{package} may be {least}, but {text}",
+            f"the metadata allow {package} {least}, but {text}",
             need.advice,
             way.line,
             need.open_to_trial,
@@ -66,8 +66,8 @@ def nvjitlink_allowed_too_old(shipped: Shipped | Installed) -> Iterator[Problem]
         if least < need.possible:
             yield Problem(
                 Verdict.FAIL if need.hard else Verdict.UNKNOWN,
-                f"{package} may be installed instead, up to {max(admitted.releases)}, but "
-                f"{need.why}, so that it has to be {need.possible} or newer",
+                f"the metadata allow {package} instead, up to {max(admitted.releases)}, but "
+                f"{need.why}, so that {need.possible} or newer is needed",
                 need.advice,
                 way.line,
                 need.open_to_trial,
