@@ -25,140 +25,140 @@ class Bug:
     changes: tuple[tuple[str, str], ...]
 
 
-def _bug(name: str, target: str, file: str, new: str, old: str) -> Bug:
+def bug(name: str, target: str, file: str, new: str, old: str) -> Bug:
     return Bug(name, target, file, ((new, old),))
 
 
 _WALK, _ZIP = "files/fatbin/walk.py", "files/archives/zip.py"
 
 MISTAKES = (
-    _bug(
+    bug(
         "bytes of a fatbin section that belong to no region are not told",
         "damage",
         _WALK,
         "            yield Skipped(self._place.at(offset), reason, size)\n        for",
         "            del reason\n        for",
     ),
-    _bug(
+    bug(
         "an entry that can't be read is dropped",
         "damage",
         _WALK,
         "                unread.append(Skipped(at, str(error), size, error.limit))\n",
         "                del at, size, error\n",
     ),
-    _bug(
+    bug(
         "a region that breaks off is read in part without a word",
         "damage",
         _WALK,
         "        if region.broken is not None:\n            place",
         "        if region.broken is not None and not region:\n            place",
     ),
-    _bug(
+    bug(
         "bytes behind a cubin in its file are not told",
         "damage",
         _WALK,
         "            return replace(image, problems=(problem,))\n",
         "            return image\n",
     ),
-    _bug(
+    bug(
         "a cubin whose header is damaged is a file without device code",
         "damage",
         _WALK,
         "            if whole and hit.needle != ZSTD_MAGIC:\n",
         "            if not whole and hit.needle == b'':\n",
     ),
-    _bug(
+    bug(
         "a wrapper that points at a damaged region is not told",
         "damage",
         _WALK,
         "            if self._accounting.leaves_out(offset):\n",
         "            if offset < 0:\n",
     ),
-    _bug(
+    bug(
         "wrappers that point at no region are not told",
         "damage",
         "files/objects/wrappers.py",
         "    if astray:\n",
         "    if astray < 0:\n",
     ),
-    _bug(
+    bug(
         "what a name promises is not looked for",
         "damage",
         "files/archives/promised.py",
         "    return whole or _is_library(view, budget) or container_of(view, budget) is not None\n",
         "    return True\n",
     ),
-    _bug(
+    bug(
         "the checksum of a member of a zip is not taken",
         "damage",
         _ZIP,
         "            checked.check(entry.crc)\n",
         "            del checked\n",
     ),
-    _bug(
+    bug(
         "a zip that can't be read on ends there",
         "damage",
         _ZIP,
         '            yield Skipped(place, f"the archive can\'t be read: {error}", view.size)\n',
         "            return\n",
     ),
-    _bug(
+    bug(
         "a static library that can't be read on ends there",
         "damage",
         "files/archives/archive.py",
         "                yield Skipped(place, reason, view.size - position)\n",
         "                del reason\n",
     ),
-    _bug(
+    bug(
         "a stream that is cut is as long as it is",
         "damage",
         "files/archives/compressed.py",
         "            yield Skipped(place, str(error), view.size)\n",
         "            return\n",
     ),
-    _bug(
+    bug(
         "the fourth image of a region is lost",
         "cuobjdump",
         _WALK,
         "            try:\n                images.add(number, entry)\n",
         "            try:\n                images.add(number, entry) if number != 3 else 0\n",
     ),
-    _bug(
+    bug(
         "a word of PTX's flaws that was saved is another when it is read",
         "saved",
         "model/image.py",
         '        return words.get(text) or words.get("unknown") or next(iter(cls))\n',
         '        return words.get("unknown") or words.get(text) or next(iter(cls))\n',
     ),
-    _bug(
+    bug(
         "whether a module is registered is not read back",
         "saved",
         "commands/comparison/saved.py",
         "        module = project(Module, each)\n",
         "        module = project(Module, each, registered=None)\n",
     ),
-    _bug(
+    bug(
         "SARIF knows warnings and notes alone",
         "formats",
         "report/formats/sarif.py",
         '        "level": str(finding.level),\n',
         '        "level": str(finding.level).replace("error", "warning"),\n',
     ),
-    _bug(
+    bug(
         "JUnit takes what fails for what passes",
         "formats",
         "report/formats/junit.py",
         "    if Level.ERROR in loud or (",
         "    if Level.NOTE in loud or (",
     ),
-    _bug(
+    bug(
         "annotations of errors are warnings",
         "formats",
         "report/formats/github.py",
         'Level.ERROR: "error", Level.WARNING',
         'Level.ERROR: "warning", Level.WARNING',
     ),
-    _bug(
+    bug(
         "a verdict that fails does not end in 1",
         "formats",
         "report/exit_status.py",
@@ -166,21 +166,21 @@ MISTAKES = (
         "        self._worst = worst((self._worst, min(record.counted, Verdict.UNKNOWN)))\n"
         "        beside_ok",
     ),
-    _bug(
+    bug(
         "a baseline forgets how many modules fail",
         "known",
         "commands/policy/baseline.py",
         "part.modules or 0, part.asked)",
         "0, part.asked)",
     ),
-    _bug(
+    bug(
         "a page of an index that nests too deeply",
         "index",
         "packages/index_answers.py",
         "    except (ValueError, RecursionError) as error:\n        raise UnreadableInput(f",
         "    except ValueError as error:\n        raise UnreadableInput(f",
     ),
-    _bug(
+    bug(
         "a survey's texts that are none",
         "survey",
         "commands/survey/dataset.py",

@@ -23,6 +23,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from fuzz.mistakes import MISTAKES, Bug  # noqa: E402 - it is found beside this file
+from fuzz.planted import PLANTED  # noqa: E402
 
 PROJECT = HERE.parent.parent
 _LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "found", "corpus", "docs", "benchmarks")
@@ -202,8 +203,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="bugs that are looked for at a time")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--laws", action="store_true", help="mistakes that break a law alone")
+    parser.add_argument("--planted", action="store_true", help="those of another author alone")
     words = parser.parse_args()
-    every = MISTAKES if words.laws else BUGS
+    every = PLANTED if words.planted else MISTAKES if words.laws else BUGS
     bugs = [bug for bug in every if not words.only or words.only in bug.name]
     missed = 0
     with ThreadPoolExecutor(words.jobs) as pool:

@@ -1,0 +1,155 @@
+"""Twenty mistakes of somebody who did not write the fuzzer, for ``put_back.py --planted``.
+
+A place that can't be read is dropped, an image is lost, a damaged file gets a better verdict, a
+loop is slow or has no bound, a file stays open.
+"""
+
+from __future__ import annotations
+
+from fuzz.mistakes import Bug, bug
+
+_TAR, _ZIP, _AR = (f"files/archives/{name}.py" for name in ("tar", "zip", "archive"))
+_WALK, _LAYERS = "files/fatbin/walk.py", "files/archives/container_image.py"
+
+PLANTED: tuple[Bug, ...] = (
+    bug(
+        "a file that a tar ends in is not told",
+        "damage",
+        _TAR,
+        "        yield Skipped(place, str(error), header.size)\n        raise\n",
+        "        del error\n        return\n",
+    ),
+    bug(
+        "bytes behind the end of a tar are not told",
+        "damage",
+        _TAR,
+        "    if other:\n        reason = f",
+        "    if other < 0:\n        reason = f",
+    ),
+    bug(
+        "a sparse file of a tar is passed over",
+        "tar",
+        _TAR,
+        "    while more:\n",
+        "    while more or header.sparse:\n",
+    ),
+    bug(
+        "a zip may have fewer members than its end says",
+        "damage",
+        _ZIP,
+        "        if count & 0xFFFF != end.members & 0xFFFF:\n",
+        "        if count & 0xFFFF > end.members & 0xFFFF:\n",
+    ),
+    bug(
+        "bytes of a zip that belong to no member are not told",
+        "damage",
+        _ZIP,
+        "            if start - position > _SMALL_GAP and not is_zero(",
+        "            if start - position > 1 << 30 and not is_zero(",
+    ),
+    bug(
+        "a member of a zip that can't be unpacked is left out",
+        "damage",
+        _ZIP,
+        "            yield Skipped(place, str(error), entry.packed, error.limit)\n",
+        "            del error\n",
+    ),
+    bug(
+        "a member of an archive of objects that is cut is as long as it is",
+        "damage",
+        _AR,
+        "                yield Skipped(place.member(name), reason, view.size - data)\n",
+        "                del reason\n",
+    ),
+    bug(
+        "members of an archive stand at odd places",
+        "cuobjdump",
+        _AR,
+        "            position = end + end % 2\n",
+        "            position = end + end % 4\n",
+    ),
+    bug(
+        "a cubin in a host file that can't be read is passed over",
+        "damage",
+        _WALK,
+        "            if whole and hit.needle != ZSTD_MAGIC:\n",
+        "            if whole and hit.needle == ZSTD_MAGIC:\n",
+    ),
+    bug(
+        "an image that can't be described is told by its entry alone",
+        "damage",
+        "scan/describe.py",
+        "        unread = Skipped(stored.place, str(error), stored.stored_size, error.limit)\n",
+        "        unread = None\n",
+    ),
+    bug(
+        "what an image has for a problem is not kept",
+        "damage",
+        "scan/describe.py",
+        "        facts = replace(_of_entry(stored), problems=(str(error),))\n",
+        "        facts = _of_entry(stored)\n",
+    ),
+    bug(
+        "blocks of Zstandard may be longer than they are",
+        "payload",
+        "files/codec.py",
+        "        if kind == 3 or size > _ZSTD_BLOCK:\n",
+        "        if kind == 4:\n",
+    ),
+    bug(
+        "a directory of images that ends early",
+        "fatbin",
+        "files/fatbin/region.py",
+        '        if len(header) < _ENTRY.size:\n            raise Malformed(f"the directory',
+        '        if not header:\n            raise Malformed(f"the directory',
+    ),
+    bug(
+        "comments of PTX are looked through again for each kernel",
+        "ptx",
+        "files/images/ptx.py",
+        "            behind = at + 1\n",
+        "            behind = 0\n",
+    ),
+    bug(
+        "a section that reaches outside of a library is clipped",
+        "damage",
+        "files/objects/elf.py",
+        "            if size < header.size:\n                self.problems.append(",
+        "            if size < header.size:\n                (lambda _: None)(",
+    ),
+    bug(
+        "a library without sections may end in a segment",
+        "damage",
+        "files/objects/elf.py",
+        "file_size < size and not self.headers:\n",
+        "file_size < size and self.headers:\n",
+    ),
+    bug(
+        "a layer that an archive lacks is not missed",
+        "damage",
+        _LAYERS,
+        '            yield Skipped(place, "the image has this layer, but the archive does not")\n',
+        "            del place\n",
+    ),
+    bug(
+        "a layer may have another digest than its name",
+        "damage",
+        _LAYERS,
+        "    if found.hexdigest() != match[1]:\n",
+        "    if not found.hexdigest():\n",
+    ),
+    bug(
+        "a PE file that is cut in front of its header",
+        "damage",
+        "scan/walk.py",
+        "            elif is_cut_pe(view):\n",
+        "            elif is_cut_pe(view) and view.size < 0:\n",
+    ),
+    bug(
+        "the table of names of a library may be anything",
+        "damage",
+        "files/objects/elf.py",
+        " or rows[index][_KIND] != layout.SHT_STRTAB:\n",
+        ":\n",
+    ),
+)
