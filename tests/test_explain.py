@@ -123,6 +123,20 @@ EXAMPLES = {
     "'CUDA_ERROR_INVALID_HANDLE'",
     "arch-deprecated": "nvcc warning : The 'compute_35' and 'sm_35' architectures are deprecated, "
     "and may be removed in a future release",
+    "warp-functions-without-sync": 'a.cu(3): error: identifier "__shfl_down" is undefined',
+    "atomic-of-newer-gpus": 'error: no instance of overloaded function "atomicAdd" matches the '
+    "argument list argument types are: (double *, double)",
+    "toolkit-incomplete": "nvcc fatal   : Path to libdevice library not specified",
+    "gpu-not-of-this-driver": "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2684)\n"
+    "NVRM: installed in this system is not supported by the\nNVRM: NVIDIA 515.65.01 driver",
+    "nvml-older-than-program": "pynvml.NVMLError_FunctionNotFound: Function Not Found",
+    "container-has-driver-files": "nvidia-container-cli: mount error: file creation failed: "
+    "/var/lib/docker/overlay2/x/merged/usr/bin/nvidia-smi: file exists",
+    "container-cgroup": "nvidia-container-cli: container error: cgroup subsystem devices not found",
+    "docker-before-gpus": "unknown flag: --gpus",
+    "pytorch-without-nccl": "RuntimeError: Distributed package doesn't have NCCL built in",
+    "two-releases-linked": "/usr/bin/ld: warning: libcudart.so.11.0, needed by libfoo.so, may "
+    "conflict with libcudart.so.12",
 }
 
 
@@ -675,6 +689,7 @@ NOT_OURS = {
     *("nvcc", "clang", "ptxas", "nvidia-smi", "numba", "where", "cat", "docker", "python"),
     *("ldd", "find", "kubectl", "nvidia-container-cli", "conda", "uv", "pip", "julia", "ls"),
     *("tail", "dkms", "printenv", "ldconfig", "gcc", "grep", "cmake"),
+    *("lspci", "uv", "nm"),
 }
 
 
