@@ -686,7 +686,8 @@ def _messages() -> Iterator[bytes]:
 
 
 _MACHINE = (
-    *("targets.machine." + name for name in ("probe", "ldcache", "loader", "layout")),
+    *("targets.machine." + name for name in ("probe", "loader", "layout")),
+    "targets.linkers.ldcache",
     *("targets.machine." + name for name in ("driver", "toolkits", "compilers", "objects")),
     *(
         "targets.machine.library_search",
