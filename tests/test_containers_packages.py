@@ -256,6 +256,16 @@ def test_long_names_of_gnu_and_pax_are_whole() -> None:
         assert {r.place.members for r in records if isinstance(r, Module)} == {(name,)}
 
 
+def test_a_name_that_is_cut_behind_a_slash_is_no_folder() -> None:
+    """The first hundred characters stand in the header itself, the whole name in a record."""
+    for length in range(96, 102):
+        names = [f"{'f' * length}/{'g' * 80}/{name}.fatbin" for name in "ab"]
+        for kind in (1, 2):
+            packed = tar_of(*((name, FATBIN.read_bytes()) for name in names), kind=kind)
+            found = [r.place.members for r in records_of(packed) if isinstance(r, Module)]
+            assert found == [(name,) for name in names], (length, kind)
+
+
 def test_links_inside_a_package_are_not_read_twice() -> None:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w") as archive:

@@ -62,10 +62,13 @@ class TarHeader(Struct, frozen=True):
             if not (records["size"].isascii() and records["size"].isdecimal()):
                 raise Malformed(f"a pax header says that the size is {records['size'][:40]!r}")
             size = int(records["size"][:20])
+        name = records.get("GNU.sparse.name", records.get("path", self.name))
+        # Before POSIX a folder was a file whose name ends so; one that is cut here may by chance.
+        folder = self.type == "0" and name.endswith("/")
         return TarHeader(
-            records.get("GNU.sparse.name", records.get("path", self.name)),
+            name,
             size,
-            self.type,
+            FOLDER if folder else self.type,
             records.get("linkpath", self.target),
             self.sparse or _SPARSE in records,
             self.more,
@@ -87,9 +90,6 @@ def parse(block: bytes) -> TarHeader:
     if size < 0:
         raise Malformed(f"a member says that its size is {size}")
     kind = chr(block[156]) if block[156] else "0"
-    # Before POSIX a folder was a file whose name ends so.
-    if kind == "0" and name.endswith("/"):
-        kind = "5"
     sparse = kind == "S"
     return TarHeader(name, size, kind, _text(block[157:257]), sparse, sparse and block[482] != 0)
 
