@@ -48,7 +48,7 @@ def _queries() -> Iterator[str]:
         for title, name in (
             ("What this answer shares", "setup"),
             ("Sentences", "claims"),
-            ("Chart", "chart" if "chart" in answer else "grid"),
+            ("Chart", "chart"),
             ("Rows", "rows"),
             ("In short, of the files themselves", "query"),
         ):

@@ -41,10 +41,8 @@ def example(folder: Path) -> Path:
     return folder / "survey"
 
 
-def survey(
-    source: Path, folder: Path, *targets: str, append: bool = False, cache: bool = False
-) -> Tally:
+def survey(source: Path, folder: Path, *targets: str, append: bool = False) -> Tally:
     """Survey a folder; what was done."""
-    options = RunOptions((str(source),), str(folder), targets, jobs=1, append=append, cache=cache)
+    options = RunOptions((str(source),), str(folder), targets, jobs=1, append=append)
     (tally,) = (record for record in run(options) if isinstance(record, Tally))
     return tally

@@ -117,6 +117,6 @@ def test_a_survey_writes_into_a_folder_that_looks_like_an_address(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     source = str(wheel(tmp_path, {"k/x.cubin": Path(FATBIN).read_bytes()}))
-    assert run(["survey", "run", "--jobs", "1", "--no-cache", source, "-o", folder]) == 0
+    assert run(["survey", "run", "--jobs", "1", source, "-o", folder]) == 0
     assert run(["survey", "report", folder]) == 0
     assert os.path.isdir(tmp_path / folder)

@@ -183,7 +183,7 @@ def test_a_comparison_and_a_survey_take_it_for_none_either(tmp_path: Path) -> No
     bad.write_bytes(HTML)
     good = str(wheel(tmp_path, {"k/x.cubin": CUBIN}))
     assert run(["diff", str(bad), good]) == run(["diff", good, str(bad)]) == 3
-    survey = ["survey", "run", "--jobs", "1", "--output", str(tmp_path / "out"), "--no-cache"]
+    survey = ["survey", "run", "--jobs", "1", "--output", str(tmp_path / "out")]
     assert run([*survey, str(bad)]) == 3
 
 

@@ -58,7 +58,6 @@ def index(wheels: Path) -> Iterator[Index]:
 def survey(source: str, out: Path, **options: Any) -> Tally:  # noqa: ANN401 - options of any type
     given = {
         "targets": (TARGET,),
-        "cache": False,
         "choice": Choice(9, every_python=True),
         **options,
     }
@@ -111,7 +110,7 @@ def test_a_survey_that_nobody_reads_to_its_end_leaves_no_process(
     index: Index, tmp_path: Path
 ) -> None:
     choice = Choice(9, every_python=True)
-    options = RunOptions((index.url,), str(tmp_path), choice=choice, jobs=2, cache=False)
+    options = RunOptions((index.url,), str(tmp_path), choice=choice, jobs=2)
     records = run(options)
     assert isinstance(next(records), Note)  # of a broken package
     assert workers_of(psutil.Process())
@@ -184,7 +183,7 @@ def test_a_command_that_is_killed_again_and_again_loses_and_doubles_no_row(
     script = tmp_path / "command.py"
     script.write_text(COMMAND)
     out = tmp_path / "out"
-    words = ["survey", index.url, "-o", str(out), "--jobs", str(jobs), "--no-cache"]
+    words = ["survey", index.url, "-o", str(out), "--jobs", str(jobs)]
     words += ["--releases", "9", "--every-python", "--deploy-target", TARGET]
     moments = range(1, MOMENTS + 1, 3) if jobs == 1 else (2, 5)
     for moment in moments:

@@ -6,7 +6,6 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -22,10 +21,8 @@ from surveys_made import example, packages, survey
 
 from ltocompat.cli import run as run_line
 from ltocompat.commands.survey import dataset as dataset_module
-from ltocompat.commands.survey import sources
 from ltocompat.commands.survey.dataset import Dataset, DatasetWriter, arrow_schema, parquet_file
-from ltocompat.commands.survey.distribution import Distribution
-from ltocompat.commands.survey.sources import largest_first, of_folder
+from ltocompat.commands.survey.sources import of_folder
 from ltocompat.commands.survey.tables import MEASURED, TABLES, Row, columns
 from ltocompat.model.errors import UnreadableInput, UsageError
 
@@ -139,41 +136,6 @@ def test_a_folder_is_surveyed_from_its_largest_package_on_and_equal_files_once(
     assert [name.split("-")[0] for name in found] == ["b/c", "d", "a"]
 
 
-def _listed(sizes: Sequence[int | None]) -> list[Distribution]:
-    return [
-        Distribution(source=f"https://index/{number}", filename=f"{number}.whl", size=size)
-        for number, size in enumerate(sizes)
-    ]
-
-
-@given(st.lists(st.none() | st.integers(0, 9)))
-def test_a_short_list_is_surveyed_from_its_largest_package_on(sizes: list[int | None]) -> None:
-    listed = _listed(sizes)
-    found = list(largest_first(iter(listed)))
-    assert found == sorted(listed, key=lambda each: -(each.size or 0))
-
-
-@given(st.lists(st.integers(0, 9)), st.integers(1, 5))
-def test_of_a_long_list_each_next_task_is_the_largest_known(sizes: list[int], ahead: int) -> None:
-    listed: list[Distribution] = []
-
-    def listing() -> Iterator[Distribution]:
-        for each in _listed(sizes):
-            listed.append(each)
-            yield each
-
-    found: list[Distribution] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "MOST_KNOWN", ahead)
-        for each in largest_first(listing()):
-            known = [other.size or 0 for other in listed if other not in found]
-            assert each.size == max(known)
-            assert len(known) <= ahead + 1
-            found.append(each)
-    assert sorted(each.source for each in found) == sorted(each.source for each in listed)
-    assert len(found) == len(sizes)
-
-
 def test_a_second_run_over_the_same_adds_nothing(tmp_path: Path) -> None:
     packages(tmp_path / "packages")
     first = survey(tmp_path / "packages", tmp_path / "out", *TARGETS)
@@ -187,7 +149,7 @@ def test_a_second_run_over_the_same_adds_nothing(tmp_path: Path) -> None:
 def test_a_rerun_where_failures_last_does_nothing_and_exits_with_0(tmp_path: Path) -> None:
     packages(tmp_path / "packages")
     line = ["survey", str(tmp_path / "packages"), "-o", str(tmp_path / "out"), "--jobs", "1"]
-    line += ["--limit-bytes", "1kB", "--no-cache"]  # most packages are larger
+    line += ["--limit-bytes", "1kB"]  # most packages are larger
     assert run_line(line) == 3
     before = _rows(tmp_path / "out")
     assert before["errors"]
@@ -230,7 +192,6 @@ def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
 def test_what_failed_for_good_is_tried_again_where_that_is_asked(tmp_path: Path) -> None:
     packages(tmp_path / "packages")
     line = ["survey", str(tmp_path / "packages"), "-o", str(tmp_path / "out"), "--jobs", "1"]
-    line += ["--no-cache"]
     assert run_line([*line, "--limit-bytes", "1kB"]) == 3
     assert run_line([*line, "--retry-failed"]) == 3
     rows = _rows(tmp_path / "out")
@@ -247,7 +208,7 @@ def test_shards_that_are_merged_are_the_survey_without_shards(
     shards = []
     for shard in ("1/2", "2/2"):
         line = ["survey", str(whole.parent / "packages"), "-o", str(tmp_path / shard)]
-        assert run_line([*line, "--jobs", "1", "--no-cache", "--shard", shard]) in (0, 3)
+        assert run_line([*line, "--jobs", "1", "--shard", shard]) in (0, 3)
         shards.append(str(tmp_path / shard))
     counts = [len(_rows(Path(shard))["distributions"]) for shard in shards]
     assert sum(counts) == 10
@@ -275,7 +236,7 @@ def test_sources_dataset_and_page_may_lie_at_addresses(dataset: Dataset, tmp_pat
     files.put(f"{whole.parent}/packages/", "/bucket/wheels/", recursive=True)
     out = "memory://bucket/survey"
     for _ in range(2):
-        run_line(["survey", "memory://bucket/wheels", "-o", out, "--jobs", "1", "--no-cache"])
+        run_line(["survey", "memory://bucket/wheels", "-o", out, "--jobs", "1"])
         files.get("/bucket/survey/", f"{tmp_path}/copy/", recursive=True)
         assert _same_rows(tmp_path / "copy") == _same_rows(whole)
     assert run_line(["survey", "report", out, "-o", "memory://bucket/page.html"]) == 0

@@ -65,7 +65,7 @@ def survey(
     **options: Any,  # noqa: ANN401 - options of any type
 ) -> tuple[Tally, list[str]]:
     named = sources or (index.url,)
-    given = {"jobs": 1, "targets": (TARGET,), "cache": False, **options}
+    given = {"jobs": 1, "targets": (TARGET,), **options}
     records = list(run(RunOptions(named, str(out), **given)))
     notes = [record.message for record in records if isinstance(record, Note)]
     (tally,) = (record for record in records if isinstance(record, Tally))
@@ -233,15 +233,6 @@ def test_a_second_run_over_an_index_fetches_no_file(index: Index, tmp_path: Path
     index.requests.clear()
     survey(index, tmp_path / "out", match="only-*")
     assert not [path for path, _ in index.requests if path.startswith("/files/")]
-
-
-def test_kept_rows_are_used_in_another_dataset(index: Index, tmp_path: Path) -> None:
-    survey(index, tmp_path / "one", cache=True)
-    index.requests.clear()
-    survey(index, tmp_path / "two", cache=True)
-    assert rows(tmp_path / "one") == rows(tmp_path / "two")
-    files = [path for path, _ in index.requests if path.startswith("/files/")]
-    assert all("broken" in path for path in files)
 
 
 def test_a_list_names_projects_and_versions_of_the_users_index(

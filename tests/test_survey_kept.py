@@ -1,9 +1,8 @@
-"""What a survey keeps: a dataset that is stopped at any moment, and rows that nobody forges."""
+"""What a survey keeps: a dataset that is stopped at any moment."""
 
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,8 @@ import pytest
 from surveys_made import packages, survey
 
 from ltocompat.cli import run as run_line
-from ltocompat.commands.survey.cache import SurveyCache
 from ltocompat.commands.survey.dataset import Dataset, DatasetWriter
-from ltocompat.commands.survey.tables import MEASURED, TABLES, Row, Surveyed
-from ltocompat.targets.seal import Seal
+from ltocompat.commands.survey.tables import TABLES, Row, Surveyed
 
 TARGET = "driver=535.104.05,gpu=a100"
 
@@ -116,66 +113,6 @@ def test_a_run_that_is_stopped_at_any_change_loses_and_doubles_no_row(
     assert changes > 30
 
 
-def test_a_forged_cut_or_foreign_entry_of_the_cache_is_a_miss(
-    made: tuple[Dataset, list[Surveyed]], tmp_path: Path
-) -> None:
-    _, found = made
-    sha256 = found[1].distributions[0].sha256
-    assert sha256 is not None
-    ours = SurveyCache(str(tmp_path / "kept"), Seal(b"a" * 32))
-    ours.keep(sha256, "asked", found[1])
-    assert ours.get(sha256, "asked") == found[1]
-    assert ours.get(sha256, "something else") is None
-    assert ours.get("0" * 64, "asked") is None
-    assert SurveyCache(str(tmp_path / "kept"), Seal(b"b" * 32)).get(sha256, "asked") is None
-    (entry,) = (path for path in (tmp_path / "kept").iterdir() if not path.name.startswith("."))
-    data = entry.read_bytes()
-    forgeries = (
-        data[:-1],
-        data[:32],
-        b"",
-        data[:40] + b"x" + data[41:],
-        data.replace(b"ok", b"no"),
-    )
-    for forged in forgeries:
-        entry.write_bytes(forged)
-        assert forged == data or ours.get(sha256, "asked") is None
-
-
-def test_sealed_bytes_of_another_type_are_a_miss(tmp_path: Path) -> None:
-    seal = Seal(b"a" * 32)
-    cache = SurveyCache(str(tmp_path / "kept"), seal)
-    cache.keep("0" * 64, "asked", Surveyed())
-    (entry,) = (path for path in (tmp_path / "kept").iterdir() if not path.name.startswith("."))
-    others: tuple[object, ...] = ([], {"distributions": [{"sha256": 1}]}, {"distributions": 3})
-    for value in others:
-        data = msgspec.msgpack.encode(value)
-        entry.write_bytes(seal.seal(entry.name.encode(), data) + data)
-        assert cache.get("0" * 64, "asked") is None
-
-
-def test_nobody_else_reads_the_cache(tmp_path: Path) -> None:
-    cache = SurveyCache(str(tmp_path / "kept"), Seal(b"a" * 32))
-    cache.keep("0" * 64, "asked", Surveyed())
-    assert stat.S_IMODE((tmp_path / "kept").stat().st_mode) == 0o700
-
-
-def test_kept_rows_are_those_of_the_same_question_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    from ltocompat.commands.survey import task
-
-    task.kept_rows.cache_clear()
-    packages(tmp_path / "packages")
-    for number, target in enumerate((TARGET, "driver=580.65.06,gpu=h100", TARGET)):
-        survey(tmp_path / "packages", tmp_path / str(number), target, cache=True)
-    task.kept_rows.cache_clear()
-    first, other, again = (_rows(tmp_path / str(number)) for number in range(3))
-    assert first == again != other
-
-
 def test_two_runs_never_write_at_once(tmp_path: Path, made: tuple[Dataset, list[Surveyed]]) -> None:
     from ltocompat.model.errors import UsageError
 
@@ -200,14 +137,3 @@ def test_without_the_extra_one_sentence_says_what_to_install(
     assert code == 4
     (line,) = capsys.readouterr().err.splitlines()
     assert "pip install 'ltocompat[survey]'" in line
-
-
-def _rows(folder: Path) -> dict[str, list[str]]:
-    found = {}
-    for name in TABLES:
-        measured = set(MEASURED)
-        kept = Dataset(str(folder)).table(name).to_pylist()
-        found[name] = sorted(
-            repr({key: value for key, value in row.items() if key not in measured}) for row in kept
-        )
-    return found

@@ -114,7 +114,7 @@ def behind_an_index(folder: Path, out: Path, jobs: str) -> dict[str, Any]:
     server.start()
     url = ready.recv()
     environ = os.environ | {"PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": url}
-    words = ("survey", url, "-o", str(out), "--no-cache", "--releases", "99", "--every-python")
+    words = ("survey", url, "-o", str(out), "--releases", "99", "--every-python")
     cost = ltocompat(*words, "--jobs", jobs, environ=environ)
     over.set()
     server.join()
@@ -155,7 +155,7 @@ def against_audits(folder: Path, number: int, repeat: int) -> dict[str, Any]:
                 config = str(policy(Path(text), wheel.platforms))
                 alike[turn] += ltocompat(*words, "--config", config, environ=environ).cpu
             for jobs, costs in surveys.items():
-                line = ("survey", str(some), "-o", f"{out}-{jobs}-{turn}", "--no-cache")
+                line = ("survey", str(some), "-o", f"{out}-{jobs}-{turn}")
                 costs.append(ltocompat(*line, "--jobs", str(jobs), environ=environ))
         equal = rows(Path(f"{out}-1-0")) == rows(Path(f"{out}-2-0"))
     one, two = least(surveys[1]), least(surveys[2])

@@ -43,48 +43,20 @@ class Table(Struct, frozen=True):
     left_out: int = 0
 
 
-class Bar(Struct, frozen=True):
-    """One bar of a chart, of one or several parts.
-
-    Attributes:
-        label: what it is of.
-        parts: a number each, in the order of ``Bars.parts``.
-    """
-
-    label: str
-    parts: tuple[int, ...]
-
-
-class Bars(Struct, frozen=True):
-    """A horizontal bar chart.
+class Chart(Struct, frozen=True):
+    """Numbers to be drawn, row by row.
 
     Attributes:
         title: what is drawn.
-        parts: what the parts of a bar are called; a verdict's word has its colour.
-        bars: from the top.
-        of_bytes: the numbers are bytes.
+        columns: what each number of a row is of.
+        rows: a label, and for each column a number and what it is a part of; None for none.
+        unit: ``packages``, ``bytes``, or ``shares``, of which both numbers are said.
     """
 
     title: str
-    parts: tuple[str, ...]
-    bars: tuple[Bar, ...]
-    of_bytes: bool = False
-
-
-class Grid(Struct, frozen=True):
-    """A chart of shares, by two things.
-
-    Attributes:
-        title: what is drawn.
-        rows: what each row is of.
-        columns: what each column is of.
-        cells: for each row and column how many, and of how many; None where there are none.
-    """
-
-    title: str
-    rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: tuple[tuple[tuple[int, int] | None, ...], ...]
+    rows: tuple[tuple[str, tuple[tuple[int, int] | None, ...]], ...]
+    unit: str = "packages"
 
 
 class Claim(Struct, frozen=True):
@@ -114,7 +86,7 @@ class Answer(Struct, frozen=True):
     name: str
     question: str
     claims: tuple[Claim, ...]
-    chart: Bars | Grid | None = None
+    chart: Chart | None = None
     table: Table = field(default_factory=lambda: Table((), ()))
     query: str = ""
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
@@ -204,7 +204,8 @@ class DatasetWriter:
         see_installed("pyarrow")  # whoever lacks it is told before any work is done
         self._folder = Folder(folder)
         self._most = distributions
-        self._waiting = {prefix: _Waiting() for prefix in _PREFIXES}
+        self._waiting: defaultdict[str, list[Surveyed]] = defaultdict(list)
+        self._size = 0
         self._adding = threading.RLock()
         self._ended = threading.Event()
         with contextlib.ExitStack() as stack:
@@ -239,17 +240,18 @@ class DatasetWriter:
         extra("pyarrow.parquet")  # for which nobody waits while workers have tasks
         with self._adding:
             waiting = self._waiting[_prefix(found)]
-            waiting.add(found)
-            if waiting.distributions >= self._most or waiting.size >= _MOST_BYTES:
+            waiting.append(found)
+            self._size += len(json.encode(found))
+            if len(waiting) >= self._most or self._size >= _MOST_BYTES:
                 self.flush()
 
     def flush(self) -> None:
         """Write what was added so far."""
         with self._adding:
             for prefix, waiting in self._waiting.items():
-                if waiting.distributions:
-                    write_part(self._folder, prefix, waiting.rows)
-                    self._waiting[prefix] = _Waiting()
+                write_part(self._folder, prefix, waiting)
+            self._waiting.clear()
+            self._size = 0
 
     def _flush_in_time(self) -> None:
         """Write what waits for long: who is killed loses no more than that."""
@@ -281,28 +283,6 @@ class DatasetWriter:
         self._folder.write(data, MANIFEST)
 
 
-class _Waiting:
-    """Rows that wait to be written, as JSON.
-
-    Attributes:
-        rows: those of each table.
-        distributions: of how many distributions or failures they are.
-        size: their bytes.
-    """
-
-    def __init__(self) -> None:
-        self.rows: dict[str, list[bytes]] = {name: [] for name in TABLES}
-        self.distributions = self.size = 0
-
-    def add(self, found: Surveyed) -> None:
-        """Add the rows of a distribution, or of a failure."""
-        self.distributions += 1
-        for name, waiting in self.rows.items():
-            added = [json.encode(row) for row in getattr(found, name)]
-            self.size += sum(map(len, added))
-            waiting.extend(added)
-
-
 def _prefix(found: Surveyed) -> str:
     """The beginning of the names of parts that such rows stand in."""
     if found.passing:
@@ -329,18 +309,19 @@ def arrow_schema(name: str) -> pa.Schema:
     return arrow.schema(fields, metadata={_VERSION_KEY: str(SCHEMA_VERSION).encode()})
 
 
-def write_part(folder: Folder, prefix: str, rows: dict[str, list[bytes]]) -> None:
+def write_part(folder: Folder, prefix: str, found: Iterable[Surveyed]) -> None:
     """Write the rows of some distributions; with the last table they are there.
 
     Args:
         folder: of the dataset.
         prefix: which parts it is one of.
-        rows: those of each table, as JSON.
+        found: the rows.
     """
     numbers = [int(part[len(prefix) : -len(_SUFFIX)]) for part in _parts(folder, prefix)]
     part = f"{prefix}{max(numbers, default=0) + 1:06}{_SUFFIX}"
     for name in (*_WRITTEN_FIRST, _COMMIT):
-        folder.write(parquet_file(name, rows[name]), name, part)
+        rows = [json.encode(row) for each in found for row in getattr(each, name)]
+        folder.write(parquet_file(name, rows), name, part)
 
 
 def parquet_file(name: str, rows: Sequence[bytes]) -> bytes:

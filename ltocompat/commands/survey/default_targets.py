@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ltocompat.facts.drivers import driver_releases, toolkit_drivers
 from ltocompat.facts.gpus import find_gpu, sm
@@ -17,34 +16,14 @@ from ltocompat.facts.gpus import find_gpu, sm
 _BRANCHES = (535, 550, 570, 580, 595, 615)
 
 
-class _Gpu(NamedTuple):
-    """A GPU, and the systems that it is surveyed for."""
-
-    name: str
-    systems: tuple[str, ...] = ("linux", "windows")
-
-
-_ARM = ("linux-aarch64",)
-# A consumer's and a data centre's GPU of each architecture. Of those without a slot (gpus.toml:
-# ``cpu``) the CPU is Arm; B200 and B300 are sold in HGX and DGX servers, whose software is for
-# Linux (NVIDIA, DGX B200 and B300 user guides).
-_GPUS = (
-    _Gpu("gtx1080ti"),
-    _Gpu("v100"),
-    _Gpu("t4"),
-    _Gpu("a100", ("linux", "linux-aarch64", "windows")),
-    _Gpu("rtx3090"),
-    _Gpu("l4", ("linux", "linux-aarch64", "windows")),
-    _Gpu("rtx4090"),
-    _Gpu("h100"),
-    _Gpu("gh200", _ARM),
-    _Gpu("b200", ("linux",)),
-    _Gpu("gb200", _ARM),
-    _Gpu("rtx5090"),
-    _Gpu("b300", ("linux",)),
-    _Gpu("gb300", _ARM),
-    _Gpu("gb10", _ARM),
-)
+# A consumer's and a data centre's GPU of each architecture, by the systems that they are surveyed
+# for. Of those without a slot (gpus.toml: ``cpu``) the CPU is Arm; B200 and B300 are sold in HGX
+# and DGX servers, whose software is for Linux (NVIDIA, DGX B200 and B300 user guides).
+_GPUS = {
+    "linux": "gtx1080ti v100 t4 a100 rtx3090 l4 rtx4090 h100 b200 rtx5090 b300",
+    "linux-aarch64": "a100 l4 gh200 gb200 gb300 gb10",
+    "windows": "gtx1080ti v100 t4 a100 rtx3090 l4 rtx4090 h100 rtx5090",
+}
 
 
 def default_targets(platforms: Iterable[str]) -> tuple[str, ...]:
@@ -62,7 +41,7 @@ def _for_system(system: str) -> tuple[str, ...]:
     prefix = "" if system == "linux" else f"os={system},"
     found = []
     for branch in _BRANCHES:
-        names = [gpu.name for gpu in _GPUS if system in gpu.systems and _runs(branch, gpu.name)]
+        names = [gpu for gpu in _GPUS[system].split() if _runs(branch, gpu)]
         driver = _newest_driver(branch, system)
         found.append(f"{prefix}driver={driver},gpu={'+'.join(names)}")
     return tuple(found)

@@ -11,15 +11,16 @@ import functools
 import ipaddress
 import itertools
 import logging
+import pkgutil
 from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
 from ltocompat.commands.survey.distribution import Distribution, Measures
 from ltocompat.commands.survey.extra import extra, see_installed
+from ltocompat.commands.survey.http import split_address
 from ltocompat.commands.survey.rows import RowMaker
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.commands.survey.task import TaskOptions, survey_distribution
@@ -28,23 +29,6 @@ from ltocompat.scan.workers import cores
 
 _AHEAD = 4  # tasks for each worker that wait or run
 _CONNECT_SECONDS = 30
-_WITHOUT_WORKERS = "300s"  # in which new ones of this machine have to be started
-# Without a dashboard nobody sees what Dask measures beside the tasks, many times a second in every
-# process.
-_QUIET = {
-    "distributed.admin.system-monitor.disk": False,
-    "distributed.admin.system-monitor.gil.enabled": False,
-    "distributed.admin.system-monitor.interval": "10s",
-    "distributed.admin.tick.interval": "1s",
-    "distributed.diagnostics.nvml": False,
-    # Dask has every freed block given back at once: 20 % of the time, to save 40 MB of 160.
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
-    "distributed.scheduler.active-memory-manager.start": False,
-    "distributed.scheduler.http.routes": [],
-    "distributed.worker.http.routes": [],
-    "distributed.worker.memory.monitor-interval": "1s",
-    "distributed.worker.profile.enabled": False,
-}
 
 
 Engine = Callable[[Iterable[Distribution], TaskOptions], Generator[Surveyed, None, None]]
@@ -151,24 +135,15 @@ def require_tls(address: str) -> None:
     Raises:
         UsageError: the address means neither TLS nor this machine.
     """
-    with contextlib.suppress(ValueError):  # an address without a meaning
-        parts = urlsplit(address if "://" in address else f"tcp://{address}")
-        if parts.scheme in ("tls", "wss"):
-            return
-        if parts.scheme in ("tcp", "ws") and _is_loopback(parts.hostname or ""):
-            return
-    raise UsageError(
-        f"the scheduler {address!r} is reached without TLS over a network, and whoever reaches a "
-        "cluster runs code on it; start it with TLS and name it by tls://HOST:PORT"
-    )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
+    parts = split_address(address if "://" in address else f"tcp://{address}")
+    here = parts.hostname == "localhost"
     with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return False
+        here = here or ipaddress.ip_address(parts.hostname or "").is_loopback
+    if parts.scheme not in ("tls", "wss") and not (here and parts.scheme in ("tcp", "ws")):
+        raise UsageError(
+            f"the scheduler {address!r} is reached without TLS over a network, and whoever reaches "
+            "a cluster runs code on it; start it with TLS and name it by tls://HOST:PORT"
+        )
 
 
 @contextlib.contextmanager
@@ -190,17 +165,8 @@ def _connected(address: str) -> Iterator[Any]:
 def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
     """Workers on this machine that nobody but their own user can reach: by TLS on the loopback."""
     dask, distributed = extra("dask"), extra("distributed")
-    settings = {
-        # A task is sent to a worker that is free, so that only its own death counts against it.
-        "distributed.scheduler.worker-saturation": 1.0,
-        "distributed.worker.memory.target": False,  # there is nothing to spill
-        "distributed.worker.memory.spill": False,
-        "distributed.comm.timeouts.connect": "60s",
-        # A worker that died is started again; one that dies twice in this time would be given up.
-        "distributed.deploy.lost-worker-timeout": "1000h",
-        "distributed.scheduler.no-workers-timeout": _WITHOUT_WORKERS,
-        **({} if dashboard else _QUIET),
-    }
+    known = extra("yaml").safe_load(pkgutil.get_data(__name__, "dask.yaml") or b"")
+    settings = known["workers"] | ({} if dashboard else known["quiet"])
     with dask.config.set(settings), contextlib.ExitStack() as stack:
         try:
             cluster = stack.enter_context(

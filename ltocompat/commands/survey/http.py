@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import io
 import os
 import re
-import ssl
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 from msgspec import Struct
@@ -83,13 +83,11 @@ class Part(Struct, frozen=True):
         data: the bytes.
         start: where they begin in it.
         size: bytes of the whole file.
-        etag: what the file is known by; None where the server says nothing that surely tells.
     """
 
     data: bytes
     start: int
     size: int
-    etag: str | None
 
 
 class Http:
@@ -102,9 +100,8 @@ class Http:
     def __init__(self, settings: IndexSettings) -> None:
         self._settings = settings
         self._pools: dict[str | None, Any] = {}
-        self._credentials = {
-            _host(url): credentials for url in settings.urls if (credentials := _credentials(url))
-        }
+        users = {_host(url): split_address(url).netloc.rpartition("@")[0] for url in settings.urls}
+        self._credentials = {host: unquote(user) for host, user in users.items() if user}
 
     def page(self, url: str, accept: str, most: int, traffic: Traffic) -> Page:
         """A whole answer.
@@ -123,9 +120,7 @@ class Http:
             final = urljoin(url, answer.geturl() or "")
             return Page(data, answer.headers.get("Content-Type", ""), final)
 
-    def part(
-        self, url: str, span: str, most: int, traffic: Traffic, etag: str | None
-    ) -> Part | None:
+    def part(self, url: str, span: str, most: int, traffic: Traffic) -> Part | None:
         """Some bytes of a file.
 
         Args:
@@ -133,34 +128,28 @@ class Http:
             span: which, as the header ``Range`` has it: ``-65536``, ``100-199``.
             most: bytes; a longer answer is an error.
             traffic: is added to.
-            etag: what the file was known by before, where bytes of it are at hand already.
 
         Returns:
-            The bytes; None where the server gives none in parts, or broke off, or the file is
-            another one now. Of an answer with the whole file nothing is read.
+            The bytes; None where the server gives none in parts, or broke off. Of an answer with
+            the whole file nothing is read.
 
         Raises:
             FetchFailed: the server can't be reached, or has no such file.
         """
         headers = {"Range": f"bytes={span}", "Accept-Encoding": "identity"}
-        if etag is not None:
-            headers["If-Range"] = etag
         with self._answer(url, headers, traffic, allowed=(200, 206, 416)) as answer:
             there = _content_range(answer.headers)
             if answer.status != 206 or there is None:
-                return None
-            found = _etag(answer.headers)
-            if etag is not None and found != etag:
                 return None
             start, end, size = there
             try:
                 data = b"".join(self._pieces(answer, url, most, traffic))
             except _Cut:
                 return None
-            return Part(data, start, size, found) if len(data) == end - start + 1 else None
+            return Part(data, start, size) if len(data) == end - start + 1 else None
 
     def download(
-        self, url: str, file: IO[bytes], sha256: str | None, most: int, traffic: Traffic
+        self, url: str, file: io.FileIO, sha256: str | None, most: int, traffic: Traffic
     ) -> str:
         """Write a file; one whose connection is cut goes on where it was.
 
@@ -177,44 +166,51 @@ class Http:
         Raises:
             FetchFailed: it can't be had whole, or is another one.
         """
-        for _ in range(2):  # a wrong sum may be a cache's half file, for once
-            found = self._download(url, file, most, traffic)
-            if sha256 in (None, found):
-                return found
-        reason = f"{url} has SHA-256 {found}, not {sha256} as its index says"
-        raise FetchFailed(reason, passing=True)
-
-    def _download(self, url: str, file: IO[bytes], most: int, traffic: Traffic) -> str:
-        total = hashlib.sha256()
-        done, etag = 0, None
-        reason = ""
+        etag, wrong, reason = None, False, ""
         for attempt in range(_ATTEMPTS):
             if attempt:
                 time.sleep(min(2.0**attempt / 4, _LONGEST_WAIT))
-            headers = {"Accept-Encoding": "identity"}
-            if done and etag is not None:
-                headers |= {"Range": f"bytes={done}-", "If-Range": etag}
-            with self._answer(url, headers, traffic, allowed=(200, 206)) as answer:
-                there = _content_range(answer.headers) if answer.status == 206 else None
-                if there is None or there[0] != done or _etag(answer.headers) != etag:
-                    if answer.status == 206:  # of a file that we have nothing of
-                        done, etag = 0, None
-                        continue
-                    total, done = hashlib.sha256(), 0
-                    etag = _etag(answer.headers)
-                file.seek(done)
-                file.truncate()
-                try:
-                    for piece in self._pieces(answer, url, most - done, traffic):
-                        file.write(piece)
-                        total.update(piece)
-                        done += len(piece)
-                except _Cut as error:
-                    reason = str(error)
-                    continue
-            file.flush()
-            return total.hexdigest()
-        raise FetchFailed(f"{url} broke off {_ATTEMPTS} times: {reason}", passing=True)
+            try:
+                self._go_on(url, file, etag, most, traffic)
+            except _Cut as error:
+                etag, reason = error.etag, f"{url} broke off {attempt + 1} times: {error}"
+                continue
+            file.seek(0)
+            total = hashlib.file_digest(file, "sha256").hexdigest()
+            if sha256 in (None, total):
+                return total
+            etag, reason = None, f"{url} has SHA-256 {total}, not {sha256} as its index says"
+            if wrong:
+                break
+            wrong = True  # it may be a cache's half file, for once
+        raise FetchFailed(reason, passing=True)
+
+    def _go_on(
+        self, url: str, file: io.FileIO, etag: str | None, most: int, traffic: Traffic
+    ) -> None:
+        """Write the rest of the file of which something is there, or all of it.
+
+        Raises:
+            _Cut: it broke off again, or is another file now.
+        """
+        done = 0 if etag is None else file.tell()
+        headers = {"Accept-Encoding": "identity"}
+        if etag is not None:
+            headers |= {"Range": f"bytes={done}-", "If-Range": etag}
+        with self._answer(url, headers, traffic, allowed=(200, 206)) as answer:
+            there, found = _content_range(answer.headers), _etag(answer.headers)
+            if answer.status == 200:
+                done = 0
+            elif there is None or there[0] != done or found != etag:
+                raise _Cut(f"{url} is another file now", passing=True)
+            file.seek(done)
+            file.truncate()
+            try:
+                for piece in self._pieces(answer, url, most - done, traffic):
+                    file.write(piece)
+            except _Cut as error:
+                error.etag = found
+                raise
 
     @contextlib.contextmanager
     def _answer(
@@ -230,14 +226,25 @@ class Http:
             FetchFailed: there is none.
         """
         library = extra("urllib3")
-        sent = dict(headers) | {"User-Agent": _AGENT}
         credentials = self._credentials.get(_host(url))
-        if credentials is not None:
-            sent |= library.make_headers(basic_auth=credentials)
+        agent = library.make_headers(user_agent=_AGENT, basic_auth=credentials)
         traffic.requests += 1
         try:
             answer = self._pool(url).request(
-                "GET", url, headers=sent, preload_content=False, retries=_retry()
+                "GET",
+                url,
+                headers=agent | headers,
+                preload_content=False,
+                retries=library.Retry(
+                    total=_ATTEMPTS,
+                    redirect=5,
+                    status_forcelist=_BUSY,
+                    backoff_factor=0.25,
+                    backoff_max=_LONGEST_WAIT,
+                    backoff_jitter=0.25,
+                    retry_after_max=_LONGEST_WAIT,
+                    raise_on_status=False,
+                ),
             )
         except library.exceptions.HTTPError as error:
             raise FetchFailed(f"{url} can't be fetched: {_reason(error)}", passing=True) from error
@@ -263,13 +270,12 @@ class Http:
             _Cut: it breaks off, or comes too slowly.
         """
         library = extra("urllib3")
-        announced = answer.headers.get("Content-Length", "")
-        expected = int(announced) if announced.isascii() and announced.isdecimal() else most
-        if announced and expected > most:
+        expected = most if answer.length_remaining is None else answer.length_remaining
+        if expected > most:
             raise FetchFailed(
                 f"{url} has {expected} bytes, over the limit of {most}", passing=False
             )
-        deadline = time.monotonic() + _GRACE + min(expected, most) / _SLOWEST
+        deadline = time.monotonic() + _GRACE + expected / _SLOWEST
         done = 0
         try:
             for piece in answer.stream(_CHUNK):
@@ -289,12 +295,14 @@ class Http:
         if proxy not in self._pools:
             library = extra("urllib3")
             through = functools.partial(library.ProxyManager, proxy)
+            path = self._settings.cert
+            certificates = {"ca_cert_dir" if path and os.path.isdir(path) else "ca_certs": path}
             self._pools[proxy] = (through if proxy else library.PoolManager)(
                 num_pools=4,
                 maxsize=1,
                 block=True,
                 timeout=library.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
-                ssl_context=_certificates(self._settings.cert),
+                **certificates,
             )
         return self._pools[proxy]
 
@@ -305,30 +313,14 @@ class Http:
         return self._settings.proxy or urllib.request.getproxies().get(parts.scheme)
 
 
-@functools.cache
-def _retry() -> Any:  # noqa: ANN401 - urllib3's own
-    """urllib3's way to try again, but that no server keeps us waiting for hours."""
-    library = extra("urllib3")
-
-    class PatientRetry(library.Retry):  # type: ignore[misc, name-defined]
-        def get_retry_after(self, response: Any) -> float | None:  # noqa: ANN401
-            seconds = super().get_retry_after(response)
-            return None if seconds is None else min(seconds, _LONGEST_WAIT)
-
-    return PatientRetry(
-        total=_ATTEMPTS,
-        redirect=5,
-        status_forcelist=_BUSY,
-        backoff_factor=0.25,
-        backoff_max=_LONGEST_WAIT,
-        backoff_jitter=0.25,
-        raise_on_status=False,
-        remove_headers_on_redirect=["Authorization", "Cookie", "Proxy-Authorization"],
-    )
-
-
 class _Cut(FetchFailed):
-    """A body broke off."""
+    """A body broke off.
+
+    Attributes:
+        etag: what the bytes are of that came; None where nothing tells.
+    """
+
+    etag: str | None = None
 
 
 MOST_PAGE = 64 * MIB
@@ -337,12 +329,6 @@ MOST_LIST = 256 * MIB
 """Bytes of the list of all projects; the largest known has 40 MB."""
 MOST_METADATA = 16 * MIB
 """Bytes of one METADATA."""
-
-
-def _certificates(path: str | None) -> ssl.SSLContext:
-    if path is not None and os.path.isdir(path):
-        return ssl.create_default_context(capath=path)
-    return ssl.create_default_context(cafile=path)
 
 
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
@@ -380,13 +366,6 @@ def _host(url: str) -> tuple[str, str]:
     """The scope of credentials: scheme and host, with its port."""
     parts = split_address(url)
     return parts.scheme, parts.netloc.rpartition("@")[2].lower()
-
-
-def _credentials(url: str) -> str | None:
-    parts = split_address(url)
-    if parts.username is None:
-        return None
-    return f"{unquote(parts.username)}:{unquote(parts.password or '')}"
 
 
 def _reason(error: Exception) -> str:

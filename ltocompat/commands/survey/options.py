@@ -88,7 +88,6 @@ class RunOptions(Struct, frozen=True):
         dashboard: Show Dask's dashboard on http://127.0.0.1:8787.
         append: Add to a dataset that was made with other sources, targets or versions.
         retry_failed: Try every package again that failed before.
-        cache: Read every package again; ignore the cache.
         limits: what one package may cost.
     """
 
@@ -104,7 +103,6 @@ class RunOptions(Struct, frozen=True):
     dashboard: Annotated[bool, Option()] = False
     append: Annotated[bool, Option()] = False
     retry_failed: Annotated[bool, Option()] = False
-    cache: Annotated[bool, Option(flags=("--no-cache",))] = True
     limits: Limits = DEFAULT_LIMITS
 
     def in_shard(self, project: str) -> bool:

@@ -26,6 +26,7 @@ from ltocompat.commands.survey.tables import (
     VerdictRow,
     WeightRow,
 )
+from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import CudaLibrary, HostBinary, Image, ImageKind, Module, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, KIB, MIB, Limits
 from ltocompat.model.location import Location
@@ -133,7 +134,6 @@ class ImageGroup(Struct):
         file: the innermost file.
         first: the first of them.
         registered: as that of their modules.
-        alike: they share more than kind and architecture.
         images: how many.
         stored: bytes that they take in the file.
         size: bytes once decoded, of those whose size is known.
@@ -142,31 +142,23 @@ class ImageGroup(Struct):
     file: Location
     first: Image
     registered: bool | None
-    alike: bool = True
     images: int = 0
     stored: int = 0
     size: int = 0
 
     def row(self, make: RowMaker) -> ImageRow:
         """The row of these images."""
-        first = self.first
-        shared: dict[str, object] = {
-            "file": str(self.file),
-            "example": str(first.place),
-            "images": self.images,
-            "stored": self.stored,
-            "size": self.size,
-        }
-        if not self.alike:
-            arch = text_or_none(first.arch)
-            return make.make(ImageRow, None, kind=str(first.kind), arch=arch, **shared)
-        releases = next((maker.releases for maker in first.made_by if maker.releases), ())
+        releases = next((maker.releases for maker in self.first.made_by if maker.releases), ())
         return make.make(
             ImageRow,
-            first,
+            self.first,
+            file=str(self.file),
+            example=str(self.first.place),
             registered=self.registered,
             releases=tuple(map(str, releases)),
-            **shared,
+            images=self.images,
+            stored=self.stored,
+            size=self.size,
         )
 
 
@@ -187,17 +179,19 @@ class ImageGroups:
         self.found: dict[object, ImageGroup] = {}
 
     def take(self, module: Module) -> None:
-        """Count the images of a module."""
+        """Count the images of a module.
+
+        Raises:
+            LimitExceeded: they are of more kinds than any package has.
+        """
         file = Location(module.place.path, module.place.members)
         for image in module.images:
-            key: object = (file, module.registered, *_TRAITS(image))
-            group = self.found.get(key)
-            if group is None:
-                group = ImageGroup(file, image, module.registered)
-                if len(self.found) >= _MOST_GROUPS:  # others of a kind and architecture together
-                    key = (image.kind, image.arch)
-                    group = ImageGroup(Location(file.path), image, None, alike=False)
-                group = self.found.setdefault(key, group)
+            key = (file, module.registered, *_TRAITS(image))
+            new = ImageGroup(file, image, module.registered)
+            group = self.found.setdefault(key, new)
+            if len(self.found) > _MOST_GROUPS:
+                reason = f"it has more than {_MOST_GROUPS} kinds of images; no package has"
+                raise LimitExceeded("kinds-of-images", reason)
             group.images += 1
             group.stored += image.stored_size or 0
             group.size += image.size or 0

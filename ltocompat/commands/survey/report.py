@@ -10,19 +10,17 @@ import pkgutil
 import tempfile
 import tomllib
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
 from ltocompat.commands.survey.answer_values import (
     Answer,
-    Bar,
-    Bars,
     Bytes,
+    Chart,
     Claim,
     Command,
-    Grid,
     RuleId,
     SurveyReport,
     Table,
@@ -42,13 +40,10 @@ MOST_ROWS = 500
 """Rows behind an answer that are shown."""
 
 _SETTINGS = {"memory_limit": "512MB", "threads": 2}
-_TYPES: dict[str, Any] = {
+_BYTES = ("could be saved", "device code", "host debug", "package")
+_TYPES: dict[str, Any] = dict.fromkeys(_BYTES, Bytes) | {
     "ask again": Command,
-    "could be saved": Bytes,
-    "device code": Bytes,
     "first rule": RuleId,
-    "host debug": Bytes,
-    "package": Bytes,
     "rule": RuleId,
     "verdict": lambda word: Verdict[word.upper()],
 }
@@ -66,34 +61,41 @@ def run(options: ReportOptions) -> Iterator[SurveyReport]:
         UnreadableInput: there is none, or it can't be read.
         Missing: DuckDB or pyarrow is not installed.
     """
-    dataset, duckdb = Dataset(options.folder), extra("duckdb")
-    queries = answer_queries()
+    dataset, queries = Dataset(options.folder), answer_queries()
+    with opened(dataset) as database:
+        _set_up(database)
+        database.execute(queries["setup"])
+        answers = tuple(_answer(database, query) for query in queries["answer"])
+        ((packages,),) = database.execute("SELECT count(*) FROM distributions").fetchall()
+    manifest = dataset.manifest
+    facts = tuple(dict.fromkeys(run.facts for run in manifest.runs))
+    started, finished = manifest.runs[0].started, manifest.finished
+    yield SurveyReport(options.folder, started, finished, facts, packages, answers)
+
+
+@contextmanager
+def opened(dataset: Dataset) -> Iterator[Any]:
+    """A connection of DuckDB's that has the tables of a dataset.
+
+    Raises:
+        UnreadableInput: it can't be read.
+        Missing: DuckDB or pyarrow is not installed.
+    """
+    duckdb = extra("duckdb")
     with (
         tempfile.TemporaryDirectory() as spilled,
         duckdb.connect(config=_SETTINGS | {"temp_directory": spilled}) as database,
     ):
         try:
-            _set_up(database, dataset)
-            database.execute(queries["setup"])
-            answers = tuple(_answer(database, query) for query in queries["answer"])
-            ((packages,),) = database.execute("SELECT count(*) FROM distributions").fetchall()
+            for name in TABLES:
+                database.register(name, dataset.scan(name))
+            yield database
         except (duckdb.Error, OSError) as error:
-            raise UnreadableInput(f"{options.folder!r} can't be read: {error}") from error
-    manifest = dataset.manifest
-    yield SurveyReport(
-        options.folder,
-        manifest.runs[0].started,
-        manifest.finished,
-        tuple(dict.fromkeys(run.facts for run in manifest.runs)),
-        packages,
-        answers,
-    )
+            raise UnreadableInput(f"{dataset.folder.address!r} can't be read: {error}") from error
 
 
-def _set_up(database: Any, dataset: Dataset) -> None:  # noqa: ANN401 - a connection of DuckDB's
-    """Give DuckDB the tables of a dataset, and of our facts those that answers need."""
-    for name in TABLES:
-        database.register(name, dataset.scan(name))
+def _set_up(database: Any) -> None:  # noqa: ANN401 - a connection of DuckDB's
+    """Give DuckDB those of our facts that answers need."""
     for name, value in {
         "branches": list(driver_branches()),
         "any_target": ANY_TARGET.name,
@@ -101,14 +103,11 @@ def _set_up(database: Any, dataset: Dataset) -> None:  # noqa: ANN401 - a connec
         "old_linker_admitted": OLD_LINKER_ADMITTED,
     }.items():
         database.execute(f"SET VARIABLE {name} = ?", [value])
-    texts = database.execute("SELECT DISTINCT coalesce(version, '') FROM distributions").fetchall()
-    ranks = extra("pyarrow").table(
-        {
-            "text": [text for (text,) in texts],
-            "rank": _ranks([_version(text) for (text,) in texts]),
-        }
-    )
-    database.register("version_ranks", ranks)
+    found = database.execute("SELECT DISTINCT coalesce(version, '') FROM distributions").fetchall()
+    versions = {text: _version(text) for (text,) in found}
+    places = {version: place for place, version in enumerate(sorted(set(versions.values())))}
+    ranks = {"text": list(versions), "rank": [places[each] for each in versions.values()]}
+    database.register("version_ranks", extra("pyarrow").table(ranks))
 
 
 def _version(text: str) -> Version:
@@ -117,38 +116,28 @@ def _version(text: str) -> Version:
     return Version("0")
 
 
-def _ranks(versions: list[Version]) -> list[int]:
-    """The place of each version among all of them; equal ones have the same."""
-    places = {version: place for place, version in enumerate(sorted(set(versions)))}
-    return [places[version] for version in versions]
-
-
 def _answer(database: Any, query: dict[str, Any]) -> Answer:  # noqa: ANN401
     database.execute(query.get("setup", ""))
     claims = database.execute(query["claims"]).fetchall()
-    table, counted = _table(database, query["rows"])
+    database.execute(f"CREATE OR REPLACE TEMP TABLE answer AS {query['rows']}")
+    ((every,),) = database.execute("SELECT count(*) FROM answer").fetchall()
+    found = database.execute("SELECT counted, * EXCLUDE counted FROM answer LIMIT ?", [MOST_ROWS])
+    _, *columns = (column[0] for column in found.description)
+    counted, rows = [], []
+    for places, *values in found.fetchall():
+        counted.append(places or ())
+        rows.append(tuple(map(_value, columns, values)))
     return Answer(
         query["name"],
         query["question"],
         tuple(
-            Claim(text, tuple(row for row, claims in enumerate(counted) if number in claims))
+            Claim(text, tuple(row for row, places in enumerate(counted) if number in places))
             for number, (text,) in enumerate(claims, 1)
         ),
-        _chart(database, query),
-        table,
+        _chart(database, query) if "chart" in query else None,
+        Table(tuple(columns), tuple(rows), every - len(rows)),
         query["query"],
     )
-
-
-def _table(database: Any, query: str) -> tuple[Table, list[list[int]]]:  # noqa: ANN401
-    """The first rows of a query, and for each the sentences that count it."""
-    database.execute(f"CREATE OR REPLACE TEMP TABLE answer AS {query}")
-    ((every,),) = database.execute("SELECT count(*) FROM answer").fetchall()
-    found = database.execute("SELECT counted, * EXCLUDE counted FROM answer LIMIT ?", [MOST_ROWS])
-    _, *columns = (column[0] for column in found.description)
-    rows = found.fetchall()
-    made = tuple(tuple(map(_value, columns, row[1:])) for row in rows)
-    return Table(tuple(columns), made, every - len(made)), [row[0] or [] for row in rows]
 
 
 def _value(column: str, value: Any) -> Value:  # noqa: ANN401 - whatever a column holds
@@ -156,16 +145,16 @@ def _value(column: str, value: Any) -> Value:  # noqa: ANN401 - whatever a colum
     return made
 
 
-def _chart(database: Any, query: dict[str, Any]) -> Bars | Grid | None:  # noqa: ANN401
-    if "grid" in query:
-        found = database.execute(query["grid"]).fetchall()
-        rows, columns = (tuple(dict.fromkeys(row[place] for row in found)) for place in (0, 1))
-        shares = {(row, column): (some, total) for row, column, some, total in found if total}
-        cells = (tuple(shares.get((row, column)) for column in columns) for row in rows)
-        return Grid(query["grid_title"], rows, columns, tuple(cells))
-    if "chart" not in query:
-        return None
+def _chart(database: Any, query: dict[str, Any]) -> Chart:  # noqa: ANN401
     found = database.execute(query["chart"])
-    parts = tuple(column[0] for column in found.description[1:])
-    bars = tuple(Bar(label, tuple(values)) for label, *values in found.fetchall())
-    return Bars(query["chart_title"], parts, bars, query.get("bytes", False))
+    unit = query.get("unit", "packages")
+    columns = tuple(column[0] for column in found.description[1:])
+    rows = found.fetchall()
+    if unit == "shares":
+        labels, columns = (tuple(dict.fromkeys(row[place] for row in rows)) for place in (0, 1))
+        cells = {row[:2]: row[2:] for row in rows if row[3]}
+        drawn = [(each, tuple(cells.get((each, name)) for name in columns)) for each in labels]
+    else:
+        most = max((number for row in rows for number in row[1:]), default=0)
+        drawn = [(label, tuple((number, most) for number in numbers)) for label, *numbers in rows]
+    return Chart(query["chart_title"], columns, tuple(drawn), unit)

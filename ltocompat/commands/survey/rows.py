@@ -8,14 +8,11 @@ from typing import TypeVar
 from msgspec import structs
 
 from ltocompat.commands.survey.distribution import Distribution, Measures
-from ltocompat.commands.survey.tables import MEASURED, DistributionRow, ErrorRow, Row, Surveyed
+from ltocompat.commands.survey.tables import DistributionRow, ErrorRow, Row, Surveyed
 from ltocompat.model.projection import project
 from ltocompat.packages.values import Package
 
 R = TypeVar("R", bound=Row)
-
-_OF_SOURCE = ("source", "index", "requires_python", "upload_time", "yanked", "yanked_reason")
-"""Columns that don't come from the file itself, beside those that are measured."""
 
 
 class RowMaker:
@@ -84,15 +81,6 @@ class RowMaker:
             distributions=(self.distribution_row(measures, status="failed"),),
             errors=(self.error(None, step, reason=reason, **found),),
         )
-
-    def again(self, kept: Surveyed, measures: Measures) -> Surveyed:
-        """The kept rows of a package, with what its source says of it today."""
-        found = []
-        for row in kept.distributions:
-            today = self.distribution_row(measures, status=row.status)
-            source = {name: getattr(today, name) for name in (*_OF_SOURCE, *MEASURED)}
-            found.append(structs.replace(row, **source))
-        return structs.replace(kept, distributions=tuple(found))
 
 
 def about_gpus(classifiers: Iterable[str]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from ltocompat.commands.survey.engine import Engine, engine
 from ltocompat.commands.survey.http import Http, without_credentials
 from ltocompat.commands.survey.options import MergeOptions, RunOptions
 from ltocompat.commands.survey.sources import Sources, is_index
-from ltocompat.commands.survey.tables import ErrorRow, Surveyed
+from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.commands.survey.task import TaskOptions, facts_version
 from ltocompat.files.regular import sha256_of_path
 from ltocompat.model.errors import UsageError
@@ -183,10 +183,7 @@ class _Run:
     def _unlisted(self) -> Iterator[Note]:
         while self._sources.unlisted:
             missing = self._sources.unlisted.pop(0)
-            error = project(
-                ErrorRow, missing, sha256=None, facts=self._task.facts, filename=None, step="list"
-            )
-            self._writer.add(Surveyed(errors=(error,)))
+            self._writer.add(Surveyed(errors=(missing,)))
             if missing.passing or missing.source not in self._writer.unlisted:
                 self._tally.unlisted += 1
                 yield Note(f"{missing.source}: {missing.reason}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +13,8 @@ from ltocompat.commands.survey.http import FetchFailed, Http
 from ltocompat.commands.survey.index import Index
 from ltocompat.commands.survey.options import RunOptions
 from ltocompat.commands.survey.storage import sizes_below
+from ltocompat.commands.survey.tables import ErrorRow
+from ltocompat.commands.survey.task import facts_version
 from ltocompat.files.regular import sha256_of_path
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.projection import project
@@ -22,26 +22,7 @@ from ltocompat.packages.requested import Requested, read_list
 from ltocompat.packages.wheel_name import WheelName
 from ltocompat.scan.sources import is_address
 
-MOST_KNOWN = 2_000
-"""How many distributions of an index are known before the largest of them is the next task."""
-
 _PACKAGES = (".whl", ".conda", ".tar.bz2")
-
-
-class Unlisted(Struct, frozen=True):
-    """Something of which nobody said what packages it has.
-
-    Attributes:
-        source: a project, or an index.
-        project: the project, where it is one.
-        reason: one sentence.
-        passing: it may be known another time.
-    """
-
-    source: str
-    project: str | None
-    reason: str
-    passing: bool
 
 
 class Sources(Struct):
@@ -57,7 +38,7 @@ class Sources(Struct):
     options: RunOptions
     http: Http
     indexes: tuple[str, ...]
-    unlisted: list[Unlisted] = field(default_factory=list)
+    unlisted: list[ErrorRow] = field(default_factory=list)
 
     def check(self) -> None:
         """See that there is something by each name.
@@ -80,7 +61,7 @@ class Sources(Struct):
                     Index(url, self.http)
 
     def distributions(self) -> Iterator[Distribution]:
-        """All of them, source by source, from the largest on."""
+        """All of them, source by source."""
         return (
             each for each in self._all() if self.options.in_shard(each.project or each.filename)
         )
@@ -89,10 +70,10 @@ class Sources(Struct):
         for source in self.options.sources:
             if is_index(source):
                 index = Index(source, self.http)
-                yield from largest_first(self._of_projects(self._projects(index), [index]))
+                yield from self._of_projects(self._projects(index), [index])
             elif _is_list(source):
                 indexes = [Index(url, self.http) for url in self.indexes]
-                yield from largest_first(self._of_projects(read_list(source), indexes))
+                yield from self._of_projects(read_list(source), indexes)
             else:
                 found = False
                 for distribution in of_folder(source):
@@ -100,14 +81,14 @@ class Sources(Struct):
                     yield distribution
                 if not found:
                     reason = f"it holds no package ({', '.join(_PACKAGES)}); fetch some first"
-                    self.unlisted.append(Unlisted(source, None, reason, passing=True))
+                    self._miss(source, None, reason, passing=True)
 
     def _projects(self, index: Index) -> Iterator[Requested]:
         try:
             for name in index.projects(self.options.match):
                 yield Requested(name)
         except FetchFailed as error:
-            self.unlisted.append(Unlisted(index.url, None, str(error), error.passing))
+            self._miss(index.url, None, str(error), passing=error.passing)
 
     def _of_projects(
         self, projects: Iterable[Requested], indexes: Sequence[Index]
@@ -120,7 +101,21 @@ class Sources(Struct):
                 yield from self._files(one, indexes)
             except LtocompatError as error:
                 passing = isinstance(error, FetchFailed) and error.passing
-                self.unlisted.append(Unlisted(one.project, one.project, str(error), passing))
+                self._miss(one.project, one.project, str(error), passing=passing)
+
+    def _miss(self, source: str, project: str | None, reason: str, *, passing: bool) -> None:
+        self.unlisted.append(
+            ErrorRow(
+                sha256=None,
+                facts=facts_version(),
+                source=source,
+                filename=None,
+                project=project,
+                step="list",
+                reason=reason,
+                passing=passing,
+            )
+        )
 
     def _files(self, project: Requested, indexes: Sequence[Index]) -> list[Distribution]:
         """The files of a project in the first index that has it."""
@@ -132,26 +127,6 @@ class Sources(Struct):
                 if error.passing:
                     raise
         return last.files(project, self.options.choice)
-
-
-def largest_first(listed: Iterable[Distribution]) -> Iterator[Distribution]:
-    """The largest of those that are listed so far, again and again: of a short list, of all.
-
-    Where the largest came last, the other workers would wait for it. A list without an end is
-    listed ``MOST_KNOWN`` ahead.
-    """
-    rest = enumerate(listed)
-    known = [_by_size(*each) for each in itertools.islice(rest, MOST_KNOWN)]
-    heapq.heapify(known)
-    for each in rest:
-        yield heapq.heappushpop(known, _by_size(*each))[-1]
-    while known:
-        yield heapq.heappop(known)[-1]
-
-
-def _by_size(number: int, distribution: Distribution) -> tuple[int, int, Distribution]:
-    """Sorts by size, the largest first, and where it is the same or not known as it was listed."""
-    return -(distribution.size or 0), number, distribution
 
 
 def is_index(source: str) -> bool:

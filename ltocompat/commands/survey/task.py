@@ -18,9 +18,8 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from ltocompat.commands.survey.cache import SurveyCache
 from ltocompat.commands.survey.distribution import Distribution, Measures
-from ltocompat.commands.survey.fetch import remote_members, remote_metadata
+from ltocompat.commands.survey.fetch import fetch_members, fetch_metadata
 from ltocompat.commands.survey.http import FetchFailed, Http, Traffic
 from ltocompat.commands.survey.options import LIMIT_BYTES
 from ltocompat.commands.survey.rows import RowMaker
@@ -44,7 +43,6 @@ class TaskOptions(Struct, frozen=True):
         targets: spellings of deploy targets; none: those of each package's platforms.
         settings: of the indexes that files are fetched from; None: nothing is fetched.
         limit_bytes: the largest distribution that is fetched or read.
-        cache: keep rows, and use those that are kept.
         limits: what reading one package may cost.
     """
 
@@ -52,12 +50,7 @@ class TaskOptions(Struct, frozen=True):
     targets: tuple[str, ...] = ()
     settings: IndexSettings | None = None
     limit_bytes: int = LIMIT_BYTES
-    cache: bool = True
     limits: Limits = DEFAULT_LIMITS
-
-    def asked(self, filename: str) -> str:
-        """All that the rows of a file of this name depend on, beside its bytes."""
-        return repr((self.facts, self.targets, self.limits, filename))
 
 
 def survey_distribution(distribution: Distribution, options: TaskOptions) -> Surveyed:
@@ -72,7 +65,6 @@ class _Task:
         self._distribution = distribution
         self._options = options
         self._make = RowMaker(distribution, options.facts)
-        self._cache = kept_rows() if options.cache else None
         self._traffic = Traffic()
         self._began = time.monotonic(), time.process_time()
         self._step = "fetch" if distribution.remote else "read"
@@ -101,77 +93,47 @@ class _Task:
         return self._make.failed(self._step, str(error), measures, passing=passing, limit=limit)
 
     def _rows(self) -> Surveyed:
-        distribution, options = self._distribution, self._options
-        if distribution.size is not None and distribution.size > options.limit_bytes:
-            raise LimitExceeded(
-                "limit-bytes",
-                f"it has {distribution.size} bytes; the limit is {options.limit_bytes}",
-            )
-        kept = self._kept()
-        if kept is not None:
-            return kept
-        if distribution.remote:
-            found = self._without_fetching() or self._fetched()
-        else:
+        distribution, limit = self._distribution, self._options.limit_bytes
+        if distribution.size is not None and distribution.size > limit:
+            reason = f"it has {distribution.size} bytes; the limit is {limit}"
+            raise LimitExceeded("limit-bytes", reason)
+        if not distribution.remote:
             with open(distribution.source, "rb", buffering=0) as file:
-                found = self._of_file(file)
-        if self._cache is not None and self._make.sha256 is not None:
-            self._cache.keep(self._make.sha256, options.asked(distribution.filename), found)
-        return found
-
-    def _kept(self) -> Surveyed | None:
-        """The rows that an earlier run kept, with what is new about them."""
-        sha256 = self._make.sha256
-        if self._cache is None or sha256 is None:
-            return None
-        kept = self._cache.get(sha256, self._options.asked(self._distribution.filename))
-        if kept is None:
-            return None
-        looked_at = next((row.looked_at for row in kept.distributions), None)
-        return self._make.again(kept, self._measures(looked_at))
-
-    def _without_fetching(self) -> Surveyed | None:
-        """The rows of a wheel whose list of members is enough; None of any other."""
-        if self._distribution.index is None:
-            return None
-        http = self._http()
-        budget = Budget(self._options.limits)
-        found = remote_members(self._distribution, http, budget, self._traffic)
-        if found is None or may_hold_device_code(found[0]):
-            return None
-        metadata = remote_metadata(self._distribution, http, budget, self._traffic)
-        if metadata is None:
-            return None
-        return self._make.without_device_code(metadata, found[1], self._measures("members"))
-
-    def _fetched(self) -> Surveyed:
-        """The rows of a distribution that is fetched for it."""
-        distribution = self._distribution
-        with _unnamed_file() as file:
-            if distribution.index is None:
-                copy_file(distribution.source, file)
-                self._traffic.fetched += file.tell()
-                self._traffic.requests += 1
-                file.seek(0)
-                self._step = "read"
                 return self._of_file(file)
-            self._make.sha256 = self._http().download(
-                distribution.source,
-                file,
-                distribution.sha256,
-                self._options.limit_bytes,
-                self._traffic,
-            )
+        with _unnamed_file() as file:
+            if distribution.index is not None:
+                return self._of_index(file)
+            copy_file(distribution.source, file)
+            self._traffic.fetched += file.tell()
+            self._traffic.requests += 1
             self._step = "read"
             return self._of_file(file)
+
+    def _of_index(self, file: io.FileIO) -> Surveyed:
+        """The rows of a distribution that is fetched as far as it has to be."""
+        distribution, options, traffic = self._distribution, self._options, self._traffic
+        http, budget = _http(options.settings or IndexSettings.of()), Budget(options.limits)
+        url = distribution.source
+        if distribution.filename.endswith(".whl"):
+            members = fetch_members(url, file, http, budget, traffic)
+            if members is not None and not may_hold_device_code(members):
+                metadata = fetch_metadata(distribution, http, budget, traffic)
+                if metadata is not None:
+                    size = file.seek(0, io.SEEK_END)
+                    measures = self._measures("members")
+                    return self._make.without_device_code(metadata, size, measures)
+        self._make.sha256 = http.download(
+            url, file, distribution.sha256, options.limit_bytes, traffic
+        )
+        self._step = "read"
+        return self._of_file(file)
 
     def _of_file(self, file: io.FileIO) -> Surveyed:
         """The rows of a distribution whose bytes are at hand."""
         distribution, limits = self._distribution, self._options.limits
         if self._make.sha256 is None:
+            file.seek(0)
             self._make.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        if distribution.sha256 is None and (kept := self._kept()) is not None:
-            return kept
         view = ByteView(FileSource(file.fileno()))
         wheel = distribution.filename.endswith(".whl")
         members = zip_members(view, Budget(limits)) if wheel else None
@@ -182,13 +144,8 @@ class _Task:
         # Half of what the command would import, and a command with workers reads no package.
         from ltocompat.commands.survey.read_package import read_package
 
-        def measures() -> Measures:
-            return self._measures("whole")
-
+        measures = functools.partial(self._measures, "whole")
         return read_package(file, self._make, measures, self._options.targets, limits)
-
-    def _http(self) -> Http:
-        return _http(self._options.settings or IndexSettings.of())
 
     def _measures(self, looked_at: str | None) -> Measures:
         wall, cpu = self._began
@@ -216,12 +173,6 @@ def _unnamed_file() -> Iterator[io.FileIO]:
 def _http(settings: IndexSettings) -> Http:
     """One connection to a host for each worker."""
     return Http(settings)
-
-
-@functools.cache
-def kept_rows() -> SurveyCache | None:
-    """The rows of earlier runs on this machine."""
-    return SurveyCache.of()
 
 
 def _peak_memory() -> int:
