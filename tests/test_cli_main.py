@@ -464,7 +464,9 @@ def test_off_a_terminal_a_line_comes_now_and_then(
         now[0] += 1
         line(Progress("nvlink 13.5.37", 2 << 20, 4 << 20))
         if text := capsys.readouterr().err:
-            assert text == " 50% of 4.0 MiB nvlink 13.5.37\n"
+            left = second - 1  # half is done: the rest takes as long
+            minutes = f"({left / 60:.0f} min left) " if left > 60 else ""
+            assert text == f" 50% of 4.0 MiB {minutes}nvlink 13.5.37\n"
             shown.append(second)
     line.erase()
     assert shown == [5, *range(10, 301, 10)]
@@ -483,7 +485,8 @@ def test_off_a_terminal_a_line_comes_while_one_member_is_unpacked(
         now[0] += 10
         watchdog._look()  # noqa: SLF001 - as SIGALRM does
     told = capfd.readouterr()
-    assert told.err.count(" 25% of 4.0 MiB x\\u2028.deb, still at work\n") == 3
+    times = re.findall(r" 25% of 4.0 MiB (.*)x\\u2028.deb, still at work\n", told.err)
+    assert times == ["", "", "(2 min left) "]  # three times 30 s
     assert told.out == ""
     line.close()
     now[0] += 10

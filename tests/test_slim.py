@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import re
+import shlex
 import shutil
 import struct
 import tarfile
@@ -28,9 +29,10 @@ from report_values import valid_json, written
 from samples import FOLDER
 
 import ltocompat
-from ltocompat import Slimmed
+from ltocompat import Audited, Progress, Slimmed
 from ltocompat.cli import run
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.model.verdict import Finding
 from ltocompat.report import FORMATS, Options
 from ltocompat.report.verbs.slim import REPORT
 
@@ -143,7 +145,12 @@ def test_what_is_packed_anew_is_what_nvcc_packs(
         for name in (mode, from_mode)
     }
     (folder / "old").write_bytes(program(regions[from_mode]))
-    slim(folder / "old", folder / "new", pack=mode, to_zstd=True)
+    told: list[Progress] = []
+    slim(folder / "old", folder / "new", pack=mode, to_zstd=True, progress=told.append)
+    packing = [(row.done, row.total) for row in told if row.path.startswith("packing")]
+    total = packing[0][1]
+    assert packing == [(0, total), (total, total)]
+    assert total
     data = (folder / "new").read_bytes()[0x200:]
     assert data[: len(regions[mode])] == regions[mode]
     assert not data[len(regions[mode]) : len(regions[from_mode])].strip(b"\0")
@@ -246,6 +253,37 @@ def test_a_folder_is_copied_and_an_environment_has_a_way_back(tmp_path: Path) ->
     (site / "pyvenv.cfg").unlink()
     shutil.copytree(tmp_path / "old", site, dirs_exist_ok=True)
     assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == before
+
+
+def test_the_fix_of_a_file_that_is_too_large_is_a_command_that_mends_it(tmp_path: Path) -> None:
+    old = wheel(tmp_path)
+    (tmp_path / "ltocompat.toml").write_text(
+        f"[audit]\nrequire-gpus = ['h100']\nmax-bytes = {old.stat().st_size - 500}\n"
+    )
+    policy = str(tmp_path / "ltocompat.toml")
+
+    def too_large(path: Path) -> list[Finding]:
+        findings = [
+            finding
+            for record in ltocompat.audit(path, policy)
+            if isinstance(record, Audited)
+            for finding in record.result.findings
+        ]
+        return [finding for finding in findings if finding.rule == "POL-04"]
+
+    (finding,) = too_large(old)
+    (command,) = re.findall(r"ltocompat (slim .* -o) smaller/", finding.remedy)
+    assert run([*shlex.split(command), f"{tmp_path}/smaller/"]) == 0
+    (new,) = (tmp_path / "smaller").iterdir()
+    assert not too_large(new)
+    assert ltocompat.slim(old, output=tmp_path / "x.whl", policy=policy)
+    kept = slim(old, tmp_path / "2.whl", policy=policy)
+    assert kept.removed == slim(old, tmp_path / "3.whl", keep_gpus=["h100"]).removed
+    (tmp_path / "ltocompat.toml").write_text("[audit]\nmax-bytes = 1\n")
+    with pytest.raises(UsageError, match="names no GPU"):
+        slim(old, tmp_path / "4.whl", policy=policy)
+    (finding,) = too_large(LIBRARY)
+    assert "ltocompat slim" not in finding.remedy
 
 
 @pytest.mark.parametrize("old", [False, True])

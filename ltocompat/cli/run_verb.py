@@ -108,6 +108,7 @@ def write_error(failure: Failure) -> None:
 
 
 _PATIENCE = 1.0  # seconds of work before the line appears
+_WORTH_SAYING = 60.0  # seconds that are left, from which on they are shown
 _PERIOD = 0.1  # seconds between two states of it
 _LINES_PATIENCE = 5.0  # seconds of work before the first line where nothing can be written over
 _LINES_PERIOD = 10.0  # seconds between two of them at most, however long one member takes
@@ -128,7 +129,7 @@ class ProgressLine(PacedProgress):
 
     def _still_at_work(self) -> None:
         if self.last is not None and self.overdue():
-            line = f"{_state(self.last)}{escape(self.last.path)}, still at work\n"
+            line = f"{self._state(self.last)}{escape(self.last.path)}, still at work\n"
             with suppress(OSError):  # not through a stream that may be writing just now
                 os.write(2, line.encode("utf-8", "backslashreplace"))
 
@@ -141,7 +142,7 @@ class ProgressLine(PacedProgress):
         if self._terminal:
             self._write_over(progress)
         else:
-            sys.stderr.write(f"{_state(progress)}{escape(progress.path)}\n")
+            sys.stderr.write(f"{self._state(progress)}{escape(progress.path)}\n")
             sys.stderr.flush()
 
     def close(self) -> None:
@@ -158,17 +159,18 @@ class ProgressLine(PacedProgress):
             self._shown = 0
 
     def _write_over(self, progress: Progress) -> None:
-        done = _state(progress)
+        done = self._state(progress)
         room = shutil.get_terminal_size().columns - 1 - len(done)
         text = done + clip_middle(escape(progress.path), max(room, 8))
         sys.stderr.write("\r" + text.ljust(self._shown))
         sys.stderr.flush()
         self._shown = max(self._shown, len(text))
 
-
-def _state(progress: Progress) -> str:
-    percent = 100 * progress.done // progress.total if progress.total else 100
-    return f"{min(percent, 100):3d}% of {binary_size(progress.total)} "
+    def _state(self, progress: Progress) -> str:
+        percent = 100 * progress.done // progress.total if progress.total else 100
+        left = self.seconds_left(progress)
+        time_left = f"({left / 60:.0f} min left) " if left > _WORTH_SAYING else ""
+        return f"{min(percent, 100):3d}% of {binary_size(progress.total)} {time_left}"
 
 
 def terminal_width() -> int | None:

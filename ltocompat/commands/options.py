@@ -412,6 +412,7 @@ class SlimOptions(ReadOptions, frozen=True):
         keep_gpus: Keep code for these GPUs: h100+l4. Repeatable. Default: all GPUs.
         keep_archs: Keep images of these architectures: sm_90,compute_120. Repeatable.
         targets: Keep code for the GPUs of this deploy target. Repeatable.
+        policy: Keep code for the targets, require-gpus and require-archs of this policy file.
         ptx: Remove PTX that serves only future GPUs.
         pack: Compress code again with Zstandard: size, balance, or a level from 1 to 19.
         to_zstd: With --pack, also compress LZ4 and uncompressed code, which older drivers then
@@ -430,6 +431,7 @@ class SlimOptions(ReadOptions, frozen=True):
         tuple["Target | DeploymentTarget | str", ...],
         Option(flags=(DEPLOY_TARGET,), metavar="TARGET", complete=complete_target),
     ] = ()
+    policy: Annotated["Policy | StrPath | None", Option(flags=("--config",), metavar="FILE")] = None
     ptx: Annotated[bool, Option(flags=("--no-ptx",))] = True
     pack: Annotated[str | int | None, Option(metavar="MODE")] = None
     to_zstd: Annotated[bool, Option()] = False

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import BinaryIO
-from zipfile import BadZipFile, is_zipfile
+from zipfile import BadZipFile
 
 from msgspec.structs import replace
 
 from ltocompat.commands.check import Targets, resolve_targets
 from ltocompat.commands.options import OnError, SlimOptions, StrPath, answers, named, options_of
+from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.commands.read_artifacts import ArtifactReader, ScanOptions
 from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.facts.gpus import find_gpu
@@ -29,7 +31,7 @@ from ltocompat.model.verdict import Route, Verdict
 from ltocompat.packages.reading import package_of
 from ltocompat.rewrite.kept_images import Kept
 from ltocompat.rewrite.library import LibraryRewriter, Packer, Packing
-from ltocompat.rewrite.package import Written, written, written_in_place
+from ltocompat.rewrite.package import Written, is_packed, written, written_in_place
 from ltocompat.rules import floors
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
@@ -53,6 +55,7 @@ def slim(
     keep_gpus: Sequence[str] = (),
     keep_archs: Sequence[str] = (),
     targets: Targets = (),
+    policy: Policy | StrPath | None = None,
     ptx: bool = True,
     pack: str | int | None = None,
     to_zstd: bool = False,
@@ -74,6 +77,8 @@ def slim(
         keep_gpus: GPUs to keep code for: ``h100``, ``h100+l4``.
         keep_archs: architectures of which images are kept: ``sm_90,compute_120``.
         targets: deploy targets whose GPUs are kept.
+        policy: a policy, or the file that has it; what its targets, ``require-gpus`` and
+            ``require-archs`` name is kept.
         ptx: also keep what GPUs to come compile.
         pack: pack code anew by Zstandard: ``size``, ``balance`` or a level from 1 to 19.
         to_zstd: with ``pack``, also what is LZ4 or not packed; older drivers don't read it then.
@@ -99,10 +104,11 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
     """The new files; a path that gives none is a ``Failure`` among them."""
     texts = named(options.paths)
     resolved = resolve_targets(options.targets) if options.targets else ()
-    targets = tuple(target.target for target in resolved)
+    policy = _policy(options.policy)
+    targets = (*(target.target for target in resolved), *policy.targets)
     for reason in filter(None, (target.untold for target in targets)):
         raise UsageError(f"of some nodes {reason}, so that nothing says which code they need")
-    kept = _kept(options, targets)
+    kept = _kept(options, targets, policy)
     packing = _packing(options)
     for text in texts:
         try:
@@ -117,7 +123,25 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
             yield Failure.of(LtocompatError(message))
 
 
-def _kept(options: SlimOptions, targets: Sequence[Target]) -> Kept:
+def _policy(policy: Policy | StrPath | None) -> Policy:
+    """The policy that says what is kept.
+
+    Raises:
+        UsageError: there is a mistake in it, or it names no GPU.
+    """
+    if policy is None:
+        return NO_POLICY
+    if not isinstance(policy, Policy):
+        # Imported here: most runs have none.
+        from ltocompat.commands.policy.reading import read_policy
+
+        policy = read_policy(os.fspath(policy))
+    if not policy.names_gpus:
+        raise UsageError(f"{policy.source} names no GPU; write require-gpus, or give --keep-gpu")
+    return policy
+
+
+def _kept(options: SlimOptions, targets: Sequence[Target], policy: Policy) -> Kept:
     """What is kept.
 
     Raises:
@@ -126,7 +150,9 @@ def _kept(options: SlimOptions, targets: Sequence[Target]) -> Kept:
     names = [name for text in options.keep_gpus for name in text.replace(",", "+").split("+")]
     gpus = [gpu for name in names if name for gpu in gpus_named(name, System(), None)]
     gpus += [gpu for target in targets for gpu in gpus_to_judge(target)]
+    gpus += policy.require_gpus
     archs = [arch for text in options.keep_archs for arch in arch_list(text)]
+    archs += policy.require_archs
     real = [arch.number for arch in archs if arch.form is ArchForm.REAL]
     numbers = dict.fromkeys([*(gpu.arch.number for gpu in gpus), *real])
     return Kept(tuple(numbers), tuple(dict.fromkeys(archs)), options.ptx)
@@ -184,9 +210,10 @@ def _smallest(
                 return _slim(path, target, options, _Run(way, packer, targets, options))
             except _TooLarge as error:
                 (size,) = error.args
+    gpus = "all GPUs are kept that it is for" if kept.everything else "those GPUs are kept"
     raise LtocompatError(
-        f"{path!r} has {size:,} bytes at least while all GPUs are kept that it is for; say with "
-        "--keep-gpu which of them it has to serve"
+        f"{path!r} has {size:,} bytes at least while {gpus}; say with --keep-gpu which it has to "
+        "serve, or let it be larger"
     )
 
 
@@ -208,7 +235,7 @@ def _slim(path: str, target: str, options: SlimOptions, run_: _Run) -> Slimmed:
         raise UsageError(f"--in-place replaces files of a folder, and {path!r} is none")
     if not options.in_place and is_environment(path):
         raise UsageError(f"{path!r} is an environment, which knows where it lies; add --in-place")
-    if options.max_bytes is not None and not (is_zipfile(path) or path.endswith(".tar.bz2")):
+    if options.max_bytes is not None and not is_packed(path):
         raise UsageError("--max-bytes is for packages that are packed: all else keeps its length")
     writing = (
         written_in_place(path, target, run_.rewrite)
@@ -265,7 +292,11 @@ class _Run:
         Raises:
             LtocompatError: something is not what it was.
         """
-        rewriter = LibraryRewriter(view, file, self._kept, self._packer, self._tally)
+        progress = self._settings.progress if self._packer else None
+        packing = functools.partial(progress or (lambda *_: None), f"packing {place}")
+        rewriter = LibraryRewriter(
+            view, file, self._kept, self._packer, self._tally, progress=packing
+        )
         batches = batches_of_view(view, Location(place.path), self._settings)
         before = self._judged(place, rewriter.written(batches))
         if rewriter.changed:

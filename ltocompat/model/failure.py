@@ -77,9 +77,12 @@ class PacedProgress(ABC):
         self._begun = time.monotonic()
         self._next = self._begun + patience
         self.last: Progress | None = None
+        self._since = self._begun
 
     def __call__(self, progress: Progress) -> None:
         """Take note of ``progress`` and show it when it is time to."""
+        if self.last is None or self.last.path != progress.path:
+            self._since = time.monotonic()
         self.last = progress
         if self.overdue():
             self.show(progress)
@@ -91,6 +94,11 @@ class PacedProgress(ABC):
             return False
         self._next = now + self.pause(now - self._begun)
         return True
+
+    def seconds_left(self, progress: Progress) -> float:
+        """Return the seconds that the rest takes, if it is as quick as what is done of the path."""
+        spent = time.monotonic() - self._since
+        return spent * (progress.total - progress.done) / progress.done if progress.done else 0.0
 
     @abstractmethod
     def pause(self, elapsed: float) -> float:

@@ -12,9 +12,9 @@ import functools
 import hashlib
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import BinaryIO, NamedTuple, Self
+from typing import BinaryIO, Self
 
 from msgspec import Struct, field
 
@@ -72,14 +72,14 @@ class Packer:
         self._packing = packing
         self._pool = ThreadPoolExecutor(os.cpu_count())
 
-    def packed(self, image: StoredImage) -> _Part | None:
-        """The frame of an image, as it will be; None where it stays as it is."""
+    def packs(self, image: StoredImage) -> bool:
+        """Return whether an image is packed anew."""
         fits = self._packing.all or image.compression is Compression.ZSTD
-        if not fits or image.kind_number not in _PACKED_KINDS:
-            return None
-        data = image.payload.decode()
-        frame = self._pool.submit(_frame, data, self._packing.level)
-        return _Part(frame, len(data), image.compression)
+        return fits and image.kind_number in _PACKED_KINDS
+
+    def frame(self, image: StoredImage) -> Future[_Frame]:
+        """The frame of an image, as it will be."""
+        return self._pool.submit(_frame, image.payload.decode(), self._packing.level)
 
     def __enter__(self) -> Self:
         return self
@@ -88,26 +88,20 @@ class Packer:
         self._pool.shutdown(cancel_futures=True)
 
 
-class _Part(NamedTuple):
-    """An image that is packed anew: its frame once that is done, bytes that are packed."""
-
-    frame: Future[_Frame]
-    decoded: int
-    compression: Compression
-
-
 class _Rewritten(Struct):
     """A region that gets another content.
 
     Attributes:
         view: its old bytes, and where they lie.
-        parts: entries that stay, and how they are packed anew; None where they are copied.
+        parts: entries that stay, and their images where they are packed anew.
+        frames: those of these images, from when they are begun until they are written.
         digests: SHA-256 of each of them, once written: of header and payload as they lie in the
             file, or, packed anew, of what it unpacks to.
     """
 
     view: ByteView
-    parts: list[tuple[FatbinEntry, _Part | None]]
+    parts: list[tuple[FatbinEntry, StoredImage | None]]
+    frames: deque[Future[_Frame]] = field(default_factory=deque)
     digests: list[tuple[bool, bytes]] = field(default_factory=list)
 
     @property
@@ -116,14 +110,10 @@ class _Rewritten(Struct):
         return self.view.start + self.view.size
 
     @property
-    def ready(self) -> bool:
-        """Return whether nothing in it is being packed any more."""
-        return all(part is None or part.frame.done() for _, part in self.parts)
-
-    @property
     def decoded(self) -> int:
         """Bytes that are packed for it."""
-        return sum(part.decoded for _, part in self.parts if part)
+        payloads = [image.payload for _, image in self.parts if image]
+        return sum(payload.declared or payload.stored.size for payload in payloads)
 
 
 class LibraryRewriter:
@@ -135,17 +125,24 @@ class LibraryRewriter:
         kept: what stays.
         packer: packs what stays; None: it stays packed as it is.
         tally: gets what becomes of it.
+        progress: called with bytes that are packed, and those that will be.
     """
 
     def __init__(
-        self, view: ByteView, file: BinaryIO, kept: Kept, packer: Packer | None, tally: CodeTally
+        self,
+        view: ByteView,
+        file: BinaryIO,
+        kept: Kept,
+        packer: Packer | None,
+        tally: CodeTally,
+        *,
+        progress: Callable[[int, int], None],
     ) -> None:
         self.tally = tally
         self._view, self._file = view, file
-        self._packer = packer
-        self._position = self._end = self._pending = 0
+        self._packer, self._progress = packer, progress
+        self._position = self._end = 0
         self._regions: list[_Rewritten] = []
-        self._waiting: deque[_Rewritten] = deque()
         self._skipped = 0
         host = read_host(view, Budget())
         machine = None if host is None else host.machine
@@ -167,8 +164,7 @@ class LibraryRewriter:
                         "it can't be read; inspect says why", record.size or 0, record.place
                     )
             yield batch
-        while self._waiting:
-            self._write(self._waiting.popleft())
+        self._write_regions()
         self._copy_to(self._view.size)
         self._file.truncate(self._view.size)
         self._file.flush()
@@ -228,8 +224,8 @@ class LibraryRewriter:
         images = dict(zip(numbers, stored.images, strict=True))
         packer = self._packer
         parts = [
-            (entries[number], None if packer is None else packer.packed(images[number]))
-            for number in range(len(entries))
+            (entry, images[number] if packer and packer.packs(images[number]) else None)
+            for number, entry in enumerate(entries)
             if number not in gone
         ]
         if not gone and not any(part for _, part in parts):
@@ -245,10 +241,7 @@ class LibraryRewriter:
         if is_loaded(signature, linked=self._linked):
             self._lose(self._served(signature, tuple(map(gone.get, numbers))))
         self._regions.append(_Rewritten(view, parts))
-        self._waiting.append(self._regions[-1])
-        self._end, self._pending = self._regions[-1].end, self._pending + self._regions[-1].decoded
-        while self._waiting and (self._waiting[0].ready or self._pending > _MOST_PENDING):
-            self._write(self._waiting.popleft())
+        self._end = self._regions[-1].end
 
     def _lose(self, losses: Mapping[int, tuple[bool, bool]]) -> None:
         """Count the GPUs that a module serves worse than before."""
@@ -256,34 +249,48 @@ class LibraryRewriter:
             before = self.tally.gpus.get(number, (0, 0))
             self.tally.gpus[number] = (before[0] + nothing, before[1] + compiled)
 
+    def _write_regions(self) -> None:
+        """Write all regions in their order, while what stands behind them is packed."""
+        total = sum(region.decoded for region in self._regions)
+        waiting = iter(self._regions)
+        pending = done = 0
+        for region in self._regions:
+            while pending < _MOST_PENDING and (begun := next(waiting, None)):
+                images = [image for _, image in begun.parts if image]
+                begun.frames.extend(map(self._packer.frame, images) if self._packer else ())
+                pending += begun.decoded
+                self._progress(done, total)
+            self._write(region)
+            pending, done = pending - region.decoded, done + region.decoded
+            self._progress(done, total)
+
     def _write(self, region: _Rewritten) -> None:
         """Write a region, and learn the digests that it has to have."""
         self._copy_to(region.view.start)
         self._file.seek(region.view.start + REGION_HEADER.size)
-        region.digests.extend(self._write_part(region.view, *part) for part in region.parts)
+        region.digests.extend(self._write_part(region, *part) for part in region.parts)
         end = self._file.tell()
         self._file.seek(region.view.start)
         self._file.write(region_header(end - region.view.start))
         self._position = region.end
-        self._pending -= region.decoded
         self.tally.zeros += region.end - end
 
     def _write_part(
-        self, view: ByteView, entry: FatbinEntry, part: _Part | None
+        self, region: _Rewritten, entry: FatbinEntry, image: StoredImage | None
     ) -> tuple[bool, bytes]:
-        if part is not None:
-            frame, size, digest = part.frame.result()
+        if image is not None:
+            frame, size, digest = region.frames.popleft().result()
             saved = entry.fields.payload_size - padded(len(frame))
             if saved > 0:
-                header = view.read(entry.offset, entry.fields.header_size)
+                header = region.view.read(entry.offset, entry.fields.header_size)
                 self._file.write(packed_header(header, len(frame), size))
                 self._file.write(frame.ljust(padded(len(frame)), b"\0"))
                 self.tally.sizes[RemovalReason.PACKED] += saved
                 self.tally.images[RemovalReason.PACKED] += 1
-                self.tally.more_zstd += part.compression is not Compression.ZSTD
+                self.tally.more_zstd += image.compression is not Compression.ZSTD
                 return True, digest
-        self._file.writelines(chunks(view, entry.offset, entry.end))
-        return False, _digest(view, entry)
+        self._file.writelines(chunks(region.view, entry.offset, entry.end))
+        return False, _digest(region.view, entry)
 
     def _copy_to(self, offset: int) -> None:
         self._file.seek(self._position)

@@ -47,6 +47,11 @@ class Written(Struct, frozen=True):
     void: tuple[str, ...] = ()
 
 
+def is_packed(path: str) -> bool:
+    """Return whether a file is packed as a whole, so that zeros in it take nothing."""
+    return zipfile.is_zipfile(path) or path.endswith(".tar.bz2")
+
+
 @contextmanager
 def written(
     path: str, target: str, rewrite: Rewrite, build: str | None, limits: Limits
@@ -68,7 +73,7 @@ def written(
         kind = _folder(path, target, rewrite)
     elif zipfile.is_zipfile(path):
         kind = _zip(path, target, rewrite, build, limits)
-    elif path.endswith(".tar.bz2"):
+    elif is_packed(path):
         kind = _conda(path, target, rewrite, limits)
     else:
         kind = _file(path, target, rewrite, limits)

@@ -47,7 +47,12 @@ def python_with(version: str, needs: list[str]) -> Path | None:
 
 def pip_options(wheel: dict[str, Any]) -> list[str]:
     tags = [f"--platform={tag}" for tag in TAGS[wheel["platform"]]]
-    return [*tags, f"--python-version={wheel['python']}", "--only-binary=:all:"]
+    return [
+        *tags,
+        f"--python-version={wheel['python']}",
+        "--only-binary=:all:",
+        "--ignore-requires-python",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -172,11 +172,24 @@ def _size(policy: Policy, summary: ArtifactSummary) -> Iterator[Problem]:
         return
     size = os.path.getsize(summary.path)
     if size > most:
-        weigh = f"ltocompat inspect --weigh {shlex.quote(summary.path)}"
+        # Imported here: few files are too large.
+        from ltocompat.rewrite.package import is_packed
+
+        path = shlex.quote(summary.path)
+        remedy = f"see what takes the space with: ltocompat inspect --weigh {path}"
+        if is_packed(summary.path):
+            written = policy.source and not {"targets", "require-archs"} & {*policy.options}
+            keep = (
+                f" --config {shlex.quote(policy.source)}" if written and policy.names_gpus else ""
+            )
+            remedy += (
+                f"; take out what nobody needs, if that is enough, with: ltocompat slim {path}"
+            )
+            remedy += f" --max-bytes {most}{keep} -o smaller/"
         yield Problem(
             Verdict.FAIL,
             f"the file has {size:,} bytes, and {most:,} are the most",
-            f"see what takes the space with: {weigh}; try ltocompat slim, or raise max-bytes",
+            f"{remedy}; or raise max-bytes",
             policy.origin("max-bytes"),
             subject="size",
             asked=(f"bytes {size}",),

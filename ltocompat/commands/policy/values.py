@@ -177,6 +177,11 @@ class Policy(Struct, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
 
     @property
+    def names_gpus(self) -> bool:
+        """Return whether it says which code has to be there."""
+        return bool(self.targets or self.require_gpus or self.require_archs)
+
+    @property
     def given(self) -> bool:
         """Return whether a file or options say what releases are held to."""
         return bool(self.source or self.options)
