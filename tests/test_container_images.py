@@ -248,3 +248,16 @@ def test_cuda_compat_in_an_image_is_in_front_of_older_branches(
     files["usr/local/cuda-12.9/compat/libcuda.so.575.51.03"] = shared("libcuda.so.1")
     path = written(tmp_path, oci_layout([archive(files)]))
     assert max(r.verdict for r in check(path, host)) is max(verdict, Verdict.JIT)
+
+
+@pytest.mark.parametrize("asked", ["11.8", "12.6"])
+def test_beside_cuda_compat_a_line_on_drivers_is_no_mistake(tmp_path: Path, asked: str) -> None:
+    """Images of NVIDIA ask for an old driver and bring cuda-compat for servers, which it lifts."""
+    config = {"config": {"Env": [f"NVIDIA_REQUIRE_CUDA=cuda>={asked}"]}}
+    lib = {"usr/local/cuda-12.9/compat/libcuda.so.575.51.03": shared("libcuda.so.1")}
+    verdicts = []
+    for files in ({APP: CUBIN_12_4}, {APP: CUBIN_12_4} | lib):
+        path = written(tmp_path, oci_layout([archive(files)], config))
+        found = [each for r in check(path, "driver=580.65.06,gpu=a100") for each in r.findings]
+        verdicts.append([each.verdict for each in found if each.rule in ("PKG-16", "PKG-19")])
+    assert verdicts == ([[Verdict.FAIL], [Verdict.OK]] if asked == "11.8" else [[Verdict.OK], []])

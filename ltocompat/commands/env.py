@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.options import EnvOptions
-from ltocompat.files.output import scratch_folder, write_named
-from ltocompat.model.errors import LimitExceeded, Malformed, UnreadableInput, UsageError
+from ltocompat.files.output import scratch_folder, write_named, writing
+from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 from ltocompat.model.target import Target
@@ -91,20 +91,14 @@ def _of_image(place: Location) -> Iterator[tuple[Machine, list[str]]]:
     if not os.path.exists(place.path):
         raise UsageError(f"there is no {place.path!r}; give the root of a file system, or an image")
     budget, at = Budget(), Location(place.path)
-    with opened(place.path, budget.limits) as view, scratch_folder() as folder:
-        try:
-            images = images_in(plain_image(view, budget), at, budget)
-            named = [image for image in images if place.members in ((), (image.name,))]
-            if len(named) != 1:
-                names = " or ".join(str(at.member(image.name)) for image in images)
-                hint = f"name one image: {names}" if images else "docker save writes one"
-                raise UsageError(f"{str(place)!r} is no folder and no single image; {hint}")
-            unread = [f"{s.place}: {s.reason}" for s in write_root(named[0], at, folder, budget)]
-        except (LimitExceeded, Malformed) as error:
-            raise UnreadableInput(f"{place.path!r} can't be read: {error}") from error
-        except OSError as error:
-            reason = f"can't be unpacked ({error.strerror}); see that TMPDIR has room"
-            raise UnreadableInput(f"{place.path!r} {reason}") from error
+    with opened(at.path, budget.limits) as view, scratch_folder() as folder, writing(folder):
+        images = images_in(plain_image(view, budget), at, budget)
+        named = [image for image in images if place.members in ((), (image.name,))]
+        if len(named) != 1:
+            names = " or ".join(str(at.member(image.name)) for image in images)
+            hint = f"name one image: {names}" if images else "docker save writes one"
+            raise UsageError(f"{str(place)!r} is no folder and no single image; {hint}")
+        unread = [f"{s.place}: {s.reason}" for s in write_root(named[0], at, folder, budget)]
         environ = {"PATH": _PATH} | variables(named[0].config)
         yield Machine(root=os.path.realpath(folder), environ=environ), unread
 

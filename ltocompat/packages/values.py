@@ -132,6 +132,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
         signatures: its modules, equal ones counted together.
         others: packages given beside it, such as those that it depends on.
         promise: what its project promises; None where nothing is promised.
+        compat: the driver of the cuda-compat in an image; empty for none.
         budget: what judging it may cost.
     """
 
@@ -141,6 +142,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
     signatures: tuple[tuple[ModuleSignature, int], ...] = ()
     others: tuple[Package, ...] = ()
     promise: Promise | None = None
+    compat: str = ""
     budget: Budget = field(default_factory=Budget)
 
     @property

@@ -227,10 +227,12 @@ def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem
         branch = None if declared.cuda is None else drivers.cuda_branch(declared.cuda)
         if branch is None or floor is None or floor <= drivers.first_production(branch):
             continue
+        verdict = Verdict.FAIL if declared.binding else Verdict.UNDOCUMENTED
+        but = "; on servers the cuda-compat in it may do" if shipped.compat else ""
         yield Problem(
-            Verdict.FAIL if declared.binding else Verdict.UNDOCUMENTED,
+            Verdict.OK if but else verdict,
             f"drivers of CUDA {declared.cuda} are admitted ({drivers.first_production(branch)}), "
-            f"but {package.name} needs {floor}",
+            f"but {package.name} needs {floor}{but}",
             _cure_of_driver(declared, required),
             declared.source,
             asked=(f"driver {floor}",),
@@ -252,7 +254,8 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
             subject="drivers",
         )
     for declared in image.package.declared:
-        if declared.cuda is not None and declared.cuda > cuda:
+        # In front of older drivers its own cuda-compat would keep CUDA from starting on GeForce.
+        if declared.cuda is not None and declared.cuda > cuda and not image.compat:
             yield Problem(
                 Verdict.OK,
                 f"{image.package.name} starts on drivers of CUDA {declared.cuda} and newer, "

@@ -48,6 +48,7 @@ def shipped_of(
             other for other in (*others, *installed_beside(package)) if other.path != package.path
         ),
         promise=promise,
+        compat=summary.compat,
         budget=Budget(limits),
     )
 
