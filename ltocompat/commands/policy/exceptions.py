@@ -48,16 +48,16 @@ def _exception(kind: str, table: PolicyTable, today: dt.date) -> PolicyException
     forever = kind == "allow"
     found = PolicyException(
         rule=_rule(table),
-        reason=table.text("reason", '"why, and until what is done"'),
+        reason=table.text("reason"),
         expires=None if forever else _expires(table),
-        path=_pattern(table, "path", '"libx*.so"', needed=forever),
-        target=_pattern(table, "target", '"edge"'),
-        kernel=_pattern(table, "kernel", '"*nopHardware*"'),
-        about=_pattern(table, "about", '"PTX compute_90"'),
+        path=_pattern(table, "path", needed=forever),
+        target=_pattern(table, "target"),
+        kernel=_pattern(table, "kernel"),
+        about=_pattern(table, "about"),
         route=table.choice("route", _ROUTES, None),
         gpus=_gpus(table),
         verdict=_verdict(table, needed=forever),
-        modules=_modules(table),
+        modules=table.number("modules", 0),
         asks=_asks(table),
         key=table.key,
     )
@@ -70,7 +70,7 @@ def _exception(kind: str, table: PolicyTable, today: dt.date) -> PolicyException
 
 
 def _rule(table: PolicyTable) -> str:
-    rule = table.text("rule", '"PTX-06"')
+    rule = table.text("rule")
     known = {rule_id.upper(): rule_id for rule_id in rule_ids(built=True)}
     if rule.upper() not in known:
         near = did_you_mean(rule.upper(), known)
@@ -78,8 +78,8 @@ def _rule(table: PolicyTable) -> str:
     return known[rule.upper()]
 
 
-def _pattern(table: PolicyTable, key: str, example: str, *, needed: bool = False) -> str:
-    return table.text(key, example) if needed or table.value(key) is not None else ANY
+def _pattern(table: PolicyTable, key: str, *, needed: bool = False) -> str:
+    return table.text(key) if needed or table.value(key) is not None else ANY
 
 
 def _gpus(table: PolicyTable) -> tuple[str, ...] | None:
@@ -91,28 +91,19 @@ def _gpus(table: PolicyTable) -> tuple[str, ...] | None:
 
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    texts = [value] if isinstance(value, str) else table.texts("gpu", '["h100"]') or ()
+    texts = [value] if isinstance(value, str) else table.texts("gpu") or ()
     named = (gpu_key(find_gpu(name)) for text in texts for name in text.split("+"))
     return table.parsed("gpu", lambda: tuple(dict.fromkeys(named))) or (ANY_GPU,)
 
 
 def _verdict(table: PolicyTable, *, needed: bool) -> Verdict:
     if needed:
-        table.text("verdict", '"unknown"')
+        table.text("verdict")
     return table.choice("verdict", _VERDICTS, Verdict.FAIL)
 
 
-def _modules(table: PolicyTable) -> int | None:
-    value = table.value("modules")
-    if value is None:
-        return None
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise table.wrong("modules", f"is {value!r}", "write modules = 3")
-    return value
-
-
 def _asks(table: PolicyTable) -> tuple[str, ...]:
-    listed = table.texts("asks", '["driver 525.60.13"]')
+    listed = table.texts("asks")
     return (ANYTHING,) if listed is None else listed or ("",)
 
 

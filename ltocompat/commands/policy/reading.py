@@ -115,18 +115,14 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         trial_links=trial is True,
         trial_auto=trial == AUTO,
         trial_releases=releases,
-        trial_load=_trial_load(audit),
+        trial_load=audit.flag("trial-load"),
         exceptions=read_exceptions(audit, today or dt.datetime.now(dt.UTC).date()),
         allow_empty=audit.choice("no-device-code", _ALLOW_EMPTY, default=False),
-        variants=audit.texts("variants", _PATTERNS),
+        variants=audit.texts("variants"),
         provided_by=_provided_by(audit),
         max_bytes=_max_bytes(audit),
-        coverage=_coverage(audit),
+        coverage=audit.number("coverage", 1, 100),
     )
-
-
-_PERCENT = range(1, 101)
-_PATTERNS = '["libx_cuda*.so"]'
 
 
 def _shown(path: str, where: str) -> str:
@@ -137,14 +133,14 @@ def _shown(path: str, where: str) -> str:
 
 
 def _targets(audit: PolicyTable, *, has_targets: bool) -> tuple[Target, ...]:
-    names = audit.texts("targets", '["prod", "edge"]')
+    names = audit.texts("targets")
     if names is None and not has_targets and audit.values.keys() & TARGET_FREE:
         return ()
     every = {target.name: target for target in targets_of_file(audit.path, audit.path, None)}
     if names is None:
         return tuple(every.values())
     if not names:
-        raise audit.wrong("targets", "names no target", 'write targets = ["prod"]')
+        raise audit.wrong("targets", "names no target")
     for name in names:
         if name not in every:
             near = did_you_mean(name, every)
@@ -157,14 +153,14 @@ def _gpus(audit: PolicyTable) -> tuple[Gpu, ...]:
     # Imported here: most policies require none by name.
     from ltocompat.facts.gpus import find_gpu
 
-    names = audit.texts("require-gpus", '["h100"]') or ()
+    names = audit.texts("require-gpus") or ()
     return audit.parsed("require-gpus", lambda: tuple(dict.fromkeys(map(find_gpu, names))))
 
 
 def _provided_by(audit: PolicyTable) -> tuple[tuple[str, tuple[str, ...]], ...]:
     table = audit.table("provided-by")
     inner = PolicyTable(audit.path, f"{audit.key}.provided-by", table, "provided-by")
-    return tuple((normalized(name), inner.texts(name, _PATTERNS) or ()) for name in table)
+    return tuple((normalized(name), inner.texts(name) or ()) for name in table)
 
 
 def _archs(audit: PolicyTable) -> tuple[SmArch, ...]:
@@ -174,7 +170,7 @@ def _archs(audit: PolicyTable) -> tuple[SmArch, ...]:
     from ltocompat.targets.arch_list import arch_list
 
     value = audit.values["require-archs"]
-    lists = [value] if isinstance(value, str) else audit.texts("require-archs", '["sm_80", "90"]')
+    lists = [value] if isinstance(value, str) else audit.texts("require-archs")
     archs = (arch for text in lists or () for arch in arch_list(text))
     return audit.parsed("require-archs", lambda: tuple(dict.fromkeys(archs)))
 
@@ -188,15 +184,6 @@ def _max_bytes(audit: PolicyTable) -> int | None:
     return audit.parsed("max-bytes", lambda: bytes_of(text))
 
 
-def _coverage(audit: PolicyTable) -> int | None:
-    value = audit.value("coverage")
-    if value is None:
-        return None
-    if isinstance(value, int) and not isinstance(value, bool) and value in _PERCENT:
-        return value
-    raise audit.wrong("coverage", f"is {value!r:.40}", "write a whole percentage, 1 to 100")
-
-
 def _driver(audit: PolicyTable) -> DriverVersion | None:
     value = audit.value("least-driver")
     if value is None:
@@ -207,8 +194,7 @@ def _driver(audit: PolicyTable) -> DriverVersion | None:
     try:
         return least_driver(value)
     except UsageError as error:
-        text = f"is {value!r}, which is no driver"
-        raise audit.wrong("least-driver", text, 'write least-driver = "525.60.13"') from error
+        raise audit.wrong("least-driver", f"is {value!r}, which is no driver") from error
 
 
 def _trials(
@@ -237,10 +223,3 @@ def _trials(
             raise audit.wrong(key, text, f"the targets' nvJitLinks are: {have}")
         found.append(release)
     return True, tuple(dict.fromkeys(found))
-
-
-def _trial_load(audit: PolicyTable) -> bool:
-    value = audit.value("trial-load")
-    if value is not None and not isinstance(value, bool):
-        raise audit.wrong("trial-load", f"is {value!r}", "write trial-load = true")
-    return bool(value)
