@@ -24,7 +24,7 @@ extensions = [
     "error_search",
     "reference_pages",
 ]
-exclude_patterns = ["extension"]
+exclude_patterns = ["extension", "example"]
 templates_path = ["_templates"]
 
 html_theme = "furo"

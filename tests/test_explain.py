@@ -855,3 +855,7 @@ def test_words_of_an_error_may_look_like_options(capsys: pytest.CaptureFixture[s
     (entry, *_) = json.loads(capsys.readouterr().out)["rules"]
     assert entry["line"] == " ".join(typed)
     assert run(["explain", "-dlto", "--no-such-option"]) == 2
+
+
+def test_what_is_explained_can_be_in_a_set() -> None:
+    assert len({*explain("209"), *explain("209")}) == len([*explain("209")])

@@ -106,7 +106,7 @@ def test_what_was_typed_fills_the_struct(line: str, sample: Sample | None, fast:
         return 0
 
     command = verb(handler)
-    names = ["words", "size", "kinds", "fast", "cache", "help_all"]
+    names = ["words", "size", "kinds", "fast", "cache", "log_level", "help_all"]
     assert [param.name for param in command.params] == names
     if sample is None:
         with pytest.raises(ltocompat.UsageError, match="--kinds 'c' is not known"):

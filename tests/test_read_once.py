@@ -226,3 +226,18 @@ def test_the_page_names_every_column(package: Path) -> None:
             line for line in page.splitlines() if line.startswith(f"| `{type(record).__name__}`")
         ]
         assert line.split("|")[2].strip() == ", ".join(f"`{name}`" for name in record.to_row())
+
+
+def test_a_reading_equals_its_copy_and_no_other() -> None:
+    files = [FATBIN, FOLDER / "cubin" / "nvrtc-12.4-sm_90.cubin"]
+    readings = [*ltocompat.read(*files)]
+    copies = pickle.loads(pickle.dumps(readings))  # noqa: S301 - our own
+    assert copies == readings
+    assert len({*readings, *copies}) == len(files)
+
+
+def test_a_program_hears_what_is_read(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "ltocompat")
+    list(ltocompat.inspect(FATBIN))
+    (line,) = {record.getMessage() for record in caplog.records}
+    assert line.startswith(f"{FATBIN}: ")

@@ -16,12 +16,15 @@ from ltocompat.report.text import (
     binary_size,
     clip,
     clip_middle,
+    clip_place,
     compression_label,
     escape,
     evidence_label,
     fold_archs,
+    function_name,
     makers_label,
     needs_label,
+    shortest_names,
 )
 
 
@@ -109,3 +112,31 @@ def test_a_word_that_a_table_breaks_begins_no_line_with_a_command() -> None:
     write("table", report, (), text, Options(width=40))
     assert "set-output" in text.getvalue()
     assert not any(line.lstrip().startswith("::") for line in text.getvalue().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("saxpy", "saxpy"),
+        ("_Z5saxpyfPf", "saxpy"),
+        ("_ZN7cutlass6KernelINS_4gemm6kernelE", "cutlass::Kernel<..>"),
+        ("_ZN12_GLOBAL__N_13addEv", "add"),
+        ("_ZL3addi", "add"),
+        ("_Z", "_Z"),
+        ("_ZN99x", "x"),
+    ],
+)
+def test_a_kernel_has_its_name_in_cpp(symbol: str, name: str) -> None:
+    assert function_name(symbol) == name
+
+
+def test_short_names_of_paths_are_of_one_path_each() -> None:
+    paths = ["/a/b/x.whl", "/c/b/x.whl", "/c/y.whl", "z.whl"]
+    names = shortest_names(paths)
+    assert names == dict(zip(paths, ["a/b/x.whl", "c/b/x.whl", "y.whl", "z.whl"], strict=True))
+
+
+def test_a_place_that_is_too_long_loses_folders_first() -> None:
+    place = f"/work/{'deep/' * 9}x-1.0.whl::lib/libx.so@0x40"
+    assert clip_place(place, 40).endswith("deep/x-1.0.whl::lib/libx.so@0x40")
+    assert len(clip_place(place, 20)) == 20

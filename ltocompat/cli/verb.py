@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, get_args, get_origin
@@ -27,14 +28,14 @@ _SECTIONS = {
     "Target": "targets route together policy require_archs max_bytes keep_gpus keep_archs",
     "Trials": "trial_link trial_load trial_seconds install_linkers require_sandbox cache linkers",
     "Output": "form output why notes quiet verbose changes svg by images weigh kernels hashes "
-    "paste_for save write_baseline full ci page",
+    "paste_for save write_baseline full ci page log_level",
     "Exit code": "strict fail_on allow_empty forbid baseline",
 }
 """The sections of the help, each with the names of its options; all others are in the first."""
 _RARE = (
     "trial_seconds require_sandbox cache jobs notes verbose allow_empty fail_on write_baseline "
     "route changes to_zstd build add_only shard scheduler dashboard append retry_failed hashes "
-    "limit_bytes every_python platforms"
+    "limit_bytes every_python platforms log_level"
 )
 """Names of the options that ``--help`` leaves to ``--help-all``."""
 _ALL = "help_all"
@@ -202,6 +203,11 @@ def _print_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  #
         ctx.exit()
 
 
+def _log_from(_: click.Context, __: click.Parameter, level: str | None) -> None:
+    if level:
+        logging.basicConfig(level=level.upper(), format="%(levelname)s %(name)s: %(message)s")
+
+
 def _looks_like_flag(word: str) -> bool:
     return word[:1] == "-" and word[1:2] not in ("", "-") and len(word) > len("-h")
 
@@ -263,14 +269,23 @@ def verb(handler: Callable[..., int]) -> Verb:
         return arguments
 
     made = [parameter for option in shown for parameter in option.parameters()]
+    of_each = {"is_eager": True, "expose_value": False}
+    made.append(
+        click.Option(
+            ["--log-level"],
+            type=click.Choice(["debug", "info", "warning"]),
+            callback=_log_from,
+            help="Write what is read and tried, step by step, to standard error.",
+            **of_each,
+        )
+    )
     made.append(
         click.Option(
             ["--help-all"],
             is_flag=True,
-            is_eager=True,
-            expose_value=False,
             callback=_print_all,
             help="Show every option and exit.",
+            **of_each,
         )
     )
     name = handler.__name__.strip("_")

@@ -66,6 +66,9 @@ class Explained(Prose, frozen=True):
     also: tuple[str, ...] = ()
     at_fault: tuple[AtFault, ...] = ()
 
+    def __hash__(self) -> int:
+        return hash((self.id, self.matched, self.line))
+
 
 class AtFault(Struct, frozen=True):
     """A file that causes an error.

@@ -77,6 +77,17 @@ class Reading:
     def __repr__(self) -> str:
         return f"Reading({self.path!r}, sha256={self.sha256!r})"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reading) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        """The file and all that was read of it."""
+        return self._kept.place, self.sha256, *self._kept.chunks
+
     def records(self) -> Iterator[Record]:
         """Records as ``inspect`` yields them: modules, host files, skipped places; the file."""
         for chunk in self._kept.chunks:

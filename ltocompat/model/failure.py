@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -112,7 +113,21 @@ class PacedProgress(ABC):
 def reporter(
     progress: Callable[[Progress], None] | None,
 ) -> Callable[[str, int, int], None] | None:
-    """The callback that the inventory wants, from the one that callers give."""
-    if progress is None:
+    """The callback that the inventory wants, from the one that callers give.
+
+    Each file, or trial, is also a line of the logger ``ltocompat``, at level INFO, and each step in
+    it one at level DEBUG.
+    """
+    logger = logging.getLogger("ltocompat")
+    if progress is None and not logger.isEnabledFor(logging.INFO):
         return None
-    return lambda path, done, total: progress(Progress(path, done, total))
+    seen = set[str]()
+
+    def report(path: str, done: int, total: int) -> None:
+        level = logging.DEBUG if path in seen else logging.INFO
+        logger.log(level, "%s: %d of %d bytes", path, done, total)
+        seen.add(path)
+        if progress is not None:
+            progress(Progress(path, done, total))
+
+    return report

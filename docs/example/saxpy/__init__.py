@@ -1,0 +1,1 @@
+"""A package whose device code is in libsaxpy.so."""
