@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.options import EnvOptions
+from ltocompat.files.inside import BY_DESCRIPTOR
 from ltocompat.files.output import scratch_folder, write_named, writing
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import Budget
@@ -88,6 +89,8 @@ def _of_image(place: Location) -> Iterator[tuple[Machine, list[str]]]:
     from ltocompat.packages.container_images import variables
     from ltocompat.scan.walk import opened
 
+    if not BY_DESCRIPTOR:
+        raise UsageError(f"{place.path!r} is looked at on Linux alone; unpack it, name the folder")
     if not os.path.exists(place.path):
         raise UsageError(f"there is no {place.path!r}; give the root of a file system, or an image")
     budget, at = Budget(), Location(place.path)

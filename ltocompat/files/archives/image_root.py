@@ -57,8 +57,10 @@ def write_root(
         with suppress(OSError, ValueError):
             os.symlink(links[path], _below(root, f"/{path}"))
     for path, kept in waiting.items():
-        with suppress(OSError, ValueError):  # of which a container sees one
+        try:
             os.rename(kept, _below(root, path))
+        except (OSError, ValueError) as error:
+            yield Skipped(place.member(path), f"nothing can have this path: {error}")
 
 
 def _write(member: Member, path: str) -> None:
