@@ -29,7 +29,7 @@ from ltocompat.commands.weigh import weight_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.distribution import Distribution
-from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Limits
@@ -300,27 +300,24 @@ class _Reader:
                 walk.hold_to_name(view, text, limits)
                 yield Reading(self.of_view(view, Location(text)))
         else:
-            yield from map(Reading, self._of_place(Location.parse(text)))
+            yield from self._of_place(Location.parse(text))
 
-    def _of_place(self, place: Location) -> Iterator[_Kept]:
+    def _of_place(self, place: Location) -> Iterator[Reading]:
         """Keep the files at a place; in a folder those that hold something."""
-        files = walk.files(place, self._settings)
-        work = functools.partial(self._of_file, top=place)
-        for found in parallel.read(work, files, walk.path_of_found, self._settings):
-            yield from (kept for kept in found if kept.holds_something or kept.place == place)
 
-    def _of_file(self, found: Location | Skipped, top: Location) -> Iterator[_Kept]:
-        if isinstance(found, Skipped):
-            yield self._unread(found)
-            return
-        try:
-            with walk.opened(found.path, self._settings.limits, typed=found == top) as view:
-                refuse_saved(view, found.path, typed=found == top)
-                yield self.of_view(view, found)
-        except UnreadableInput as error:
-            if found == top:
-                raise
-            yield self._unread(Skipped(found, str(error)))
+        def keep(view: ByteView, file: Location) -> Iterator[_Kept]:
+            refuse_saved(view, file.path, typed=file == place)
+            yield self.of_view(view, file)
+
+        settings = self._settings
+        work = functools.partial(walk.of_file, top=place, settings=settings, read=keep)
+        files = walk.files(place, settings)
+        for found in itertools.chain.from_iterable(
+            parallel.read(work, files, walk.path_of_found, settings)
+        ):
+            kept = self._unread(found) if isinstance(found, Skipped) else found
+            if kept.holds_something or kept.place == place:
+                yield Reading(kept)
 
     def of_view(self, view: ByteView, place: Location, sha256: str | None = None) -> _Kept:
         """Keep one file, whose bytes are at hand.

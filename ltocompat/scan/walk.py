@@ -151,7 +151,7 @@ def take(place: Location, settings: ScanSettings) -> Iterator[Record]:
         UnreadableInput: the path can't be opened.
     """
     read = functools.partial(records_of_view, settings=settings)
-    work = functools.partial(_of_file, top=place, settings=settings, read=read)
+    work = functools.partial(of_file, top=place, settings=settings, read=read)
     found = files(place, settings)
     for records in parallel.read(work, found, path_of_found, settings, in_slices=True):
         yield from records
@@ -182,15 +182,20 @@ def of_each_file(
         UnreadableInput: the path can't be opened.
     """
     for found in files(place, settings):
-        yield from _of_file(found, place, settings, read)
+        yield from of_file(found, place, settings, read)
 
 
-def _of_file(
+def of_file(
     found: Location | Skipped,
     top: Location,
     settings: ScanSettings,
     read: Callable[[ByteView, Location], Iterator[R]],
 ) -> Iterator[R | Skipped]:
+    """Yield the results of ``read`` for a file below ``top``; what can't be read is passed on.
+
+    Raises:
+        UnreadableInput: it is ``top`` itself, and can't be opened.
+    """
     if isinstance(found, Skipped):
         yield found
         return
