@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from pathlib import Path
 import pytest
 from faults import ALL, FOLDER, NAME, OPEN, READ, SYNC, WRITE, Ended, Fault, Machine
 from libraries_made import GCC, needs_gcc
-from packages_made import wheel
+from packages_made import conda, wheel
 from samples import FOLDER as SAMPLES
 from tiers import sampled
 
@@ -50,6 +51,8 @@ VERBS: dict[str, tuple[str, ...]] = {
         "y-1.0-py3-none-manylinux_2_28_x86_64.whl",
         *("-o", "new.whl", "--keep-gpu", "h100"),
     ),
+    "slim conda": ("slim", "libx-1.0-0.conda", "-o", "out/", "--keep-gpu", "h100"),
+    "slim folder": ("slim", "site", "-o", "new", "--keep-gpu", "h100"),
     "repair": ("repair", "z-1.0-py3-none-any.whl", "-o", "out"),
 }
 _DATE = re.compile(rb"\d{4}-\d\d-\d\d")
@@ -112,6 +115,9 @@ def machine(tmp_path: Path, shim: Path) -> Iterator[Machine]:
     library = (SAMPLES / "objects/libsaxpy.so").read_bytes()
     wheel(inputs, {"k/x.so": library}, name="y", version="1.0")
     wheel(inputs, {"k/x.so": library}, name="z", version="1.0", tag="py3-none-any")
+    conda(inputs, {"lib/x.so": library}, sums=True)
+    with zipfile.ZipFile(inputs / "y-1.0-py3-none-manylinux_2_28_x86_64.whl") as archive:
+        archive.extractall(inputs / "site")
     found = Machine(tmp_path, shim)
     yield found
     found.close()
@@ -138,7 +144,9 @@ def begin(machine: Machine) -> None:
         shutil.rmtree(place)
         place.mkdir()
     for path in (machine.folder / "inputs").iterdir():
-        shutil.copy(path, machine.places["work"])
+        (shutil.copytree if path.is_dir() else shutil.copy)(
+            path, machine.places["work"] / path.name
+        )
 
 
 def settle(machine: Machine) -> None:
@@ -165,7 +173,7 @@ def hold(
     # A survey that was cut goes on where it was; each of its files is whole or has another name.
     # A report of an input that can't be read says so.
     if verb != "survey" and (fault.kinds != READ or killed):
-        left = {name for name in after if name.endswith(".part")} if killed else set()
+        left = {name for name in after if ".part" in name} if killed else set()
         assert after.items() - written.items() <= {(name, after[name]) for name in left}, fault
     if not killed:
         assert ours_in(machine.places["tmp"]) == []
@@ -176,7 +184,7 @@ def hold(
     assert again.code in ((whole.code, 2, 3) if after.items() >= written.items() else (whole.code,))
     last = files(machine)
     assert last.items() >= written.items() or set(last.values()) >= set(written.values()), fault
-    assert not [name for name in last if name.endswith(".part")], fault
+    assert not [name for name in last if ".part" in name], fault
     assert ours_in(machine.places["tmp"]) == []
     return ended
 

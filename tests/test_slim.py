@@ -13,7 +13,10 @@ import re
 import shlex
 import shutil
 import struct
+import subprocess
+import sys
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -23,6 +26,8 @@ import zstandard
 from elf_writer import BASE, ET_EXEC, Part, elf, wrapper
 from every_case import every
 from fatbin_writer import EntrySpec, entry, region
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from package_writer import Raw, raw_zip, zip_of
 from packages_made import conda
 from report_values import valid_json, written
@@ -32,6 +37,7 @@ import ltocompat
 from ltocompat import Audited, Progress, Slimmed
 from ltocompat.cli import run
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.model.image import Skipped
 from ltocompat.model.verdict import Finding
 from ltocompat.report import FORMATS, Options
 from ltocompat.report.verbs.slim import REPORT
@@ -336,6 +342,81 @@ def test_a_damaged_conda_package_is_one_sentence(tmp_path: Path) -> None:
         with pytest.raises(LtocompatError, match=r"can't be read|ends early"):
             slim(package, tmp_path / "out.tar.bz2", keep_gpus=["h100"])
         assert not (tmp_path / "out.tar.bz2").exists()
+
+
+SOURCES = [
+    OBJECTS / name
+    for name in (
+        "libsaxpy.so",
+        "libaxpy.a",
+        "saxpy.dll",
+        "nvcc-13.5-plain.o",
+        "nvcc-13.5-plain-sass+ptx",
+    )
+]
+
+
+@pytest.mark.slow
+@settings(max_examples=80)
+@given(data=st.data())
+def test_damage_gives_a_sentence_or_a_file_as_readable_as_its_source(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    source = data.draw(st.sampled_from(SOURCES))
+    content = bytearray(source.read_bytes())
+    magic = content.find(b"\x50\xed\x55\xba")
+    places = st.integers(0, len(content) - 1) | st.integers(magic, magic + 160)
+    for at in data.draw(st.lists(places, min_size=1, max_size=6)):
+        content[at] = data.draw(st.integers(0, 255) | st.sampled_from([0, 255, content[at] ^ 1]))
+    if data.draw(st.booleans()):
+        del content[data.draw(st.integers(1, len(content))) :]
+    folder = tmp_path_factory.mktemp("damaged")
+    old, new = folder / "old", folder / "new"
+    old.write_bytes(content)
+    pack = data.draw(st.sampled_from([None, "balance"]))
+    try:
+        slim(old, new, keep_gpus=["h100"], pack=pack, to_zstd=pack is not None)
+    except LtocompatError:
+        assert [*folder.iterdir()] == [old]
+        return
+    assert old.read_bytes() == content
+    assert new.stat().st_size == len(content)
+    was, now = ([*ltocompat.inspect(path)] for path in (old, new))
+    unread = [sum(isinstance(row, Skipped) for row in rows) for rows in (was, now)]
+    assert unread[1] <= unread[0]
+    assert len([row for row in was if not isinstance(row, Skipped)]) >= len(now) - unread[1]
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_a_kill_while_an_environment_is_slimmed_leaves_whole_files_and_a_way_back(
+    tmp_path: Path,
+) -> None:
+    site, backup = tmp_path / "site", tmp_path / "backup"
+    with zipfile.ZipFile(wheel(tmp_path)) as archive:
+        archive.extractall(site)  # noqa: S202 - a zip
+    for number in range(24):
+        shutil.copy(LIBRARY, site / f"{number}.so")
+    before = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
+    slim(site, tmp_path / "copy", keep_gpus=["h100"])
+    after = {path: (tmp_path / "copy" / path.relative_to(site)).read_bytes() for path in before}
+    command = [sys.executable, "-m", "ltocompat", "slim", str(site), "--in-place"]
+    command += ["--keep-gpu", "h100", "-o", str(backup)]
+    begun = time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    whole = time.monotonic() - begun
+    for number in range(48):
+        shutil.copytree(backup, site, dirs_exist_ok=True)
+        assert {path: path.read_bytes() for path in before} == before
+        shutil.rmtree(backup)
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+            try:
+                process.wait(whole * (0.5 + number / 80))
+            except subprocess.TimeoutExpired:
+                process.kill()
+        for path, data in before.items():
+            assert path.read_bytes() in (data, after[path])
+        backup.mkdir(exist_ok=True)
 
 
 @pytest.mark.parametrize(

@@ -117,13 +117,34 @@ def scratch_folder() -> Iterator[str]:
     place = glob.escape(os.path.join(tempfile.gettempdir(), _SCRATCH))
     for left in glob.iglob(f"{place}{'[0-9a-z_]' * 8}"):
         _sweep(left)
-    with tempfile.TemporaryDirectory(prefix=_SCRATCH) as folder:
-        held = _locked(folder)
-        try:
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH) as folder, _holding(folder):
+        yield folder
+
+
+@contextmanager
+def folder_beside(path: str) -> Iterator[str]:
+    """A private folder on the file system of ``path``, which is gone afterwards.
+
+    Those beside it of runs that were killed go first.
+    """
+    folder = name_beside(path)
+    os.mkdir(folder, 0o700)
+    try:
+        with _holding(folder):
             yield folder
-        finally:
-            if held is not None:
-                os.close(held)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _holding(folder: str) -> Iterator[None]:
+    """Hold the lock of a folder, so that no other run takes it for one of a killed run."""
+    held = _locked(folder)
+    try:
+        yield
+    finally:
+        if held is not None:
+            os.close(held)
 
 
 def _sweep(path: str) -> None:
@@ -235,9 +256,7 @@ class _Part:
                 if not os.path.exists(path):
                     self.become(path)
                     return
-                for left in glob.iglob(f"{glob.escape(path)}.{_HEX}.part"):
-                    _sweep(left)  # by a run that was killed between two calls
-                beside = _beside(path)
+                beside = name_beside(path)
                 self.become(beside)
                 self.name = beside
             with suppress(OSError):
@@ -249,6 +268,13 @@ class _Part:
             if self.fd < 0 or error.errno not in _CANT_BE_REPLACED or not os.path.isfile(path):
                 raise
             _overwrite(self.fd, path)
+
+
+def name_beside(path: str) -> str:
+    """Return a free name beside a path; what runs left there that were killed goes first."""
+    for left in glob.iglob(f"{glob.escape(path)}.{_HEX}.part"):
+        _sweep(left)
+    return _beside(path)
 
 
 def _beside(path: str) -> str:

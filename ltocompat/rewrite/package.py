@@ -18,7 +18,13 @@ from msgspec.structs import replace
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.first_bytes import is_ar
-from ltocompat.files.output import created, scratch_folder, writing
+from ltocompat.files.output import (
+    created,
+    folder_beside,
+    name_beside,
+    scratch_folder,
+    writing,
+)
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.location import Location
@@ -156,19 +162,17 @@ def _prove(file: BinaryIO, changed: Mapping[str, Content]) -> None:
 
 @contextmanager
 def _folder(path: str, target: str, rewrite: Rewrite) -> Iterator[Written]:
-    part = f"{target}.{os.urandom(4).hex()}.part"
     with scratch_folder() as scratch, writing(target):
         if os.path.lexists(target):
             raise LtocompatError(f"{target!r} is there already; name a new folder")
         changed, size = Libraries(rewrite, scratch, Budget(), sums=True).of_folder(path)
-        try:
-            shutil.copytree(path, part, symlinks=True)
+        with folder_beside(target) as part:
+            new = os.path.join(part, os.path.basename(target))
+            shutil.copytree(path, new, symlinks=True)
             for name, content in changed.items():
-                _put(content, os.path.join(part, name))
+                _put(content, os.path.join(new, name))
             yield Written(target, size, size, len(changed))
-            os.rename(part, target)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
+            os.rename(new, target)
 
 
 @contextmanager
@@ -196,7 +200,7 @@ def written_in_place(path: str, backup: str, rewrite: Rewrite) -> Iterator[Writt
 
 def _put(content: Content, path: str) -> None:
     """Give a file another content, and leave other names of the old one alone."""
-    beside = f"{path}.{os.urandom(4).hex()}.part"
+    beside = name_beside(path)
     with opened_content(content) as new, open(beside, "wb") as file:
         shutil.copyfileobj(new, file, MIB)
     shutil.copymode(path, beside)
