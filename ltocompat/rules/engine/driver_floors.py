@@ -1,4 +1,9 @@
-"""The least drivers of the code that drivers load, whatever the GPU."""
+"""The least drivers of the code that drivers load, whatever the GPU.
+
+They are found from what SASS and PTX ask each for itself, and not from verdicts: a GPU that is
+served by SASS of one toolkit and PTX of another has one floor for both, and that of a GPU is no
+lower than the first driver that knows it.
+"""
 
 from __future__ import annotations
 
