@@ -117,3 +117,20 @@ def test_a_library_whose_names_of_sections_stand_elsewhere(tmp_path: Path) -> No
     data = bytearray(SAMPLE.read_bytes())
     (at,) = struct.unpack_from("<Q", data, _SHOFF)
     assert skipped(bytes(data[:at] + bytes(8) + data[at:]), tmp_path / "moved.so")
+
+
+def test_a_library_of_windows_whose_second_header_is_gone(tmp_path: Path) -> None:
+    data = bytearray((SAMPLE.parent / "saxpy.dll").read_bytes())
+    (at,) = struct.unpack_from("<I", data, 0x3C)
+    data[at : at + 4] = bytes(4)
+    assert "its PE header is cut or damaged" in skipped(bytes(data), tmp_path / "x.dll")
+    # A program for DOS: relocations elsewhere, or nothing behind (Microsoft, "PE Format").
+    data[0x18:0x1A] = struct.pack("<H", 0x1E)
+    assert skipped(bytes(data[:at]), tmp_path / "dos.bin") == []
+
+
+def test_an_elf_file_of_no_version(tmp_path: Path) -> None:
+    data = bytearray((SAMPLE.parent.parent / "cubin" / "nvrtc-13.0-sm_90.cubin").read_bytes())
+    data[18:24] = b"\xff" * 6  # e_machine and e_version
+    (reason,) = [r for r in skipped(bytes(data), tmp_path / "x.cubin") if "version" in r]
+    assert reason == "its header is of version 4294967295, not 1"

@@ -34,6 +34,7 @@ COFF_MACHINES = {
     0xAA64: "AArch64",
 }
 _BIG_COFF = b"\0\0\xff\xff"
+_OTHER_WINDOWS = (b"NE", b"LE", b"LX")  # 16-bit Windows, its drivers, OS/2
 _PE_HEADER = 24  # bytes: PE and two zeros, and the header of a COFF file
 DOS_HEADER = struct.Struct("<24xH34xI")
 """The first header of a PE file: where its relocations are, where the next header is."""
@@ -66,17 +67,21 @@ def may_be_coff(view: ByteView) -> bool:
     return int.from_bytes(head[:2], "little") in COFF_MACHINES or head == _BIG_COFF
 
 
-def is_cut_pe(view: ByteView) -> bool:
-    """Return whether a PE file ends in front of the header that its first one leads to.
+def lost_pe_header(view: ByteView) -> bool:
+    """Return whether the first header of a PE file leads to no other one.
 
-    A program for DOS has its relocations elsewhere than behind a header that leads on.
-    Source: Microsoft, "PE Format", MS-DOS stub.
+    A program for DOS has its relocations elsewhere than behind a header that leads on, or leads
+    to 0. Source: Microsoft, "PE Format", MS-DOS stub.
     """
-    if view.size < DOS_HEADER.size:
+    if view.size < DOS_HEADER.size or view.peek(0, 2) != b"MZ":
         return False
     relocations, next_header = view.unpack(DOS_HEADER, 0)
-    is_pe = relocations == DOS_HEADER.size and view.peek(0, 2) == b"MZ"
-    return is_pe and next_header + _PE_HEADER > view.size
+    if relocations != DOS_HEADER.size or not next_header:
+        return False
+    header = view.peek(next_header, _PE_HEADER)
+    return header[:2] not in _OTHER_WINDOWS and (
+        len(header) < _PE_HEADER or not header.startswith(b"PE\0\0")
+    )
 
 
 def packing_of(view: ByteView) -> Packing | None:

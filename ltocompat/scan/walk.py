@@ -29,7 +29,7 @@ from ltocompat.files.descriptors import write_all
 from ltocompat.files.elf_layout import MAGIC as ELF
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk, bare_image
-from ltocompat.files.first_bytes import holds_no_code, is_cut_pe
+from ltocompat.files.first_bytes import holds_no_code, lost_pe_header
 from ltocompat.files.images import TILEIR, ptx
 from ltocompat.files.images.cubin_header import NEEDLE as CUBIN
 from ltocompat.files.objects import read_host
@@ -527,8 +527,8 @@ class _FileWalk(Struct, Generic[D], frozen=True):
             head = view.peek(0, len(CUBIN))
             if head.startswith(ELF) and head != CUBIN:
                 yield Skipped(place, "its ELF header is cut or damaged", view.size)
-            elif is_cut_pe(view):
-                yield Skipped(place, "it ends in front of its PE header", view.size)
+            elif lost_pe_header(view):
+                yield Skipped(place, "its PE header is cut or damaged", view.size)
             whole = _whole_file(view, place, self.budget)
             found = FatbinWalk(view, place, host, self.budget) if whole is None else (whole,)
             stored = None

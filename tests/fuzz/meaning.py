@@ -223,7 +223,7 @@ def _name(data: bytes) -> str:
 def claim(image: Image) -> tuple[object, ...]:
     """Return what an image says of itself."""
     versions = (image.needs, image.ltoir, image.cubin, image.relocatable, image.made_by)
-    return image.kind, str(image.arch), *versions
+    return image.kind, str(image.arch), image.compression, *versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,9 +335,10 @@ def _is_evident(name: str, before: bytes, steps: list[Step], after: Meaning) -> 
     """Return whether what is left proves that something was there.
 
     Members of a package with right sums are whatever they are, and those of tar and ar have no
-    sums; a file that is called nothing may be anything.
+    sums; a file that is called nothing may be anything, before and between what is found in it.
     """
-    shape_is_broken = all(step.kind in (CUT, DELETE, INSERT, BEHEAD) for step in steps)
+    breaks = (CUT,) if name == _NAMELESS else (CUT, DELETE, INSERT, BEHEAD)
+    shape_is_broken = all(step.kind in breaks for step in steps)
     outside = all(step.depth == 0 for step in steps)
     in_place = all(step.kind in (CUT, ZERO, FILL, NOISE, FLIP) for step in steps)
     if name == "x.so" and before[40:48] == bytes(8) and not in_place:
@@ -346,7 +347,7 @@ def _is_evident(name: str, before: bytes, steps: list[Step], after: Meaning) -> 
         return outside and shape_is_broken and bool(after.claims)
     if name in _PACKED:
         return outside
-    return bool(after.claims) or name != _NAMELESS
+    return True
 
 
 def _kind(data: bytes) -> str:
@@ -366,7 +367,9 @@ def _sound(name: str, data: bytes) -> Meaning | None:
 # -- cuobjdump
 
 
-_LISTED = {ImageKind.SASS: "sass", ImageKind.PTX: "ptx", ImageKind.LTOIR: "ltoir"}
+_LISTED = {
+    kind: str(kind) for kind in (ImageKind.SASS, ImageKind.PTX, ImageKind.LTOIR, ImageKind.TILEIR)
+}
 
 
 def held_against_cuobjdump(data: bytes) -> object:

@@ -388,6 +388,8 @@ def _concatenated(
     position = entry.fields.options_offset
     count, _ = directory.unpack(_DIRECTORY, position)
     budget.check("entries", count, "the concatenated entry says {size} images")
+    if not count:
+        raise Malformed("the concatenated entry says 0 images")
     position += _DIRECTORY.size
     for number in budget.timed(range(count)):
         header = directory.peek(position, 1 << 16)
