@@ -8,7 +8,7 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -49,6 +49,9 @@ from ltocompat.rules.rule import Problem
 from ltocompat.scan.summary_cache import SummaryCache
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.trial.try_links import LinkTrial
+
+if TYPE_CHECKING:
+    from ltocompat.commands.survey.releases import Releases
 
 DIST = os.path.join("dist", "*")
 _NO_BASELINE = Baseline()
@@ -131,9 +134,42 @@ def run(options: AuditOptions) -> Iterable[AuditScope | Audited | Required | Fai
         baseline = read_baseline(baseline)
     scope = AuditScope(policy, baseline or _NO_BASELINE)
     found = _audited(options, files, scope)
+    if options.dataset is not None:
+        # Imported here: without a survey nobody needs DuckDB.
+        from ltocompat.commands.survey.releases import Releases
+
+        found = _with_releases(found, Releases(options.dataset), options.dataset)
     if options.write_baseline is None:
         return itertools.chain([scope], found)
     return _with_new_baseline(list(found), scope, options.write_baseline)
+
+
+def _with_releases(
+    records: Iterable[Audited | Required | Failure | Note], releases: Releases, folder: str
+) -> Iterator[Audited | Required | Failure | Note]:
+    """Name the newest release in a survey that runs where one fails, once for a target and GPU."""
+    told = set()
+    for record in records:
+        yield record
+        if not isinstance(record, Audited) or record.result.verdict is not Verdict.FAIL:
+            continue
+        result = record.result
+        name, driver, gpu = result.distribution.partition(" ")[0], result.target.driver, result.gpu
+        asked = (name, result.target.name, gpu)
+        if (
+            not name
+            or driver is None
+            or gpu is None
+            or asked in told
+            or result.target.system.name == "windows"
+        ):
+            continue
+        told.add(asked)
+        below = (*min(each.numbers for each in driver.values), 0)  # that driver is enough
+        release = releases.newest(name, "driver", [f"sm_{gpu.arch.number}"], below)
+        where = f"{result.target.name} ({gpu.name})"
+        found = f"{release} is the newest release of {name}" if release else f"no release of {name}"
+        yield Note(f"{found} in {folder!r} whose code runs on {where}")
 
 
 def _policy(policy: Policy | StrPath | None) -> Policy:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
@@ -162,49 +161,17 @@ def with_releases(setters: Iterable[FloorSetter], folder: str | None) -> Iterato
     Raises:
         UnreadableInput: there is none, or it can't be read.
     """
-    floors = {} if folder is None else _surveyed_floors(folder)
+    if folder is None:
+        yield from setters
+        return
+    # Imported here: without a survey nobody needs DuckDB.
+    from ltocompat.commands.survey.releases import Releases
+
+    releases = Releases(folder)
     for setter in setters:
-        yield replace(setter, release=_newest_below(setter, floors))
-
-
-_Floors = dict[tuple[str, str], dict[tuple[str, str | None], tuple[int, ...]]]
-"""Project and version -> component and architecture -> the least version."""
-
-
-def _surveyed_floors(folder: str) -> _Floors:
-    """The floors of each release; of its files the highest."""
-    from ltocompat.commands.survey.dataset import Dataset
-
-    dataset = Dataset(folder)
-    files = {
-        row["sha256"]: (row["project"], row["version"])
-        for row in dataset.table("distributions", ["sha256", "project", "version"]).to_pylist()
-        if row["project"] and row["version"]
-    }
-    floors: _Floors = {release: {} for release in files.values()}
-    for row in dataset.table("needs", ["sha256", "what", "component", "arch", "least"]).to_pylist():
-        # What an artifact as a whole asks of nvJitLink is what may do; on a GPU, what does.
-        if row["what"] == "floor" and row["sha256"] in files and row["least"] and row["arch"]:
-            known = floors[files[row["sha256"]]]
-            key = (row["component"], row["arch"] if row["component"] == "driver" else None)
-            known[key] = max(known.get(key, ()), version_numbers(row["least"]))
-    return floors
-
-
-def _newest_below(setter: FloorSetter, floors: _Floors) -> str:
-    """The newest release of whoever sets a floor that has code there, and a lower one."""
-    from packaging.utils import canonicalize_name
-    from packaging.version import InvalidVersion, Version
-
-    name = canonicalize_name(setter.distribution.partition(" ")[0])
-    archs: list[str | None] = [f"sm_{number}" for number in setter.archs]
-    part = "nvJitLink" if setter.component == "nvJitLink" else "driver"
-    keys = [(part, arch) for arch in archs or [None]]
-    numbers = version_numbers(setter.floor.removeprefix(">= ")) if setter.floor[0] == ">" else None
-    found = []
-    for (project, version), least in floors.items():
-        known = canonicalize_name(project) == name and all(key in least for key in keys)
-        with suppress(InvalidVersion):
-            if known and (numbers is None or all(least[key] < numbers for key in keys)):
-                found.append(Version(version))
-    return str(max(found, default=""))
+        name = setter.distribution.partition(" ")[0]
+        known = setter.floor.startswith(">= ")
+        below = version_numbers(setter.floor.removeprefix(">= ")) if known else None
+        part = "nvJitLink" if setter.component == "nvJitLink" else "driver"
+        archs = [f"sm_{number}" for number in setter.archs]
+        yield replace(setter, release=releases.newest(name, part, archs, below))

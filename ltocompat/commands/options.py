@@ -264,6 +264,7 @@ class AuditOptions(VerdictOptions, frozen=True):
         max_bytes: Fail if a file is larger: 100MB, 1GiB or 104857600.
         baseline: A file of known findings, which don't fail.
         write_baseline: Write today's findings to such a file.
+        dataset: Name the newest release in this survey's dataset that runs where one fails.
         fail_on: the mildest verdict that counts; None: the policy's.
         outputs: files that reports go to, which may not be what is audited.
     """
@@ -280,6 +281,7 @@ class AuditOptions(VerdictOptions, frozen=True):
         "Baseline | str | None", Option(metavar="FILE", env="LTOCOMPAT_BASELINE")
     ] = None
     write_baseline: Annotated[str | None, Option(metavar="FILE")] = None
+    dataset: Annotated[str | None, Option(metavar="DIR")] = None
     fail_on: Verdict | None = None
     outputs: tuple[str, ...] = ()
 
