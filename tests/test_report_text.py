@@ -24,7 +24,6 @@ from ltocompat.report.text import (
     function_name,
     makers_label,
     needs_label,
-    shortest_names,
 )
 
 
@@ -128,12 +127,6 @@ def test_a_word_that_a_table_breaks_begins_no_line_with_a_command() -> None:
 )
 def test_a_kernel_has_its_name_in_cpp(symbol: str, name: str) -> None:
     assert function_name(symbol) == name
-
-
-def test_short_names_of_paths_are_of_one_path_each() -> None:
-    paths = ["/a/b/x.whl", "/c/b/x.whl", "/c/y.whl", "z.whl"]
-    names = shortest_names(paths)
-    assert names == dict(zip(paths, ["a/b/x.whl", "c/b/x.whl", "y.whl", "z.whl"], strict=True))
 
 
 def test_a_place_that_is_too_long_loses_folders_first() -> None:

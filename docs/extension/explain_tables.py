@@ -47,7 +47,9 @@ def explain_tables() -> dict[str, Any]:
             }
             for row in gpus.sms()
         },
-        "ptx": {isa: str(cuda) for isa, cuda in toolkits._cuda().items()},
+        "ptx": {
+            ".".join(map(str, isa)): str(cuda) for isa, cuda in toolkits.ptx_releases().items()
+        },
         "branches": [[branch, str(cuda)] for branch, cuda in drivers._branches().items()],
         "floors": {floor.major: floor.branch for floor in drivers._major_floors()},
         "indexes": [str(cuda) for cuda in toolkits.pytorch_indexes()],

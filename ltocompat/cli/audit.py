@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ltocompat.cli.options import FindingFormat, PolicyThreshold, Shown, TrialBounds
+from ltocompat.cli.options import FindingFormat, Shown, Threshold, TrialBounds
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import AuditOptions
@@ -17,7 +17,7 @@ def audit(
     options: AuditOptions,
     bounds: TrialBounds,
     shown: Shown,
-    threshold: PolicyThreshold,
+    threshold: Threshold,
     form: FindingFormat = (),
 ) -> int:
     """Check packages against the project's policy before a release.

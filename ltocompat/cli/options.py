@@ -149,7 +149,7 @@ class Threshold(Struct, frozen=True):
     Attributes:
         strict: Like --fail-on undocumented; also exit with 3 if a load or link part was not
             checked.
-        fail_on: Exit with 1 at this verdict or a worse one (default: fail).
+        fail_on: Exit with 1 at this verdict or a worse one (default: the policy's, else fail).
     """
 
     strict: Annotated[bool, Option()] = False
@@ -166,14 +166,6 @@ class Threshold(Struct, frozen=True):
         if self.fail_on is not None:
             return Verdict[self.fail_on.upper()]
         return Verdict.UNDOCUMENTED if self.strict else None
-
-
-class PolicyThreshold(Threshold, frozen=True):
-    """The threshold of a verb whose policy may give it as well.
-
-    Attributes:
-        fail_on: Exit with 1 at this verdict or a worse one (default: the policy's, else fail).
-    """
 
 
 def choose(option: str, value: str, valid: Iterable[str]) -> str:

@@ -30,6 +30,7 @@ _SECTIONS = {
     "Output": "form output why notes quiet verbose changes svg by images weigh kernels hashes "
     "paste_for save write_baseline full ci page log_level",
     "Exit code": "strict fail_on allow_empty forbid baseline",
+    "Help": "help_all help _click_default_help",
 }
 """The sections of the help, each with the names of its options; all others are in the first."""
 _RARE = (
@@ -145,7 +146,7 @@ class Verb(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write arguments, then each section of options; rare ones with ``--help-all`` alone."""
         rows = {"Arguments": [(str(each.metavar), each.line) for each in self._arguments]}
-        rows |= {name: [] for name in ("Options", *_SECTIONS, "Help")}
+        rows |= {name: [] for name in ("Options", *_SECTIONS)}
         shown = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
         for option in shown:
             line = option.get_help_record(ctx)
@@ -190,10 +191,15 @@ class Verb(click.Command):
 
 def _section_of(param: click.Parameter) -> str:
     """The section of the help that an option stands in."""
-    if {"--help", "--help-all"}.intersection(param.opts):
-        return "Help"
     named = (name for name, names in _SECTIONS.items() if param.name in names.split())
     return next(named, "Options")
+
+
+def _at_once(flag: str, line: str, callback: Callable[..., None], **facts: Any) -> click.Option:  # noqa: ANN401 - click's
+    """Return an option that no handler gets."""
+    return click.Option(
+        [flag], help=line, callback=callback, is_eager=True, expose_value=False, **facts
+    )
 
 
 def _print_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click calls it so
@@ -269,24 +275,12 @@ def verb(handler: Callable[..., int]) -> Verb:
         return arguments
 
     made = [parameter for option in shown for parameter in option.parameters()]
-    of_each = {"is_eager": True, "expose_value": False}
-    made.append(
-        click.Option(
-            ["--log-level"],
-            type=click.Choice(["debug", "info", "warning"]),
-            callback=_log_from,
-            help="Write what is read and tried, step by step, to standard error.",
-            **of_each,
-        )
-    )
-    made.append(
-        click.Option(
-            ["--help-all"],
-            is_flag=True,
-            callback=_print_all,
-            help="Show every option and exit.",
-            **of_each,
-        )
+    levels = click.Choice(["debug", "info", "warning"])
+    made += (
+        _at_once(
+            "--log-level", "Say on standard error what is read and tried.", _log_from, type=levels
+        ),
+        _at_once("--help-all", "Show every option and exit.", _print_all, is_flag=True),
     )
     name = handler.__name__.strip("_")
     made_of = Verb(name, callback=handler, params=made, help=inspect.getdoc(handler))

@@ -121,12 +121,9 @@ def reporter(
     logger = logging.getLogger("ltocompat")
     if progress is None and not logger.isEnabledFor(logging.INFO):
         return None
-    seen = set[str]()
 
     def report(path: str, done: int, total: int) -> None:
-        level = logging.DEBUG if path in seen else logging.INFO
-        logger.log(level, "%s: %d of %d bytes", path, done, total)
-        seen.add(path)
+        logger.log(logging.DEBUG if done else logging.INFO, "%s: %d of %d", path, done, total)
         if progress is not None:
             progress(Progress(path, done, total))
 

@@ -6,7 +6,7 @@ import functools
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import ClassVar, TypeVar
 
 from msgspec import Struct, field
@@ -43,7 +43,6 @@ from ltocompat.report.text import (
     common_folder,
     first_clauses,
     function_name,
-    shortest_names,
     truncate,
 )
 from ltocompat.rules.prose import Prose, rule_prose
@@ -353,7 +352,7 @@ class FindingTally:
     def blocks(self, groups: Iterable[GroupedFinding], cells: CellNames) -> Iterator[Block]:
         """Yield the findings, the worst verdict first; then notes, where they are wanted."""
         shown, groups = [], list(groups)
-        names = shortest_names(path for group in groups for path in group.modules)
+        root = common_folder(path for group in groups for path in group.modules)
         for group in sorted(groups, key=_rank):
             word = _word(group)
             self._counts[word] += 1
@@ -362,7 +361,7 @@ class FindingTally:
             if word != _NOTE or self._options.notes:
                 shown.append(group)
         for group in shown[:_MOST_FINDINGS]:
-            yield diagnostic(group, cells, self._options, names)
+            yield diagnostic(group, cells, self._options, root)
         if len(shown) > _MOST_FINDINGS:
             left_out = len(shown) - _MOST_FINDINGS
             yield Paragraph((f"and {left_out:,} more; --format json lists all",))
@@ -416,7 +415,7 @@ def _word(group: GroupedFinding) -> str:
 
 
 def diagnostic(
-    group: GroupedFinding, cells: CellNames, options: Options, names: Mapping[str, str] = {}
+    group: GroupedFinding, cells: CellNames, options: Options, root: str = ""
 ) -> Diagnostic:
     """A finding in three lines.
 
@@ -424,7 +423,7 @@ def diagnostic(
         group: the finding.
         cells: what to call the cells that it holds for.
         options: what the reader asked for.
-        names: short names of artifacts, for long places.
+        root: the folder of all artifacts, which long places leave out.
     """
     finding = group.finding
     style = Style.FAIL if _word(group) == "error" else style_of(finding.verdict, finding.level)
@@ -435,7 +434,7 @@ def diagnostic(
         style,
         finding.rule,
         headline.replace(THE_TARGET_HAS, f"{name} has") if name else headline,
-        tuple(_where(group, cells.words(group.cells), names, packages=options.packages)),
+        tuple(_where(group, cells.words(group.cells), root, packages=options.packages)),
         group.remedy if options.why else _short(group.remedy),
         tuple(_reasons(group)) if options.why else (),
     )
@@ -456,13 +455,13 @@ def _reasons(group: GroupedFinding) -> Iterator[tuple[str, str]]:
 
 
 def _where(
-    group: GroupedFinding, cells: str, names: Mapping[str, str], *, packages: bool
+    group: GroupedFinding, cells: str, root: str, *, packages: bool
 ) -> Iterator[tuple[str, ...]]:
     """The first place, how many modules, which targets and GPUs, and what else is told of it."""
     finding = group.finding
     paths = list(group.modules)
     if finding.example or paths[0]:
-        yield (Code(short_place(finding.example or Location(paths[0]), names)),)
+        yield (Code(short_place(finding.example or Location(paths[0]), root)),)
     if finding.example is None and finding.evidence not in ("", paths[0]):
         yield (Code(truncate(finding.evidence)),)
     # The file name of a wheel names its package already.
@@ -481,10 +480,9 @@ def _where(
         yield ("also in ", *_others(paths))
 
 
-def short_place(place: Location, names: Mapping[str, str]) -> Location:
-    """The place; a long one without the folders that the heading above names."""
-    short = names.get(place.path, place.path)
-    return replace(place, path=short) if len(str(place)) > _PLACE else place
+def short_place(place: Location, root: str) -> Location:
+    """The place; a long one without the folder that all artifacts share."""
+    return replace(place, path=place.path.removeprefix(root)) if len(str(place)) > _PLACE else place
 
 
 def _is_named_after(path: str, package: str) -> bool:

@@ -92,18 +92,6 @@ def clip_place(place: str, width: int) -> str:
     return clip_middle(path + mark + inside, width)
 
 
-def shortest_names(paths: Iterable[str]) -> dict[str, str]:
-    """The last parts of each path, by which no other one ends."""
-    every = dict.fromkeys(paths)
-    names = {}
-    for path in every:
-        parts = path.split("/")
-        ends = ("/".join(parts[-number:]) for number in range(1, len(parts)))
-        alone = (end for end in ends if sum(f"/{other}".endswith(f"/{end}") for other in every) < 2)
-        names[path] = next(alone, path)
-    return names
-
-
 _MANGLED = re.compile(r"_ZN?K?(?=L?\d)")
 _NAME = re.compile(r"L?(\d{1,4})(?=[A-Za-z_])")
 

@@ -8,8 +8,6 @@ from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Any
 
-from msgspec.structs import replace
-
 from ltocompat.report import Options, Report, Writable
 from ltocompat.report.document import (
     Block,
@@ -34,6 +32,7 @@ _GAP = 2  # blanks between columns
 _LONGEST = 400  # characters of one wrapped cell
 _ARROW = "  --> "
 _PIPED = 200  # columns of lines where there is no terminal
+_UNBROKEN = 1_000_000
 _APART = "   "  # between what tells where a finding is
 _LONGEST_RULE = 80
 _Part = tuple[str, Style | None]
@@ -44,12 +43,10 @@ _LEAST = 14  # columns that are left to a place, however narrow the terminal
 def write(report: Report[Any], records: Iterable[Any], stream: Writable, options: Options) -> None:
     """Write the blocks of ``records``; a blank line stands before whatever begins anew."""
     last: Block | None = None
-    lines = options if options.paste_for else replace(options, width=options.width or _PIPED)
     for block in report.blocks(records, options):
         if last is not None and _begins_anew(block, last):
             stream.write("\n")
-        # A row of a listing is one line of a pipe, however long its place is.
-        _write_block(block, stream, options if isinstance(block, Listing) else lines)
+        _write_block(block, stream, options)
         last = block
 
 
@@ -94,9 +91,7 @@ def _write_diagnostic(found: Diagnostic, stream: Writable, options: Options) -> 
     opening = Styled(f"{found.word}[{found.rule}]", found.style)
     stream.write(_filled((opening, " ", found.headline), options, following="  "))
     indent = f"  {_painted('-->', Style.FAINT if options.color else None)} "
-    room = max((options.width or _PIPED) - len(_ARROW), _NARROWEST)
-    where = [tuple(_fitted(part, room) for part in group) for group in found.where]
-    for line in _in_lines(where, options.width):
+    for line in _in_lines(found.where, _width(options)):
         text = _filled(line, options, " " * len(_ARROW), " " * len(_ARROW))
         stream.write(indent + text[len(_ARROW) :])
         indent = " " * len(_ARROW)
@@ -112,12 +107,17 @@ def _fitted(part: str, room: int) -> str:
     return clip_place(part, room) if is_place else str(part)
 
 
-def _in_lines(groups: Iterable[tuple[str, ...]], width: int | None) -> Iterator[tuple[str, ...]]:
+def _width(options: Options) -> int:
+    """Columns of all but listings, whose rows are one line each; lines to paste are unbroken."""
+    return _UNBROKEN if options.paste_for else options.width or _PIPED
+
+
+def _in_lines(groups: Iterable[tuple[str, ...]], width: int) -> Iterator[tuple[str, ...]]:
     """The groups side by side, as many as fit in a line."""
     line: tuple[str, ...] = ()
     for group in groups:
         longer = (*line, _APART, *group) if line else group
-        if line and width is not None and len(_ARROW) + len("".join(longer)) > width:
+        if line and len(_ARROW) + len("".join(longer)) > width:
             yield line
             longer = group
         line = longer
@@ -126,14 +126,12 @@ def _in_lines(groups: Iterable[tuple[str, ...]], width: int | None) -> Iterator[
 
 
 def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Options) -> str:
-    width = options.width
+    width = _width(options)
     shown = _shown(columns, width)
     columns = [columns[index] for index in shown]
     chosen = [[row[index] for index in shown] for row in rows]
-    cells = [[escape(cell) for cell in row] for row in chosen]
+    cells = [[clip(escape(cell), _LONGEST) for cell in row] for row in chosen]
     heads = [escape(column.name) for column in columns]
-    if width is not None:
-        cells = [[clip(cell, _LONGEST) for cell in row] for row in cells]
     widths = _fit(columns, [heads, *cells], width)
     # Nothing stands behind the last column, which may be as long as all of PATH.
     rules = ["-" * size for size in (*widths[:-1], min(widths[-1], _LONGEST_RULE))]
@@ -171,11 +169,9 @@ def _shown(columns: Sequence[Column], width: int | None) -> list[int]:
     return [index for index, column in enumerate(columns) if wide or not column.optional]
 
 
-def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None) -> list[int]:
+def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
     """Widths that fit the terminal: the widest column that may be wrapped gives way first."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    if width is None:
-        return widths
     room = width - _GAP * (len(columns) - 1)
     leasts = [min(column.width, size) or size for column, size in zip(columns, widths, strict=True)]
     for index, cells in enumerate(zip(*rows, strict=True)):
@@ -248,14 +244,14 @@ def _filled(parts: Iterable[str], options: Options, first: str = "", following: 
         first: what the first line begins with.
         following: what the others begin with.
     """
-    room = max((options.width or _LONGEST) - len(following), _NARROWEST)
+    width = _width(options)
+    room = max(width - len(following), _NARROWEST)
     texts = [
         (escape(_fitted(part, room)), part.style if isinstance(part, Styled) else None)
         for part in parts
     ]
     line = "".join(text for text, _ in texts)
-    width = options.width
-    lines = [line] if width is None else _broken(line, width, first, following)
+    lines = _broken(line, width, first, following)
     if options.color:
         lines = list(_coloured(lines, line, texts))
     indents = [first] + [following] * (len(lines) - 1)

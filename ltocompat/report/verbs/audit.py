@@ -30,7 +30,7 @@ from ltocompat.report.findings import (
     grouped_findings,
     short_place,
 )
-from ltocompat.report.text import shortest_names, truncate
+from ltocompat.report.text import common_folder, truncate
 from ltocompat.report.verbs.check import Tally
 from ltocompat.report.verbs.check import blocks as checked
 from ltocompat.rules.builtin_rules import ASKED_BY_PROJECT, TOO_LARGE
@@ -183,8 +183,8 @@ def _because(
 ) -> Iterator[Block]:
     """The first of some findings, what to do, and how to go on; ``every``: how many there are."""
     first, others = found[0], (every or len(found)) - 1
-    names = shortest_names(path for group in found for path in group.modules)
-    yield Paragraph((opening, *_finding(first, names)))
+    root = common_folder(path for group in found for path in group.modules)
+    yield Paragraph((opening, *_finding(first, root)))
     untried = first.finding.verdict is Verdict.UNKNOWN and first.finding.decided_by_trial
     todo = _ask_linkers(policy) if untried else (truncate("; or ".join(first.remedies)),)
     if any(todo):
@@ -247,7 +247,7 @@ def _weight(group: GroupedFinding) -> tuple[int, bool]:
     return -group.finding.verdict, group.module_count > 0
 
 
-def _finding(group: GroupedFinding, names: dict[str, str]) -> tuple[str, ...]:
+def _finding(group: GroupedFinding, root: str) -> tuple[str, ...]:
     """``nothing in it is for sm_90 (SASS-06 in dist/x.whl on prod (h100))``."""
     (path,) = group.modules
     cells = grouped((cell.target, cell.gpu) for cell in group.cells)
@@ -259,7 +259,7 @@ def _finding(group: GroupedFinding, names: dict[str, str]) -> tuple[str, ...]:
         "; ",
         group.finding.rule,
         " in ",
-        Code(short_place(Location(path), names)),
+        Code(short_place(Location(path), root)),
         " on ",
         ", ".join(on),
     )

@@ -279,12 +279,8 @@ def _alone(artifact: EvaluatedArtifact, answer: _Answer) -> Iterator[Block]:
         yield table
         covered = [result.coverage for result in artifact.results if result.coverage.served]
         if any(coverage.served < coverage.modules for coverage in covered):
-            yield Paragraph((_OTHER_MODULES,))
-
-
-_OTHER_MODULES = (
-    "the other modules have no code for that GPU: only launching their kernels fails there"
-)
+            rest = "the other modules have no code for that GPU"
+            yield Paragraph((f"{rest}: only launching their kernels fails there",))
 
 
 def _findings(artifacts: list[EvaluatedArtifact], answer: _Answer) -> Iterator[Block]:
