@@ -14,7 +14,7 @@ from machines import shared
 from packages_made import CUBIN_12_4, CUBIN_13_5, judged, told
 from rule_cases import spares, strikes
 
-from ltocompat import check, inspect
+from ltocompat import check, diff, inspect
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import package_of
@@ -261,3 +261,22 @@ def test_beside_cuda_compat_a_line_on_drivers_is_no_mistake(tmp_path: Path, aske
         found = [each for r in check(path, "driver=580.65.06,gpu=a100") for each in r.findings]
         verdicts.append([each.verdict for each in found if each.rule in ("PKG-16", "PKG-19")])
     assert verdicts == ([[Verdict.FAIL], [Verdict.OK]] if asked == "11.8" else [[Verdict.OK], []])
+
+
+def test_an_image_of_windows_is_not_held_to_drivers_of_linux(tmp_path: Path) -> None:
+    """NVIDIA's container tools, which read these variables, are of Linux."""
+    for system, expected in (("linux", ["PKG-19"]), ("windows", [])):
+        data = oci_layout([archive({APP: CUBIN_12_4})], {"os": system, "architecture": "amd64"})
+        results = check(written(tmp_path, data), "driver=580.65.06,gpu=a100")
+        rules = [each.rule for r in results for each in r.findings]
+        assert [rule for rule in rules if rule in ("PKG-16", "PKG-19")] == expected
+
+
+def test_what_an_image_says_of_drivers_is_compared_with_that_of_another(tmp_path: Path) -> None:
+    for name, line in (("old", "cuda>=12.4"), ("new", "cuda>=12.8")):
+        (tmp_path / name).mkdir()
+        image(tmp_path / name, f"NVIDIA_REQUIRE_CUDA={line}", cubin=CUBIN_12_4)
+    found = diff(tmp_path / "old/image.tar", tmp_path / "new/image.tar")
+    assert [(each.kind, each.old, each.new) for each in found.changes] == [
+        ("requires", ("NVIDIA_REQUIRE_CUDA=cuda>=12.4",), ("NVIDIA_REQUIRE_CUDA=cuda>=12.8",))
+    ]

@@ -26,6 +26,7 @@ from ltocompat.model.projection import project
 from ltocompat.model.requirement import Required
 from ltocompat.model.words import count
 from ltocompat.packages.reading import package_of
+from ltocompat.packages.values import Kind
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.scan import walk
 from ltocompat.scan.describe import ReadOptions, describe
@@ -178,7 +179,9 @@ def _metadata(place: Location, limits: Limits) -> Metadata | None:
     if found is None:
         return None
     lines = tuple(require.line.partition(": ")[2] or require.line for require in found.requires)
-    return Metadata(found.name, found.version, lines, found.platforms)
+    lines += tuple(f"{name}={condition}" for name, condition in found.starts_on)
+    name = found.kind.value if found.kind is Kind.IMAGE else found.name  # its file has another
+    return Metadata(name, found.version, lines, found.platforms)
 
 
 def _summary(side: Side, requirement: Required, *, named: bool) -> DiffSummary:

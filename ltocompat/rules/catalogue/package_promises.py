@@ -214,13 +214,17 @@ def _admits(dependency: Dependency, other: Package) -> bool:
     )
 
 
+def _on_windows(package: Package) -> bool:
+    return any(platform.startswith("win") for platform in package.platforms)
+
+
 @rule("PKG-16")
 def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem]:
     """A package's metadata admit drivers that its code does not load on."""
     package, promise, required = shipped.package, shipped.promise, shipped.required
     if promise is not None and promise.driver is not None:  # which PKG-10 holds against it
         return
-    if any(platform.startswith("win") for platform in package.platforms):  # other numbers
+    if _on_windows(package):  # whose drivers have other numbers
         return
     floor = _floor(required)
     for declared in package.declared:
@@ -243,7 +247,7 @@ def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem
 def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
     """A container image says nothing of drivers, or keeps out some that load its code."""
     floor, cuda = _floor(image.required), _cuda(image.required)
-    if floor is None or cuda is None or image.package.problems:
+    if floor is None or cuda is None or image.package.problems or _on_windows(image.package):
         return
     line = f"NVIDIA_REQUIRE_CUDA=cuda>={cuda}"
     if not image.package.declared:

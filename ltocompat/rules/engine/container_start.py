@@ -78,7 +78,8 @@ def _refused(
     asks = f"on driver {driver}: {name} asks for {first}"
     message = f"the container doesn't start {asks}"
     if met is None:
-        message = f"whether the container starts is not known {asks}, or GPUs of some brand"
+        brand = ", or GPUs of some brand" if _BRAND.search(text) else ""
+        message = f"whether the container starts is not known {asks}{brand}"
     least = None
     with suppress(ValueError):  # it can't be read
         least = least_admitted([condition for _, condition in conditions])
