@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import lzma
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -116,6 +117,23 @@ def conda(
         (f"info-{name}-1.0-0.tar.zst", zstd(tar_of(*info))),
         method=zipfile.ZIP_STORED,
     )
+    path.write_bytes(data)
+    return path
+
+
+def debian(folder: Path, members: Members, depends: str, *, machine: str = "amd64") -> Path:
+    """A Debian package (deb(5)), as dpkg-deb writes it."""
+    control = f"Package: libx1\nVersion: 1.0-1\nArchitecture: {machine}\nDepends: {depends}\n"
+    parts = {
+        "debian-binary": b"2.0\n",
+        "control.tar.xz": lzma.compress(tar_of(("./control", control.encode()))),
+        "data.tar.xz": lzma.compress(tar_of(*members.items())),
+    }
+    path = folder / "libx1_1.0-1_amd64.deb"
+    data = b"!<arch>\n"
+    for name, content in parts.items():
+        head = f"{name:16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(content):<10}`\n"
+        data += head.encode() + content + b"\n" * (len(content) % 2)
     path.write_bytes(data)
     return path
 

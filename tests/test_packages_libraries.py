@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from every_case import every
 from libraries_made import build, needs_gcc
-from packages_made import conda, judged, library, metadata, told, wheel
+from packages_made import conda, debian, judged, library, metadata, told, wheel
 from rule_cases import spares, strikes
 from test_hosts_windows import image
 
@@ -409,3 +409,41 @@ def test_what_no_line_of_a_conda_package_brings_is_a_note(tmp_path: Path) -> Non
     assert limited == {"PKG-01": OK}
     (problem,) = judged(conda(tmp_path, {"lib/libx.so": needing("libcublas.so.12")}))[:1]
     assert problem.remedy == "write depends: libcublas >=12,<13"
+
+
+@every(
+    "case",
+    [
+        ("libcublas.so.12", "libc6 (>= 2.34), libcublas12 (= 12.4.5.8~12.4.1-2)", {}),
+        ("libcublasLt.so.12", "libcublaslt12", {}),
+        ("libcublas.so.12", "libcublas-12-4", {}),
+        ("libcublas.so.13", "libcublas-13-0 (>= 13.0.0.19)", {}),
+        ("libcublas.so.12", "libcublas11 | libcublas12", {}),
+        ("libcublasLt.so.12", "cuda-libraries-12-6", {}),
+        ("libnvrtc.so.12", "libnvrtc12", {}),
+        ("libnvrtc.so.12", "cuda-nvrtc-12-4", {}),
+        ("libcudnn.so.9", "libcudnn9-cuda-12", {}),
+        ("libcufft.so.11", "libcudart12, libc6", {"PKG-01": FAIL}),
+        ("libnvrtc.so.12", "libcufft11", {"PKG-01": FAIL}),
+        ("libcublas.so.12", "libcublas-11-8", {"PKG-04": FAIL}),
+        ("libcufft.so.11", "libc6 (>= 2.34), libstdc++6", {"PKG-01": UNKNOWN}),
+        ("libcublas.so.12", "libcuda1, libnvidia-ml1", {"PKG-01": UNKNOWN}),  # of the driver
+        ("libcublas.so.12", "libacme-cuda1", {"PKG-01": OK}),  # which may bring it
+    ],
+)
+def test_debian_packages_bring_their_libraries(
+    tmp_path: Path, case: tuple[str, str, dict[str, Verdict]]
+) -> None:
+    """Debian's names by SONAME, NVIDIA's by release, as dpkg-shlibdeps writes them."""
+    needs, depends, expected = case
+    place = "./usr/lib/x86_64-linux-gnu/libx.so.1"
+    path = debian(tmp_path, {place: needing(needs, runpath=None)}, depends)
+    found = judged(path)
+    assert told(found) == expected
+    assert all("Requires-Dist" not in problem.remedy for problem in found)
+
+
+def test_a_debian_package_is_for_its_machine(tmp_path: Path) -> None:
+    members = {"./usr/lib/libx.so.1": needing("libc.so.6")}
+    found = judged(debian(tmp_path, members, "libc6", machine="arm64"))
+    assert told(found) == {"PKG-06": FAIL}

@@ -13,6 +13,7 @@ from ltocompat.files.images import ptx
 AR_MAGIC = b"!<arch>\n"
 FATBIN_MAGIC = b"\x50\xed\x55\xba"
 THIN_MAGIC = b"!<thin>\n"
+DEB_MAGIC = b"!<arch>\ndebian-binary"
 GZIP_MAGIC = b"\x1f\x8b\x08"
 BZIP2_MAGIC = b"BZh"
 XZ_MAGIC = b"\xfd7zXZ\0"

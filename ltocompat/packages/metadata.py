@@ -28,11 +28,11 @@ _PYTHON = re.compile(r"(?:cp|py)([0-9])([0-9]{1,3})")
 def read_metadata(data: bytes, budget: Budget) -> Package:
     """Read METADATA, be it any bytes; what is broken or too much becomes a problem."""
     most = budget.limits.dependencies
-    headers = _headers(data)
+    headers = headers_of(data)
     classifiers = tuple(_all(headers, "Classifier")[:most])
     lines = _all(headers, "Requires-Dist")
     problems: list[str] = []
-    if not _one(headers, "Name"):
+    if not field_of(headers, "Name"):
         problems.append("METADATA has no Name")
     if len(lines) > most:
         problems.append(f"METADATA has {len(lines)} dependencies; {most} are read")
@@ -46,8 +46,8 @@ def read_metadata(data: bytes, budget: Budget) -> Package:
     return Package(
         kind=Kind.WHEEL,
         path="",
-        name=normalized(_one(headers, "Name")),
-        version=_one(headers, "Version"),
+        name=normalized(field_of(headers, "Name")),
+        version=field_of(headers, "Version"),
         requires=tuple(requires),
         requires_dist=tuple(" ".join(line.split()) for line in lines[:most]),
         extras=tuple(normalized(text) for text in _all(headers, "Provides-Extra")[:most]),
@@ -59,7 +59,7 @@ def read_metadata(data: bytes, budget: Budget) -> Package:
 
 def read_tags(data: bytes) -> tuple[str, ...] | None:
     """The tags of WHEEL: ``py3-none-any`` ...; None where there is no such file."""
-    return tuple(_all(_headers(data), "Tag")) if data else None
+    return tuple(_all(headers_of(data), "Tag")) if data else None
 
 
 def python_and_platforms(tags: Iterable[str]) -> tuple[str | None, tuple[str, ...]]:
@@ -77,7 +77,8 @@ def python_and_platforms(tags: Iterable[str]) -> tuple[str | None, tuple[str, ..
     return version, tuple(platforms)
 
 
-def _headers(data: bytes) -> Message:
+def headers_of(data: bytes) -> Message:
+    """Read the headers of METADATA, WHEEL or a control file of Debian."""
     # Imported here: it takes 20 ms, and most files are no packages.
     from email.parser import HeaderParser
 
@@ -88,7 +89,8 @@ def _all(headers: Message, key: str) -> list[str]:
     return [str(value).strip() for value in headers.get_all(key, [])]
 
 
-def _one(headers: Message, key: str) -> str:
+def field_of(headers: Message, key: str) -> str:
+    """The first field of a name; empty where there is none."""
     return next(iter(_all(headers, key)), "")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.first_bytes import BLOCK, names_image
+from ltocompat.files.first_bytes import BLOCK, DEB_MAGIC, names_image
 from ltocompat.files.regular import OpenedFile, open_regular
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
@@ -127,6 +127,11 @@ def _read(view: ByteView, path: str, budget: Budget) -> Package | None:
 
         with watched(budget):
             return read_image(view, path, budget)
+    if view.peek(0, len(DEB_MAGIC)) == DEB_MAGIC:
+        from ltocompat.packages.debian import read as read_debian
+
+        with watched(budget):
+            return read_debian(view, path, budget)
     if not view.peek(0, 4).startswith(_PACKED):
         return None
     from ltocompat.packages.conda import read as read_conda

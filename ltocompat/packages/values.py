@@ -25,6 +25,7 @@ class Kind(enum.StrEnum):
     CONDA = "conda"
     INSTALLED = "installed"
     IMAGE = "container image"
+    DEBIAN = "debian"
 
     @property
     def metadata(self) -> str:
@@ -82,7 +83,7 @@ class Package(Struct, frozen=True, kw_only=True):
     """The metadata of a package.
 
     Attributes:
-        kind: wheel, conda package, installed distribution or container image.
+        kind: wheel, conda package, installed distribution, container image or Debian package.
         path: the file, or the folder of the metadata of an installed distribution.
         name: normalized.
         version: as written; empty where there is none.

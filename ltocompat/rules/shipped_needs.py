@@ -25,6 +25,7 @@ LIBRARIES = {"nvjitlink": "libnvJitLink", "nvrtc": "libnvrtc"}
 TITLES = {"nvjitlink": "nvJitLink", "nvrtc": "NVRTC"}
 _WHEELS = {"nvjitlink": "nvidia-nvjitlink", "nvrtc": "nvidia-cuda-nvrtc"}
 _CONDA = {"nvjitlink": "libnvjitlink", "nvrtc": "cuda-nvrtc"}
+_KEYS = {Kind.CONDA: "depends", Kind.DEBIAN: "Depends"}
 _LAST_WITH_SUFFIX = 12
 _STEP = " -> "
 
@@ -49,7 +50,7 @@ class Need(Struct, frozen=True):
         sure: this one surely does; None where the tables end before.
         why: what asks, as the start of a sentence: ``libx.so needs libnvrtc.so.13``.
         doubt: what leaves room between the two floors, likewise.
-        conda: it is a conda package.
+        kind: that of the package.
         tried: trial links were asked, and left that room.
     """
 
@@ -59,7 +60,7 @@ class Need(Struct, frozen=True):
     possible: Release | None
     sure: Release | None
     why: str
-    conda: bool
+    kind: Kind
     doubt: str = ""
     tried: bool = False
 
@@ -79,15 +80,17 @@ class Need(Struct, frozen=True):
         major = self.majors[-1]
         floor = self.sure or self.possible or Release(major, 0)
         versions = f">={floor},<{floor.major + 1}"
-        if self.conda:
+        if self.kind is Kind.CONDA:
             return f"{_CONDA[self.part]} {versions}"
+        if self.kind is Kind.DEBIAN:
+            return f"{LIBRARIES[self.part].lower()}{major} (>= {floor})"
         suffix = f"-cu{max(floor.major, 11)}" if floor.major <= _LAST_WITH_SUFFIX else ""
         return f"{_WHEELS[self.part]}{suffix}{versions}"
 
     @property
     def line(self) -> str:
         """The line that should be in the metadata."""
-        return f"{'depends' if self.conda else 'Requires-Dist'}: {self.requirement}"
+        return f"{_KEYS.get(self.kind, 'Requires-Dist')}: {self.requirement}"
 
     def mend(self, instead: str = "", extra: str | None = None) -> Mend:
         """Return the change that brings that line, in place of one about another package."""
@@ -135,14 +138,14 @@ def need_of(part: str, shipped: Shipped) -> Need | None:
         strength, named = Strength.HANDED_OUT, []
     else:
         return None
-    conda = shipped.package.kind is Kind.CONDA
+    kind = shipped.package.kind
     if part == "nvrtc":
-        return _nvrtc(shipped, strength, named, conda=conda)
-    return _nvjitlink(shipped, strength, named, linked=linked, conda=conda)
+        return _nvrtc(shipped, strength, named, kind=kind)
+    return _nvjitlink(shipped, strength, named, linked=linked, kind=kind)
 
 
 def _nvrtc(
-    shipped: Shipped, strength: Strength, named: list[tuple[HostBinary, str]], *, conda: bool
+    shipped: Shipped, strength: Strength, named: list[tuple[HostBinary, str]], *, kind: Kind
 ) -> Need | None:
     """The need of NVRTC, of no newer a major than the package's nvJitLink (NJL-07)."""
     majors = _majors(file for _, file in named)
@@ -156,7 +159,7 @@ def _nvrtc(
     linker = need_of("nvjitlink", shipped)
     most = linker.possible.major if linker and linker.possible else majors[-1]
     floor = Release(max((major for major in majors if major <= most), default=majors[-1]), 0)
-    return Need("nvrtc", strength, majors, floor, floor, _says(named, strength), conda)
+    return Need("nvrtc", strength, majors, floor, floor, _says(named, strength), kind)
 
 
 def needs_of(shipped: Shipped) -> Iterator[Need]:
@@ -200,7 +203,7 @@ def _nvjitlink(
     named: list[tuple[HostBinary, str]],
     *,
     linked: bool,
-    conda: bool,
+    kind: Kind,
 ) -> Need | None:
     imports = [
         (floor, host, name)
@@ -228,7 +231,7 @@ def _nvjitlink(
     elif linker is not None and linker.possible == possible:
         why = ltoir or why
     tried = linker is not None and linker.tried
-    return Need("nvjitlink", strength, majors, possible, sure, why, conda, ltoir or why, tried)
+    return Need("nvjitlink", strength, majors, possible, sure, why, kind, ltoir or why, tried)
 
 
 def _floor_of(name: str) -> Release | None:

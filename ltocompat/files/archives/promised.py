@@ -17,6 +17,7 @@ from ltocompat.files.elf_layout import MAGIC as ELF
 from ltocompat.files.first_bytes import (
     BLOCK,
     CODE_MAGICS,
+    DEB_MAGIC,
     DOS_HEADER,
     holds_no_code,
     is_ar,
@@ -47,7 +48,6 @@ class _Promise(Struct, frozen=True):
     remedy: str = "build or fetch it again"
 
 
-_DEB = b"!<arch>\ndebian-binary"
 _CONDA = re.compile(r"pkg-[^/]+\.tar\.(?:zst|bz2)")
 _LINKER_SCRIPT = re.compile(rb"\s*(?:/\*|INPUT\b|GROUP\b|OUTPUT_FORMAT\b)")
 _PACKED = ("gz", "bz2", "xz", "zst")
@@ -122,7 +122,9 @@ _PROMISES = (
         "tar archive with files in it",
         _is_tar,
     ),
-    _Promise((".deb",), "Debian package", lambda view, _: view.peek(0, len(_DEB)) == _DEB),
+    _Promise(
+        (".deb",), "Debian package", lambda view, _: view.peek(0, len(DEB_MAGIC)) == DEB_MAGIC
+    ),
     _Promise(
         (".cubin", ".fatbin", ".ltoir", ".ptx", ".so", ".dll", ".pyd", ".o"),
         "library or device code",

@@ -201,6 +201,9 @@ def _advice(library: NeededLibrary, shipped: Shipped) -> str:
         return "put it into the package: no package that pip installs has it"
     if shipped.package.kind is Kind.CONDA:
         return f"write depends: {to_depend_on(library)}"
+    if shipped.package.kind is Kind.DEBIAN:
+        name = library.stem.lower()
+        return f"write Depends: {name}{library_major(library.file) or ''}, as dpkg-shlibdeps does"
     lines = _requirements(library, shipped)
     if len(lines) == 1:
         return f"write Requires-Dist: {lines[0]}"

@@ -228,6 +228,7 @@ def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
     """A library doesn't look where the dependency that brings a library of CUDA puts it."""
     if shipped.package.kind is Kind.CONDA:
         yield from _runpath_misses_conda(shipped)
+    if shipped.package.kind in (Kind.CONDA, Kind.DEBIAN):  # whose folders ld.so.cache has
         return
     loader = _may_load_first(shipped.package)
     found: dict[str, list[tuple[HostBinary, NeededLibrary]]] = {}
