@@ -29,8 +29,8 @@ _CODE = (
     r"|\[%s\]|\(%s vs\. 0\))"
 )
 _CUDA_CODE = (
-    r"(?:(?:\bcu[A-Z]\w{1,40}|\bcuda[A-Z]\w{1,40}|CUDA|[Cc]uda\w{0,20}|err_no)(?: [a-z]{1,12})?"
-    r"\W{0,3}(?:(?:[Ee]rror|code|returned|failure)\W{1,3}){0,2}%s\b)"
+    r"(?:(?:\bcu[A-Z]\w{1,40}|\bcuda[A-Z]\w{1,40}|CUDA|[Cc]uda\w{0,20}|err_no)(?:(?: [a-z]{1,12})?"
+    r"\W{0,3}(?:(?:[Ee]rror|code|returned|failure)\W{1,3}){0,2}|(?: [a-z]{1,12}){2,4} error )%s\b)"
 )
 _NUMBERS = re.compile(r"<<(!?)(\d+)>>")
 _LONGEST_PATH = 300
