@@ -110,4 +110,4 @@ def test_a_slimmed_wheel_has_the_code_that_it_keeps(
         with open(os.environ["LTOCOMPAT_TEST_FIGURES"], "a", encoding="utf-8") as file:
             file.write(json.dumps(figures) + "\n")
     near = abs(found.saved - foretold) <= 0.05 * foretold
-    assert near == ("apart" not in wheel), figures
+    assert near or "apart" in wheel, figures
