@@ -170,9 +170,12 @@ class Items(Struct, frozen=True):
 
 def first_lines(title: str, lines: Sequence[tuple[str, ...]], most: int) -> Items:
     """Up to ``most`` lines, and how many were left out."""
-    left_out = len(lines) - most
-    more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
-    return Items(title, tuple(lines[:most]), more)
+    return Items(title, tuple(lines[:most]), left_out(len(lines) - most))
+
+
+def left_out(number: int) -> str | None:
+    """What follows the first lines; None where they are all."""
+    return f"and {number:,} more; --format json lists all" if number > 0 else None
 
 
 class Diagnostic(Struct, frozen=True):

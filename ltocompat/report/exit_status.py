@@ -39,9 +39,6 @@ INTERNAL = 70
 INTERRUPTED = 130
 CLOSED_PIPE = 141  # 128 + SIGPIPE, as the shell reports cat and grep
 
-_ORDER = (INTERNAL, USAGE, MISSING, FINDINGS, NOTHING_JUDGED, OK)
-"""Where several codes apply, the first of these is the exit code."""
-
 _OF_FAILURE = {"internal": INTERNAL, "usage": USAGE, "missing": MISSING}
 _OF_OUTCOME = {
     Outcome.PASSED: OK,
@@ -67,6 +64,9 @@ class ExitStatus(Generic[R]):
         failures: number of failures so far.
     """
 
+    order = (INTERNAL, USAGE, MISSING, FINDINGS, NOTHING_JUDGED, OK)
+    """Where several codes apply, the first of these is the exit code."""
+
     def __init__(
         self, code_of: Callable[[R], int | None] = lambda _: OK, *, required: bool = False
     ) -> None:
@@ -77,7 +77,7 @@ class ExitStatus(Generic[R]):
 
     def raise_to(self, code: int) -> None:
         """Let ``code`` count, unless a more important one does."""
-        self.code = min(self.code, code, key=_ORDER.index)
+        self.code = min(self.code, code, key=self.order.index)
 
     def observe(self, record: R) -> None:
         """Let a record of the answer count."""
@@ -299,18 +299,8 @@ class ReadingStatus(ExitStatus["Record | Extracted"]):
 class SelfTestStatus(ExitStatus["SelfTestStep"]):
     """A step that failed is the news, also where something else is missing."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._results: set[str] = set()
+    order = (INTERNAL, USAGE, FINDINGS, MISSING, NOTHING_JUDGED, OK)
 
     def observe(self, record: SelfTestStep) -> None:
         """Let a step count."""
-        self._results.add(str(record.result))
-
-    def end(self) -> Iterator[Note]:
-        """Let the worst step count."""
-        if "failed" in self._results:
-            self.raise_to(FINDINGS)
-        elif "missing" in self._results:
-            self.raise_to(MISSING)
-        return iter(())
+        self.raise_to({"failed": FINDINGS, "missing": MISSING}.get(str(record.result), OK))

@@ -46,6 +46,26 @@ class Few(dict[T, None]):
                 self.more = True
 
 
+class Firsts(list[T]):
+    """The first values that came, up to a bound.
+
+    Attributes:
+        left_out: how many came after them.
+    """
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._limit = limit
+        self.left_out = 0
+
+    def add(self, value: T) -> None:
+        """Keep it, as long as there is room."""
+        if len(self) < self._limit:
+            self.append(value)
+        else:
+            self.left_out += 1
+
+
 def escape(text: str, also: str = "") -> str:
     r"""Show what a terminal would obey or hide as ``\x1b`` or ``\u202e``.
 

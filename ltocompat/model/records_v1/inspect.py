@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     ArchText,
     Count,
@@ -174,10 +175,10 @@ class Artifact(Record):
     path: str
     modules: tuple[Module, ...]
     skipped: tuple[Skipped, ...]
-    skipped_left_out: Count
+    skipped_left_out: Annotated[Count, From("skipped.left_out")]
     host: Host | None
     members: tuple[Member, ...]
-    members_left_out: Count
+    members_left_out: Annotated[Count, From("members.left_out")]
     size: Count | None
     complete: bool
 

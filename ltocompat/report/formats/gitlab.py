@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 
-from ltocompat.report import Failure, Writable
+from ltocompat.report import Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
 from ltocompat.report.findings import SortedRecords
 from ltocompat.report.formats.jsonstream import Array, encode
@@ -23,38 +23,30 @@ def write(answer: SortedRecords, stream: Writable) -> None:
     rows = Array()
     stream.write("[")
     for number, failure in enumerate(answer.failures):
-        stream.write(rows.element(encode(_failure(failure, number))))
+        key = f"{failure.kind}:{failure.message}:{number}"
+        issue = _issue(safe_text(failure.message), failure.kind, key, "error", ".")
+        stream.write(rows.element(encode(issue)))
     for row in finding_rows(answer.results):
-        stream.write(rows.element(encode(_issue(row))))
+        # Relative to the repository, without ``./``, as GitLab wants it.
+        path = escape(row.path.replace(os.sep, "/").removeprefix("./"))
+        issue = _issue(_text(row), row.rule, f"{row.fingerprint}:{row.number}", row.level, path)
+        stream.write(rows.element(encode(issue)))
     stream.write("\n]\n")
 
 
-def _issue(row: FindingRow) -> dict[str, object]:
+def _text(row: FindingRow) -> str:
     gpus = f" ({', '.join(row.gpus)})" if row.gpus else ""
     remedy = f" Remedy: {sentence(row.remedy)}" if row.remedy else ""
     word = row.level if row.verdict == "ok" else row.verdict  # a finding has more to say than ok
     opening = f"{word} on {row.target}{gpus}: {sentence(row.message)}"
-    text = f"{opening}{remedy} At {row.place}."
-    # Relative to the repository, without ``./``, as GitLab wants it.
-    path = escape(row.path.replace(os.sep, "/").removeprefix("./"))
+    return f"{opening}{remedy} At {row.place}."
+
+
+def _issue(text: str, rule: str, key: str, level: str, path: str) -> dict[str, object]:
     return {
         "description": text,
-        "check_name": row.rule,
-        "fingerprint": _digest(f"{row.fingerprint}:{row.number}"),
-        "severity": _SEVERITIES[row.level],
+        "check_name": rule,
+        "fingerprint": hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:32],
+        "severity": _SEVERITIES[level],
         "location": {"path": path, "lines": {"begin": 1}},
     }
-
-
-def _failure(failure: Failure, number: int) -> dict[str, object]:
-    return {
-        "description": safe_text(failure.message),
-        "check_name": failure.kind,
-        "fingerprint": _digest(f"{failure.kind}:{failure.message}:{number}"),
-        "severity": "critical",
-        "location": {"path": ".", "lines": {"begin": 1}},
-    }
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]

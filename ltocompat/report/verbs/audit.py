@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -37,6 +37,8 @@ from ltocompat.rules.builtin_rules import ASKED_BY_PROJECT, TOO_LARGE
 
 if TYPE_CHECKING:
     from ltocompat.model.records_v1 import audit as v1
+
+E = TypeVar("E", bound="v1.Allow")
 
 _MOST = 20
 
@@ -338,8 +340,8 @@ def _document(records: Iterable[AuditRecord], _: Options) -> Iterator[str]:
         v1.Policy,
         scope.policy,
         variants=scope.policy.variants or (),
-        ignores=_ignores(scope.policy.exceptions),
-        allows=_allows(scope.policy.exceptions),
+        ignores=_exceptions(v1.Ignore, scope.policy.exceptions),
+        allows=_exceptions(v1.Allow, scope.policy.exceptions),
     )
     targets = {target.name: target for target in scope.policy.every_target}
     audit_tally, tally = AuditTally(scope), Tally()
@@ -361,30 +363,21 @@ def _document(records: Iterable[AuditRecord], _: Options) -> Iterator[str]:
         outcome=str(audit_tally.outcome),
         findings=v1.Findings(**{str(word): audit_tally.standings[word] for word in Standing}),
         baseline=scope.baseline.source or None,
-        unused_ignores=_ignores(audit_tally.unused),
-        unused_allows=_allows(audit_tally.unused),
+        unused_ignores=_exceptions(v1.Ignore, audit_tally.unused),
+        unused_allows=_exceptions(v1.Allow, audit_tally.unused),
     )
     values = tuple(project(verdict.Target, target) for target in targets.values())
     whole = v1.Audit(policy, (), values, summary)
     yield from rows.end(whole, empty=bool(tally.empty), policy=policy)
 
 
-def _ignores(exceptions: Iterable[PolicyException]) -> tuple[v1.Ignore, ...]:
-    from ltocompat.model.records_v1 import audit as v1
-
-    until = (exception for exception in exceptions if exception.expires is not None)
-    return tuple(project(v1.Ignore, one, asks=_asks(one)) for one in until)
-
-
-def _allows(exceptions: Iterable[PolicyException]) -> tuple[v1.Allow, ...]:
-    from ltocompat.model.records_v1 import audit as v1
-
-    for_good = (exception for exception in exceptions if exception.expires is None)
-    return tuple(project(v1.Allow, one, asks=_asks(one)) for one in for_good)
-
-
-def _asks(exception: PolicyException) -> tuple[str, ...] | None:
-    return None if exception.asks == (ANYTHING,) else exception.asks
+def _exceptions(row: type[E], exceptions: Iterable[PolicyException | None]) -> tuple[E, ...]:
+    """The exceptions that end on a day, or those for good: those with the fields of the row."""
+    ends = "expires" in row.__struct_fields__
+    some = (one for one in exceptions if one is not None and (one.expires is not None) is ends)
+    return tuple(
+        project(row, one, asks=None if one.asks == (ANYTHING,) else one.asks) for one in some
+    )
 
 
 def _result(audited: Audited) -> v1.Result:
@@ -396,8 +389,8 @@ def _result(audited: Audited) -> v1.Result:
             finding,
             standing=str(assessed.standing),
             fingerprint=assessed.fingerprint,
-            ignore=next(iter(_ignores(filter(None, [assessed.exception]))), None),
-            allow=next(iter(_allows(filter(None, [assessed.exception]))), None),
+            ignore=next(iter(_exceptions(v1.Ignore, [assessed.exception])), None),
+            allow=next(iter(_exceptions(v1.Allow, [assessed.exception])), None),
         )
         for finding, assessed in zip(audited.result.findings, audited.assessed, strict=True)
     )

@@ -523,9 +523,7 @@ def _changed_blocks(records: Records, options: Options) -> Iterator[Block]:
     yield from fleet.blocks()
 
 
-def _changed_document(records: Records, options: Options) -> Iterator[str]:
-    return _document(changed(records), options)
-
-
-CHANGES: FindingReport[Target | Result] = FindingReport(_changed_blocks, _changed_document, changed)
+CHANGES: FindingReport[Target | Result] = FindingReport(
+    _changed_blocks, lambda records, options: _document(changed(records), options), changed
+)
 """Differences between targets, the worst first."""

@@ -36,12 +36,14 @@ from ltocompat.report.document import (
     Style,
     Styled,
     Table,
+    left_out,
     separated,
     table_of,
 )
 from ltocompat.report.image_answer import ImageAnswer
 from ltocompat.report.image_summary import UNKNOWN, HostNeeds, ImageSummary, SummaryRow
 from ltocompat.report.text import (
+    Firsts,
     binary_size,
     compression_label,
     evidence_label,
@@ -82,10 +84,8 @@ class _Fold(Struct):
     path: str | None = None
     needs: HostNeeds = field(default_factory=HostNeeds)
     hosts: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-    skipped_count: int = 0
-    problems: list[tuple[Location, str]] = field(default_factory=list)
-    problem_count: int = 0
+    skipped: Firsts[Skipped] = field(default_factory=lambda: Firsts(_MOST_ITEMS))
+    problems: Firsts[tuple[Location, str]] = field(default_factory=lambda: Firsts(_MOST_ITEMS))
     closing: Artifact | None = None
 
     def add(self, record: Module | Skipped | HostBinary) -> None:
@@ -95,26 +95,19 @@ class _Fold(Struct):
             self.summary.add(record)
             self.answer.add(record)
             for image in record.images:
-                self._note_problems(image)
+                for problem in image.problems:
+                    self.problems.add((image.place, problem))
         elif isinstance(record, HostBinary):
             self.hosts += bool(record.machine)
             self.needs.add(record)
             self.answer.add_host(record)
         else:
-            self.skipped_count += 1
-            if len(self.skipped) < _MOST_ITEMS:
-                self.skipped.append(record)
-
-    def _note_problems(self, image: Image) -> None:
-        for problem in image.problems:
-            self.problem_count += 1
-            if len(self.problems) < _MOST_ITEMS:
-                self.problems.append((image.place, problem))
+            self.skipped.add(record)
 
     @property
     def unmentioned(self) -> bool:
         """Return whether a file that was found in a folder has nothing to show."""
-        device_code = self.summary.images or self.summary.modules or self.skipped_count
+        device_code = self.summary.images or self.summary.modules or self.skipped
         return not device_code and not self.needs.of_device_code
 
 
@@ -220,10 +213,10 @@ def _artifact(closing: Artifact | None, fold: _Fold, options: Options) -> Iterat
         yield _table(summary.rows(), options)
     if fold.problems:
         lines = tuple((Code(place), ": ", truncate(text)) for place, text in fold.problems)
-        yield Items("problems", lines, _more(fold.problem_count - len(fold.problems)))
+        yield Items("problems", lines, left_out(fold.problems.left_out))
     if fold.skipped:
         skipped = tuple((Code(s.place), ": ", truncate(s.reason), _extent(s)) for s in fold.skipped)
-        yield Items("skipped", skipped, _more(fold.skipped_count - len(fold.skipped)))
+        yield Items("skipped", skipped, left_out(fold.skipped.left_out))
     if not brief_ and (needs := fold.needs.items(evidence=options.why)):
         yield needs
 
@@ -247,13 +240,13 @@ def _heading(closing: Artifact | None, fold: _Fold) -> tuple[str, ...]:
     images = closing.images if closing else summary.images
     words = [_of(summary.modules, modules, "module"), _of(summary.images, images, "image")]
     if not images and not modules:
-        words = ["no image was read" if fold.skipped_count else "no device code"]
-        if path.endswith(BITCODE) and not fold.skipped_count:
+        words = ["no image was read" if fold.skipped else "no device code"]
+        if path.endswith(BITCODE) and not fold.skipped:
             words = ["no device code; LLVM bitcode is not judged (IMG-06)"]
     if fold.needs.texts:
         words.append("PTX as text, not judged")
-    if fold.skipped_count:
-        words.append(f"{count(fold.skipped_count, 'place')} skipped")
+    if fold.skipped:
+        words.append(f"{count(len(fold.skipped) + fold.skipped.left_out, 'place')} skipped")
     return (Code(Location(path)), " (", *separated(facts, "; "), f"): {', '.join(words)}")
 
 
@@ -301,19 +294,13 @@ def _extent(skipped: Skipped) -> str:
     return f" ({binary_size(skipped.size)})" if skipped.size is not None else ""
 
 
-def _more(left_out: int) -> str | None:
-    return f"and {left_out:,} more; --format json lists all" if left_out else None
-
-
 class _Held(Struct):
     """The artifact that is being written, and what is held back: all that follows its modules."""
 
     modules: Array
     host: v1.Host | None = None
-    members: list[v1.Member] = field(default_factory=list)
-    members_left_out: int = 0
-    skipped: list[base.Skipped] = field(default_factory=list)
-    skipped_left_out: int = 0
+    members: Firsts[v1.Member] = field(default_factory=lambda: Firsts(DEFAULT_LIMITS.skipped))
+    skipped: Firsts[base.Skipped] = field(default_factory=lambda: Firsts(DEFAULT_LIMITS.skipped))
 
     def pieces(self, record: Module | HostBinary | Skipped, totals: Counter[str]) -> Iterator[str]:
         """The text of a module; what comes after modules is held."""
@@ -325,20 +312,14 @@ class _Held(Struct):
             yield from self.modules.pieces(_module_pieces(record))
         elif isinstance(record, Skipped):
             totals["skipped"] += 1
-            if len(self.skipped) < DEFAULT_LIMITS.skipped:
-                self.skipped.append(project(base.Skipped, record))
-            else:
-                self.skipped_left_out += 1
+            self.skipped.add(project(base.Skipped, record))
         elif not record.place.members:
             self.host = project(v1.Host, record)
         elif (
             any((record.undefined_registrations, record.nvjitlink_imports, record.libraries))
             or record.ptx_texts
         ):
-            if len(self.members) < DEFAULT_LIMITS.skipped:
-                self.members.append(project(v1.Member, record))
-            else:
-                self.members_left_out += 1
+            self.members.add(project(v1.Member, record))
 
     def end(self, closing: Artifact | None) -> str:
         """The text after the modules; ``closing`` is None where reading broke off."""
