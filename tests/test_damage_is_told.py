@@ -123,7 +123,9 @@ def test_a_library_of_windows_whose_second_header_is_gone(tmp_path: Path) -> Non
     data = bytearray((SAMPLE.parent / "saxpy.dll").read_bytes())
     (at,) = struct.unpack_from("<I", data, 0x3C)
     data[at : at + 4] = bytes(4)
-    assert "its PE header is cut or damaged" in skipped(bytes(data), tmp_path / "x.dll")
+    assert "its PE header is cut or damaged" in skipped(bytes(data), tmp_path / "x")
+    with pytest.raises(UnreadableInput, match="its first header leads to no PE header"):
+        skipped(bytes(data), tmp_path / "x.dll")
     # A program for DOS: relocations elsewhere, or nothing behind (Microsoft, "PE Format").
     data[0x18:0x1A] = struct.pack("<H", 0x1E)
     assert skipped(bytes(data[:at]), tmp_path / "dos.bin") == []
@@ -134,3 +136,11 @@ def test_an_elf_file_of_no_version(tmp_path: Path) -> None:
     data[18:24] = b"\xff" * 6  # e_machine and e_version
     (reason,) = [r for r in skipped(bytes(data), tmp_path / "x.cubin") if "version" in r]
     assert reason == "its header is of version 4294967295, not 1"
+
+
+def test_a_library_that_counts_no_sections(tmp_path: Path) -> None:
+    data = bytearray(SAMPLE.read_bytes())
+    struct.pack_into("<HH", data, _SHNUM, 0, 0)
+    (at,) = struct.unpack_from("<Q", data, _SHOFF)
+    reasons = skipped(bytes(data), tmp_path / "x.so")
+    assert f"its sections are at {at:#x}, but there are none" in reasons

@@ -68,8 +68,18 @@ def may_be_coff(view: ByteView) -> bool:
     return int.from_bytes(head[:2], "little") in COFF_MACHINES or head == _BIG_COFF
 
 
+def has_second_header(view: ByteView) -> bool:
+    """Return whether the first header of a program of Windows, behind MZ, leads to another one."""
+    if view.size < DOS_HEADER.size:
+        return False
+    _, next_header = view.unpack(DOS_HEADER, 0)
+    header = view.peek(next_header, _PE_HEADER)
+    is_pe = header.startswith(b"PE\0\0") and len(header) == _PE_HEADER
+    return is_pe or header[:2] in _OTHER_WINDOWS
+
+
 def lost_pe_header(view: ByteView) -> bool:
-    """Return whether the first header of a PE file leads to no other one.
+    """Return whether the header is gone that the first one of a PE file leads to.
 
     A program for DOS has its relocations elsewhere than behind a header that leads on, or leads
     to 0. Source: Microsoft, "PE Format", MS-DOS stub.
@@ -77,12 +87,8 @@ def lost_pe_header(view: ByteView) -> bool:
     if view.size < DOS_HEADER.size or view.peek(0, 2) != b"MZ":
         return False
     relocations, next_header = view.unpack(DOS_HEADER, 0)
-    if relocations != DOS_HEADER.size or not next_header:
-        return False
-    header = view.peek(next_header, _PE_HEADER)
-    return header[:2] not in _OTHER_WINDOWS and (
-        len(header) < _PE_HEADER or not header.startswith(b"PE\0\0")
-    )
+    leads_on = relocations == DOS_HEADER.size and next_header
+    return bool(leads_on) and not has_second_header(view)
 
 
 def packing_of(view: ByteView) -> Packing | None:

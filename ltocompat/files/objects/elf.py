@@ -180,6 +180,8 @@ class ElfTables(Struct):
         # Numbers that are too large for the file header are kept in section header 0.
         count = self.header.shnum or self.view.unpack(shape, start)[_SIZE]
         count = self._fitting(start, shape.size, count)
+        if not count:
+            self.problems.append(f"its sections are at {start:#x}, but there are none")
         self.budget.check("sections", count, "{size} sections are over Limits.sections")
         rows = list(self._rows(shape, start, count))
         names = layout.NameTable(self._section_names(rows), self.budget)
