@@ -164,7 +164,7 @@ def test_run_again_it_shows_what_moved_and_changes_nothing(
     project.build()
     assert run(["init"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("ltocompat.toml is there and stays as it is; these packages differ")
+    assert lines[0].startswith("ltocompat.toml exists and is not changed; these packages differ")
     assert "  nvjitlink: 13.2 -> 13.5" in lines
     assert Path("ltocompat.toml").read_text("utf-8") == written
 

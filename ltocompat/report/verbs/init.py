@@ -38,9 +38,9 @@ def _lines(draft: PolicyDraft) -> Iterable[str]:
         yield ""
         yield from draft.text.splitlines()
     elif draft.moved:
-        yield f"{draft.path} is there and stays as it is; these packages differ from it:"
+        yield f"{draft.path} exists and is not changed; these packages differ from it:"
         yield from (f"  {line}" for line in draft.moved)
-        yield f"what to do: take over there what is meant; hold the packages to it: {draft.audit}"
+        yield f"what to do: write intended changes into it; then check the packages: {draft.audit}"
     else:
         yield f"{draft.path} is there, and nothing moved"
 
