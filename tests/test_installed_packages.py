@@ -53,9 +53,9 @@ def linking(folder: Path, *requires: str) -> Path:
     return wheel(folder, members, requires)
 
 
-def findings(*paths: Path, python: Path | None = None) -> Findings:
+def findings(*paths: Path, python: Path | None = None, target: str = TARGET) -> Findings:
     options = CheckOptions(
-        tuple(map(str, paths)), targets=(TARGET,), python=str(python) if python else None
+        tuple(map(str, paths)), targets=(target,), python=str(python) if python else None
     )
     results = [record for record in check(options) if isinstance(record, Result)]
     return {
@@ -312,3 +312,19 @@ def test_what_is_installed_is_a_question_to_the_loader(
         else:
             relies = any(each.startswith("nvidia") for each in requires)
             assert missing == {Verdict.FAIL if relies else Verdict.UNKNOWN}
+
+
+@needs_gcc
+def test_a_toolkit_counts_where_this_machine_is_the_target(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LD_LIBRARY_PATH finds it here, as ldd says; of a target elsewhere nobody knows that."""
+    stub = build(tmp_path / "toolkit" / "libcufft.so.11")
+    site = tmp_path / "site"
+    installed(site, wheel(tmp_path, {"libx/x.so": library(tmp_path, needs=[stub.name])}))
+    missing = ("PKG-01", Verdict.UNKNOWN)
+    for folder, here in ((tmp_path, {missing}), (stub.parent, set())):
+        monkeypatch.setenv("LD_LIBRARY_PATH", str(folder))
+        assert bool(_not_found(site / "libx" / "x.so")) == bool(here)
+        assert findings(site, target="this machine") & {missing} == here
+        assert findings(site) & {missing} == {missing}
