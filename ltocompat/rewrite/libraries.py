@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from ltocompat.files.archives.folder import DIST_INFO
@@ -22,7 +21,7 @@ from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.location import Location
 from ltocompat.packages.conda import PATHS
 from ltocompat.packages.zip_members import ZipMember, may_hold_device_code
-from ltocompat.rewrite.library import chunks
+from ltocompat.rewrite.library import chunks, digest_of
 from ltocompat.rewrite.wheel import renewed_record
 from ltocompat.rewrite.zips import Content, opened_content
 
@@ -103,12 +102,12 @@ class Libraries:
                 continue
             with open(path, "rb") as file:
                 old = file.read()
+            site = os.path.dirname(info)
             inside = {
-                os.path.relpath(os.path.join(folder, name), os.path.dirname(info)): content
+                os.path.relpath(os.path.join(folder, name), site).replace(os.sep, "/"): content
                 for name, content in changed.items()
             }
-            slashes = {name.replace(os.sep, "/"): content for name, content in inside.items()}
-            data = renewed_record(old, slashes) if record else self._with_sums(old)
+            data = renewed_record(old, inside) if record else self._with_sums(old)
             if data != old:
                 changed[os.path.relpath(path, folder)] = data
         return changed, sum(map(os.path.getsize, files))
@@ -172,8 +171,8 @@ class Libraries:
                     shutil.copyfileobj(tar, stream, MIB)
             file.flush()
             source = Input(ByteView(FileSource(file.fileno())))
-            found = _sha256(unpacked(source, packing or Packing.GZIP, self._budget))
-        if found != expected:
+            found = digest_of(unpacked(source, packing or Packing.GZIP, self._budget))
+        if found.hex().encode() != expected:
             raise LtocompatError(f"{path!r} was not written as it should be; run again")
         return path
 
@@ -183,14 +182,7 @@ class Libraries:
 
 def _hex_digest(file: BinaryIO) -> bytes:
     view = ByteView(FileSource(file.fileno()))
-    return _sha256(chunks(view, 0, view.size))
-
-
-def _sha256(data: Iterable[bytes]) -> bytes:
-    digest = hashlib.sha256()
-    for chunk in data:
-        digest.update(chunk)
-    return digest.hexdigest().encode()
+    return digest_of(chunks(view, 0, view.size)).hex().encode()
 
 
 def _may_be_rewritten(view: ByteView) -> bool:

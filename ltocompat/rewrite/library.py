@@ -290,7 +290,7 @@ class LibraryRewriter:
                 self.tally.more_zstd += image.compression is not Compression.ZSTD
                 return True, digest
         self._file.writelines(chunks(region.view, entry.offset, entry.end))
-        return False, _digest(region.view, entry)
+        return False, digest_of(chunks(region.view, entry.offset, entry.end))
 
     def _copy_to(self, offset: int) -> None:
         self._file.seek(self._position)
@@ -367,9 +367,9 @@ def _compare(stored: StoredModule, region: _Rewritten) -> None:
         raise _differs(f"the region at {region.view.start:#x} is read otherwise")
     payloads = {image.place.entry[0]: image.payload for image in stored.images[::-1]}
     for number, (unpacked, expected) in enumerate(region.digests):
-        data = payloads[number].decode() if unpacked else b""
-        found = hashlib.sha256(data).digest() if unpacked else _digest(view, entries[number])
-        if found != expected:
+        entry, decode = entries[number], payloads[number].decode
+        data = [decode()] if unpacked else chunks(view, entry.offset, entry.end)
+        if digest_of(data) != expected:
             raise _differs(f"image {number} at {region.view.start:#x} is another one")
 
 
@@ -378,9 +378,10 @@ def chunks(view: ByteView, start: int, end: int) -> Iterator[bytes]:
     return (view.read(at, min(MIB, end - at)) for at in range(start, end, MIB))
 
 
-def _digest(view: ByteView, entry: FatbinEntry) -> bytes:
+def digest_of(data: Iterable[bytes]) -> bytes:
+    """Return the SHA-256 of bytes that come in pieces."""
     digest = hashlib.sha256()
-    for chunk in chunks(view, entry.offset, entry.end):
+    for chunk in data:
         digest.update(chunk)
     return digest.digest()
 

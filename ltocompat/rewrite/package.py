@@ -103,10 +103,10 @@ def _zip(
     path: str, target: str, rewrite: Rewrite, build: str | None, limits: Limits
 ) -> Iterator[Written]:
     name = os.path.basename(path)
-    if name.endswith(".conda") and os.path.basename(target) != name:  # names of members repeat it
+    conda = name.endswith(".conda")
+    if conda and os.path.basename(target) != name:  # names of members repeat it
         raise UsageError(f"conda reads {name!r} by this name alone; name a folder for the new one")
     with scratch_folder() as scratch, opened_zip(path) as archive, ExitStack() as stack:
-        conda = name.endswith(".conda")
         libraries = Libraries(rewrite, scratch, _patient(limits), sums=conda)
         changed: dict[str, Content] = {}
         # The archive with the sums of a conda package comes last.
@@ -114,7 +114,6 @@ def _zip(
             if may_hold_device_code([ZipMember(info.filename, info.file_size)]):
                 new = libraries.of_zip(archive, info, Location(path).member(info.filename))
                 changed |= {} if new is None else {info.filename: new}
-        count = libraries.count
         wheel = [each for each in archive.namelist() if each.endswith(".dist-info/WHEEL")]
         void = signatures(archive) if wheel else ()
         if build and wheel:
@@ -128,7 +127,9 @@ def _zip(
             file = stack.enter_context(created(target))
             write_zip(archive, file, changed)
         _prove(file, changed)
-        yield Written(target, os.path.getsize(path), file.seek(0, os.SEEK_END), count, void)
+        yield Written(
+            target, os.path.getsize(path), file.seek(0, os.SEEK_END), libraries.count, void
+        )
 
 
 @contextmanager
