@@ -39,7 +39,7 @@ def lines() -> Iterator[list[str]]:
             for param in params
         }
         for asked in params:
-            flag = getattr(asked, "is_flag", False) or asked.name == "help"
+            flag = getattr(asked, "is_flag", False) or asked.name in ("help", "log_level")
             if flag or (words[0], asked.name) in TAKE_OTHERS:
                 continue
             others = (each for each in params if each.required and each is not asked)
