@@ -123,9 +123,8 @@ def test_a_library_of_windows_whose_second_header_is_gone(tmp_path: Path) -> Non
     data = bytearray((SAMPLE.parent / "saxpy.dll").read_bytes())
     (at,) = struct.unpack_from("<I", data, 0x3C)
     data[at : at + 4] = bytes(4)
-    assert "its PE header is cut or damaged" in skipped(bytes(data), tmp_path / "x")
-    with pytest.raises(UnreadableInput, match="its first header leads to no PE header"):
-        skipped(bytes(data), tmp_path / "x.dll")
+    for name in ("x", "x.dll"):
+        assert "its PE header is cut or damaged" in skipped(bytes(data), tmp_path / name)
     # A program for DOS: relocations elsewhere, or nothing behind (Microsoft, "PE Format").
     data[0x18:0x1A] = struct.pack("<H", 0x1E)
     assert skipped(bytes(data[:at]), tmp_path / "dos.bin") == []

@@ -160,7 +160,6 @@ HARMLESS = {
     "broken/concat-total-lies.fatbin",
     "broken/concat-nested.fatbin",
     "broken/cubin-note-lies.cubin",
-    "broken/pe-header-outside.dll",
     "broken/naked-zstd-size-lies.o",  # a frame whose first bytes don't decode is no cubin
 }
 

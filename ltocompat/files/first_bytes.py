@@ -37,8 +37,8 @@ COFF_MACHINES = {
 _BIG_COFF = b"\0\0\xff\xff"
 _OTHER_WINDOWS = (b"NE", b"LE", b"LX")  # 16-bit Windows, its drivers, OS/2
 _PE_HEADER = 24  # bytes: PE and two zeros, and the header of a COFF file
-DOS_HEADER = struct.Struct("<24xH34xI")
-"""The first header of a PE file: where its relocations are, where the next header is."""
+# Of the first header of a PE file: where its relocations are, where the next header is.
+_DOS_HEADER = struct.Struct("<24xH34xI")
 
 
 class Packing(Enum):
@@ -68,27 +68,21 @@ def may_be_coff(view: ByteView) -> bool:
     return int.from_bytes(head[:2], "little") in COFF_MACHINES or head == _BIG_COFF
 
 
-def has_second_header(view: ByteView) -> bool:
-    """Return whether the first header of a program of Windows, behind MZ, leads to another one."""
-    if view.size < DOS_HEADER.size:
-        return False
-    _, next_header = view.unpack(DOS_HEADER, 0)
-    header = view.peek(next_header, _PE_HEADER)
-    is_pe = header.startswith(b"PE\0\0") and len(header) == _PE_HEADER
-    return is_pe or header[:2] in _OTHER_WINDOWS
-
-
-def lost_pe_header(view: ByteView) -> bool:
+def lost_pe_header(view: ByteView, name: str) -> bool:
     """Return whether the header is gone that the first one of a PE file leads to.
 
-    A program for DOS has its relocations elsewhere than behind a header that leads on, or leads
-    to 0. Source: Microsoft, "PE Format", MS-DOS stub.
+    A program for DOS, which no library is, has its relocations elsewhere than behind a header that
+    leads on, or leads to 0. Source: Microsoft, "PE Format", MS-DOS stub.
     """
-    if view.size < DOS_HEADER.size or view.peek(0, 2) != b"MZ":
+    if view.peek(0, 2) != b"MZ":
         return False
-    relocations, next_header = view.unpack(DOS_HEADER, 0)
-    leads_on = relocations == DOS_HEADER.size and next_header
-    return bool(leads_on) and not has_second_header(view)
+    first = view.peek(0, _DOS_HEADER.size).ljust(_DOS_HEADER.size, b"\0")
+    relocations, next_header = _DOS_HEADER.unpack(first)
+    header = view.peek(next_header, _PE_HEADER)
+    is_pe = header.startswith(b"PE\0\0") and len(header) == _PE_HEADER
+    leads_on = relocations == _DOS_HEADER.size and next_header
+    promised = name.lower().endswith((".dll", ".pyd"))
+    return bool(leads_on or promised) and not is_pe and header[:2] not in _OTHER_WINDOWS
 
 
 def packing_of(view: ByteView) -> Packing | None:

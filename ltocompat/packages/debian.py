@@ -27,7 +27,7 @@ from ltocompat.packages.values import Dependency, Kind, Package
 
 _CONTROL = tuple(f"control.tar{packing}" for packing in (".xz", ".zst", ".gz", ""))
 _PLATFORMS = {"amd64": "linux_x86_64", "arm64": "linux_aarch64", "all": "any"}
-_BY_SONAME = re.compile(r"(lib[a-z]+(?:-builtins)?)-?([0-9.]+)(?:-cuda-[0-9]+)?")
+_BY_SONAME = re.compile(r"(lib[a-z]+(?:-builtins)?)-?([0-9.]{1,30})(?:-cuda-[0-9]{1,4})?")
 _OF_NVIDIA = re.compile(r"(?:lib|cuda-)([a-z]+)-([0-9]{2})-([0-9]{1,2})")
 _METAPACKAGES = ("libraries", "runtime", "toolkit")
 _OF_DEBIAN = ("nvidia-cuda-toolkit", "nvidia-cuda-dev", "cuda", "cuda-toolkit", "cuda-libraries")

@@ -527,7 +527,7 @@ class _FileWalk(Struct, Generic[D], frozen=True):
             head = view.peek(0, len(CUBIN))
             if head.startswith(ELF) and head != CUBIN:
                 yield Skipped(place, "its ELF header is cut or damaged", view.size)
-            elif lost_pe_header(view):
+            elif lost_pe_header(view, place.innermost):
                 yield Skipped(place, "its PE header is cut or damaged", view.size)
             whole = _whole_file(view, place, self.budget)
             found = FatbinWalk(view, place, host, self.budget) if whole is None else (whole,)

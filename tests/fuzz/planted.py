@@ -142,8 +142,8 @@ PLANTED: tuple[Bug, ...] = (
         "a PE file that is cut in front of its header",
         "damage",
         "scan/walk.py",
-        "            elif lost_pe_header(view):\n",
-        "            elif lost_pe_header(view) and view.size < 0:\n",
+        "            elif lost_pe_header(view, place.innermost):\n",
+        "            elif lost_pe_header(view, place.innermost) and view.size < 0:\n",
     ),
     bug(
         "the table of names of a library may be anything",

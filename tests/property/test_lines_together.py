@@ -237,7 +237,8 @@ def spans(text: str, known: list[int]) -> dict[int, str]:
 @many
 def test_the_sentence_above_the_table_holds_together(summary: ArtifactSummary, start: int) -> None:
     answer = required(summary)
-    sentence = written("table", REPORT, [answer], Options(quiet=True)).splitlines()[-1]
+    text = written("table", REPORT, [answer], Options(quiet=True))
+    sentence = re.sub(r"\n +", " ", text).splitlines()[-1]  # a long one is wrapped
     match = re.fullmatch(
         r"(?:Runs|May run) with (?:driver )?(.*?) on (sm_[^(;]+?)( \(.*?\))?(;.*)?", sentence
     )

@@ -18,7 +18,6 @@ from ltocompat.files.first_bytes import (
     BLOCK,
     CODE_MAGICS,
     DEB_MAGIC,
-    has_second_header,
     holds_no_code,
     is_ar,
     is_tar,
@@ -84,8 +83,6 @@ def _is_tar(view: ByteView, budget: Budget) -> bool:
 def _is_library(view: ByteView, _: Budget) -> bool:
     # Linkers take by such a name what glibc has as libm.a and libmcheck.a, too.
     head = view.peek(0, BLOCK)
-    if head.startswith(b"MZ") and not has_second_header(view):
-        raise Malformed("its first header leads to no PE header")
     known = head.startswith(_OBJECTS) or _LINKER_SCRIPT.match(head) is not None
     return known or is_ar(view) or may_be_coff(view)
 
