@@ -65,11 +65,8 @@ def reasons(module: ModuleSignature, *, kept: Kept, machine: str | None, linked:
         for number, reason in enumerate(found):
             found[number] = None if number in staying else reason or RemovalReason.OTHER_GPU
     if loaded and kept.copies:
-        first = _first_of_equals(module.images)
-        found = [
-            reason if number in first else RemovalReason.SECOND_COPY
-            for number, reason in enumerate(found)
-        ]
+        for number in {*range(len(found))} - _first_of_equals(module.images):
+            found[number] = RemovalReason.SECOND_COPY
     # What is in no question at all: other kinds, and code whose architecture nothing tells.
     lto = any(arch.form is ArchForm.LTO for arch in kept.archs)
     for number, image in enumerate(module.images):
@@ -125,9 +122,8 @@ def _first_of_equals(images: Sequence[ImageSignature]) -> set[int]:
 
 def served(module: ModuleSignature, reasons_: Reasons) -> dict[int, tuple[bool, bool]]:
     """GPUs that a module serves worse without what goes: (nothing is left, PTX is compiled)."""
-    rest = tuple(
-        image for image, reason in zip(module.images, reasons_, strict=True) if reason is None
-    )
+    pairs = zip(module.images, reasons_, strict=True)
+    rest = tuple(image for image, reason in pairs if reason is None)
     after = ModuleSignature(rest, module.registered)
     found: dict[int, tuple[bool, bool]] = {}
     for number in known_numbers()[:-1]:  # but GPUs to come

@@ -12,7 +12,7 @@ import functools
 import hashlib
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import BinaryIO, Self
 
@@ -220,7 +220,7 @@ class LibraryRewriter:
         view: ByteView,
     ) -> None:
         numbers = [image.place.entry[0] for image in stored.images]
-        gone = _gone(zip(numbers, self._why(signature), strict=True), entries)
+        gone = _gone(list(zip(numbers, self._why(signature), strict=True)), entries)
         images = dict(zip(numbers, stored.images, strict=True))
         packer = self._packer
         parts = [
@@ -239,15 +239,12 @@ class LibraryRewriter:
                 self.tally.kept += 1
                 self.tally.zstd += image.compression is Compression.ZSTD
         if is_loaded(signature, linked=self._linked):
-            self._lose(self._served(signature, tuple(map(gone.get, numbers))))
+            losses = self._served(signature, tuple(map(gone.get, numbers)))
+            for number, (nothing, compiled) in losses.items():
+                before = self.tally.gpus.get(number, (0, 0))
+                self.tally.gpus[number] = (before[0] + nothing, before[1] + compiled)
         self._regions.append(_Rewritten(view, parts))
         self._end = self._regions[-1].end
-
-    def _lose(self, losses: Mapping[int, tuple[bool, bool]]) -> None:
-        """Count the GPUs that a module serves worse than before."""
-        for number, (nothing, compiled) in losses.items():
-            before = self.tally.gpus.get(number, (0, 0))
-            self.tally.gpus[number] = (before[0] + nothing, before[1] + compiled)
 
     def _write_regions(self) -> None:
         """Write all regions in their order, while what stands behind them is packed."""
@@ -328,16 +325,11 @@ class LibraryRewriter:
 
 
 def _gone(
-    why: Iterable[tuple[int, RemovalReason | None]], entries: Sequence[FatbinEntry]
+    why: Sequence[tuple[int, RemovalReason | None]], entries: Sequence[FatbinEntry]
 ) -> dict[int, RemovalReason]:
     """Numbers of the entries that go, all images of which do; a region keeps its smallest one."""
-    going: dict[int, RemovalReason] = {}
-    staying = set[int]()
-    for number, reason in why:
-        if reason is None:
-            staying.add(number)
-        else:
-            going[number] = reason
+    going = {number: reason for number, reason in why if reason is not None}
+    staying = {number for number, reason in why if reason is None}
     staying = staying or {min(going, key=lambda n: entries[n].end - entries[n].offset)}
     return {number: reason for number, reason in going.items() if number not in staying}
 

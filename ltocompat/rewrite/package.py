@@ -10,7 +10,7 @@ import shutil
 import stat
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import BinaryIO
 
 from msgspec import Struct
@@ -58,10 +58,9 @@ def is_packed(path: str) -> bool:
     return zipfile.is_zipfile(path) or path.endswith(".tar.bz2")
 
 
-@contextmanager
 def written(
     path: str, target: str, rewrite: Rewrite, build: str | None, limits: Limits
-) -> Iterator[Written]:
+) -> AbstractContextManager[Written]:
     """Write a path anew, which gets its name once the ``with`` statement ends well.
 
     Args:
@@ -76,15 +75,12 @@ def written(
         LtocompatError: the target lies there already, or can't be written.
     """
     if os.path.isdir(path):
-        kind = _folder(path, target, rewrite)
-    elif zipfile.is_zipfile(path):
-        kind = _zip(path, target, rewrite, build, limits)
-    elif is_packed(path):
-        kind = _conda(path, target, rewrite, limits)
-    else:
-        kind = _file(path, target, rewrite, limits)
-    with kind as found:
-        yield found
+        return _folder(path, target, rewrite)
+    if zipfile.is_zipfile(path):
+        return _zip(path, target, rewrite, build, limits)
+    if is_packed(path):
+        return _conda(path, target, rewrite, limits)
+    return _file(path, target, rewrite, limits)
 
 
 @contextmanager

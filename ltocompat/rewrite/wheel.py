@@ -20,7 +20,7 @@ from ltocompat.files.output import created
 from ltocompat.model.errors import UnreadableInput, UsageError
 from ltocompat.rewrite.zips import Content, content_of, opened_content, opened_zip, write_zip
 
-_SIGNATURES = ("RECORD.jws", "RECORD.p7s")
+_SIGNATURES = (".jws", ".p7s")  # behind the name of the RECORD
 _BUILD = re.compile(r"[0-9][0-9A-Za-z_.]*")
 
 
@@ -77,10 +77,8 @@ def record_name(archive: zipfile.ZipFile) -> str:
 
 def signatures(archive: zipfile.ZipFile) -> tuple[str, ...]:
     """Return the names of signatures, which are void once the RECORD is another."""
-    folder = os.path.dirname(record_name(archive))
-    return tuple(
-        name for name in (f"{folder}/{end}" for end in _SIGNATURES) if name in archive.NameToInfo
-    )
+    names = [record_name(archive) + end for end in _SIGNATURES]
+    return tuple(name for name in names if name in archive.NameToInfo)
 
 
 def with_build(filename: str, wheel: bytes, build: str) -> tuple[str, bytes]:
@@ -95,8 +93,8 @@ def with_build(filename: str, wheel: bytes, build: str) -> tuple[str, bytes]:
     if len(parts) not in (5, 6) or not filename.endswith(".whl"):
         raise UsageError(f"{filename!r} is no name of a wheel that can get a build number")
     kept = [line for line in wheel.splitlines() if line and not line.startswith(b"Build:")]
-    lines = [*kept, b"Build: " + build.encode()]
-    return "-".join([*parts[:2], build, *parts[-3:]]), b"".join(line + b"\n" for line in lines)
+    lines = [*kept, b"Build: " + build.encode(), b""]
+    return "-".join([*parts[:2], build, *parts[-3:]]), b"\n".join(lines)
 
 
 def renewed_record(
@@ -106,9 +104,7 @@ def renewed_record(
 
     Others stay as they are: the bytes do too, and a line that was wrong, or missing, still is.
     """
-    new = {
-        name: ["sha256=" + digest, size] for name, digest, size in map(_hashed, replaced.items())
-    }
+    new = {name: _hashed(content) for name, content in replaced.items()}
     rows = list(csv.reader(io.StringIO(old.decode("utf-8", "surrogateescape"), newline="")))
     lines = [[row[0], *new.get(row[0], row[1:])] for row in rows if row and row[0] not in gone]
     text = io.StringIO(newline="")
@@ -116,9 +112,8 @@ def renewed_record(
     return text.getvalue().encode("utf-8", "surrogateescape")
 
 
-def _hashed(item: tuple[str, Content]) -> tuple[str, str, str]:
-    name, content = item
+def _hashed(content: Content) -> list[str]:
     with opened_content(content) as file:
         digest = hashlib.file_digest(file, "sha256").digest()
         size = file.seek(0, os.SEEK_END)
-    return name, base64.urlsafe_b64encode(digest).rstrip(b"=").decode(), str(size)
+    return ["sha256=" + base64.urlsafe_b64encode(digest).rstrip(b"=").decode(), str(size)]

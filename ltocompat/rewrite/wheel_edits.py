@@ -22,6 +22,7 @@ from ltocompat.model.limits import MIB, Budget
 from ltocompat.packages.members import member_of
 from ltocompat.packages.metadata import MOST_BYTES
 from ltocompat.packages.values import Shipped
+from ltocompat.rewrite.library import chunks
 from ltocompat.rewrite.wheel import record_name, signatures
 from ltocompat.rewrite.zips import Content, opened_zip
 from ltocompat.scan.walk import opened
@@ -73,8 +74,7 @@ class WheelEdits(Struct, frozen=True):
         for name, _, runpath in self.runpaths:
             copy = os.path.join(folder, str(len(found)))
             with open(copy, "wb") as file, _member(self.path, name, budget) as data:
-                starts = range(0, data.size, MIB)
-                file.writelines(data.read(at, min(MIB, data.size - at)) for at in starts)
+                file.writelines(chunks(data, 0, data.size))
             set_runpath(copy, runpath, name)
             found[name] = copy
         return found

@@ -325,10 +325,8 @@ def _of_environment(lock: Table, environment: MarkerEnvironment) -> Iterator[Pin
     toolkit = asked.pop(_CONDA_TOOLKIT, "")
     for name, specifiers in asked.items():
         pin = Pin(name, specifiers)
-        both = pin.part and toolkit
-        yield (
-            replace(pin, specifiers=",".join(filter(None, (specifiers, toolkit)))) if both else pin
-        )
+        both = ",".join(filter(None, (specifiers, toolkit)))
+        yield replace(pin, specifiers=both) if pin.part else pin
     if toolkit:
         yield Pin("cuda-toolkit", toolkit)
 

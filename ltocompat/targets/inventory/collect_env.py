@@ -32,11 +32,13 @@ def read_collected(lines: Sequence[str]) -> Iterator[Node]:
         Pin(match[1].lower(), f"=={match[2]}") for match in map(_PACKAGE.fullmatch, lines) if match
     ]
     platform = " ".join(match[1] for line in lines if (match := _PLATFORM.fullmatch(line)))
-    keys = {"driver": drivers[0]} if drivers and DRIVER.fullmatch(drivers[0]) else {}
-    if system := _system(platform):
-        keys["os"] = system
+    driver = next(filter(DRIVER.fullmatch, drivers[:1]), "")
     named = tuple((gpu, "") for gpu in gpus) or (UNTOLD,)
-    yield Node(keys, named, pins=tuple(pin for pin in pins if pin.part))
+    yield Node(
+        {"driver": driver, "os": _system(platform)},
+        named,
+        pins=tuple(pin for pin in pins if pin.part),
+    )
 
 
 def _system(platform: str) -> str:

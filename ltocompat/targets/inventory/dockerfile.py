@@ -133,18 +133,17 @@ def _image(stage: _Stage, stages: dict[str, _Stage], folder: str, budget: Budget
     keys = dict(read_image(base).keys) if is_image(base) else {}
     if asked := variables.get(_REQUIRE):
         keys["container"] = asked
-    if platform := _PLATFORMS.get(chain[-1].platform):
-        keys["os"] = platform
+    keys["os"] = _PLATFORMS.get(chain[-1].platform, "")
     if not any(map(_INSTALLS.search, runs)):
         return Node(keys)
     # What else comes with these packages nobody knows; the base's own may be found before theirs.
     own = [Pin(_PACKAGES[key], f"=={keys.pop(key)}.*") for key in _PACKAGES if key in keys]
-    pins = list(_installed(runs, folder, budget))
+    pins = _installed(runs, folder, budget)
     pins += [pin for pin in own if any(other.part == pin.part for other in pins)]
     return Node(keys, pins=tuple(pins))
 
 
-def _installed(runs: Sequence[str], folder: str, budget: Budget) -> Iterator[Pin]:
+def _installed(runs: Sequence[str], folder: str, budget: Budget) -> list[Pin]:
     """The CUDA libraries that pip is told to install, and those of requirements beside the file."""
     environment = MarkerEnvironment.of(System(), None)
     pins: list[Pin] = []
@@ -155,7 +154,7 @@ def _installed(runs: Sequence[str], folder: str, budget: Budget) -> Iterator[Pin
             path = os.path.join(folder, os.path.basename(word))
             if option in ("-r", "--requirement") and os.path.isfile(path):
                 pins += read_requirements(path, environment, budget)
-    yield from (pin for pin in pins if pin.part)
+    return [pin for pin in pins if pin.part]
 
 
 def _logical(lines: Sequence[str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from ltocompat.targets.inventory.node import Node
 _NEW = ("cuda.driver-version.major", "cuda.driver-version.minor", "cuda.driver-version.revision")
 _OLD = ("cuda.driver.major", "cuda.driver.minor", "cuda.driver.rev")
 _VENDOR = "nvidia.com/"
-_ARM = "arm64"
+_CAPABILITY = ("gpu.compute.major", "gpu.compute.minor")
 Table = dict[str, Any]
 
 
@@ -38,17 +38,11 @@ def read_nodes(document: Table) -> Iterator[Node]:
         }
         has_gpu = any(key.startswith(_VENDOR) for key in _table(status, "capacity"))
         if has_gpu or "gpu.product" in told or told.get("gpu.present") == "true":
-            gpus = (
-                (
-                    told.get("gpu.product", ""),
-                    _joined(told, ("gpu.compute.major", "gpu.compute.minor")),
-                ),
-            )
+            gpu = (told.get("gpu.product", ""), _joined(told, _CAPABILITY))
             driver, *others = sorted(_drivers(told)) or [""]
-            keys = {"driver": driver} if driver else {}
-            keys |= _system(labels, _table(status, "nodeInfo"))
+            keys = {"driver": driver, "os": _system(labels, _table(status, "nodeInfo"))}
             named = f"its labels name drivers {' and '.join((driver, *others))}"
-            yield Node(keys, gpus, name, problem=named if others else "")
+            yield Node(keys, (gpu,), name, problem=named if others else "")
 
 
 def _items(document: Table) -> list[Table]:
@@ -70,9 +64,9 @@ def _joined(told: dict[str, str], names: tuple[str, ...]) -> str:
     return ".".join(filter(None, (told.get(name, "") for name in names)))
 
 
-def _system(labels: Table, info: Table) -> dict[str, str]:
+def _system(labels: Table, info: Table) -> str:
     system = labels.get("kubernetes.io/os") or info.get("operatingSystem")
     machine = labels.get("kubernetes.io/arch") or info.get("architecture")
     if system == "windows":
-        return {"os": "windows"}
-    return {"os": "linux-aarch64"} if machine == _ARM else {}
+        return "windows"
+    return "linux-aarch64" if machine == "arm64" else ""

@@ -116,6 +116,5 @@ def _heads(line: str) -> list[str]:
 def _node(driver: str, gpus: Sequence[tuple[str, str]], system: str) -> Node:
     if any(name.endswith("(nvgpu)") for name, _ in gpus):  # a Jetson
         system = "linux-aarch64"
-    keys = {"os": system} if system else {}
-    keys |= {"driver": driver} if DRIVER.fullmatch(driver) else {}
+    keys = {"os": system, "driver": driver if DRIVER.fullmatch(driver) else ""}
     return Node(keys, tuple(gpus) or (UNTOLD,))

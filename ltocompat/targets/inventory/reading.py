@@ -156,7 +156,7 @@ def _untold(reason: str, nodes: Sequence[Node]) -> Target:
 def _described(node: Node, keys: Mapping[str, str]) -> tuple[tuple[str, str], ...] | str:
     """The keys of a machine's target; why it has none where the file tells too little."""
     beaten = ("driver", "container") if {"driver", "container"} & keys.keys() else ()
-    told = {key: value for key, value in node.keys.items() if key not in beaten}
+    told = {key: value for key, value in node.keys.items() if value and key not in beaten}
     if node.problem and not beaten:
         return f"{node.problem}; give driver= as well"
     try:

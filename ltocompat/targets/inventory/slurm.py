@@ -31,7 +31,7 @@ def read_nodes(lines: Sequence[str]) -> Iterator[Node]:
         listed = match[1] if (match := _GRES.search(text)) else ""
         gpus = list(_GPU.finditer(listed))
         if gpus:
-            keys = {"os": "linux-aarch64"} if " Arch=aarch64" in text else {}
+            keys = {"os": "linux-aarch64" if " Arch=aarch64" in text else ""}
             yield Node(keys, tuple((_spaced(match["type"] or ""), "") for match in gpus), name)
 
 

@@ -193,9 +193,8 @@ def remove(wanted: str, cache: Cache) -> tuple[Linker, ...]:
         Missing: none of them is installed for trials.
         LtocompatError: it can't be removed.
     """
-    found = [
-        linker for linker in cache.installed() if wanted == ALL or matches(wanted, linker.version)
-    ]
+    installed = cache.installed()
+    found = [each for each in installed if wanted == ALL or matches(wanted, each.version)]
     if not found:
         raise Missing(
             f"no {cache.tool.label} {wanted!r} is installed for trials; see: ltocompat linkers list"
