@@ -313,10 +313,10 @@ def damage(data: bytes) -> object:
     if before is None:
         return None
     after = meaning(_name(before_bytes), after_bytes)
-    said = after.words - before.words
-    if said:
-        return after.shape
     lost, new = before.claims - after.claims, after.claims - before.claims
+    # An entry of no known kind is shown with its number, and judged so.
+    if after.words - before.words or any(each[0] is ImageKind.UNKNOWN for each in new):
+        return after.shape
     fewer = (before.proven & lost).total() > new.total()
     if fewer and _is_evident(_name(before_bytes), before_bytes, split(data)[0], after):
         kinds = "+".join(sorted({str(each[0]) for each in lost}))
