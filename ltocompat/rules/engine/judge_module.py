@@ -113,10 +113,11 @@ def _ruled(case: Case, code: PickedCode, linker: Release | None) -> ModuleVerdic
     """The verdict on what is picked to be linked; without a linker, to be loaded."""
     subject = code.subject
     if subject is None:
+        # An object without kernels is linked for its functions: nothing says that it is not needed.
+        empty = linker is None and code.without_kernels
         open_ = linker is None and code.missed is SelectionFailure.OTHER_KIND
-        why = f"{code.missed}{', and it has no kernels' if code.without_kernels else ''}"
+        why = f"{code.missed}{', and it has no kernels' if empty else ''}"
         halves = frozenset({"load"} if open_ else ())
-        empty = code.without_kernels
         return ModuleVerdict(how=code.how, not_judged=halves, why=why, without_kernels=empty)
     rulings = case.rulings(code.requirements, linker, offline=subject.offline)
     if any(image.problem is not None for image in subject.picked):
