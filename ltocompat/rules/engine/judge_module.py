@@ -71,7 +71,9 @@ def judge_linked(case: Case, signature: ModuleSignature, trials: Trials) -> Modu
     left = signature if tried is None else narrowed(signature, linker, tried)
     code = case.engine.linked_code(left, aim, traits_of(linker, lto=lto), offline=offline)
     judged = _ruled(case, code, linker)
-    return judged if tried is None else with_trial(judged, tried)
+    if tried is None or code.subject is None:  # a trial is not of what no linker takes
+        return judged
+    return with_trial(judged, tried)
 
 
 def _linked_by_any(case: Case, signature: ModuleSignature, aim: Gpu) -> ModuleVerdict:
