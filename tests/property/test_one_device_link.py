@@ -161,6 +161,13 @@ def test_a_device_link_is_judged_as_it_ends_or_what_is_hidden_is_told(
         assert "symbols" not in result.not_judged
 
 
+# The trial is not of an object that no linker takes from the link, with kernels or without.
+@example(
+    [
+        Object(ImageKind.SASS, "80", "k", frozenset(), frozenset()),
+        Object(ImageKind.SASS, "90", "", frozenset(), frozenset()),
+    ]
+)
 @settings(max_examples=100, deadline=None)
 @given(LINKS.filter(lambda each: any(item.taken for item in each)))
 def test_a_trial_of_all_inputs_leaves_nothing_open(given_objects: list[Object]) -> None:
