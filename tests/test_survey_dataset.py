@@ -17,14 +17,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import convert, json, structs
+from samples import FOLDER
 from surveys_made import example, packages, survey
 
+import ltocompat
 from ltocompat.cli import run as run_line
 from ltocompat.commands.survey import dataset as dataset_module
 from ltocompat.commands.survey.dataset import Dataset, DatasetWriter, arrow_schema, parquet_file
+from ltocompat.commands.survey.read_package import ImageGroups
 from ltocompat.commands.survey.sources import of_folder
 from ltocompat.commands.survey.tables import MEASURED, TABLES, Row, columns
-from ltocompat.model.errors import UnreadableInput, UsageError
+from ltocompat.model.errors import LimitExceeded, UnreadableInput, UsageError
 
 TARGETS = ("driver=535.104.05,gpu=a100+h100", "driver=580.65.06,gpu=h100+rtx5090")
 
@@ -299,3 +302,19 @@ def _same_rows(folder: Path) -> dict[str, list[str]]:
 def _rows(folder: Path) -> dict[str, list[dict[str, object]]]:
     """All rows as any reader of Parquet finds them."""
     return {name: sorted(pq.read_table(folder / name).to_pylist(), key=repr) for name in TABLES}
+
+
+def test_a_package_of_more_kinds_of_images_than_any_has_ends_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    records = list(ltocompat.inspect(FOLDER / "fatbin" / "nvcc-13.0-none.fatbin"))
+    (module,) = [record for record in records if isinstance(record, ltocompat.Module)]
+    kinds = len({(image.kind, image.arch) for image in module.images})
+    monkeypatch.setattr("ltocompat.commands.survey.read_package._MOST_GROUPS", kinds)
+    groups = ImageGroups()
+    groups.take(module)
+    groups.take(module)  # of kinds that are known
+    assert [group.images for group in groups.found.values()] == [2] * kinds
+    monkeypatch.setattr("ltocompat.commands.survey.read_package._MOST_GROUPS", kinds - 1)
+    with pytest.raises(LimitExceeded, match="more than 1 kinds of images"):
+        ImageGroups().take(module)

@@ -294,10 +294,9 @@ def _with_new_baseline(
     rebased = [
         again([record.checked])[0] if isinstance(record, Audited) else record for record in records
     ]
-    failures = [record for record in rebased if isinstance(record, Failure)]
-    others = [record for record in rebased if not isinstance(record, Failure)]
     note = Note(f"{count(number, 'finding')} written to {path}")
-    return [scope, *failures, note, *others]
+    failures_first = sorted([note, *rebased], key=lambda record: not isinstance(record, Failure))
+    return [scope, *failures_first]
 
 
 def _audited(

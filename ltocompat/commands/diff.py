@@ -86,10 +86,7 @@ def run(options: DiffOptions) -> Iterator[Diff]:
     requireds = tuple(required(side.summary(known)) for side in (before, after))
     changes = [
         *moves(before, after),
-        *floor_moves(
-            RequirementFloors(requireds[0], before.imports),
-            RequirementFloors(requireds[1], after.imports),
-        ),
+        *floor_moves(*map(RequirementFloors, requireds, (before.imports, after.imports))),
         *metadata_moves(before.metadata, after.metadata),
     ]
     named = kernels and all(comparable(s, k) for s in (before, after) for k in KERNEL_KINDS)
@@ -173,9 +170,7 @@ def _with_ptx(stored: StoredModule, module: Module) -> Module:
 
 def _metadata(place: Location, limits: Limits) -> Metadata | None:
     """The metadata of a package; None for what is no package."""
-    if not place.is_file:
-        return None
-    found = package_of(place.path, limits)
+    found = package_of(place.path, limits) if place.is_file else None
     if found is None:
         return None
     lines = tuple(require.line.partition(": ")[2] or require.line for require in found.requires)
@@ -185,21 +180,10 @@ def _metadata(place: Location, limits: Limits) -> Metadata | None:
 
 
 def _summary(side: Side, requirement: Required, *, named: bool) -> DiffSummary:
+    names = [name for name in DiffSummary.__struct_fields__ if hasattr(side, name)]
+    counts = {"files": len(side.files), "kernels": side.kernels if named else None}
     return project(
-        DiffSummary,
-        requirement,
-        path=side.path,
-        saved=side.saved,
-        size=side.size,
-        files=len(side.files),
-        modules=side.modules,
-        images=side.images,
-        stored=side.stored,
-        skipped=side.skipped,
-        complete=side.complete,
-        kernels=side.kernels if named else None,
-        imports=side.imports,
-        metadata=side.metadata,
+        DiffSummary, requirement, **{name: getattr(side, name) for name in names} | counts
     )
 
 

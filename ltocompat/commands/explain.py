@@ -204,9 +204,7 @@ def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained
         ]
     causes: dict[str, Explained] = {}
     for match in found:
-        if match.message.rule not in {
-            rule_id for cause in causes.values() for rule_id in cause.also
-        }:
+        if not any(match.message.rule in cause.also for cause in causes.values()):
             causes.setdefault(match.message.rule, _of_match(match))
     shared = {
         rule_id: replace(

@@ -33,7 +33,7 @@ from ltocompat.trial.link_inputs import (
     of_single_link,
 )
 from ltocompat.trial.link_pool import Pool
-from ltocompat.trial.logs import explain
+from ltocompat.trial.logs import explain, first_line
 from ltocompat.trial.try_links import link_all
 from ltocompat.trial.values import Answer, LinkOutcome, Request
 
@@ -238,8 +238,8 @@ def _reason(
     }
     if answer.outcome in ended:
         return f"{who} {ended[answer.outcome]}"
-    first = next((line for line in answer.log.splitlines() if line.strip()), "it gave no reason")
-    return f"{answer.code_name or answer.code}: {first.strip()}"
+    reason = first_line(answer.log) or "it gave no reason"
+    return f"{answer.code_name or answer.code}: {reason}"
 
 
 def why_empty(linker: Linker, target: SmArch, inputs: Sequence[LinkInput]) -> str | None:

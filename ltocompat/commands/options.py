@@ -429,10 +429,7 @@ class SlimOptions(ReadOptions, frozen=True):
     output: Annotated[StrPath, Option(flags=OUTPUT, metavar="OUT")]
     keep_gpus: Annotated[tuple[str, ...], Option(flags=("--keep-gpu",), metavar="GPU")] = ()
     keep_archs: Annotated[tuple[str, ...], Option(flags=("--keep-arch",), metavar="ARCH")] = ()
-    targets: Annotated[
-        tuple["Target | DeploymentTarget | str", ...],
-        Option(flags=(DEPLOY_TARGET,), metavar="TARGET", complete=complete_target),
-    ] = ()
+    targets: Annotated[tuple["Target | DeploymentTarget | str", ...], _TARGET] = ()
     policy: Annotated["Policy | StrPath | None", Option(flags=("--config",), metavar="FILE")] = None
     ptx: Annotated[bool, Option(flags=("--no-ptx",))] = True
     pack: Annotated[str | int | None, Option(metavar="MODE")] = None

@@ -169,12 +169,8 @@ def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Resu
     """The verdict on an artifact wherever it goes: on nothing that only a target could tell."""
     found = [finding for result in results(summary, ANY_TARGET) for finding in result.findings]
     kept = tuple(dict.fromkeys(finding for finding in found if finding.rule != TARGET_LEAVES_OPEN))
-    something = kept or problems or summary.modules
-    verdict = (
-        worst((Verdict.OK, *(finding.verdict for finding in kept)))
-        if something
-        else Verdict.UNKNOWN
-    )
+    least = Verdict.OK if kept or problems or summary.modules else Verdict.UNKNOWN
+    verdict = worst((least, *(finding.verdict for finding in kept)))
     coverage = Coverage(summary.modules)
     result = Result(summary.path, ANY_TARGET, None, None, verdict, coverage, (), kept, (_LOOKED,))
     return with_problems(result, problems)

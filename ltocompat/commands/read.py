@@ -23,6 +23,7 @@ from ltocompat.commands.read_artifacts import (
     ArtifactReader,
     ScanOptions,
     add_metadata,
+    counts_alone,
     refuse_saved,
 )
 from ltocompat.commands.weigh import weight_of
@@ -194,16 +195,13 @@ class _Kept(Struct, dict=True):
     @property
     def holds_something(self) -> bool:
         """Return whether it is worth an answer among the files of a folder."""
-        inside = self.summary.groups or self.summary.skipped
-        linker = any(host.nvjitlink_imports for host in self.summary.hosts)
         package = self.package is not None and self.package.kind is not Kind.INSTALLED
-        return bool(inside) or linker or package
+        return counts_alone(self.summary) or package
 
     def distribution(self) -> Distribution | None:
         """The package as a value."""
-        if self.package is None:
+        if (package := self.package) is None:
             return None
-        package = self.package
         return project(
             Distribution,
             package,

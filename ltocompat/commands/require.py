@@ -92,8 +92,7 @@ def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure]:
             elif options.together:
                 parts.append(summary)
             else:
-                source = sources.get(summary.path)
-                package = package_of(summary.path, options.limits, source)
+                package = package_of(summary.path, options.limits, sources.get(summary.path))
                 needs = required(summary, package=package, limits=options.limits)
                 yield needs
                 if apart:

@@ -289,13 +289,11 @@ def _compile(
     for name, source in _SOURCES.items():
         done = compiler.compile(name, source, options, want=want)
         if done.output is None:
-            text = compiler_error(done, compiler.nvrtc.release, target)
-            yield step(SelfTestResult.FAILED, text)
+            yield step(SelfTestResult.FAILED, compiler_error(done, compiler.nvrtc.release, target))
             return []
         inputs.append(TrialInput(f"{name}.{want}", kind, done.output))
     size = sum(len(input_.data) for input_ in inputs)
-    text = f"{len(inputs)} translation units, {size:,} bytes"
-    yield step(SelfTestResult.PASSED, text)
+    yield step(SelfTestResult.PASSED, f"{len(inputs)} translation units, {size:,} bytes")
     return inputs
 
 

@@ -73,11 +73,8 @@ def _meant(text: str, names: tuple[str, ...]) -> list[str]:
     words = tuple(word for word in words if word not in _VENDOR)
     if not words:
         return []
-    found = {}
-    for name in names:
-        missing = _left_out(words, _words(name))
-        if missing is not None:
-            found[name] = missing
+    left_out = ((name, _left_out(words, _words(name))) for name in names)
+    found = {name: missing for name, missing in left_out if missing is not None}
     # One word without a number (titan, orin) is a range of models, never the plainest of them.
     if len(words) > 1 or words[0].isdecimal():
         usual = [name for name, missing in found.items() if missing <= _OPTIONAL]
@@ -173,9 +170,6 @@ def sm(number: int) -> Sm | None:
 def newest_sm() -> int:
     """The highest number in the table."""
     return max(_sms())
-
-
-_OLDEST_TOOLKIT = Release(12, 0)
 
 
 def is_tegra(number: int) -> bool:
@@ -365,7 +359,7 @@ def gpus_in_use() -> tuple[Gpu, ...]:
     They are no models: which there are changes nothing that is asked of a driver or linker.
     """
     # Nothing made today serves what no toolkit since 12.0 targets.
-    since = _OLDEST_TOOLKIT
+    since = Release(12, 0)
     used = (row for row in sms() if row.last_toolkit is None or row.last_toolkit >= since)
     to_come = 10 * (newest_sm() // 10 + 1)
     numbers = (*((row.number, row.tegra) for row in used), (to_come, False))

@@ -66,14 +66,9 @@ def from_rows(made: type[S], rows: Sequence[Mapping[str, Any]]) -> tuple[S, ...]
 def _projection(made: type[S], source: type, *given: str) -> Callable[..., S]:
     """The function that makes a struct of values of a class; ``given``: fields that it is given."""
     hints, known = _hints(made), _hints(source)
-    fields = {
-        name: _source(name, hints[name], known)
-        for name in made.__struct_fields__
-        if name not in given
-    }
-    fields = {
-        name: come for name, come in fields.items() if hasattr(source, come.path.split(".")[0])
-    }
+    names = [name for name in made.__struct_fields__ if name not in given]
+    sources = ((name, _source(name, hints[name], known)) for name in names)
+    fields = {name: come for name, come in sources if hasattr(source, come.path.split(".")[0])}
     paths = [come.path for come in fields.values()]
     get: Callable[[object], Sequence[Any]] = (
         attrgetter(*paths)
@@ -105,9 +100,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 def _source(name: str, hint: Any, known: Mapping[str, Any] = {}) -> From:  # noqa: ANN401
     """The source of a field, with all that its annotation, a type hint, leaves open."""
-    written = From()
-    for part in get_args(hint)[1:]:
-        written = part if isinstance(part, From) else written
+    written = [From(), *(part for part in get_args(hint)[1:] if isinstance(part, From))][-1]
     path = written.path or name
     plain = hint.__origin__ if get_origin(hint) is Annotated else hint
     there = known.get(path)

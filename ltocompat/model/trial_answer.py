@@ -99,8 +99,7 @@ def _narrow(image: ImageSignature, linker: Release, tried: TrialOutcome) -> Imag
     newer = tuple(release for release in maker.releases if release > linker)
     if not older or not newer:
         return image
-    left = older if tried.worked else newer
-    text = "accepted" if tried.worked else "refused"
+    left, text = (older, "accepted") if tried.worked else (newer, "refused")
     version = str(left[0]) if len(left) == 1 else None
     evidence = f"{maker.evidence}, {text} by {linker}"
     return replace(

@@ -57,7 +57,6 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     if not isinstance(value.get("name"), str):
         problems.append(f"{_INDEX} has no name")
     subdir = value.get("subdir")
-    declared = map(of_conda, requires)
     return Package(
         kind=Kind.CONDA,
         path=path,
@@ -67,7 +66,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
         requires_dist=tuple(_lines(value.get("depends"), budget.limits.dependencies)),
         platforms=(subdir,) if isinstance(subdir, str) else (),
         files=tuple(_files(found.get(PATHS), problems, budget)),
-        declared=tuple(value for value in declared if value is not None),
+        declared=tuple(filter(None, map(of_conda, requires))),
         problems=tuple(problems),
     )
 
@@ -150,12 +149,8 @@ def _dependencies(
         if match is None or versions is None:
             problems.append(f"{key}: {str(line)[:120]!r} can't be read")
             continue
-        yield Dependency(
-            normalized(match[1]),
-            versions,
-            f"{key}: {text[:120]}",
-            only_limits=key == "constrains",
-        )
+        shown = f"{key}: {text[:120]}"
+        yield Dependency(normalized(match[1]), versions, shown, only_limits=key == "constrains")
 
 
 def alternatives(text: str) -> tuple[str, ...] | None:

@@ -62,11 +62,9 @@ def of_variant(data: bytes, label: str, problems: list[str]) -> tuple[Declared, 
         return ()
     try:
         variants = json.loads(data)["variants"]
-        features = (variants[label] if label in variants else next(iter(variants.values())))[
-            _PROVIDER
-        ]
-        bounds = _texts(features.get(_LOWER_BOUND, []))
-        archs = _texts(features.get(_SM_ARCH, []))
+        variant = variants[label] if label in variants else next(iter(variants.values()))
+        features = variant[_PROVIDER]
+        bounds, archs = (_texts(features.get(key, [])) for key in (_LOWER_BOUND, _SM_ARCH))
     except (KeyError, StopIteration):
         return ()  # a variant of something else
     except (ValueError, TypeError, AttributeError, RecursionError):

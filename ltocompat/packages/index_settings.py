@@ -53,10 +53,8 @@ class IndexSettings(Struct, frozen=True):
         values: dict[str, str] = {}
         for path in _files(known) if files is None else files:
             values |= _read(path)
-        for key in _KEYS:
-            text = known.get(f"PIP_{key.upper().replace('-', '_')}", "")
-            if text:
-                values[key] = text
+        given = {key: known.get(f"PIP_{key.upper().replace('-', '_')}") for key in _KEYS}
+        values |= {key: text for key, text in given.items() if text}
         main = values.get("index-url", "").strip() or _default_index()
         urls = (main, *values.get("extra-index-url", "").split())
         cert = values.get("cert") or known.get("REQUESTS_CA_BUNDLE") or None

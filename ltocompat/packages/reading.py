@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
@@ -13,6 +12,7 @@ from ltocompat.files.first_bytes import BLOCK, DEB_MAGIC, names_image
 from ltocompat.files.regular import OpenedFile, open_regular
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
+from ltocompat.model.location import folders_around
 from ltocompat.model.watchdog import watched
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def packages_at(path: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Package, ..
 def owner(path: str, budget: Budget | None = None) -> Package | None:
     """The distribution that a file was installed or unzipped from; None for any other file."""
     folder = os.path.dirname(os.path.abspath(path))
-    if not any(map(_may_have_packages, itertools.islice(_around(folder), _MOST_FOLDERS))):
+    if not any(map(_may_have_packages, folders_around(folder)[:_MOST_FOLDERS])):
         return None
     # Imported here: most files are of no package.
     from ltocompat.packages.python_packages import distribution_of
@@ -163,16 +163,6 @@ def packages_beside(
             )
         found += packages
     return tuple(found)
-
-
-def _around(folder: str) -> Iterator[str]:
-    """Yield a folder and those around it, the innermost first."""
-    while True:
-        yield folder
-        outer = os.path.dirname(folder)
-        if outer == folder:
-            return
-        folder = outer
 
 
 def _may_have_packages(folder: str) -> bool:

@@ -60,9 +60,7 @@ class Requested(Struct, frozen=True):
             return []
         known = dict(_parsed(versions))
         found = list(wanted.filter(known.values()))
-        by_version: dict[Version, str] = {}
-        for text, version in known.items():
-            by_version.setdefault(version, text)
+        by_version = {version: text for text, version in reversed(known.items())}  # the first
         return [by_version[version] for version in sorted(set(found), reverse=True)]
 
 

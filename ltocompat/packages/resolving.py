@@ -131,12 +131,9 @@ def together(ways: Sequence[Way]) -> dict[tuple[str, str | None], tuple[Allowed,
     found: dict[tuple[str, str | None], tuple[Allowed, Way]] = {}
     for way in ways:
         key = (way.package, way.extra)
-        before = found.get(key)
-        if before is None:
-            found[key] = (way.allowed, way)
-            continue
-        first = min(before[1], way, key=lambda one: (one.only_limits, one.line.count(_STEP)))
-        found[key] = (before[0] & way.allowed, first)
+        admitted, before = found.get(key, (way.allowed, way))
+        first = min(before, way, key=lambda one: (one.only_limits, one.line.count(_STEP)))
+        found[key] = (admitted & way.allowed, first)
     for (package, extra), (admitted, way) in found.items():
         always = found.get((package, None))
         if extra is not None and always is not None:

@@ -23,9 +23,8 @@ _LINUX = "linux"
 class AlwaysMet(Constraint, frozen=True):
     """A demand that every value meets, of which some are worth a note."""
 
-    def judge(self, value: object) -> Verdict:
+    def judge(self, _: object) -> Verdict:
         """``ok``."""
-        del value
         return Verdict.OK
 
 
@@ -38,9 +37,8 @@ class Informational(AlwaysMet, frozen=True):
     def __str__(self) -> str:
         return "noted"
 
-    def noted(self, value: object) -> bool:
+    def noted(self, _: object) -> bool:
         """True."""
-        del value
         return True
 
 
@@ -59,9 +57,8 @@ class FixedVerdict(Constraint, frozen=True):
     def __str__(self) -> str:
         return "anything"
 
-    def judge(self, value: object) -> Verdict:
+    def judge(self, _: object) -> Verdict:
         """The verdict."""
-        del value
         return self.verdict
 
 
@@ -277,7 +274,9 @@ class LinkerTargets(_OnLinker, frozen=True):
             return f"one that knows sm_{self.number}"
         next_major = nvjitlink_minors()[-1].major + 1  # which may drop it
         last = f"<= {row.last_toolkit}" if row.last_toolkit else f"< {next_major}"
-        return f">= {self._first(row)}, {last}"
+        family = floors.linker("family-linker")
+        first = max(row.first_toolkit, family) if self.family else row.first_toolkit
+        return f">= {first}, {last}"
 
     def judge(self, value: Release) -> Verdict:
         """``fail`` where the architecture is not in the linker's list.
@@ -290,10 +289,6 @@ class LinkerTargets(_OnLinker, frozen=True):
         if not known or (self.family and value < floors.linker("family-linker")):
             return Verdict.FAIL
         return Verdict.UNKNOWN if horizon.is_new_major(value) else Verdict.OK
-
-    def _first(self, row: gpus.Sm) -> Release:
-        family = floors.linker("family-linker")
-        return max(row.first_toolkit, family) if self.family else row.first_toolkit
 
 
 class LinkerFinding(_OnLinker, frozen=True):

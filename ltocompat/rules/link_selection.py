@@ -176,11 +176,8 @@ def _rank(image: ImageSignature, target: SmArch, linker: LinkerTraits) -> tuple[
     arch = image.picked_by
     if arch is None:
         return 0, False, 0
-    return (
-        arch.number,
-        image.kind is ImageKind.SASS,
-        _rank_of_suffix(image.kind, arch, target, linker),
-    )
+    suffix = _rank_of_suffix(image.kind, arch, target, linker)
+    return arch.number, image.kind is ImageKind.SASS, suffix
 
 
 def _rank_of_suffix(kind: ImageKind, entry: SmArch, target: SmArch, linker: LinkerTraits) -> int:

@@ -201,9 +201,7 @@ def _of_driver(text: str) -> dict[str, str]:
     if cuda is None:
         return known
     floor = major_floor(cuda.major + 1)
-    next_major = (
-        {} if floor is None else {"next": str(floor.branch), "next_major": str(floor.major)}
-    )
+    next_major = {"next": str(floor.branch), "next_major": str(floor.major)} if floor else {}
     release = {**_of_cuda(str(cuda)), "cuda": str(cuda), "branch": own}
     return {**known, **release, **next_major}
 
@@ -218,13 +216,12 @@ def _of_sm(text: str) -> dict[str, str]:
         first = max(first, _FIRST_WITH_F)
     elif text == "90a":
         first = _FIRST_90A
-    last = "" if row.last_toolkit is None else str(row.last_toolkit)
     number = str(row.number)
     return {
         "name": row.name,
         "cc": f"{number[:-1]}.{number[-1]}",
         "first": str(first),
-        "last": last,
+        "last": str(row.last_toolkit or ""),
         "index": "" if row.tegra else _first_index(first),
         "jetson": _OF_JETSON if row.tegra else "",
     }
@@ -240,8 +237,7 @@ def _of_optix(text: str) -> dict[str, str]:
 
 
 def _branch(cuda: Release) -> str:
-    branch = cuda_branch(cuda)
-    return "" if branch is None else str(branch)
+    return str(cuda_branch(cuda) or "")
 
 
 _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from ltocompat.rules.evidence import evidence, of_another_vendor
 from ltocompat.rules.message_values import CONDITIONS, derived
@@ -39,7 +39,7 @@ _USER = re.compile(r"([^\s\"'`(]*\.(?:so|pyd)\b[^\s\"'`(]*): \Z")
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
 
 
-class Message(Struct, frozen=True):
+class Message(Struct, frozen=True, forbid_unknown_fields=True):
     """A row of the table: a text, and what it means.
 
     Attributes:
@@ -106,12 +106,8 @@ class Match(Struct, frozen=True):
 @functools.cache
 def messages() -> tuple[Message, ...]:
     """All rows, in the order in which they count."""
-    return tuple(_message(row) for row in tomllib.loads(catalogue_file("messages.toml"))["message"])
-
-
-def _message(row: Mapping[str, object]) -> Message:
-    lists = {name: tuple(value) for name, value in row.items() if isinstance(value, list)}
-    return Message(**{**row, **lists})  # type: ignore[arg-type] # the table has these names
+    rows = tomllib.loads(catalogue_file("messages.toml"))["message"]
+    return convert(rows, tuple[Message, ...])
 
 
 def matches(text: str, machine: Mapping[str, str] | None = None) -> Iterator[Match]:

@@ -18,6 +18,7 @@ from ltocompat.facts.libraries import (
     packages_with,
     rows_of,
 )
+from ltocompat.model.grouping import grouped
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_name
 from ltocompat.model.limits import Budget
@@ -123,10 +124,8 @@ def _looked_for(
     conda = shipped.package.kind is Kind.CONDA
     own = {posixpath.basename(file).lower() for file in shipped.package.files}
     own |= {host.soname.lower() for host in shipped.hosts if host.soname}
-    by_file: dict[str, list[HostBinary]] = {}
-    for file, host in shipped.budget.timed(by_name):
-        if file.lower() not in own:
-            by_file.setdefault(file, []).append(host)
+    pairs = shipped.budget.timed(by_name)
+    by_file = grouped((file, host) for file, host in pairs if file.lower() not in own)
     files = shipped.budget.timed(by_file)
     wanted = {
         file: found

@@ -131,14 +131,12 @@ def family_prose(family: str) -> dict[str, BuiltRule]:
     """The prose of a family's rules by ID, in the order of its table."""
     found = dict[str, BuiltRule]()
     for rule_id, row in tomllib.loads(_text(family)).items():
-        texts = {**row, "messages": tuple(row["messages"])}  # exact texts, whose spaces count
-        for key, text in row.items():
-            if key != "messages":
-                texts[key] = _line(text)
+        messages = tuple(row.pop("messages"))  # exact texts, whose spaces count
+        texts = {key: _line(text) for key, text in row.items()}
         for key in ("evidence", "remedy"):  # a finding has it within a sentence
             whole = texts[key].removesuffix(".")
             texts.setdefault(f"finding_{key}", f"{whole[:1].lower()}{whole[1:]}")
-        found[rule_id] = BuiltRule(id=rule_id, **texts)
+        found[rule_id] = BuiltRule(id=rule_id, messages=messages, **texts)
     return found
 
 

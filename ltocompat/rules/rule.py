@@ -97,9 +97,8 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True, kw_only=True):
     def judge(self, value: Any, /) -> Verdict:  # noqa: ANN401 - each component has its own type
         """Judge a known value on the component."""
 
-    def noted(self, value: Any, /) -> bool:  # noqa: ANN401 - as above
+    def noted(self, _: Any, /) -> bool:  # noqa: ANN401 - as above
         """Return whether a value that is ``ok`` is worth a note all the same."""
-        del value
         return False
 
 
@@ -284,10 +283,8 @@ class Problem(Struct, frozen=True):
     def by(self, rule_id: str) -> Problem:
         """The problem as a rule finds it, with what its prose says of all of them."""
         prose = rule_prose(rule_id)
-        remedy, evidence = (
-            self.remedy or prose.finding_remedy,
-            self.evidence or prose.finding_evidence,
-        )
+        remedy = self.remedy or prose.finding_remedy
+        evidence = self.evidence or prose.finding_evidence
         return replace(self, rule=rule_id, remedy=remedy, evidence=evidence)
 
 

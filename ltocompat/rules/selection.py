@@ -93,9 +93,7 @@ def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
         for image in signature.images
         if image.prelinked and image.kind is ImageKind.PTX and _usable(image, gpu)
     )
-    if relinked:
-        return Pick(relinked)
-    return Pick((), _missed(signature, gpu))
+    return Pick(relinked) if relinked else Pick((), _missed(signature, gpu))
 
 
 def _integrated_only(images: Iterable[ImageSignature], gpu: int) -> bool:
@@ -105,9 +103,8 @@ def _integrated_only(images: Iterable[ImageSignature], gpu: int) -> bool:
 
 
 def _for_integrated(image: ImageSignature) -> bool:
-    return (
-        image.kind is ImageKind.SASS and image.arch is not None and gpus.is_tegra(image.arch.number)
-    )
+    arch = image.arch
+    return image.kind is ImageKind.SASS and arch is not None and gpus.is_tegra(arch.number)
 
 
 def _driver_choice(images: Iterable[ImageSignature], gpu: int) -> ImageSignature | None:

@@ -17,15 +17,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from ltocompat.files.descriptors import write_all
 from ltocompat.model import watchdog
 from ltocompat.model.closing import Closing
 from ltocompat.model.limits import MIB
-
-if TYPE_CHECKING:
-    pass
 
 I = TypeVar("I")  # noqa: E741 - an item
 R = TypeVar("R")

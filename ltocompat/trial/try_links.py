@@ -162,10 +162,9 @@ class LinkTrial(Closing):
             if not rows:
                 continue
             answers = self._linker(goal).ask([request for _, request in rows])
-            key = goal.key
             for (number, _), answer in zip(rows, answers, strict=True):
                 if answer.outcome != LEFT_OUT:
-                    found[number][key] = answer
+                    found[number][goal.key] = answer
         return list(found)
 
     def _linker(self, goal: _LinkJob) -> CachedLinker:
@@ -180,8 +179,7 @@ class LinkTrial(Closing):
         self, candidate: _Candidate, goal: _LinkJob, linked: set[_Linked]
     ) -> Request | None:
         plan = self._plan(candidate.signature, goal)
-        inputs = candidate.inputs if plan is not None else ()
-        if plan is None or not inputs:
+        if plan is None or not (inputs := candidate.inputs):
             return None
         small = sum(len(input_.data) for input_ in inputs) <= _SMALL
         alike = (candidate.members, candidate.signature, goal)
@@ -328,10 +326,9 @@ class OneLinkTrial(Struct):
                 continue
             modules = [each.signature for input_ in inputs for each in input_.modules]
             picks = map(job.pick, modules)
-            if all(pick.missed is not SelectionFailure.FINAL for pick in picks):
-                outcome = self._ask(job, inputs)
-                if outcome is not None:
-                    found[job.key] = outcome
+            final = any(pick.missed is SelectionFailure.FINAL for pick in picks)
+            if not final and (outcome := self._ask(job, inputs)) is not None:
+                found[job.key] = outcome
         return found
 
     def _goals(self, inputs: Sequence[LinkInput]) -> Iterator[_LinkJob]:

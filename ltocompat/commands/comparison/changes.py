@@ -102,13 +102,11 @@ def _archs(name: str, old: File, new: File) -> Iterator[Change]:
     for kind in ImageKind:
         before = old.values.get(("arch", kind), {})
         after = new.values.get(("arch", kind), {})
-        lost = _sorted(before.keys() - after.keys())
-        if lost:
+        if lost := _sorted(before.keys() - after.keys()):
             word = LOST_PTX if kind is ImageKind.PTX else LOST_ARCH
             place = before[lost[0]]
             yield Change("arch-lost", name, kind, lost, None, len(lost), word, (place,))
-        gained = _sorted(after.keys() - before.keys())
-        if gained:
+        if gained := _sorted(after.keys() - before.keys()):
             place = after[gained[0]]
             yield Change("arch-gained", name, kind, None, gained, len(gained), None, (place,))
 
@@ -144,12 +142,10 @@ def _kernels(after: str, before: str, old: Side, new: Side) -> Iterator[Change]:
         olds = old.files[before].kernels.get(kind, {})
         news = new.files[after].kernels.get(kind, {})
         for change, table, other in (("kernels-lost", olds, news), ("kernels-gained", news, olds)):
-            keys = table.keys() - other.keys()
-            if keys:
+            if keys := table.keys() - other.keys():
                 names = tuple(sorted(table[key] for key in keys if table[key]))
-                lost = change == "kernels-lost"
-                sides = (names, None) if lost else (None, names)
-                yield Change(change, after, kind, sides[0], sides[1], len(keys))
+                sides = (names, None) if change == "kernels-lost" else (None, names)
+                yield Change(change, after, kind, *sides, len(keys))
 
 
 def comparable(side: Side, kind: ImageKind) -> bool:

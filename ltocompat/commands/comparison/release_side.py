@@ -169,8 +169,7 @@ class Side:
     def imports(self) -> Release | None:
         """The least nvJitLink that has all imported names: the highest version in them."""
         names = (name for f in self.files.values() for name in f.values.get(("imports", ""), ()))
-        versions = (version_of(name) for name in names)
-        return max((version for version in versions if version), default=None)
+        return max(filter(None, map(version_of, names)), default=None)
 
     def knows_kernels(self, kind: ImageKind) -> bool:
         """Return whether the kernels of images of this kind were read; true for no images."""

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import os
 import re
+from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -166,10 +167,9 @@ def path_in_project(path: str, project: str | None = None) -> str:
     folder, base = os.path.split(os.path.abspath(outer))
     real = os.path.join(os.path.realpath(folder), base)
     root = _repository(os.getcwd()) if project is None else os.path.realpath(project)
-    try:
+    named = real
+    with suppress(ValueError):  # another drive
         named = real if root is None else os.path.relpath(real, root)
-    except ValueError:  # another drive
-        named = real
     return named.replace(os.sep, "/")
 
 

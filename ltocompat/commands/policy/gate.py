@@ -96,13 +96,10 @@ class Audited(Struct, frozen=True):
 
 def audited(results: Sequence[Result], policy: Policy, baseline: Baseline) -> tuple[Audited, ...]:
     """Hold the results of one artifact against a policy and a baseline."""
-    checked = [_advised(result, policy) for result in results]
-    assessed = [_assessed(result, policy, baseline) for result in checked]
-    growth = _growth(zip(checked, assessed, strict=True), baseline)
-    return tuple(
-        _audited(result, each, policy, baseline, growth)
-        for result, each in zip(checked, assessed, strict=True)
-    )
+    checked = (_advised(result, policy) for result in results)
+    pairs = [(result, _assessed(result, policy, baseline)) for result in checked]
+    growth = _growth(pairs, baseline)
+    return tuple(_audited(result, each, policy, baseline, growth) for result, each in pairs)
 
 
 def _audited(

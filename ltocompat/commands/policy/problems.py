@@ -178,14 +178,10 @@ def _size(policy: Policy, summary: ArtifactSummary) -> Iterator[Problem]:
         path = shlex.quote(summary.path)
         remedy = f"see what takes the space with: ltocompat inspect --weigh {path}"
         if is_packed(summary.path):
-            written = policy.source and not {"targets", "require-archs"} & {*policy.options}
-            keep = (
-                f" --config {shlex.quote(policy.source)}" if written and policy.names_gpus else ""
-            )
-            remedy += (
-                f"; take out what nobody needs, if that is enough, with: ltocompat slim {path}"
-            )
-            remedy += f" --max-bytes {most}{keep} -o smaller/"
+            named = policy.names_gpus and not {"targets", "require-archs"} & {*policy.options}
+            keep = f" --config {shlex.quote(policy.source)}" if policy.source and named else ""
+            remedy += "; take out what nobody needs, if that is enough, with: ltocompat slim "
+            remedy += f"{path} --max-bytes {most}{keep} -o smaller/"
         yield Problem(
             Verdict.FAIL,
             f"the file has {size:,} bytes, and {most:,} are the most",

@@ -143,8 +143,7 @@ def _targets(audit: PolicyTable, *, has_targets: bool) -> tuple[Target, ...]:
         raise audit.wrong("targets", "names no target")
     for name in names:
         if name not in every:
-            near = did_you_mean(name, every)
-            text = f"names {name!r}{near}"
+            text = f"names {name!r}{did_you_mean(name, every)}"
             raise audit.wrong("targets", text, f"there are {', '.join(every)}")
     return tuple(every[name] for name in dict.fromkeys(names))
 

@@ -232,7 +232,7 @@ class DatasetWriter:
 
     def known(self) -> dict[str, Known]:
         """Source -> what each distribution that is there for good was."""
-        table = self._dataset().table(_COMMIT, ["source", "sha256", "size"])
+        table = Dataset(self._folder.address).table(_COMMIT, ["source", "sha256", "size"])
         return {row["source"]: Known(row["sha256"], row["size"]) for row in table.to_pylist()}
 
     def add(self, found: Surveyed) -> None:
@@ -259,13 +259,11 @@ class DatasetWriter:
             with contextlib.suppress(Exception):  # what lasts ends the next part, or the run
                 self.flush()
 
-    def _dataset(self) -> Dataset:
-        return Dataset(self._folder.address)
-
     def _unlisted(self) -> frozenset[str]:
         """Projects and indexes that could not be listed by the run before, for a lasting reason."""
-        rows = self._dataset().table("errors", ["source", "step", "passing"]).to_pylist()
-        return frozenset(r["source"] for r in rows if r["step"] == "list" and not r["passing"])
+        rows = Dataset(self._folder.address).table("errors", ["source", "step", "passing"])
+        lasting = (row for row in rows.to_pylist() if not row["passing"])
+        return frozenset(row["source"] for row in lasting if row["step"] == "list")
 
     def _recover(self, again: Sequence[str]) -> None:
         """Remove what is to be tried again, and what a killed run left."""

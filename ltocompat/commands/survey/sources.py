@@ -75,11 +75,10 @@ class Sources(Struct):
                 indexes = [Index(url, self.http) for url in self.indexes]
                 yield from self._of_projects(read_list(source), indexes)
             else:
-                found = False
-                for distribution in of_folder(source):
-                    found = True
-                    yield distribution
-                if not found:
+                found = None
+                for found in of_folder(source):
+                    yield found
+                if found is None:
                     reason = f"it holds no package ({', '.join(_PACKAGES)}); fetch some first"
                     self._miss(source, None, reason, passing=True)
 

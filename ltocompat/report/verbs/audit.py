@@ -102,7 +102,6 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     shown = not options.quiet or audit.tally.outcome is not Outcome.PASSED
     if shown:
         yield from _headline(audit)
-    if shown:
         results = map(_not_forgiven, audit.audits)
         judged: list[FindingRecord] = [*audit.policy.every_target, *results, *audit.tally.failures]
         # An audit is read to its end before its first line, which is the outcome: its packages
@@ -257,15 +256,8 @@ def _finding(group: GroupedFinding, root: str) -> tuple[str, ...]:
         f"{name} ({', '.join(dict.fromkeys(gpus))})" if any(gpus) else name
         for name, gpus in cells.items()
     ]
-    where = (
-        "; ",
-        group.finding.rule,
-        " in ",
-        Code(short_place(Location(path), root)),
-        " on ",
-        ", ".join(on),
-    )
-    return (group.headline, *where)
+    place = Code(short_place(Location(path), root))
+    return (group.headline, "; ", group.finding.rule, " in ", place, " on ", ", ".join(on))
 
 
 def _only(audit: Audit, *standings: Standing) -> Iterator[Result]:

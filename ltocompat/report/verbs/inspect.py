@@ -200,10 +200,8 @@ def _artifact(closing: Artifact | None, fold: _Fold, options: Options) -> Iterat
     summary = fold.summary
     yield Paragraph(heading) if options.images and summary.images else Heading(heading)
     # Of what a filter left out nothing is known.
-    whole = closing is None or (closing.modules, closing.images) == (
-        summary.modules,
-        summary.images,
-    )
+    shown = (summary.modules, summary.images)
+    whole = closing is None or (closing.modules, closing.images) == shown
     if summary.images and whole and (answer := fold.answer.text()):
         yield Entry((Styled(answer, Style.STRONG),))
     if options.quiet:

@@ -74,11 +74,8 @@ def found_about(
 def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
     """Collect the requirements of a module on its way, each once."""
     kinds = frozenset(image.kind for image in subject.signature.images)
-    found: dict[Requirement, None] = {}
-    for rule in rules_about("Subject", None if subject.route is Route.LINK else kinds):
-        for each in rule.function(subject):
-            found[each.by(rule.id)] = None
-    return tuple(found)
+    found = found_about("Subject", subject, None if subject.route is Route.LINK else kinds)
+    return tuple(dict.fromkeys(found))
 
 
 def requirements_of_host(host: HostBinary) -> tuple[Requirement, ...]:

@@ -258,9 +258,8 @@ def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
 
 
 @rule("BLD-08")
-def final_sass_linked(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
+def final_sass_linked(image: ImageSignature, _: Gpu, route: Route) -> str | None:
     """A linker takes relocatable SASS only."""
-    del gpu
     final = image.kind is ImageKind.SASS and image.relocatable is False
     if route is not Route.LINK or not final:
         return None
@@ -307,9 +306,7 @@ def _called_by_hopper(link: Link) -> frozenset[str]:
 @rule("BLD-10")
 def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
     """A link has a definition of each function that its inputs call."""
-    known = [image.symbols for image, _ in link.images]
-    readable = [symbols for symbols in known if symbols is not None]
-    missing = defined_nowhere(readable)
+    missing = defined_nowhere([i.symbols for i, _ in link.images if i.symbols is not None])
     names = sorted({*missing.needed_by_kernels, *missing.undefined_variables})
     if not link.certain:
         yield from _left_to_others(names)

@@ -146,9 +146,7 @@ def ltoir_above_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | N
 def ltoir_above_target_unchecked(subject: Subject) -> Iterator[Requirement]:
     """The first nvJitLinks take bare LTO-IR for any target, which nobody promises."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
-        if image.arch is None:
-            continue
-        if image.arch.number > subject.link_target.number:
+        if image.arch is not None and image.arch.number > subject.link_target.number:
             yield Requirement(
                 FixedVerdict(Verdict.UNDOCUMENTED),
                 f"LTO-IR {image.arch} for {subject.link_target}",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import product
 from typing import TYPE_CHECKING
 
 from ltocompat.facts import horizon
@@ -150,12 +152,9 @@ def toolkits_in_conflict(environment: Environment) -> Iterator[Problem]:
 def _toolkit_packages(kind: str, packages: tuple[InstalledPackage, ...]) -> dict[str, Release]:
     found = {}
     for package in packages:
-        if not _TOOLKIT_PACKAGE.fullmatch(package.name):
-            continue
-        try:
-            found[f"{kind} {package.name}"] = Release.parse(package.version)
-        except UsageError:
-            continue
+        if _TOOLKIT_PACKAGE.fullmatch(package.name):
+            with suppress(UsageError):
+                found[f"{kind} {package.name}"] = Release.parse(package.version)
     return found
 
 
@@ -179,13 +178,12 @@ _COMPILERS = {"nvrtc": "NVRTC", "nvvm": "libNVVM"}
 def compiler_newer_than_linker(environment: Environment) -> Iterator[Problem]:
     """LTO-IR of this machine's own compiler is too new for its own linker."""
     seen = set()
-    for way in picked.WAYS:
-        for library, name in _COMPILERS.items():
-            for compiler, linker in _pairs(environment, library, way):
-                pair = (name, compiler.path, linker.path)
-                if compiler.release > linker.release and pair not in seen:
-                    seen.add(pair)
-                    yield _newer_than_linker(name, compiler, linker)
+    for way, (library, name) in product(picked.WAYS, _COMPILERS.items()):
+        for compiler, linker in _pairs(environment, library, way):
+            pair = (name, compiler.path, linker.path)
+            if compiler.release > linker.release and pair not in seen:
+                seen.add(pair)
+                yield _newer_than_linker(name, compiler, linker)
 
 
 def _pairs(environment: Environment, library: str, way: str) -> Iterator[tuple[Found, Found]]:
@@ -195,10 +193,9 @@ def _pairs(environment: Environment, library: str, way: str) -> Iterator[tuple[F
     if way == PATHFINDER:
         yield from zip(compilers[:1], linkers[:1], strict=False)
         return
-    for compiler in compilers:
-        for linker in linkers:
-            if compiler.release.major == linker.release.major:
-                yield compiler, linker
+    for compiler, linker in product(compilers, linkers):
+        if compiler.release.major == linker.release.major:
+            yield compiler, linker
 
 
 def _newer_than_linker(name: str, compiler: Found, linker: Found) -> Problem:
@@ -347,7 +344,6 @@ def _headers(environment: Environment) -> Iterator[tuple[str, Release]]:
         for package in packages:
             if name.fullmatch(package.name):
                 yield f"{package.name} in {package.folder}", Release.parse(package.version)
-    for way in _ROOTS:
-        for toolkit in environment.toolkits:
-            if way in toolkit.reached and toolkit.version:
-                yield toolkit.root, Release.parse(toolkit.version)
+    for way, toolkit in product(_ROOTS, environment.toolkits):
+        if way in toolkit.reached and toolkit.version:
+            yield toolkit.root, Release.parse(toolkit.version)

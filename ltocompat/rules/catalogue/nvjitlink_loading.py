@@ -124,9 +124,7 @@ def library_not_found(library: Library) -> Iterator[Problem]:
     found = linker_imports.missing(library.resolved)
     if not library.resolved or library.resolved[0].loaded is None or not found:
         return
-    first = next(
-        (resolved for resolved in found if not _another_rule_speaks(resolved, library)), None
-    )
+    first = next((each for each in found if not _another_rule_speaks(each, library)), None)
     if first is None:
         return
     of_driver = first.asked.startswith(_OF_DRIVER) and library.environment.user_driver is None
@@ -165,11 +163,7 @@ def _another_rule_speaks(resolved: Resolved, library: Library) -> bool:
 def nvjitlink_of_another_major(host: HostBinary) -> Iterator[Requirement]:
     """A file that asks for libnvJitLink.so.12 isn't served by libnvJitLink.so.13."""
     for how in ("needed", "opened"):
-        files = [
-            soname
-            for soname in linker_imports.sonames(host, how)
-            if linker_imports.major_of(soname)
-        ]
+        files = [*filter(linker_imports.major_of, linker_imports.sonames(host, how))]
         majors = sorted({linker_imports.major_of(file) or 0 for file in files})
         if not majors:
             continue

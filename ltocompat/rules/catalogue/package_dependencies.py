@@ -214,10 +214,7 @@ def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Proble
     yield from library_problems.of_another_major(shipped)
     for need in needs_of(shipped):
         ways = ways_of(need, shipped)
-        right = [
-            key for key, (allowed, _) in ways.items() if admits_right_major(key[0], allowed, need)
-        ]
-        if right:
+        if any(admits_right_major(name, allowed, need) for (name, _), (allowed, _) in ways.items()):
             continue
         majors = " or ".join(map(str, need.majors))
         elsewhere = not_at_hand(shipped.package, shipped.others, shipped.budget)

@@ -18,9 +18,8 @@ from ltocompat.rules.selection import runs, same_arch
 
 
 @rule("SASS-01")
-def sass_of_another_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
+def sass_of_another_gpu(image: ImageSignature, gpu: Gpu, _: Route) -> str | None:
     """SASS runs on its own major compute capability, from its own minor on."""
-    del route
     arch = image.arch
     if image.kind is not ImageKind.SASS or arch is None or arch.suffix:
         return None
@@ -34,9 +33,8 @@ _AMPERE = 8
 
 
 @rule("SASS-02")
-def sass_across_tegra(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
+def sass_across_tegra(image: ImageSignature, gpu: Gpu, _: Route) -> str | None:
     """SASS of discrete GPUs and of integrated ones (Tegra) is not interchangeable."""
-    del route
     arch = image.arch
     if image.kind is not ImageKind.SASS or arch is None or arch.suffix:
         return None

@@ -39,7 +39,7 @@ from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.artifact_code import linked_by_driver
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.constraints import LinkerOfKnownMaker, least_version
-from ltocompat.rules.engine.driver_floors import driver_floors, loaded, of_any_gpu
+from ltocompat.rules.engine.driver_floors import driver_floors, loaded
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.find_floors import (
     Checked,
@@ -126,7 +126,7 @@ class _Tally(Struct):
         kinds = {image.kind for image in code.images}
         self.ltoir_is_linked |= code.how == "link" and ImageKind.LTOIR in kinds
         for requirement in code.requirements:
-            if requirement.component not in _LISTED or not of_any_gpu(requirement):
+            if requirement.component not in _LISTED or requirement.constraint.of_gpu:
                 continue
             if requirement.component is Component.LINKER:
                 self.linkers.append(requirement.constraint)
@@ -160,11 +160,6 @@ class _Tally(Struct):
             before.example if before else example,
             constraint.names_compiler,
         )
-
-    @property
-    def rules(self) -> frozenset[str]:
-        """The rules of what is asked."""
-        return frozenset(asked.rule for asked in self.asked.values())
 
     def listed(self) -> tuple[Asked, ...]:
         """Every requirement, those of one rule by how many modules ask them."""
@@ -266,7 +261,7 @@ def _add_what_older_linkers_would_take(
         if line.linker is None:
             continue
         older = max((each for each in linkers() if each < line.linker.first), default=None)
-        missing = {*line.linker.set_by} - tally.rules
+        missing = {*line.linker.set_by} - {asked.rule for asked in tally.asked.values()}
         if older is None or not missing:
             continue
         for group in groups:

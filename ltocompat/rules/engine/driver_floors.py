@@ -20,7 +20,7 @@ from ltocompat.rules.constraints import least_version
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.picked_code import PickedCode
 from ltocompat.rules.engine.routes import routes
-from ltocompat.rules.rule import Component, Constraint, Requirement, Unbounded
+from ltocompat.rules.rule import Component, Constraint, Unbounded
 
 
 class DriverFloors(Struct, frozen=True):
@@ -56,7 +56,7 @@ def _floors_of(engine: Engine, groups: Sequence[ModuleGroup]) -> DriverFloors:
     for gpu in gpus_in_use():
         for code in (code for group in groups for code in loaded(engine, group, gpu)):
             for requirement in code.requirements:
-                if requirement.component is Component.DRIVER and of_any_gpu(requirement):
+                if requirement.component is Component.DRIVER and not requirement.constraint.of_gpu:
                     asked.setdefault(str(code.images[0].kind), []).append(requirement.constraint)
     found = {use: least_version(asked[use]) for use in ("sass", "ptx")}
     or_older = tuple(
@@ -75,8 +75,3 @@ def loaded(engine: Engine, group: ModuleGroup, gpu: Gpu) -> Iterator[PickedCode]
         code = engine.loaded_code(group.signature, gpu)
         if code.images and (group.named or not code.without_kernels):
             yield code
-
-
-def of_any_gpu(requirement: Requirement) -> bool:
-    """Return whether it holds whatever the GPU, so that it stands outside the GPUs' rows."""
-    return not requirement.constraint.of_gpu

@@ -82,10 +82,7 @@ class Case(Struct, frozen=True):
         self, requirements: Iterable[Requirement], linker: Release | None, *, offline: bool = False
     ) -> list[Evaluation]:
         """Hold requirements against the target; the arguments are those of ``evaluate``."""
-        held = functools.partial(
-            evaluate, target=self.target, gpu=self.gpu, linker=linker, offline=offline
-        )
-        return list(map(held, requirements))
+        return [evaluate(r, self.target, self.gpu, linker, offline=offline) for r in requirements]
 
     def findings(self, rulings: Iterable[Evaluation]) -> tuple[Finding, ...]:
         """The findings behind the rulings that have a message."""

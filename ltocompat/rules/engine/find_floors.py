@@ -277,6 +277,4 @@ def linkers() -> tuple[Release, ...]:
 
 
 def _only(version: VersionT | None) -> VersionSet[VersionT] | None:
-    if version is None:
-        return None
-    return exactly(version, _SOURCE)
+    return None if version is None else exactly(version, _SOURCE)

@@ -139,11 +139,8 @@ def _says(ruling: Evaluation) -> bool:
 
 def _links_nothing(host: HostBinary, judged: ModuleVerdict, summary: ArtifactSummary) -> bool:
     """Return whether a host file loads nvJitLink and calls nothing in it, with nothing to link."""
-    if (
-        judged.verdict is not Verdict.NOT_FOR_GPU
-        or judged.findings
-        or judged.not_judged != {"link"}
-    ):
+    open_ = judged.verdict is Verdict.NOT_FOR_GPU and judged.not_judged == {"link"}
+    if judged.findings or not open_:
         return False
     calls = bool(host.nvjitlink_imports) or any(
         library.name == "libnvJitLink" and library.how != "needed" for library in host.libraries

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ltocompat.model.grouping import grouped
 from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import (
     LEVELS,
@@ -192,10 +193,8 @@ def _undecided(
 
 def _depends_verdict_on(part: str, verdicts: Sequence[tuple[Target, Verdict]]) -> bool:
     """Return whether exact targets that differ in this part alone differ in the verdict."""
-    seen: dict[Target, set[Verdict]] = {}
-    for exact, verdict in verdicts:
-        seen.setdefault(replace(exact, **{part: None}), set()).add(verdict)
-    return any(len(each) > 1 for each in seen.values())
+    seen = grouped((replace(exact, **{part: None}), verdict) for exact, verdict in verdicts)
+    return any(len(set(each)) > 1 for each in seen.values())
 
 
 def _range(known: VersionSet[Any]) -> str:

@@ -58,7 +58,7 @@ def with_choices(
     """
     serves = any(each.for_gpu and each.module_verdict.verdict < Verdict.FAIL for each in judged)
     if not single_link and (may_have_more or serves):
-        judged = [_left_open(each) if each.group.loose else each for each in judged]
+        judged = [_left_open(e, PICKED_BY_PROGRAM) if e.group.loose else e for e in judged]
     if any(each.group.kernels and _fails_as_ptx(each, registered=True) for each in judged):
         stems = _sass_kernels(judged, stem)
         judged = [part for each in judged for part in _without_siblings(each, stems, stem)]
@@ -69,11 +69,11 @@ def with_choices(
     return [_weighed(each, by_sass, by_ptx) if _is_choice(each) else each for each in judged]
 
 
-def _left_open(each: GroupVerdict) -> GroupVerdict:
+def _left_open(each: GroupVerdict, reason: str) -> GroupVerdict:
     verdict = each.module_verdict
     if verdict.verdict is not Verdict.FAIL:
         return each
-    findings = _eased(verdict.findings, Verdict.UNKNOWN, PICKED_BY_PROGRAM)
+    findings = _eased(verdict.findings, Verdict.UNKNOWN, reason)
     return each.but(verdict=Verdict.UNKNOWN, findings=findings)
 
 
@@ -147,9 +147,7 @@ def _weighed(
     if known and files <= by_sass:
         return _set_aside(each, f"{_UNREGISTERED} its library has SASS for this GPU elsewhere")
     if known and files <= by_sass | by_ptx:
-        end = f"{_UNREGISTERED} whether its library loads it here is not known"
-        open_ = _eased(each.module_verdict.findings, Verdict.UNKNOWN, end)
-        return each.but(verdict=Verdict.UNKNOWN, findings=open_)
+        return _left_open(each, f"{_UNREGISTERED} whether its library loads it here is not known")
     return each
 
 

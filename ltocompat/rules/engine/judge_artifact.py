@@ -19,6 +19,7 @@ from ltocompat.model.artifact_summary import (
     own_linker,
     variant_parts,
 )
+from ltocompat.model.grouping import grouped
 from ltocompat.model.image import ImageKind
 from ltocompat.model.late_lines import LateLines
 from ltocompat.model.target import Gpu, Target, VersionSet, exactly
@@ -390,10 +391,7 @@ def note_of_variants(every: Sequence[VariantVerdict]) -> Finding:
     Args:
         every: all of them, oldest first; one decides.
     """
-    alike: dict[str, list[str]] = {}
-    for each in every:
-        if not each.decides:
-            alike.setdefault(each.outcome, []).append(each.version)
+    alike = grouped((each.outcome, each.version) for each in every if not each.decides)
     others = "; ".join(f"{', '.join(versions)} {outcome}" for outcome, versions in alike.items())
     name = next(each.name for each in every if each.decides)
     return finding_by_engine(

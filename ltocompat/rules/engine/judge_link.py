@@ -82,8 +82,7 @@ def _settled(findings: Sequence[Finding], tried: TrialOutcome | None) -> Sequenc
 def _unpromised(finding: Finding) -> Finding:
     if finding.verdict is not Verdict.UNKNOWN or finding.nondeterministic:
         return finding
-    verdict = Verdict.UNDOCUMENTED
-    return replace(finding, verdict=verdict, level=LEVELS[verdict])
+    return replace(finding, verdict=Verdict.UNDOCUMENTED, level=LEVELS[Verdict.UNDOCUMENTED])
 
 
 def _refusal(tried: TrialOutcome, by_rules: Verdict) -> Iterator[Finding]:

@@ -189,21 +189,16 @@ def _taken(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> Mod
     if by_rules is Verdict.FAIL:
         message = f"by the rules it fails, but {tried.subject} {tried.outcome} it"
         return _add(judged, tried, TRIAL_DISAGREES, Verdict.FAIL, message)
-    if tried.proves and any(_answered(tried, finding) for finding in judged.findings):
+    answered = [finding for finding in judged.findings if _answered(tried, finding)]
+    if tried.proves and answered:
         message = f"{tried.subject} {tried.outcome} it"
         settled = _settled(judged, tried)
-        if _promised(judged, tried):
+        # All that was unknown are facts that bytes hide, and a link has shown.
+        if all(finding.promised_after_trial for finding in answered):
             return _add(settled, tried, TRIAL_REFUSED, Verdict.OK, message)
         message += ", which is outside of what is documented"
         return _add(settled, tried, TRIAL_REFUSED, Verdict.UNDOCUMENTED, message)
     return judged
-
-
-def _promised(judged: ModuleVerdict, tried: TrialOutcome) -> bool:
-    """Return whether all that was unknown are facts that bytes hide, and a link has shown."""
-    return all(
-        finding.promised_after_trial for finding in judged.findings if _answered(tried, finding)
-    )
 
 
 def _about(tried: TrialOutcome, finding: Finding) -> bool:

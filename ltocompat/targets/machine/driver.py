@@ -123,11 +123,8 @@ def describe(
     release, source = _release(cuda, note, version, (real, path))
     stub = _is_stub(machine, path, real, version)
     compat = () if stub else _compat_reasons(path, real, version, kernel)
-    needed = [
-        sibling
-        for sibling, (_, since) in zip(siblings, _SIBLINGS, strict=True)
-        if version and version.branch >= since
-    ]
+    pairs = zip(siblings, _SIBLINGS, strict=True)
+    needed = [each for each, (_, since) in pairs if version and version.branch >= since]
     return UserDriver(
         path=path,
         real=real,
