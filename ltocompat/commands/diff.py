@@ -180,10 +180,21 @@ def _metadata(place: Location, limits: Limits) -> Metadata | None:
 
 
 def _summary(side: Side, requirement: Required, *, named: bool) -> DiffSummary:
-    names = [name for name in DiffSummary.__struct_fields__ if hasattr(side, name)]
-    counts = {"files": len(side.files), "kernels": side.kernels if named else None}
     return project(
-        DiffSummary, requirement, **{name: getattr(side, name) for name in names} | counts
+        DiffSummary,
+        requirement,
+        path=side.path,
+        saved=side.saved,
+        size=side.size,
+        files=len(side.files),
+        modules=side.modules,
+        images=side.images,
+        stored=side.stored,
+        skipped=side.skipped,
+        complete=side.complete,
+        kernels=side.kernels if named else None,
+        imports=side.imports,
+        metadata=side.metadata,
     )
 
 

@@ -145,7 +145,7 @@ def _kernels(after: str, before: str, old: Side, new: Side) -> Iterator[Change]:
             if keys := table.keys() - other.keys():
                 names = tuple(sorted(table[key] for key in keys if table[key]))
                 sides = (names, None) if change == "kernels-lost" else (None, names)
-                yield Change(change, after, kind, *sides, len(keys))
+                yield Change(change, after, kind, sides[0], sides[1], len(keys))
 
 
 def comparable(side: Side, kind: ImageKind) -> bool:
