@@ -52,6 +52,23 @@ def test_a_row_is_a_class_of_nodes_the_worst_first(
     )
 
 
+def test_a_matrix_of_artifacts_by_classes_of_nodes_is_a_table_a_picture_and_a_page(
+    fleet: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = str(FOLDER / "ptx" / "hand-written-compute_75.ptx")
+    svg, page = tmp_path / "x.svg", tmp_path / "x.html"
+    formats = ("--format", f"html={page}", "--svg", str(svg))
+    assert run(["matrix", LIBRARY, other, "--deploy-target", fleet, *formats]) == 0
+    text = capsys.readouterr().out
+    assert "2 artifacts: on 4 deploy targets, the worst first" in text
+    assert "  A 3 nodes, driver=535.161.08,gpu=l4: driver 535.161.08" in text
+    row = next(line.split() for line in text.splitlines() if line.startswith(LIBRARY))
+    assert row[1:] == ["fail", "ok", "fail"]
+    assert "14 nodes  driver=580.65.06,gpu=l4" in svg.read_text()
+    assert "SASS-07" in page.read_text()
+    assert run(["matrix", LIBRARY, "--format", "html"]) == 2
+
+
 def of_unknown(*kinds: tuple[int, str, str]) -> list[dict[str, Any]]:
     """Nodes beside one without labels of its GPU, one of an unknown GPU, and one of two drivers."""
     items: list[dict[str, Any]] = json.loads(nodes(*kinds))["items"]

@@ -29,7 +29,7 @@ IN_PYTHON = {
     "extract": options.ExtractOptions,
     "inspect": options.InspectOptions,
     "link": options.LinkOptions,
-    "matrix": options.SummaryOptions,
+    "matrix": options.MatrixOptions,
     "require": options.RequireOptions,
     "selftest": options.SelfTestOptions,
     "weigh": options.WeighOptions,

@@ -92,7 +92,7 @@ def test_a_picture_stands_alone_and_can_be_read_aloud() -> None:
     svg = picture([LINKS, LOADS])
     root = ET.fromstring(svg)  # noqa: S314
     assert root.get("role") == "img"
-    assert root.findtext(f"{SVG}title") == "Where lib/libx.so links and loads"
+    assert root.findtext(f"{SVG}title") == "Where the device code of lib/libx.so links and loads"
     described = root.findtext(f"{SVG}desc") or ""
     assert (
         "linked by each nvJitLink for each architecture, tried with each linker: 5 ok" in described

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-from typing import Annotated
+from typing import Annotated, Any
 
-from ltocompat.cli.options import Format, Sandbox
+from ltocompat.cli.options import FindingFormat, Sandbox
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
-from ltocompat.commands.options import Option, SummaryOptions
+from ltocompat.commands.options import MatrixOptions, Option
 from ltocompat.model.errors import UsageError
-from ltocompat.report.exit_status import ExitStatus
+from ltocompat.model.matrix import Matrix
+from ltocompat.report.exit_status import OK, ExitStatus
 
 
 @verb
@@ -20,21 +21,25 @@ def matrix(
         str | None,
         Option("Also draw the tables as a picture; replaces the file.", metavar="FILE.svg"),
     ] = None,
-    options: SummaryOptions,
+    options: MatrixOptions,
     sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
-    form: Format = (),
+    form: FindingFormat = (),
 ) -> int:
     """Check against every nvJitLink, driver branch and GPU at once.
 
     For example: ltocompat matrix libx.so --svg libx.svg
 
     Each cell is the verdict that check gives for that target.
+
+    The formats for findings, such as html, need --deploy-target.
     """
     if svg is not None and not svg.lower().endswith(".svg"):
         raise UsageError(f"--svg {svg!r} doesn't end in .svg; give the picture such a name")
     from ltocompat.commands import matrix as command
-    from ltocompat.report.verbs.matrix import REPORT, run_and_draw
+    from ltocompat.report.verbs.matrix import BY_TARGET, REPORT, run_and_draw
 
     run = command.run if svg is None else functools.partial(run_and_draw, svg=svg)
-    writing = in_format(form, REPORT, inputs=map(str, options.paths))
-    return run_verb(run, options, writing, ExitStatus(required=True))
+    report = BY_TARGET if options.targets else REPORT
+    writing = in_format(form, report, inputs=map(str, options.paths))
+    status = ExitStatus[Any](lambda each: OK if isinstance(each, Matrix) else None, required=True)
+    return run_verb(run, options, writing, status)

@@ -1,27 +1,36 @@
-"""Artifacts against every nvJitLink, every driver branch and every architecture."""
+"""Artifacts by nvJitLinks, driver branches and architectures, or by deploy targets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
 
 from ltocompat import facts
+from ltocompat.commands import check
 from ltocompat.commands.advice import advising_trials
-from ltocompat.commands.options import OnError, SummaryOptions, answers, options_of
+from ltocompat.commands.options import CheckOptions, MatrixOptions, OnError, answers, options_of
 from ltocompat.commands.read_artifacts import summaries_of
+from ltocompat.commands.this_machine import MACHINE
 from ltocompat.commands.trials import Trials
 from ltocompat.facts import drivers
 from ltocompat.facts.gpus import gpus_in_use
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UnreadableInput
-from ltocompat.model.failure import Failure, Progress
+from ltocompat.model.failure import Failure, Note, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model.matrix import Matrix
-from ltocompat.model.target import Target, exactly
-from ltocompat.model.verdict import Route
+from ltocompat.model.matrix import ARTIFACT, Matrix
+from ltocompat.model.target import ANY_TARGET, Target, exactly
+from ltocompat.model.verdict import Loss, Result, Route
+from ltocompat.model.words import count
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.routes import routes
 from ltocompat.scan.sources import Source, opened_sources
+
+if TYPE_CHECKING:
+    from ltocompat.commands.deployment_target import DeploymentTarget
 
 _SOURCE = "matrix"
 # Minor-version compatibility of every major that is still used begins here.
@@ -30,6 +39,7 @@ _OLDEST_BRANCH = 525
 
 def matrix(
     *paths: Source,
+    targets: Iterable[Target | DeploymentTarget | str] | Target | DeploymentTarget | str = (),
     trial_link: bool = False,
     install_linkers: bool = False,
     limits: Limits = DEFAULT_LIMITS,
@@ -40,6 +50,7 @@ def matrix(
 
     Args:
         paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
+        targets: lay out the artifacts by these deploy targets instead, in one matrix.
         trial_link: ask every nvJitLink.
         install_linkers: install those that are not at hand.
         limits: what reading one file may cost.
@@ -51,16 +62,21 @@ def matrix(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink is not at hand.
     """
-    options = options_of(SummaryOptions, locals())
-    return answers(run(options), on_error)
+    options = options_of(MatrixOptions, locals())
+    return (each for each in answers(run(options), on_error) if isinstance(each, Matrix))
 
 
-def run(options: SummaryOptions) -> Iterator[Matrix | Failure]:
+def run(options: MatrixOptions) -> Iterator[Target | Result | Matrix | Failure]:
     """The matrices; a path that can't be read is a ``Failure`` among them.
+
+    By deploy targets it is one matrix, behind the records of ``check``.
 
     Raises:
         Missing: an nvJitLink is not at hand.
     """
+    if options.targets:
+        yield from _by_target(check.run(CheckOptions(**asdict(options))))
+        return
     linkers, engine = linker_targets(), Engine()
     with Trials(options) as trials, opened_sources(options.paths, options.limits) as sources:
         if options.trial_link:
@@ -99,6 +115,42 @@ def matrices(
             columns = tuple(map(str, targets[0].gpus))
             names = tuple(target.name for target in targets)
             yield Matrix(summary.path, what, names, columns, cells, asked)
+
+
+def _by_target(
+    records: Iterable[Target | Result | Failure | Note | Loss],
+) -> Iterator[Target | Result | Matrix | Failure]:
+    """The records of ``check``, then a matrix of them: in each cell the worst result.
+
+    What a package or a machine has wrong, whatever else there is, holds in each of its cells.
+    """
+    targets: list[str] = []
+    found: dict[str, list[Result]] = {MACHINE: []}
+    for record in records:
+        if isinstance(record, Note | Loss):
+            continue
+        yield record
+        if isinstance(record, Target):
+            targets.append(record.name)
+        elif isinstance(record, Result) and not record.without_device_code:
+            found.setdefault(record.path, []).append(record)
+    machine = found.pop(MACHINE)
+    rows = [
+        (path, tuple(_worst([*results, *machine], (name, ANY_TARGET.name)) for name in targets))
+        for path, results in found.items()
+    ]
+    if rows:
+        rows.sort(key=lambda row: max(result.counted for result in row[1]), reverse=True)
+        names, cells = zip(*rows, strict=True)
+        yield Matrix(
+            count(len(rows), ARTIFACT), ARTIFACT, names, tuple(targets), cells, tried=False
+        )
+
+
+def _worst(results: Iterable[Result], names: Sequence[str]) -> Result:
+    """The worst of the results on targets of these names."""
+    asked = (result for result in results if result.target.name in names)
+    return max(asked, key=lambda result: result.counted)
 
 
 def _unread(summary: ArtifactSummary) -> str:

@@ -312,6 +312,17 @@ class SummaryOptions(ReadOptions, frozen=True):
     install_linkers: InstallLinkers = False
 
 
+class MatrixOptions(SummaryOptions, frozen=True):
+    """Options of ``matrix``.
+
+    Attributes:
+        targets: Lay out the artifacts by these deploy targets instead, such as the nodes of a
+            cluster: nodes.json, R550, prod.toml:edge. Repeatable.
+    """
+
+    targets: Annotated[tuple["Target | DeploymentTarget | str", ...], _TARGET] = ()
+
+
 class RequireOptions(SummaryOptions, frozen=True):
     """Whose needs to tell.
 

@@ -29,7 +29,7 @@ from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.python_environment import NAMED, Installation, chosen
 from ltocompat.targets.machine.save import target_of
 
-_AS_PATH = "this-machine"
+MACHINE = "this-machine"
 
 
 class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
     def own_result(self) -> Result:
         """Problems of the machine itself."""
         looked = f"looked at with the packages of {self.installation}"
-        return machine_result(_AS_PATH, self.target, problems_of(self.environment), looked)
+        return machine_result(MACHINE, self.target, problems_of(self.environment), looked)
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
         """The verdicts on an artifact, with the nvJitLink that it would get here.

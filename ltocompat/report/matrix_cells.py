@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from ltocompat.model.matrix import Matrix
+from ltocompat.model.matrix import ARTIFACT, Matrix
+from ltocompat.model.words import count
 
 
 def subject(matrix: Matrix) -> str:
     """Describe the verdicts that a matrix holds."""
+    if matrix.what == ARTIFACT:
+        return f"on {count(len(matrix.columns), 'deploy target')}, the worst first"
     what = "linked by each nvJitLink" if matrix.what == "nvJitLink" else "loaded by each driver"
     tried = ", tried with each linker" if matrix.tried else ""
     return f"{what} for each architecture{tried}"
@@ -22,5 +25,7 @@ def runs(values: Sequence[object]) -> list[range]:
 
 
 def row_runs(matrix: Matrix) -> list[range]:
-    """Neighbouring rows with equal verdicts."""
+    """Neighbouring rows with equal verdicts; each artifact is a row of its own."""
+    if matrix.what == ARTIFACT:
+        return [range(n, n + 1) for n in range(len(matrix.rows))]
     return runs([[result.verdict for result in row] for row in matrix.cells])

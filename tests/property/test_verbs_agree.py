@@ -141,6 +141,7 @@ class Law:
         assert all(each.verdict <= Verdict.JIT for each in about)
         for goal in self.targets:
             rows, lines = expected(self.made, goal)
+            self.of_fleet(goal, max(rows.values(), default=None))
             results = [each for each in checked if _target(each) in (goal, ANY_TARGET)]
             assert rows == _rows(each for each in results if _target(each) == goal)
             held = [each for each in audited if each.checked.target in (goal, ANY_TARGET)]
@@ -152,9 +153,20 @@ class Law:
                 lines, fail_on, allow_empty=allow_empty, halves_count=True
             )
 
+    def of_fleet(self, goal: Target, worst: Verdict | None) -> None:
+        """A cell by deploy targets has the worst verdict there, and that of its package."""
+        if self.draw.random() > 1 / TARGETS:
+            return
+        records = list(matrix.run(options.MatrixOptions((self.path,), targets=(goal,))))
+        grids = [record for record in records if isinstance(record, Matrix)]
+        found = [each for each in records if isinstance(each, Result)]
+        package = max((each.verdict for each in found if each.target == ANY_TARGET), default=worst)
+        cells = [cell.verdict for grid in grids for row in grid.cells for cell in row]
+        assert cells == ([] if not grids or worst is None else [max(worst, package or worst)])
+
     def matrix(self) -> None:
         """A cell is a verdict on an exact target, by the route of its matrix."""
-        records = list(matrix.run(options.SummaryOptions((self.path,))))
+        records = list(matrix.run(options.MatrixOptions((self.path,))))
         assert code_of(ExitStatus(required=True), records) == self.silent
         for grid in records:
             if isinstance(grid, Matrix):

@@ -17,17 +17,18 @@ from ltocompat.model.records_v1.verdict import Result, Target
 
 
 class Grid(Record):
-    """One artifact by nvJitLinks or by drivers.
+    """One artifact by nvJitLinks or by drivers; or artifacts by deploy targets.
 
     Attributes:
-        rows: nvJitLinks or driver branches, oldest first.
-        columns: Architectures.
+        path: The artifact; "3 artifacts" where the rows are artifacts.
+        rows: nvJitLinks or driver branches, oldest first; or artifacts, the worst first.
+        columns: Architectures; or deploy targets.
         tried: Trial links were asked.
         cells: Indices of results, a row each.
     """
 
     path: str
-    what: Annotated[str, one_of("nvJitLink", "driver")]
+    what: Annotated[str, one_of("nvJitLink", "driver", "artifact")]
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     tried: bool
@@ -43,11 +44,11 @@ class Summary(Record):
 
 
 class Matrix(Document, tag="ltocompat/matrix/v1"):
-    """Artifacts against every nvJitLink, every driver branch and every architecture.
+    """Artifacts by nvJitLinks, driver branches and architectures, or by deploy targets.
 
     Attributes:
         results: As in ltocompat/check/v1.
-        targets: The generated targets; a driver and an nvJitLink are never in one of them.
+        targets: The deploy targets; or generated ones, with a driver or an nvJitLink each.
     """
 
     results: tuple[Result, ...]

@@ -15,9 +15,10 @@ from xml.sax.saxutils import escape as escape_xml
 from msgspec import Struct
 
 from ltocompat.facts.gpus import sm
-from ltocompat.model.matrix import Matrix
+from ltocompat.model.matrix import ARTIFACT, Matrix
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import count
+from ltocompat.report.cells import labels
 from ltocompat.report.document import MEANINGS, SHAPES
 from ltocompat.report.matrix_cells import row_runs, subject
 from ltocompat.report.text import clip_middle, escape
@@ -28,6 +29,7 @@ _WIDEST = 56  # of a cell
 _HEIGHT = 21  # of a cell
 _LETTER = 7.0  # mean width of a letter of 12 px
 _SMALL = 6.2  # of 11 px
+_LONGEST = 50  # characters of a row's name
 _GAP = 10  # between the names of rows and the cells
 _SHORT = 58  # the least width of a block that holds its word
 _BOLD = 9.0  # width of a bold letter of 12 px, in wide fonts too
@@ -53,8 +55,8 @@ class _Drawing:
     """
 
     def __init__(self, matrices: Sequence[Matrix]) -> None:
-        labels = [_name(matrix, run) for matrix in matrices for run in row_runs(matrix)]
-        longest = max((len(label) for label in labels), default=0)
+        names = [_name(matrix, run) for matrix in matrices for run in row_runs(matrix)]
+        longest = max((len(name) for name in names), default=0)
         self._labels = max(longest * _LETTER, 13 * _SMALL) + _GAP
         wide = max((len(matrix.columns) for matrix in matrices), default=1)
         self._cell = min((_WIDTH - 2 * _MARGIN - self._labels) / wide, _WIDEST)
@@ -78,6 +80,12 @@ class _Drawing:
         for block in merged([[cell.verdict for cell in matrix.cells[run.start]] for run in rows]):
             self._block(matrix, rows, block)
         self._y += len(rows) * _HEIGHT + 20
+        named = labels(matrix.columns) if matrix.what == ARTIFACT else {}
+        for result, label in zip(matrix.cells[0], named.values(), strict=False):
+            nodes = len(result.target.nodes)
+            words = [label, count(nodes, "node") if nodes else "", escape(result.target.name)]
+            self._text(_MARGIN, "s", clip_middle("  ".join(filter(None, words)), 110))
+            self._y += 18
 
     def _heads(self, matrix: Matrix) -> None:
         """The generations above the numbers of the architectures."""
@@ -93,8 +101,9 @@ class _Drawing:
                 f'<path d="M{left:.1f} {self._y + 5:.1f}H{right:.1f}" stroke="#afb8c1"/>'
             )
         self._y += 20
-        self._text(self._left(0) - _GAP, "g", f"{matrix.what}, sm", "end")
-        for index, name in enumerate(matrix.columns):
+        what = matrix.what if matrix.what == ARTIFACT else f"{matrix.what}, sm"
+        self._text(self._left(0) - _GAP, "g", what, "end")
+        for index, name in enumerate(labels(matrix.columns).values()):
             center = self._left(index) + self._cell / 2 - 1
             self._text(center, "a", escape(name.removeprefix("sm_")), "middle")
         self._y += 7
@@ -164,11 +173,14 @@ class _Drawing:
 
 
 def _name(matrix: Matrix, run: range) -> str:
-    first, last = escape(matrix.rows[run.start]), escape(matrix.rows[run.stop - 1])
+    ends = (matrix.rows[run.start], matrix.rows[run.stop - 1])
+    first, last = (clip_middle(escape(name), _LONGEST) for name in ends)
     return first if len(run) == 1 else f"{first} \u2013 {last}"
 
 
 def _generation(column: str) -> str:
+    if not column.startswith("sm_"):
+        return "deploy target"
     number = column.removeprefix("sm_").rstrip("af")
     row = sm(int(number)) if number.isdecimal() else None
     return row.name if row else "next"
@@ -176,9 +188,8 @@ def _generation(column: str) -> str:
 
 def _title(matrices: Sequence[Matrix]) -> str:
     paths = list(dict.fromkeys(matrix.path for matrix in matrices))
-    if len(paths) == 1:
-        return f"Where {escape(paths[0])} links and loads"
-    return f"Where {count(len(paths), 'artifact')} link and load"
+    what = escape(paths[0]) if len(paths) == 1 else count(len(paths), "artifact")
+    return f"Where the device code of {what} links and loads"
 
 
 def _description(matrices: Sequence[Matrix]) -> str:

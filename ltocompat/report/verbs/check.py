@@ -148,10 +148,11 @@ class _Answer:
 def _head(answer: _Answer) -> Iterator[Block]:
     if answer.options.environment and answer.has_modules:
         yield _environment(answer)
-    yield from _targets(answer.targets, answer.names)
+    yield from described_targets(answer.targets, answer.names)
 
 
-def _targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:
+def described_targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:
+    """The targets with their labels and facts."""
     if not targets:
         yield Paragraph(("checked without a deploy target: only rules that hold everywhere",))
         return

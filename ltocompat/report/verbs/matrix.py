@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ltocompat.commands.options import SummaryOptions
+from ltocompat.commands.options import MatrixOptions
 from ltocompat.files.output import replaced, writing
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.location import Location
-from ltocompat.model.matrix import Matrix
+from ltocompat.model.matrix import ARTIFACT, Matrix
 from ltocompat.model.projection import project
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, Options, Report
-from ltocompat.report.cells import GAP, PIPED
+from ltocompat.report.cells import GAP, PIPED, labels
 from ltocompat.report.document import (
     MEANINGS,
     Block,
@@ -25,36 +25,47 @@ from ltocompat.report.document import (
     Table,
     style_of,
 )
-from ltocompat.report.matrix_cells import runs, subject
+from ltocompat.report.findings import FindingReport
+from ltocompat.report.matrix_cells import row_runs, runs, subject
 from ltocompat.report.text import span
+from ltocompat.report.verbs.check import described_targets
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 
+Records = Iterable[Target | Result | Matrix | Failure]
 WORDS = {verdict: str(verdict) for verdict in Verdict} | {Verdict.UNDOCUMENTED: "undoc."}
 _FEW = 100  # of so many modules, one is few
 
 
-def blocks(records: Iterable[Matrix | Failure], options: Options) -> Iterator[Block]:
+def blocks(records: Records, options: Options) -> Iterator[Block]:
     """A table for each matrix, equal neighbours in one row or column; then the legend."""
     used: set[Verdict] = set()
     unread = False
     for record in records:
-        if isinstance(record, Failure):
-            unread = True
-            continue
-        used |= {result.verdict for row in record.cells for result in row}
-        yield Heading((Code(Location(record.path)), f": {subject(record)}"))
-        yield from _tables(record, options.width)
-        if names := _variants(record):
-            yield Paragraph((f"of the variants {names} the one that fits best decides each cell",))
-        if hardly := _sparse_coverage(record):
-            yield Paragraph((f"few modules are for {hardly}, whatever the cells say (IMG-04)",))
-        for condition in _conditions(record):
-            yield Paragraph((condition,))
+        unread |= isinstance(record, Failure)
+        if isinstance(record, Matrix):
+            used |= {result.verdict for row in record.cells for result in row}
+            yield from _matrix(record, options.width)
     if used:
         words = (f"{WORDS[verdict]}: {MEANINGS[verdict]}" for verdict in Verdict if verdict in used)
         yield Paragraph(("; ".join(words),))
     else:
         yield Paragraph(("nothing was read" if unread else "no device code was found",))
+
+
+def _matrix(matrix: Matrix, width: int | None) -> Iterator[Block]:
+    several = matrix.what == ARTIFACT
+    path = matrix.path if several else Code(Location(matrix.path))
+    yield Heading((path, f": {subject(matrix)}"))
+    if several:
+        targets = [result.target for result in matrix.cells[0]]
+        yield from described_targets(targets, labels(matrix.columns))
+    yield from _tables(matrix, width)
+    if names := _variants(matrix):
+        yield Paragraph((f"of the variants {names} the one that fits best decides each cell",))
+    if hardly := _sparse_coverage(matrix):
+        yield Paragraph((f"few modules are for {hardly}, whatever the cells say (IMG-04)",))
+    for condition in _conditions(matrix):
+        yield Paragraph((condition,))
 
 
 def _variants(matrix: Matrix) -> str:
@@ -90,11 +101,12 @@ def _word(result: Result) -> Styled:
 
 def _tables(matrix: Matrix, width: int | None) -> Iterator[Table]:
     every = [[_word(cell) for cell in row] for row in matrix.cells]
-    rows = runs(every)
+    rows = row_runs(matrix) if matrix.what == ARTIFACT else runs(every)
     words = [every[run.start] for run in rows]
     columns = runs([*zip(*words, strict=True)])
     names = [span(matrix.rows[run.start : run.stop]) for run in rows]
-    heads = [span(matrix.columns[run.start : run.stop]) for run in columns]
+    short = [*labels(matrix.columns).values()]
+    heads = [span(short[run.start : run.stop]) for run in columns]
     sizes = [
         max(len(name), *(len(row[run.start]) for row in words))
         for name, run in zip(heads, columns, strict=True)
@@ -118,7 +130,7 @@ def _parts(sizes: Sequence[int], room: int) -> Iterator[range]:
     yield range(start, len(sizes))
 
 
-def _document(records: Iterable[Matrix | Failure], _: Options) -> Iterator[str]:
+def _document(records: Records, _: Options) -> Iterator[str]:
     """The pieces of the JSON document: results as they come, then what lays them out."""
     # Imported here: a table needs no JSON.
     from ltocompat.model.records_v1 import matrix as v1
@@ -132,6 +144,8 @@ def _document(records: Iterable[Matrix | Failure], _: Options) -> Iterator[str]:
     grids: list[v1.Grid] = []
     number = 0
     for matrix in rows.answers(records):
+        if not isinstance(matrix, Matrix):
+            continue
         cells = []
         for row in matrix.cells:
             cells.append(tuple(range(number, number + len(row))))
@@ -146,8 +160,10 @@ def _document(records: Iterable[Matrix | Failure], _: Options) -> Iterator[str]:
     yield from rows.end(v1.Matrix((), values, tuple(grids), summary))
 
 
-def run_and_draw(options: SummaryOptions, *, svg: str) -> Iterator[Matrix | Failure]:
-    """The matrices; when they end they are drawn into the file ``svg``."""
+def run_and_draw(
+    options: MatrixOptions, *, svg: str
+) -> Iterator[Target | Result | Matrix | Failure]:
+    """The records; when they end the matrices are drawn into the file ``svg``."""
     from ltocompat.commands import matrix
 
     matrices: list[Matrix] = []
@@ -166,4 +182,8 @@ def run_and_draw(options: SummaryOptions, *, svg: str) -> Iterator[Matrix | Fail
         yield Failure.of(error)
 
 
-REPORT: Report[Matrix] = Report(blocks, _document)
+REPORT: Report[Target | Result | Matrix] = Report(blocks, _document)
+BY_TARGET: FindingReport[Target | Result | Matrix] = FindingReport(
+    blocks, _document, lambda records: (each for each in records if not isinstance(each, Matrix))
+)
+"""The same for deploy targets, which formats for findings write, too."""
