@@ -66,7 +66,7 @@ def test_one_format_may_take_the_place_of_the_table(capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["yaml"], "--format 'yaml' is not known; give one of: table, json, markdown, concise"),
+        (["yaml"], "--format 'yaml' is not known; give one of: table, json, markdown, csv, jsonl"),
         (["json", "table"], "json and table both go to standard output"),
         (["json=", "table"], "--format 'json=' names no file; write json=FILE"),
         (["json=a", "html=./a"], "two formats go to one file"),

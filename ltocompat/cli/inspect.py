@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.cli.options import QUIET, VERBOSE, Format, ImageChoice, Sandbox
+from ltocompat.cli.options import QUIET, VERBOSE, ImageChoice, ListFormat, Sandbox
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import InspectOptions, Option, WeighOptions
@@ -51,7 +51,7 @@ def inspect(
     options: InspectOptions,
     sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
     shown: Amount,
-    form: Format = (),
+    form: ListFormat = (),
 ) -> int:
     """List the LTO-IR, PTX and SASS in files, and which toolkit made it.
 

@@ -13,7 +13,7 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.image import ImageKind, Role
 from ltocompat.model.limits import DEFAULT_LIMITS, REQUIRE_SANDBOX, Limits
 from ltocompat.model.verdict import Verdict
-from ltocompat.report import FINDING_FORMATS, FORMATS, Options
+from ltocompat.report import FINDING_FORMATS, FORMATS, LIST_FORMATS, Options
 from ltocompat.scan.filters import ImageFilter
 
 FAIL_ON = ("jit", "undocumented", "unknown", "fail")
@@ -59,6 +59,7 @@ def _format_option(names: Sequence[str]) -> Option:
 
 
 Format = Annotated[tuple[str, ...], _format_option(FORMATS)]
+ListFormat = Annotated[tuple[str, ...], _format_option(LIST_FORMATS)]
 FindingFormat = Annotated[tuple[str, ...], _format_option(FINDING_FORMATS)]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.cli.options import QUIET, VERBOSE, Format, Sandbox
+from ltocompat.cli.options import QUIET, VERBOSE, ListFormat, Sandbox
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Option, RequireOptions
@@ -36,7 +36,7 @@ def require(
     options: RequireOptions,
     sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
     shown: View,
-    form: Format = (),
+    form: ListFormat = (),
 ) -> int:
     """Say which driver, nvJitLink and GPUs device code needs.
 

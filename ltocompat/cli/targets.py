@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ltocompat.cli.options import Format
+from ltocompat.cli.options import ListFormat
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import TargetsOptions
@@ -10,7 +10,7 @@ from ltocompat.report.exit_status import ExitStatus
 
 
 @verb
-def targets(*, options: TargetsOptions, form: Format = ()) -> int:
+def targets(*, options: TargetsOptions, form: ListFormat = ()) -> int:
     """List the GPUs, drivers and releases that targets can name.
 
     For example: ltocompat targets hopper

@@ -190,7 +190,7 @@ class Image(Tabular, frozen=True):
     """
 
     row_columns: ClassVar[str] = (
-        f"{WHERE} section kind arch virtual_arch=cubin.virtual_arch made_by "
+        f"{WHERE} section kind arch virtual_arch made_by "
         "ptx_isa=needs.ptx_isa tile_ir=needs.tile_ir ltoir_container=ltoir.container "
         "nvvm_ir=ltoir.nvvm_ir generation=cubin.generation compression scrambled "
         "stored_size size relocatable debug host_os options identifier kernels sha256 "

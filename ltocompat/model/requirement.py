@@ -145,7 +145,7 @@ class Service(Tabular, frozen=True):
     """
 
     row_columns: ClassVar[str] = (
-        "number name how sass ptx link none driver beyond nvjitlink hardly last_driver "
+        "arch number name how sass ptx link none driver beyond nvjitlink hardly last_driver "
         "last_nvjitlink or_older"
     )
 
@@ -164,6 +164,11 @@ class Service(Tabular, frozen=True):
     last_driver: DriverVersion | None = None
     last_nvjitlink: Release | None = None
     or_older: bool = False
+
+    @property
+    def arch(self) -> str:
+        """``sm_90``."""
+        return f"sm_{self.number}"
 
     @property
     def kernels(self) -> tuple[int, int]:

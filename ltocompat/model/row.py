@@ -28,11 +28,11 @@ class Tabular(Struct, frozen=True):
 
     def to_row(self) -> Row:
         """A row of a table: what is no number and no truth is text, several are a list of text."""
-        return {name: _plain(self, path) for name, path in _columns(type(self))}
+        return {name: _plain(self, path) for name, path in columns(type(self))}
 
 
 @functools.cache
-def _columns(kind: type[Tabular]) -> tuple[tuple[str, Sequence[str]], ...]:
+def columns(kind: type[Tabular]) -> tuple[tuple[str, Sequence[str]], ...]:
     """The names of a class's columns, and the way to the value of each."""
     names = kind.row_columns.split() or kind.__struct_fields__
     pairs = (name.partition("=") for name in names)

@@ -23,6 +23,7 @@ from ltocompat.model.failure import Failure
 from ltocompat.model.projection import project
 
 if TYPE_CHECKING:
+    from ltocompat.model.row import Row, Tabular
     from ltocompat.report.document import Block
 
 __all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "answers", "write", "writer"]
@@ -30,23 +31,24 @@ __all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "answers", "wr
 FORMATS = ("table", "json", "markdown")
 """The formats; each is the module of that name in ``formats``, whose ``write`` is called."""
 
+LIST_FORMATS = (*FORMATS, "csv", "jsonl")
+"""Those of verbs whose answer is a list."""
+
 FINDING_FORMATS = (
-    *FORMATS,
+    *LIST_FORMATS,
     "concise",
     "sarif",
     "github",
     "gitlab",
     "junit",
     "html",
-    "csv",
-    "jsonl",
 )
 """Those of verbs that have findings."""
 
 # Modules called json and csv would hide the standard library's.
 _MODULES = {"json": "jsonstream", "csv": "csv_rows"}
 
-_OF_RECORDS = (*FORMATS, "github")  # they write more than findings and verdicts
+_OF_RECORDS = (*LIST_FORMATS, "github")  # they write more than findings and verdicts
 
 R = TypeVar("R")
 
@@ -113,6 +115,38 @@ class Report(Struct, Generic[R], frozen=True):
     formats: ClassVar[tuple[str, ...]] = FORMATS
     blocks: Callable[[Iterable[R | Failure], Options], Iterator[Block]]
     document: Callable[[Iterable[R | Failure], Options], Iterator[str]]
+
+
+class ListReport(Report[R], frozen=True):
+    """The faces of the answer of a verb that is a list, which tables of other programs can hold.
+
+    Attributes:
+        kind: the rows' class.
+        rows_of: the rows that a record comes to, and failures in it.
+        of_record: attributes of the record that are columns, too.
+    """
+
+    formats: ClassVar[tuple[str, ...]] = LIST_FORMATS
+    kind: type[Tabular]
+    rows_of: Callable[[R], Iterable[Tabular | Failure]]
+    of_record: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns; the last is for what could not be read."""
+        # Imported here: the other formats need no rows.
+        from ltocompat.model.row import columns
+
+        return [*self.of_record, *dict(columns(self.kind)), "error"]
+
+    def rows(self, records: Iterable[R | Failure]) -> Iterator[Row | Failure]:
+        """Yield the rows, and failures where they come."""
+        for record in records:
+            for row in [record] if isinstance(record, Failure) else self.rows_of(record):
+                if isinstance(row, Failure):
+                    yield row
+                else:
+                    yield {name: getattr(record, name) for name in self.of_record} | row.to_row()
 
 
 def rows_document(

@@ -13,7 +13,7 @@ from ltocompat.commands.policy.fingerprint import fingerprint
 from ltocompat.model.location import Location
 from ltocompat.model.projection import From, project
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Result
-from ltocompat.report.findings import GroupedFinding, grouped_findings
+from ltocompat.report.findings import GroupedFinding, grouped_findings, title_of
 from ltocompat.report.text import escape, safe_text
 
 
@@ -29,6 +29,7 @@ class FindingRow(Struct, frozen=True):
         path: the same, as bytes allow: not escaped.
         place: where in it the finding is, pasteable.
         rule: ID of its rule.
+        title: its title; empty where it is of a policy.
         level: ``error``, ``warning`` or ``note``.
         verdict: what it makes of the artifact.
         target: name of the deploy target.
@@ -51,6 +52,7 @@ class FindingRow(Struct, frozen=True):
     path: str
     place: str
     rule: Annotated[str, From("finding.rule", escape)]
+    title: Annotated[str, From("finding.rule", title_of)]
     level: Annotated[str, From("finding.level")]
     verdict: Annotated[str, From("finding.verdict")]
     target: str

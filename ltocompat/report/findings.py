@@ -7,7 +7,6 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import ClassVar, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -26,7 +25,7 @@ from ltocompat.model.verdict import (
     Verdict,
 )
 from ltocompat.model.words import count, truncate_list
-from ltocompat.report import FINDING_FORMATS, Failure, Options, Report
+from ltocompat.report import Failure, Options
 from ltocompat.report.cells import AS_PACKAGE, Cell, CellNames, EvaluatedArtifact, cell_of, labels
 from ltocompat.report.document import (
     Block,
@@ -49,24 +48,6 @@ from ltocompat.rules.prose import Prose, rule_prose
 
 FindingRecord = Target | Result | Required | PolicyLines | Failure
 """Records that formats for findings read: the targets, the results, and facts about them."""
-
-R = TypeVar("R")
-
-
-class FindingReport(Report[R], frozen=True):
-    """The faces of the answer of a verb that has findings; every format can write it.
-
-    Attributes:
-        finding_records: what the records come to, for formats that write findings.
-    """
-
-    formats: ClassVar[tuple[str, ...]] = FINDING_FORMATS
-    finding_records: Callable[[Iterable[R | Failure]], Iterable[FindingRecord]]
-
-    def sorted_records(self, records: Iterable[R | Failure]) -> SortedRecords:
-        """The records, taken to the end, sorted by what they are."""
-        return sort_records(self.finding_records(records))
-
 
 LEVELS = tuple(Level)
 """The loudest first."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from ltocompat.facts import drivers, gpus
+from ltocompat.model.row import Tabular
 from ltocompat.model.target import System
 from ltocompat.targets.building import stock_libraries
 from ltocompat.targets.gpu_groups import gpus_named, groups
 from ltocompat.targets.versions.releases import known_releases
 
 
-class TargetWord(Struct, frozen=True):
+class TargetWord(Tabular, frozen=True):
     """Something that ``--deploy-target`` takes.
 
     Attributes:

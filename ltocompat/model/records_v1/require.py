@@ -78,7 +78,7 @@ class Service(Record):
         or_older: The tables begin with this driver, and an older one is not known to fail.
     """
 
-    arch: Annotated[str, From("number", "sm_{}".format)]
+    arch: str
     name: str
     how: Annotated[str, one_of("sass", "ptx", "link", "none")]
     sass: Count

@@ -22,10 +22,10 @@ from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report, Writable
 from ltocompat.report.cells import CellNames
 from ltocompat.report.document import Block, Code, Heading, Paragraph, first_lines
+from ltocompat.report.finding_report import FindingReport
 from ltocompat.report.findings import (
     LEVELS,
     FindingRecord,
-    FindingReport,
     GroupedFinding,
     SortedRecords,
     grouped_findings,

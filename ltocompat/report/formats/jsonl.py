@@ -1,21 +1,17 @@
-"""Findings as JSON Lines: an object a line, for jq and log collectors."""
+"""Findings, or what a list is of, as JSON Lines: an object a line, for jq and log collectors."""
 
 from __future__ import annotations
 
-from msgspec.structs import asdict
+from collections.abc import Iterable
+from typing import Any
 
-from ltocompat.report import Writable
-from ltocompat.report.finding_rows import finding_rows
-from ltocompat.report.findings import SortedRecords
+from ltocompat.report import Failure, Options, Writable
 from ltocompat.report.formats.jsonstream import encode
 
-_OURS = ("path", "number", "group")  # what other formats need, and no reader
 
-
-def write(answer: SortedRecords, stream: Writable) -> None:
-    """Write ``{"error": ...}`` for each failure, then an object for each finding."""
-    for failure in answer.failures:
-        stream.write(encode({"error": {"kind": failure.kind, "message": failure.message}}) + "\n")
-    for row in finding_rows(answer.results):
-        value = {name: part for name, part in asdict(row).items() if name not in _OURS}
+def write(report: Any, records: Iterable[Any], stream: Writable, options: Options) -> None:  # noqa: ANN401, ARG001 - it has rows; all are called alike
+    """Write ``{"error": ...}`` for each failure, and an object for each row of the report."""
+    for row in report.rows(records):
+        failure = isinstance(row, Failure)
+        value = {"error": {"kind": row.kind, "message": row.message}} if failure else row
         stream.write(encode(value) + "\n")

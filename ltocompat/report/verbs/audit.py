@@ -23,9 +23,9 @@ from ltocompat.model.verdict import Outcome, Result, Verdict
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Items, Paragraph, first_lines
+from ltocompat.report.finding_report import FindingReport
 from ltocompat.report.findings import (
     FindingRecord,
-    FindingReport,
     GroupedFinding,
     grouped_findings,
     short_place,

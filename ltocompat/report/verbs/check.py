@@ -50,9 +50,9 @@ from ltocompat.report.document import (
     style_of,
     table_of,
 )
+from ltocompat.report.finding_report import FindingReport
 from ltocompat.report.findings import (
     FindingRecord,
-    FindingReport,
     FindingTally,
     grouped_findings,
 )

@@ -13,7 +13,8 @@ from ltocompat.model.words import count, truncate_list
 from ltocompat.report import Failure, Options, answers
 from ltocompat.report.cells import CellNames
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
-from ltocompat.report.findings import FindingRecord, FindingReport, FindingTally, grouped_findings
+from ltocompat.report.finding_report import FindingReport
+from ltocompat.report.findings import FindingRecord, FindingTally, grouped_findings
 from ltocompat.report.text import binary_size, clip, fold_archs, truncate
 
 _MOST_ROWS = 200

@@ -22,7 +22,7 @@ from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, ListReport, Options
 from ltocompat.report.document import (
     Block,
     Code,
@@ -390,4 +390,11 @@ def _module_pieces(module: Module) -> Iterator[str]:
     yield f"]{after}"
 
 
-REPORT: Report[Record] = Report(blocks, _document)
+def _images(record: Record) -> Iterable[Image | Failure]:
+    if isinstance(record, Skipped):
+        kind = "limit" if record.limit else "unreadable"
+        return (Failure(kind, f"{record.place}: {record.reason}"),)
+    return record.images if isinstance(record, Module) else ()
+
+
+REPORT: ListReport[Record] = ListReport(blocks, _document, Image, _images, ("registered",))

@@ -28,7 +28,8 @@ from ltocompat.report.document import (
     Paragraph,
     Row,
 )
-from ltocompat.report.findings import FindingRecord, FindingReport
+from ltocompat.report.finding_report import FindingReport
+from ltocompat.report.findings import FindingRecord
 from ltocompat.report.text import binary_size, truncate
 from ltocompat.rules.builtin_rules import OPTIONS_DIFFER, TRIAL_REFUSED
 from ltocompat.rules.engine.findings import finding_by_engine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from ltocompat.commands.options import MatrixOptions
 from ltocompat.files.output import replaced, writing
@@ -12,7 +13,7 @@ from ltocompat.model.matrix import ARTIFACT, Matrix
 from ltocompat.model.projection import project
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result, Verdict
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, ListReport, Options
 from ltocompat.report.cells import GAP, PIPED, labels
 from ltocompat.report.document import (
     MEANINGS,
@@ -25,7 +26,7 @@ from ltocompat.report.document import (
     Table,
     style_of,
 )
-from ltocompat.report.findings import FindingReport
+from ltocompat.report.finding_report import FindingReport
 from ltocompat.report.matrix_cells import row_runs, runs, subject
 from ltocompat.report.text import span
 from ltocompat.report.verbs.check import described_targets
@@ -182,8 +183,21 @@ def run_and_draw(
         yield Failure.of(error)
 
 
-REPORT: Report[Target | Result | Matrix] = Report(blocks, _document)
-BY_TARGET: FindingReport[Target | Result | Matrix] = FindingReport(
+def _cells(record: Target | Result | Matrix) -> Iterable[Result]:
+    return chain.from_iterable(record.cells) if isinstance(record, Matrix) else ()
+
+
+REPORT: ListReport[Target | Result | Matrix] = ListReport(
+    blocks, _document, Result, _cells, ("what",)
+)
+
+
+class _ByTarget(FindingReport[Target | Result | Matrix], frozen=True):
+    columns = REPORT.columns
+    rows = REPORT.rows
+
+
+BY_TARGET = _ByTarget(
     blocks, _document, lambda records: (each for each in records if not isinstance(each, Matrix))
 )
 """The same for deploy targets, which formats for findings write, too."""

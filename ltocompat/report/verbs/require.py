@@ -29,7 +29,7 @@ from ltocompat.model.requirement import (
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Coverage, Verdict
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, Report, answers
+from ltocompat.report import Failure, ListReport, Options, answers
 from ltocompat.report.document import (
     Block,
     Code,
@@ -449,4 +449,10 @@ def _document(records: Records, _: Options) -> Iterator[str]:
     yield from rows.end(v1.Require((), summary, tuple(setters)), empty=bool(empty))
 
 
-REPORT: Report[Required | FloorSetter] = Report(blocks, _document)
+def _services(record: Required | FloorSetter) -> Iterable[Service]:
+    return record.services if isinstance(record, Required) else ()
+
+
+REPORT: ListReport[Required | FloorSetter] = ListReport(
+    blocks, _document, Service, _services, ("path",)
+)

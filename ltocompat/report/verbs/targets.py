@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
-from ltocompat.report import Failure, Options, Report, answers, rows_document
+from ltocompat.report import Failure, ListReport, Options, answers, rows_document
 from ltocompat.report.document import Block, Code, Column, Table
-
-if TYPE_CHECKING:
-    from ltocompat.targets.words import TargetWord
+from ltocompat.targets.words import TargetWord
 
 _COLUMNS = (Column("key"), Column("value"), Column("meaning", width=24))
 
@@ -21,4 +18,6 @@ def blocks(records: Iterable[TargetWord | Failure], _: Options) -> Iterator[Bloc
         yield Table(_COLUMNS, tuple(rows))
 
 
-REPORT: Report[TargetWord] = Report(blocks, rows_document("targets"))
+REPORT: ListReport[TargetWord] = ListReport(
+    blocks, rows_document("targets"), TargetWord, lambda word: [word]
+)
