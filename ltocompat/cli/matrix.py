@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import Annotated, Any
+from typing import Annotated
 
 from ltocompat.cli.options import FindingFormat, Sandbox
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import MatrixOptions, Option
 from ltocompat.model.errors import UsageError
-from ltocompat.model.matrix import Matrix
-from ltocompat.report.exit_status import OK, ExitStatus
+from ltocompat.report.exit_status import ExitStatus, of_matrix
 
 
 @verb
@@ -41,5 +40,5 @@ def matrix(
     run = command.run if svg is None else functools.partial(run_and_draw, svg=svg)
     report = BY_TARGET if options.targets else REPORT
     writing = in_format(form, report, inputs=map(str, options.paths))
-    status = ExitStatus[Any](lambda each: OK if isinstance(each, Matrix) else None, required=True)
+    status = ExitStatus(of_matrix, required=True)
     return run_verb(run, options, writing, status)

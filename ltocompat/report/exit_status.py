@@ -145,6 +145,13 @@ def of_weight(record: Weight) -> int:
     return NOTHING_JUDGED if record.skipped else OK
 
 
+def of_matrix(record: object) -> int | None:
+    """Return the exit code: what the cells say never counts, and targets are no answer."""
+    from ltocompat.model.matrix import Matrix
+
+    return OK if isinstance(record, Matrix) else None
+
+
 def of_required(record: Required | FloorSetter) -> int | None:
     """Return the exit code: a file without device code is no answer."""
     from ltocompat.model.requirement import Required
