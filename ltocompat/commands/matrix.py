@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
 from ltocompat import facts
 from ltocompat.commands import check
 from ltocompat.commands.advice import advising_trials
+from ltocompat.commands.deployment_target import DeploymentTarget
 from ltocompat.commands.options import CheckOptions, MatrixOptions, OnError, answers, options_of
 from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.this_machine import MACHINE
@@ -28,9 +28,6 @@ from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.routes import routes
 from ltocompat.scan.sources import Source, opened_sources
-
-if TYPE_CHECKING:
-    from ltocompat.commands.deployment_target import DeploymentTarget
 
 _SOURCE = "matrix"
 # Minor-version compatibility of every major that is still used begins here.
