@@ -137,6 +137,21 @@ EXAMPLES = {
     "pytorch-without-nccl": "RuntimeError: Distributed package doesn't have NCCL built in",
     "two-releases-linked": "/usr/bin/ld: warning: libcudart.so.11.0, needed by libfoo.so, may "
     "conflict with libcudart.so.12",
+    "container-tool-missing": "[ERROR] Command not found: nvidia-container-cli, see "
+    "https://github.com/NVIDIA/libnvidia-container",
+    "host-compiler-out-of-range": "RuntimeError: The current installed version of g++ (13.2.0) is "
+    "greater than the maximum required version by CUDA 12.1. Please make sure to use an adequate "
+    "version of g++ (>=6.0.0, <=12.0).",
+    "header-of-newer-cuda": "fatal error: cuda_fp8.h: No such file or directory",
+    "bazel-toolkit": "Could not find any cudnn.h matching version '8' in any subdirectory:",
+    "extension-beside-cpu-pytorch": "OSError: libc10_cuda.so: cannot open shared object file: No "
+    "such file or directory",
+    "uv-cuda-pin-conflict": "Because torch==2.11.0+cu130 depends on cuda-toolkit[cublas]==13.0.2 "
+    "and you require cuda-toolkit==13.2.1, we can conclude",
+    "apt-cuda-unmet": "The following packages have unmet dependencies:\n cuda-12-2 : Depends: "
+    "cuda-runtime-12-2 (>= 12.2.0) but it is not going to be installed",
+    "program-asks-for-driver-update": "If you see this and ComfyUI did not start, try updating "
+    "your Nvidia drivers.",
 }
 
 
@@ -689,7 +704,7 @@ NOT_OURS = {
     *("nvcc", "clang", "ptxas", "nvidia-smi", "numba", "where", "cat", "docker", "python"),
     *("ldd", "find", "kubectl", "nvidia-container-cli", "conda", "uv", "pip", "julia", "ls"),
     *("tail", "dkms", "printenv", "ldconfig", "gcc", "grep", "cmake"),
-    *("lspci", "uv", "nm"),
+    *("lspci", "uv", "nm", "dpkg"),
 }
 
 
