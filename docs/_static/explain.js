@@ -266,7 +266,7 @@ function ofSm(text) {
   else if (text === "90a") first = "12.0";
   const number = String(Number(match[1]));
   const cc = `${number.slice(0, -1)}.${number.slice(-1)}`;
-  return { name: row.name, cc, first, last: row.last, index: row.jetson ? "" : index(first, true), jetson: row.jetson };
+  return { name: row.name, cc, first, last: row.last, index: row.jetson ? "" : index(first, true) || (row.last === "12.9" ? "cu126" : ""), jetson: row.jetson };
 }
 
 const DERIVED = {
@@ -353,7 +353,9 @@ function derived(values) {
   }
   Object.assign(found, madeWith(found), hostCompiler(found), packageOf(found));
   if ((found.symbol || "").length > 60) found.symbol = `${found.symbol.slice(0, 60)}...`;
-  if ("torch" in found && found.gpu_sm_first && order(found.torch, found.gpu_sm_first) >= 0) delete found.gpu_sm_index;
+  const torch = found.torch || "0.0";
+  const tooNew = found.gpu_sm_last && order(torch, "12.6") > 0;
+  if (found.gpu_sm_first && order(torch, found.gpu_sm_first) >= 0 && !tooNew) delete found.gpu_sm_index;
   const major = found.major || (found.builtins || "").split(".")[0];
   found.cu_suffix = major === "12" ? "-cu12" : major === "11" ? "-cu11" : "";
   if ("needs_file" in found) {

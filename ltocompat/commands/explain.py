@@ -118,8 +118,7 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
 
 def unexplained(error: Missing) -> Explained:
     """Return the answer about a text that no rule knows: the sentence that quotes its line."""
-    sentence = str(error)
-    return Explained("", "", sentence[:1].upper() + sentence[1:])
+    return Explained("", "", re.sub("^.", lambda first: first[0].upper(), str(error)))
 
 
 def _this_machine() -> dict[str, str]:
@@ -174,10 +173,8 @@ def _ids_in(text: str) -> list[str]:
 
 
 def _shortened(text: str) -> str:
-    if len(text) <= _LONGEST:
-        return text
     half = _LONGEST // 2
-    return f"{text[:half]}\n{text[-half:]}"
+    return text if len(text) <= _LONGEST else f"{text[:half]}\n{text[-half:]}"
 
 
 # An error by number or name alone, as C, Julia (ERROR_NO_DEVICE) or Rust (NoDevice) writes it.

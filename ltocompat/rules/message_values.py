@@ -66,8 +66,8 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     if len(found.get("symbol", "")) > _LONG_NAME:
         found["symbol"] = f"{found['symbol'][:_LONG_NAME]}..."
     # A PyTorch that knows the GPU isn't what lacks it.
-    first = found.get("gpu_sm_first")
-    if first and "torch" in found and Release.parse(found["torch"]) >= Release.parse(first):
+    torch, last = Release.parse(found.get("torch", "0.0")), found.get("gpu_sm_last")
+    if Release.parse(found.get("gpu_sm_first", "99.9")) <= torch and not (last and torch > _OLD):
         found.pop("gpu_sm_index", None)
     major = found.get("major") or found.get("builtins", "").partition(".")[0]
     found["cu_suffix"] = "-cu12" if major == "12" else "-cu11" if major == "11" else ""
@@ -170,9 +170,14 @@ def _index(cuda: Release) -> str:
     return f"cu{known[-1].major}{known[-1].minor}" if known else ""
 
 
-def _first_index(cuda: Release) -> str:
-    """The first index of PyTorch for a CUDA release or a newer one of its major."""
+_OLD = Release(12, 6)
+"""PyTorch's last index with code for GPUs before Turing (pytorch issue 157517)."""
+
+
+def _first_index(cuda: Release, last: Release | None) -> str:
+    """The first of PyTorch's indexes for a CUDA release, of its major; the last for old GPUs."""
     known = [row for row in pytorch_indexes() if row.major == cuda.major and row >= cuda]
+    known = known or [_OLD] * (last == Release(12, 9))
     return f"cu{known[0].major}{known[0].minor}" if known else ""
 
 
@@ -222,7 +227,7 @@ def _of_sm(text: str) -> dict[str, str]:
         "cc": f"{number[:-1]}.{number[-1]}",
         "first": str(first),
         "last": str(row.last_toolkit or ""),
-        "index": "" if row.tegra else _first_index(first),
+        "index": "" if row.tegra else _first_index(first, row.last_toolkit),
         "jetson": _OF_JETSON if row.tegra else "",
     }
 
