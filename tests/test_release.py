@@ -1,6 +1,10 @@
 """What a release is made of: one version, one list of dependencies, actions pinned by commit."""
+# ruff: noqa: S607 - git, as developers have it
 
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -8,12 +12,16 @@ from typing import Any
 import pytest
 import yaml
 
-from ltocompat.model.version import SITE_URL, VERSION
+from ltocompat.model.version import OWNER, SITE_URL, VERSION
 
 ROOT = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 WORKFLOWS = sorted((ROOT / ".github").glob("**/*.yml"))
 CONDA_NAMES = {"ahocorasick-rs": "ahocorasick_rs"}
+
+
+def read(path: Path) -> str:
+    return path.read_text("utf-8", "replace")
 
 
 def recipe() -> dict[str, Any]:
@@ -55,14 +63,42 @@ def test_pages_have_one_address() -> None:
 
 
 def test_the_code_has_one_address() -> None:
-    owner = PROJECT["urls"]["Source"].removeprefix("https://github.com/")
-    names = ("README.md", "docs/ci.md", ".conda/recipe.yaml")
+    names = ("README.md", "docs/ci.md", ".conda/recipe.yaml", "pyproject.toml")
     lines = ROOT / "ltocompat" / "report" / "verbs" / "init_lines"
     for path in (*(ROOT / name for name in names), lines / "github.txt", lines / "pre-commit.txt"):
-        found = set(
-            re.findall(r"(?:github\.com/|uses: )(\w+/ltocompat)\b", path.read_text("utf-8"))
+        found = re.findall(
+            r"(?:github(?:usercontent)?\.com/|uses: )([\w-]+)/ltocompat\b", read(path)
         )
-        assert found == {owner}, path
+        assert set(found) == {OWNER}, path
+
+
+def test_a_release_waits_for_the_addresses_which_one_command_writes(tmp_path: Path) -> None:
+    """In a copy of the checkout: the step of the workflow refuses it, then not."""
+    names = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True).split("\0")
+    told = [name for name in names if name and re.search(f"{OWNER}|{SITE_URL}", read(ROOT / name))]
+    for name in (*told, ".github/set_address.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    for command in ("init -q", "add -A"):
+        subprocess.run(["git", *command.split()], cwd=tmp_path, check=True)
+    release = yaml.safe_load(read(ROOT / ".github" / "workflows" / "release.yml"))
+    (check,) = (
+        step["run"] for step in release["jobs"]["build"]["steps"] if "set_address" in str(step)
+    )
+    assert subprocess.run(check.split(), cwd=tmp_path, check=False).returncode == 1
+    program = (sys.executable, ".github/set_address.py")
+    address = ("acme", "https://acme.example.org/ltocompat")
+    subprocess.run([*program, *address], cwd=tmp_path, check=True)
+    subprocess.run(check.split(), cwd=tmp_path, check=True)
+    assert "- uses: acme/ltocompat/.github" in read(tmp_path / "README.md")
+    assert "](https://raw.githubusercontent.com/acme/ltocompat/main/" in read(
+        tmp_path / "README.md"
+    )
+    settings = tomllib.loads(read(tmp_path / "pyproject.toml"))["project"]["urls"]
+    assert settings["Rules"] == "https://acme.example.org/ltocompat/rules/index.html"
+    assert settings["Source"] == "https://github.com/acme/ltocompat"
+    for path in tmp_path.rglob("*.md"):
+        assert "stands for the account" not in read(path)
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

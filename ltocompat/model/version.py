@@ -7,6 +7,9 @@ import os
 VERSION = "0.1.0"
 
 
+OWNER = "PROJECT_OWNER"
+"""The account at GitHub that hosts the code, as ``.github/set_address.py`` writes it."""
+
 PROJECT_URL = ""
 """The root of the project's files, with a slash at its end; empty until they have one address."""
 
