@@ -15,6 +15,8 @@ from packages_made import CUBIN_12_4, CUBIN_13_5, judged, told
 from rule_cases import spares, strikes
 
 from ltocompat import check, diff, inspect
+from ltocompat.cli import run
+from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import package_of
@@ -70,23 +72,66 @@ def test_a_file_that_a_later_layer_deletes_or_replaces_is_not_judged(tmp_path: P
     assert max(each.verdict for each in check(both, ON_550)) is Verdict.OK
 
 
-def test_images_of_several_platforms_are_told_apart(tmp_path: Path) -> None:
+def of_platforms(folder: Path) -> str:
+    """Of arm64, its code needs CUDA 13; of amd64, the image itself asks for it."""
     files: dict[str, bytes] = {}
     manifests = []
-    for arch in ("amd64", "arm64"):
-        config = {"os": "linux", "architecture": arch}
-        with tarfile.open(
-            fileobj=io.BytesIO(oci_layout([archive({APP: CUBIN_12_4})], config))
-        ) as tar:
+    for arch, cubin, env in (
+        ("amd64", CUBIN_12_4, ["NVIDIA_REQUIRE_CUDA=cuda>=13.0"]),
+        ("arm64", CUBIN_13_5, []),
+    ):
+        config = {"os": "linux", "architecture": arch, "config": {"Env": env}}
+        with tarfile.open(fileobj=io.BytesIO(oci_layout([archive({APP: cubin})], config))) as tar:
             for member in tar:
                 file = tar.extractfile(member)
                 assert file is not None
                 files[member.name] = file.read()
         manifests += json.loads(files["index.json"])["manifests"]
     files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": manifests}).encode()
-    path = written(tmp_path, archive(files))
-    assert places(path) == [f"::linux/{arch}::/{APP}" for arch in ("amd64", "arm64")]
-    assert places(f"{path}::linux/arm64") == ["::/" + APP]
+    return written(folder, archive(files))
+
+
+def test_each_image_of_several_platforms_is_an_artifact(tmp_path: Path) -> None:
+    path = of_platforms(tmp_path)
+    assert places(path) == [f":linux/{arch}::/{APP}" for arch in ("amd64", "arm64")]
+    assert places(f"{path}:linux/arm64") == [f"::/{APP}"]
+    assert [
+        str(each.place) for each in inspect(f"{path}::linux/arm64") if type(each) is Module
+    ] == [f"{path}:linux/arm64::/{APP}"]
+    found = {each.path.removeprefix(path): each.rules for each in check(path, ON_550, floors=False)}
+    assert found[":linux/amd64"][0] == "ENV-01"
+    assert "SASS-07" in found[":linux/arm64"]
+    assert max(each.verdict for each in check(f"{path}:linux/arm64", ON_550)) is Verdict.FAIL
+    with pytest.raises(UnreadableInput, match="no such image"):
+        list(inspect(f"{path}:linux/s390x"))
+
+
+def test_platform_chooses_an_image(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = of_platforms(tmp_path)
+    for verb in ("inspect", "check", "require", "audit", "inspect --weigh"):
+        to = ["--deploy-target", ON_550] if verb == "check" else []
+        run([*verb.split(), path, "--platform", "linux/arm64", *to])
+        text = capsys.readouterr().out
+        assert f"{path}:linux/arm64" in text
+        assert "amd64" not in text
+    assert run(["env", "--root", path, "--platform", "linux/amd64"]) == 0
+    assert run(["require", path, "--platform", "linux/riscv64"]) == 2
+    assert "it has linux/amd64, linux/arm64" in capsys.readouterr().err
+
+
+def test_images_that_are_read_as_one_leave_it_open(tmp_path: Path) -> None:
+    """Of standard input or a folder no image can be named; what one asks for is not held."""
+    path = of_platforms(tmp_path)
+    (verdict,) = check(Path(path).read_bytes(), "driver=580.65.06,gpu=a100", floors=False)
+    assert verdict.verdict is Verdict.UNKNOWN
+    assert any("2 images are read as one" in reason for reason in reasons(str(tmp_path)))
+
+
+def test_a_compressed_image_says_what_it_asks_for(tmp_path: Path) -> None:
+    asked = Path(image(tmp_path, "NVIDIA_REQUIRE_CUDA=cuda>=13.0", cubin=CUBIN_12_4)).read_bytes()
+    packed = written(tmp_path, gzip.compress(asked), "image.tar.gz")
+    (verdict,) = check(packed, ON_550, floors=False)
+    assert (verdict.verdict, verdict.rules[0]) == (Verdict.FAIL, "ENV-01")
 
 
 def test_what_is_broken_about_an_image_is_told(tmp_path: Path) -> None:
@@ -94,6 +139,12 @@ def test_what_is_broken_about_an_image_is_told(tmp_path: Path) -> None:
     whole = oci_layout([layer])
     cut = written(tmp_path, oci_layout([layer[:1500]]), "cut.tar")
     assert any("says" in reason and "are left" in reason for reason in reasons(cut))
+    unended = layer[: 512 + len(CUBIN_12_4)]  # as umoci insert ends it
+    for layers, name in (([unended], APP), ([unended, archive({APP: b"", "y": CUBIN_12_4})], "y")):
+        ended = written(tmp_path, oci_layout(layers))
+        assert (places(ended), reasons(ended)) == ([f"::/{name}"], [])
+    headless = written(tmp_path, oci_layout([layer[:700]]), "headless.tar")
+    assert reasons(headless)
     swapped = written(
         tmp_path, whole.replace(CUBIN_12_4, CUBIN_13_5[: len(CUBIN_12_4)]), "swapped.tar"
     )

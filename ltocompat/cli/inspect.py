@@ -81,7 +81,7 @@ def inspect(
         from ltocompat.commands import weigh as weigh_command
         from ltocompat.report.verbs import weigh as weigh_report
 
-        weighing = WeighOptions(options.paths, options.kernels, jobs=options.jobs)
+        weighing = WeighOptions(options.paths, options.kernels, options.jobs, options.platform)
         writing = in_format(form, weigh_report.REPORT, view, map(str, options.paths))
         return run_verb(weigh_command.run, weighing, writing, ExitStatus(of_weight))
     from ltocompat.commands import inspect as command

@@ -14,7 +14,7 @@ from ltocompat.commands.options import EnvOptions
 from ltocompat.files.inside import BY_DESCRIPTOR
 from ltocompat.files.output import scratch_folder, write_named, writing
 from ltocompat.model.errors import UsageError
-from ltocompat.model.limits import Budget
+from ltocompat.model.limits import DEFAULT_LIMITS, Budget
 from ltocompat.model.location import Location
 from ltocompat.model.target import Target
 from ltocompat.rules.catalogue import found_about
@@ -44,7 +44,7 @@ class Surroundings(Struct, frozen=True):
     sandbox: tuple[str, ...] | None = None
 
 
-def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
+def env(root: str | os.PathLike[str] | None = None, platform: str | None = None) -> Surroundings:
     """Look at this machine, or at the file system of another one.
 
     Nothing is loaded into this process; commands are run and libraries opened in children only.
@@ -53,11 +53,16 @@ def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
         root: folder that stands for ``/`` of the other machine, or a saved container image, of
             which the files by which programs are loaded are unpacked for a while; then neither
             variables nor commands of this one count, but those of the image do.
+        platform: of an archive of several images, the one that is meant: ``linux/arm64``.
 
     Raises:
         UsageError: ``root`` is neither a folder nor an image, or an archive of several.
         UnreadableInput: the image can't be read.
     """
+    if root is not None and platform is not None:
+        from ltocompat.files.archives.image_path import of_platform
+
+        root = of_platform(os.fspath(root), platform, DEFAULT_LIMITS)
     with _machine(root) as (machine, unread):
         found = probe(machine)
         found = replace(found, problems=(*unread, *found.problems))
@@ -77,32 +82,31 @@ def _machine(root: str | os.PathLike[str] | None) -> Iterator[tuple[Machine, lis
     elif os.path.isdir(root) and not is_layout(os.fspath(root)):
         yield Machine(root=os.path.abspath(root)), []
     else:
-        with _of_image(Location.parse(os.fspath(root))) as found:
+        with _of_image(os.fspath(root)) as found:
             yield found
 
 
 @contextmanager
-def _of_image(place: Location) -> Iterator[tuple[Machine, list[str]]]:
+def _of_image(path: str) -> Iterator[tuple[Machine, list[str]]]:
     from ltocompat.files.archives.compressed import plain_image
-    from ltocompat.files.archives.container_image import images_in
+    from ltocompat.files.archives.container_image import archive_of, images_in
     from ltocompat.files.archives.image_root import write_root
     from ltocompat.packages.container_images import variables
     from ltocompat.scan.walk import opened
 
     if not BY_DESCRIPTOR:
-        raise UsageError(f"{place.path!r} is looked at on Linux alone; unpack it, name the folder")
-    if not os.path.exists(place.path):
-        raise UsageError(f"there is no {place.path!r}; give the root of a file system, or an image")
-    budget, at = Budget(), Location(place.path)
-    with opened(at.path, budget.limits) as view, scratch_folder() as folder, writing(folder):
+        raise UsageError(f"{path!r} is looked at on Linux alone; unpack it, name the folder")
+    if not os.path.exists(archive_of(path)):
+        raise UsageError(f"there is no {path!r}; give the root of a file system, or an image")
+    budget, at = Budget(), Location(path)
+    with opened(path, budget.limits) as view, scratch_folder() as folder, writing(folder):
         images = images_in(plain_image(view, budget), at, budget)
-        named = [image for image in images if place.members in ((), (image.name,))]
-        if len(named) != 1:
-            names = " or ".join(str(at.member(image.name)) for image in images)
+        if len(images) != 1:
+            names = " or ".join(f"{path}:{image.name}" for image in images)
             hint = f"name one image: {names}" if images else "docker save writes one"
-            raise UsageError(f"{str(place)!r} is no folder and no single image; {hint}")
-        unread = [f"{s.place}: {s.reason}" for s in write_root(named[0], at, folder, budget)]
-        environ = {"PATH": _PATH} | variables(named[0].config)
+            raise UsageError(f"{path!r} is no folder and no single image; {hint}")
+        unread = [f"{s.place}: {s.reason}" for s in write_root(images[0], at, folder, budget)]
+        environ = {"PATH": _PATH} | variables(images[0].config)
         yield Machine(root=os.path.realpath(folder), environ=environ), unread
 
 
@@ -122,7 +126,7 @@ def run(options: EnvOptions) -> Iterator[Surroundings]:
         UsageError: the root is no folder.
         LtocompatError: the file is there already, or can't be written.
     """
-    found = env(options.root)
+    found = env(options.root, options.platform)
     yield found
     if options.save is not None:
         save(found, options.save)

@@ -188,6 +188,10 @@ InstallLinkers = Annotated[
         env="LTOCOMPAT_INSTALL_LINKERS",
     ),
 ]
+Platform = Annotated[
+    str | None,
+    Option("Of images for several platforms, only this one.", metavar="OS/ARCH", after="paths"),
+]
 _TARGET = Option(flags=(DEPLOY_TARGET,), metavar="TARGET", complete=complete_target)
 OUTPUT = ("-o", "--output")
 
@@ -248,6 +252,7 @@ class CheckOptions(VerdictOptions, frozen=True):
     together: Annotated[bool, Option()] = False
     python: Annotated[str | None, Option(metavar="PYTHON")] = None
     floors: bool = True
+    platform: Platform = None
 
 
 class AuditOptions(VerdictOptions, frozen=True):
@@ -284,6 +289,7 @@ class AuditOptions(VerdictOptions, frozen=True):
     dataset: Annotated[str | None, Option(metavar="DIR")] = None
     fail_on: Verdict | None = None
     outputs: tuple[str, ...] = ()
+    platform: Platform = None
 
 
 class InitOptions(ReadOptions, frozen=True):
@@ -310,6 +316,7 @@ class SummaryOptions(ReadOptions, frozen=True):
     paths: Paths
     trial_link: Annotated[bool, Option(env="LTOCOMPAT_TRIAL_LINK")] = False
     install_linkers: InstallLinkers = False
+    platform: Platform = None
 
 
 class MatrixOptions(SummaryOptions, frozen=True):
@@ -392,6 +399,7 @@ class InspectOptions(ReadOptions, frozen=True):
     install_linkers: InstallLinkers = False
     where: ImageFilter | None = None
     jobs: Annotated[int | None, Option(metavar="NUMBER", parse=jobs_of, after="verbose")] = None
+    platform: Platform = None
 
 
 class WeighOptions(ReadOptions, frozen=True):
@@ -400,6 +408,7 @@ class WeighOptions(ReadOptions, frozen=True):
     paths: tuple[Source, ...]
     kernels: bool = False
     jobs: int | None = None
+    platform: str | None = None
 
 
 class ExtractOptions(ReadOptions, frozen=True):
@@ -503,6 +512,9 @@ class EnvOptions(Struct, frozen=True):
 
     save: Annotated[StrPath | None, Option(metavar="FILE")] = None
     root: Annotated[StrPath | None, Option(metavar="DIR")] = None
+    platform: Annotated[
+        str | None, Option("Of an image for several platforms, this one.", metavar="OS/ARCH")
+    ] = None
 
 
 class SelfTestOptions(Struct, frozen=True):

@@ -153,7 +153,7 @@ class ArtifactReader:
                     if isinstance(found, Skipped):
                         outside.skip(found)
                     else:
-                        yield _File(found, found == place)
+                        yield _File(found, not os.path.isdir(place.path) or found == place)
                 if outside.skipped:
                     yield outside.summary(place.path)
             except LtocompatError as error:

@@ -12,7 +12,8 @@ import re
 from typing import Any
 
 from ltocompat.facts import drivers
-from ltocompat.files.archives.container_image import images_in
+from ltocompat.files.archives.compressed import plain_image
+from ltocompat.files.archives.container_image import archive_of, images_in
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import Budget
@@ -30,7 +31,7 @@ _SHOWN = 120
 def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     """The image in an archive; None where it is none, or has several."""
     try:
-        images = images_in(view, Location(path), budget)
+        images = images_in(plain_image(view, budget), Location(path), budget)
     except LimitExceeded:
         return None  # said where its device code is read
     if len(images) != 1:
@@ -38,10 +39,11 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     problems: list[str] = []
     asked = _conditions(variables(images[0].config))
     platform = "_".join(str(images[0].config.get(key, "")) for key in ("os", "architecture"))
+    archive = archive_of(path)
     return Package(
         kind=Kind.IMAGE,
         path=path,
-        name=os.path.basename(os.path.abspath(path)),
+        name=os.path.basename(os.path.abspath(archive)) + path.removeprefix(archive),
         platforms=(platform,),
         declared=_declared(variables(images[0].config), asked, problems),
         problems=tuple(problems),

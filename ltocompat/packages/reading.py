@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.first_bytes import BLOCK, DEB_MAGIC, names_image
-from ltocompat.files.regular import OpenedFile, open_regular
+from ltocompat.files.first_bytes import BLOCK, DEB_MAGIC, names_image, packing_of
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.location import folders_around
@@ -58,7 +57,9 @@ def package_of(
         budget = Budget(limits)
         if os.path.isdir(path):
             return _of_folder(path, budget)
-        found = _read(ByteView(OpenedFile(open_regular(path))), path, budget)
+        from ltocompat.files.archives.image_path import view_of
+
+        found = _read(view_of(path, limits), path, budget)
         if found is not None:
             return found
     except (OSError, ValueError, LtocompatError):
@@ -70,11 +71,12 @@ def package_of(
 
 
 def _of_folder(path: str, budget: Budget) -> Package | None:
-    from ltocompat.files.archives.layout_folder import is_layout, view_of_layout
+    from ltocompat.files.archives.image_path import view_of
+    from ltocompat.files.archives.layout_folder import is_layout
     from ltocompat.packages.python_packages import read_installed
 
     if is_layout(path):
-        return _read(view_of_layout(path, budget.limits), path, budget)
+        return _read(view_of(path, budget.limits), path, budget)
     return read_installed(path, budget)
 
 
@@ -122,7 +124,7 @@ def owner(path: str, budget: Budget | None = None) -> Package | None:
 
 def _read(view: ByteView, path: str, budget: Budget) -> Package | None:
     """The wheel, conda package or image; their readers are loaded for files that may be one."""
-    if names_image(view.peek(0, BLOCK)):
+    if packing_of(view) is not None or names_image(view.peek(0, BLOCK)):
         from ltocompat.packages.container_images import read as read_image
 
         with watched(budget):

@@ -29,10 +29,11 @@ from ltocompat.files.descriptors import write_all
 from ltocompat.files.elf_layout import MAGIC as ELF
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk, bare_image
-from ltocompat.files.first_bytes import holds_no_code, lost_pe_header
+from ltocompat.files.first_bytes import BLOCK, holds_no_code, lost_pe_header, names_image
 from ltocompat.files.images import TILEIR, ptx
 from ltocompat.files.images.cubin_header import NEEDLE as CUBIN
 from ltocompat.files.objects import read_host
+from ltocompat.files.regular import read_regular
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
 from ltocompat.model.image import (
@@ -215,13 +216,13 @@ def files(place: Location, settings: ScanSettings) -> Iterator[Location | Skippe
         UnreadableInput: there is no file in the folder, and that may not be.
     """
     path, limits = place.path, settings.limits
-    if path == "-" or path in settings.sources or not os.path.isdir(path):
+    if path == "-" or path in settings.sources or not (os.path.isdir(path) or _is_image(path)):
         yield place
         return
-    from ltocompat.files.archives import folder, layout_folder
+    from ltocompat.files.archives import folder, image_path, layout_folder
 
-    if layout_folder.is_layout(path):
-        yield place
+    if not os.path.isdir(path) or layout_folder.is_layout(path):
+        yield from image_path.image_paths(place, limits)
         return
 
     empty = not settings.allow_empty
@@ -230,6 +231,13 @@ def files(place: Location, settings: ScanSettings) -> Iterator[Location | Skippe
         yield found if isinstance(found, Skipped) else Location(found)
     if empty:
         raise UnreadableInput(f"{path!r} holds no file; build or unpack first, or name another")
+
+
+def _is_image(path: str) -> bool:
+    try:
+        return os.path.isfile(path) and names_image(read_regular(path, BLOCK))
+    except OSError:
+        return False  # which is told where it is read
 
 
 def records_of_view(
@@ -352,11 +360,11 @@ def _opened(path: str, limits: Limits) -> Iterator[ByteView]:
             with _piped(sys.stdin.fileno(), "standard input", limits) as view:
                 yield view
             return
-        if os.path.isdir(path):
-            from ltocompat.files.archives.layout_folder import is_layout, view_of_layout
+        if not os.path.isfile(path):
+            from ltocompat.files.archives.image_path import image_view
 
-            if is_layout(path):
-                yield view_of_layout(path, limits)
+            if (image := image_view(path, limits)) is not None:
+                yield image
                 return
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -47,6 +48,7 @@ from ltocompat.model.location import Location
 _MANIFEST, _INDEX, _LAYOUT = "manifest.json", "index.json", "oci-layout"
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _BLOB = re.compile(r"blobs/sha256/([0-9a-f]{64})")
+_TAG = "org.opencontainers.image.ref.name"
 _WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
 _DEEPEST = 4  # indexes in indexes
 
@@ -62,7 +64,7 @@ class ContainerImage(Struct, frozen=True):
     """One image of an archive.
 
     Attributes:
-        name: its first tag, or its platform; for archives with several.
+        name: its tag, or its platform; for archives with several.
         config: its config.
         layers: the lowest first.
     """
@@ -90,14 +92,26 @@ class ContainerImageFormat:
         yield from archive.problems
         images = list(archive.images())
         names = Names(place, budget.limits)
+        if len(images) > 1:
+            example = f"{place.path}:{images[0].name}"
+            reason = f"its {len(images)} images are read as one; name one, such as {example}"
+            yield Skipped(place, reason)
         for image in images:
             at = place if len(images) == 1 else names.take(image.name)[0]
             asks = functools.partial(concerns, wanted=wanted)
             yield from applied(image, place, at, wanted, budget, asks=asks)
 
 
+def archive_of(path: str) -> str:
+    """The archive of ``image.tar:linux/arm64``, which is one of its images; else the path."""
+    archive = path
+    while ":" in archive and not os.path.lexists(archive):
+        archive = archive.rpartition(":")[0]
+    return archive if os.path.lexists(archive) else path
+
+
 def images_in(view: ByteView, place: Location, budget: Budget) -> list[ContainerImage]:
-    """The images of an archive; none of any other file."""
+    """The images of an archive, or the one that its path names; none of any other file."""
     begins = names_image(view.peek(0, BLOCK))
     return list(_Archive(view, place, budget).images()) if begins else []
 
@@ -109,6 +123,7 @@ class _Archive:
         self.files: dict[str, ByteView] = {}
         self.problems: list[Skipped] = []
         self._budget = budget
+        self._asked = place.path.removeprefix(archive_of(place.path))[1:]
         self._listed: set[str] = set()
         links: dict[str, str] = {}
         tape = Plain(view)
@@ -133,12 +148,18 @@ class _Archive:
                 yield from file_of(tape, header, at, self._budget, wanted=True)
 
     def images(self) -> Iterator[ContainerImage]:
-        """The images that the archive names."""
-        listed = self._json(_MANIFEST)
+        """The images that the archive names, each by another name, or the one that is asked for."""
+        listed, names = self._json(_MANIFEST), set[str]()
+        found: Iterable[ContainerImage] = ()
         if isinstance(listed, list):
-            yield from (self._of_docker(each) for each in listed if _is_docker(each))
+            found = (self._of_docker(each) for each in listed if _is_docker(each))
         elif _LAYOUT in self.files:
-            yield from self._of_index(self._json(_INDEX), _DEEPEST)
+            found = self._of_index(self._json(_INDEX), _DEEPEST)
+        for image in found:
+            name = image.name if image.name not in names else f"{image.name},{len(names) + 1}"
+            names.add(name)
+            if self._asked in ("", name):
+                yield replace(image, name=name)
 
     def _of_docker(self, entry: dict[str, Any]) -> ContainerImage:
         tags = entry.get("RepoTags")
@@ -148,7 +169,7 @@ class _Archive:
     def _of_index(self, index: object, depth: int) -> Iterator[ContainerImage]:
         """The images of an index, and of those that it names, each once; attestations are none."""
         for described in _objects(index, "manifests"):
-            blob, platform = _blob(described), _platform(described.get("platform"))
+            blob, platform = _blob(described), platform_of(described.get("platform"))
             manifest = None if blob in self._listed else self._json(blob)
             self._listed.add(blob)
             if depth and isinstance(manifest, dict) and "manifests" in manifest:
@@ -156,7 +177,9 @@ class _Archive:
             if isinstance(manifest, dict) and "layers" in manifest and "unknown" not in platform:
                 layers = map(_blob, _objects(manifest, "layers"))
                 image = self._image("", _blob(manifest.get("config")), layers)
-                yield replace(image, name=platform or _platform(image.config) or blob)
+                tags = described.get("annotations")
+                tag = str(tags.get(_TAG, "")) if isinstance(tags, dict) else ""
+                yield replace(image, name=tag or platform or platform_of(image.config) or blob)
 
     def _image(self, name: str, config: str, layers: Iterable[str]) -> ContainerImage:
         found = self._json(config)
@@ -198,7 +221,7 @@ def _blob(described: object) -> str:
     return f"blobs/sha256/{match[1]}" if match else ""
 
 
-def _platform(value: object) -> str:
+def platform_of(value: object) -> str:
     """``linux/arm64`` or ``linux/arm/v7`` of a platform or config; empty where it names none."""
     if not isinstance(value, dict):
         return ""
@@ -333,7 +356,7 @@ class _LayerWalk(Struct):
     def members(self) -> Iterator[Member | Skipped]:
         names = Names(self.at, self.budget.limits)
         tape = _tape(self.view, self.budget)
-        for header in headers(tape, self.place, self.budget):
+        for header in headers(tape, self.place, self.budget, may_end=True):
             if isinstance(header, Skipped):
                 yield header
                 continue
@@ -403,7 +426,7 @@ class _LayerWalk(Struct):
     def _passed_over(self) -> Iterator[Member | Skipped]:
         """The files of which only now is known that they are seen."""
         tape = _tape(self.view, self.budget)
-        for header in headers(tape, self.place, self.budget) if self.again else ():
+        for header in headers(tape, self.place, self.budget, may_end=True) if self.again else ():
             if isinstance(header, Skipped) or header.type == FOLDER:
                 continue
             linked = header.type in (LINK, HARD_LINK, *DEVICES)

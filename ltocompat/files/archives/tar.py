@@ -274,15 +274,23 @@ def _members(
             yield Skipped(place.member(header.name[:100]), reason)
 
 
-def headers(tape: Tape, place: Location, budget: Budget) -> Iterator[TarHeader | Skipped]:
+def headers(
+    tape: Tape, place: Location, budget: Budget, *, may_end: bool = False
+) -> Iterator[TarHeader | Skipped]:
     """The headers of an archive, with what extended ones say; what follows its end is reported.
 
     Whoever takes a header takes or skips the bytes of its file before the next one.
 
+    Args:
+        tape: the archive.
+        place: of the archive.
+        budget: what reading may cost.
+        may_end: it may end without a block of zeros, as Go's archive/tar reads and umoci writes.
+
     Raises:
         Malformed: the archive can't be read on.
     """
-    yield from _Headers(tape, place, budget).all()
+    yield from _Headers(tape, place, budget, may_end).all()
     yield from _behind(tape, place, budget)
 
 
@@ -292,6 +300,7 @@ class _Headers(Struct):
     _tape: Tape
     _place: Location
     _budget: Budget
+    _may_end: bool
     _for_all: dict[str, str] = field(default_factory=dict)
     _for_next: dict[str, str] = field(default_factory=dict)
 
@@ -311,6 +320,8 @@ class _Headers(Struct):
     def _header(self) -> TarHeader | None:
         """The next header; None at the end of the archive, which is a block of zeros."""
         block = self._tape.read(BLOCK)
+        if not block and self._may_end:
+            return None
         if len(block) < BLOCK:
             raise Malformed("it ends without a block of zeros; is it whole?")
         return parse(block) if block.count(0) < BLOCK else None
@@ -362,7 +373,8 @@ def file_of(
         if reason is not None:
             yield Skipped(place, reason, header.size)
         if header.type not in _NO_DATA:
-            tape.skip(_padded(header.size))
+            tape.skip(header.size)
+            tape.read(_padded(header.size) - header.size)
         return
     try:
         view = tape.body(header.size)

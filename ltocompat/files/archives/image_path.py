@@ -1,0 +1,79 @@
+"""Paths of container images: ``image.tar``, or ``image.tar:linux/arm64`` where it has several."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from ltocompat.files.archives.compressed import plain_image
+from ltocompat.files.archives.container_image import (
+    ContainerImage,
+    archive_of,
+    images_in,
+    platform_of,
+)
+from ltocompat.files.archives.layout_folder import is_layout, view_of_layout
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.regular import OpenedFile, open_regular
+from ltocompat.model.errors import UsageError
+from ltocompat.model.limits import Budget, Limits
+from ltocompat.model.location import Location
+
+
+def view_of(path: str, limits: Limits) -> ByteView:
+    """The bytes of a regular file, or of a layout as those of one archive.
+
+    Raises:
+        OSError: there is none, or it can't be read.
+        ValueError: no file can have this path.
+    """
+    archive = archive_of(path)
+    if is_layout(archive):
+        return view_of_layout(archive, limits)
+    return ByteView(OpenedFile(open_regular(archive)))
+
+
+def image_view(path: str, limits: Limits) -> ByteView | None:
+    """The bytes of a layout, or of the archive whose image a path names; None of any other path.
+
+    Raises:
+        OSError: the archive can't be read, or has no such image.
+    """
+    named = archive_of(path) != path
+    if not (named or is_layout(path)):
+        return None
+    view, budget = view_of(path, limits), Budget(limits)
+    if named and not images_in(plain_image(view, budget), Location(path), budget):
+        raise FileNotFoundError(errno.ENOENT, "the archive has no such image", path)
+    return view
+
+
+def image_paths(place: Location, limits: Limits) -> list[Location]:
+    """The place; in an archive of several images each of them, or the one that it enters."""
+    if not (os.path.isfile(place.path) or is_layout(place.path)):
+        return [place]
+    images = images_in(view_of(place.path, limits), place, Budget(limits))
+    entered, inside = place.members[:1], place.members[1:]
+    asked = [image for image in images if entered in ((), (image.name,))]
+    if len(images) < 2 or not asked:
+        return [place]
+    paths = [f"{place.path}:{image.name}" for image in asked]
+    return [Location(path, inside, place.offset, place.entry) for path in paths]
+
+
+def of_platform(path: str, platform: str, limits: Limits) -> str:
+    """The path of the image for a platform, ``linux/arm64`` or ``linux/arm/v7``.
+
+    Raises:
+        UsageError: the path is no archive of images, or not of one for that platform.
+    """
+    images: list[ContainerImage] = []
+    if os.path.isfile(path) or is_layout(path):
+        budget = Budget(limits)
+        images = images_in(plain_image(view_of(path, limits), budget), Location(path), budget)
+    has = {image.name: platform_of(image.config) or image.name for image in images}
+    fits = [name for name, own in has.items() if f"{own}/".startswith(f"{platform}/")]
+    if len(fits) != 1:
+        which = ", ".join(has.values()) or "no image"
+        raise UsageError(f"--platform {platform!r} is no single image of {path}; it has {which}")
+    return f"{path}:{fits[0]}" if len(images) > 1 else path
