@@ -225,7 +225,8 @@ def test_a_long_folder_that_all_share_is_told_once() -> None:
 def test_a_place_that_does_not_fit_has_a_line_of_its_own() -> None:
     name = "x" * 200 + ".so"
     found = [result(Verdict.OK, ONE, H100, path=path) for path in ("a.so", name)]
-    assert f"ok\n    {name}\n" in table([ONE, *found], 80)
+    lines = table([ONE, *found], 80).splitlines()
+    assert name in "".join(line.strip() for line in lines if line.startswith("    "))
 
 
 def test_many_artifacts_and_many_gpus_have_a_column_a_target() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, zip_longest
@@ -38,6 +39,8 @@ _LONGEST_RULE = 80
 _Part = tuple[str, Style | None]
 _NOTHING: _Part = ("", None)
 _LEAST = 14  # columns that are left to a place, however narrow the terminal
+_LEAST_OF_ALL = 4  # columns of a cell whose words are broken
+_PUNCTUATION = 2  # columns that may follow a place
 
 
 def write(report: Report[Any], records: Iterable[Any], stream: Writable, options: Options) -> None:
@@ -147,9 +150,9 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Op
 
 def _wrapped(text: str, width: int, column: Column, style: Style | None) -> list[_Part]:
     """The lines of a cell."""
-    lines = textwrap.wrap(
-        text.strip(), max(width, 1), break_on_hyphens=False, break_long_words=not column.place
-    )
+    if column.place:
+        text = re.sub(r"\S+", lambda word: clip_place(word[0], width), text)
+    lines = textwrap.wrap(text.strip(), max(width, 1), break_on_hyphens=False)
     # A long word that is broken may begin its next line with what CI systems obey.
     return [(escape(line), style) for line in lines] or [_NOTHING]
 
@@ -163,32 +166,34 @@ def _aligned(cells: Iterable[_Part], columns: Sequence[Column], widths: Sequence
     return (" " * _GAP).join(words).rstrip() + "\n"
 
 
-def _shown(columns: Sequence[Column], width: int | None) -> list[int]:
+def _shown(columns: Sequence[Column], width: int) -> list[int]:
     """Which columns there is room for."""
-    wide = width is None or width >= _NARROW
+    wide = width >= _NARROW
     return [index for index, column in enumerate(columns) if wide or not column.optional]
 
 
-def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Widths that fit the terminal: the widest column that may be wrapped gives way first."""
-    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+def _fit(columns: Sequence[Column], rows: Iterable[Sequence[str]], width: int) -> list[int]:
+    """Widths that fit the terminal: the widest column that may give way does so first.
+
+    Columns that may be wrapped give way first, then heads and all others down to their longest
+    word, and places, which are then clipped; at last words are broken.
+    """
+    cells = [*zip(*rows, strict=True)]
+    widths = [max(map(len, column)) for column in cells]
+    words = [max(len(word) for cell in column for word in [*cell.split(), ""]) for column in cells]
+    each = [*zip(columns, widths, words, strict=True)]
     room = width - _GAP * (len(columns) - 1)
-    leasts = [min(column.width, size) or size for column, size in zip(columns, widths, strict=True)]
-    for index, cells in enumerate(zip(*rows, strict=True)):
-        if columns[index].place:
-            # A path is never broken; one that is longer than all the room stands out alone.
-            longest = max((len(word) for cell in cells for word in cell.split()), default=0)
-            rest = room - (sum(leasts) - leasts[index])
-            leasts[index] = max(leasts[index], min(longest, rest))
-    while sum(widths) > room:
-        flexible = [
-            index
-            for index, least in enumerate(leasts)
-            if columns[index].width and widths[index] > least
-        ]
-        if not flexible:
-            break
-        widths[max(flexible, key=lambda index: widths[index])] -= 1
+    for leasts in (
+        [max(min(c.width, size) or size, word if c.place else 0) for c, size, word in each],
+        words,
+        [min(word, _LEAST) if c.place else word for c, word in zip(columns, words, strict=True)],
+        [_LEAST_OF_ALL] * len(columns),
+    ):
+        while sum(widths) > room:
+            flexible = [index for index, least in enumerate(leasts) if widths[index] > least]
+            if not flexible:
+                break
+            widths[max(flexible, key=lambda index: widths[index])] -= 1
     return widths
 
 
@@ -197,42 +202,47 @@ def _style(cell: str, options: Options) -> Style | None:
 
 
 def _write_listing(listing: Listing, stream: Writable, options: Options) -> None:
-    columns, width = listing.columns, options.width
+    columns, width = listing.columns, _width(options)
     shown = _shown(columns, width)
     chosen = [columns[index] for index in shown]
     widths = _listing_widths(chosen, width)
     stream.write(_listed([column.name for column in chosen], chosen, widths, options))
-    ends = [max(_LEAST, len(chosen[-1].name)) if chosen[-1].place else widths[-1]]
-    rules = ["-" * size for size in (*widths[:-1], *ends)]
+    end = max(_LEAST, len(chosen[-1].name)) if chosen[-1].place else widths[-1]
+    rules = ["-" * size for size in (*widths[:-1], min(end, widths[-1]))]
     stream.write(_listed(rules, chosen, widths, options))
     for row in listing.rows:
         cells = [row.cells[index] for index in shown]
         stream.write(_listed(cells, chosen, widths, options))
         for label, text in row.below:
-            stream.write(f"    {label} {escape(text)}\n")
+            stream.write(_below(f"{label} {escape(text)}", width))
 
 
-def _listing_widths(columns: Sequence[Column], width: int | None) -> list[int]:
+def _listing_widths(columns: Sequence[Column], width: int) -> list[int]:
     """Chosen before the first row is known: each its own, the last the rest of the line."""
-    taken = sum(column.width + _GAP for column in columns)
-    rest = _LEAST if width is None else max(width - taken, _LEAST)
-    return [column.width or rest for column in columns]
+    sizes = ["x" * (column.width or max(_LEAST, len(column.name))) for column in columns]
+    widths = _fit([Column("", width=1)] * len(columns), [sizes], width)
+    rest = width - sum(size + _GAP for size in widths[:-1])
+    return [*widths[:-1], widths[-1] if columns[-1].width else rest]
 
 
 def _listed(
     cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int], options: Options
 ) -> str:
     """One row; a place that does not fit behind the other cells has a line of its own."""
-    parts, below = list[_Part](), ""
+    parts, below = list[list[_Part]](), ""
     for cell, column, size in zip(cells, columns, widths, strict=True):
         text = escape(cell)
-        if options.width is not None and len(text) > size:
-            if column.place:
-                text, below = "", f"    {text}\n"
-            else:
-                text = clip(text, size)
-        parts.append((text, _style(cell, options)))
-    return _aligned(parts, columns, widths) + below
+        if column.place and len(text) > size:
+            text, below = "", _below(text, _width(options))
+        parts.append(_wrapped(text, size, column, _style(cell, options)))
+    lines = zip_longest(*parts, fillvalue=_NOTHING)
+    return "".join(_aligned(line, columns, widths) for line in lines) + below
+
+
+def _below(text: str, width: int) -> str:
+    """What stands beneath a row, whole: a word that is longer than the line is broken."""
+    lines = "\n      ".join(textwrap.wrap(text, width - 6, break_on_hyphens=False))
+    return f"    {lines}\n"
 
 
 def _filled(parts: Iterable[str], options: Options, first: str = "", following: str = "") -> str:
@@ -245,7 +255,7 @@ def _filled(parts: Iterable[str], options: Options, first: str = "", following: 
         following: what the others begin with.
     """
     width = _width(options)
-    room = max(width - len(following), _NARROWEST)
+    room = max(width - len(following) - _PUNCTUATION, _NARROWEST)
     texts = [
         (escape(_fitted(part, room)), part.style if isinstance(part, Styled) else None)
         for part in parts

@@ -64,7 +64,7 @@ _MOST_ITEMS = 20
 _LISTED = (
     Column("kind", width=7),
     Column("arch", width=12),
-    Column("made by", width=26),
+    Column("made by", width=27),
     Column("stored as", width=14, optional=True),
     Column("registered", width=10, optional=True),
     Column("stored", right=True, width=10),

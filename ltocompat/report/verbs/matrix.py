@@ -113,11 +113,13 @@ def _tables(matrix: Matrix, width: int | None) -> Iterator[Table]:
         for name, run in zip(heads, columns, strict=True)
     ]
     first = max(len(matrix.what), *map(len, names))
-    for part in _parts(sizes, (width or PIPED) - first):
-        shown = (matrix.what, *(heads[index] for index in part))
+    room = width or PIPED
+    for part in _parts(sizes, max(room - first, room // 2)):
+        shown = [heads[index] for index in part]
         cells = ([row[columns[index].start] for index in part] for row in words)
         rows_ = tuple((name, *row) for name, row in zip(names, cells, strict=True))
-        yield Table(tuple(map(Column, shown)), rows_)
+        place = Column(matrix.what, width=len(matrix.what), place=matrix.what == ARTIFACT)
+        yield Table((place, *map(Column, shown)), rows_)
 
 
 def _parts(sizes: Sequence[int], room: int) -> Iterator[range]:
