@@ -55,6 +55,7 @@ LEVELS = tuple(Level)
 _MOST_COMPARED = 200  # findings of one rule that are compared with each other
 _MOST_VALUES = 6  # words that stand in one place of a joined sentence
 _ERROR = re.compile(r"\berror \d{2,3}\b|\bNVJITLINK_ERROR_\w+")
+_COMMAND = re.compile(rf"{ASK_LINKER}.*|(?:^|; )[^;]*\bltocompat [^;]*")
 # Punctuation, brackets and blanks are words of their own, so that they are no part of a difference.
 _WORD = re.compile(r"[\s:;,()]+|[^\s:;,()]+")
 
@@ -422,9 +423,10 @@ def diagnostic(
 
 
 def _short(remedy: str) -> str:
-    """The first things to do; that a trial link decides is never left out."""
-    others, trial, command = remedy.partition(ASK_LINKER)
-    return f"{first_clauses(others, _FIX)}{trial}{command}"
+    """The first things to do; a command of ours that does it is never cut or left out."""
+    command = _COMMAND.search(remedy)
+    others = remedy[: command.start()] if command else remedy
+    return f"{first_clauses(others, _FIX)}{command[0] if command else ''}"
 
 
 def _reasons(group: GroupedFinding) -> Iterator[tuple[str, str]]:

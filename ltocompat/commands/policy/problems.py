@@ -180,7 +180,7 @@ def _size(policy: Policy, summary: ArtifactSummary) -> Iterator[Problem]:
         if is_packed(summary.path):
             named = policy.names_gpus and not {"targets", "require-archs"} & {*policy.options}
             keep = f" --config {shlex.quote(policy.source)}" if policy.source and named else ""
-            remedy += "; take out what nobody needs, if that is enough, with: ltocompat slim "
+            remedy = "take out what nobody needs, if that is enough, with: ltocompat slim "
             remedy += f"{path} --max-bytes {most}{keep} -o smaller/"
         yield Problem(
             Verdict.FAIL,
