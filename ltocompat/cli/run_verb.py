@@ -52,7 +52,7 @@ def run_verb(
     with _telling_of_unconfined_trials(output):
         begun = False
         try:
-            records = status.track(command(options), output.messages)
+            records = status.track(command(_of_platform(options)), output.messages)
             begun = True
             writing.write(records, output.answer)
             flush_answer()
@@ -73,6 +73,20 @@ def run_verb(
         finally:
             output.progress.close()
     return status.code
+
+
+def _of_platform(options: Opts) -> Opts:
+    """The options, with the image for ``--platform`` in place of each archive of several."""
+    platform = getattr(options, "platform", None)
+    if platform is None:
+        return options
+    # Imported here: hardly any run names a platform.
+    from ltocompat.files.archives.image_path import of_platform
+
+    if hasattr(options, "root"):
+        return replace(options, root=of_platform(options.root or "", platform))
+    paths = getattr(options, "paths", ())
+    return replace(options, paths=tuple(of_platform(str(path), platform) for path in paths))
 
 
 @contextmanager

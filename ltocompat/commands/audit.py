@@ -248,10 +248,6 @@ def _files(options: AuditOptions, policy: Policy) -> tuple[StrPath, ...]:
     for output in options.outputs:
         if os.path.realpath(output) in audited_files:
             raise UsageError(f"a report would replace {output}; name another file")
-    if options.platform is not None:
-        from ltocompat.files.archives.image_path import of_platform
-
-        files = tuple(of_platform(os.fspath(f), options.platform, options.limits) for f in files)
     return files
 
 

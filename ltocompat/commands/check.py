@@ -154,7 +154,7 @@ def _results(
     judges_packages = options.floors and not options.together
     variants = InstalledVariants(options.limits)
     with ExitStack() as stack:
-        sources = stack.enter_context(opened_sources(paths, options.limits, options.platform))
+        sources = stack.enter_context(opened_sources(paths, options.limits))
         packages = Packages(sources.texts, options.beside, options.limits, sources)
         kept = MemberCache(sources)
         trials = _ask(stack, options, targets)

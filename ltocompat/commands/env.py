@@ -14,7 +14,7 @@ from ltocompat.commands.options import EnvOptions
 from ltocompat.files.inside import BY_DESCRIPTOR
 from ltocompat.files.output import scratch_folder, write_named, writing
 from ltocompat.model.errors import UsageError
-from ltocompat.model.limits import DEFAULT_LIMITS, Budget
+from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 from ltocompat.model.target import Target
 from ltocompat.rules.catalogue import found_about
@@ -44,7 +44,7 @@ class Surroundings(Struct, frozen=True):
     sandbox: tuple[str, ...] | None = None
 
 
-def env(root: str | os.PathLike[str] | None = None, platform: str | None = None) -> Surroundings:
+def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
     """Look at this machine, or at the file system of another one.
 
     Nothing is loaded into this process; commands are run and libraries opened in children only.
@@ -53,16 +53,11 @@ def env(root: str | os.PathLike[str] | None = None, platform: str | None = None)
         root: folder that stands for ``/`` of the other machine, or a saved container image, of
             which the files by which programs are loaded are unpacked for a while; then neither
             variables nor commands of this one count, but those of the image do.
-        platform: of an archive of several images, the one that is meant: ``linux/arm64``.
 
     Raises:
         UsageError: ``root`` is neither a folder nor an image, or an archive of several.
         UnreadableInput: the image can't be read.
     """
-    if root is not None and platform is not None:
-        from ltocompat.files.archives.image_path import of_platform
-
-        root = of_platform(os.fspath(root), platform, DEFAULT_LIMITS)
     with _machine(root) as (machine, unread):
         found = probe(machine)
         found = replace(found, problems=(*unread, *found.problems))
@@ -126,7 +121,7 @@ def run(options: EnvOptions) -> Iterator[Surroundings]:
         UsageError: the root is no folder.
         LtocompatError: the file is there already, or can't be written.
     """
-    found = env(options.root, options.platform)
+    found = env(options.root)
     yield found
     if options.save is not None:
         save(found, options.save)

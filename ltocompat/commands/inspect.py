@@ -107,9 +107,7 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
     detail = ReadOptions(options.kernels, options.hashes)
     progress = reporter(options.progress)
     with ExitStack() as stack:
-        sources = stack.enter_context(
-            opened_sources(options.paths, options.limits, options.platform)
-        )
+        sources = stack.enter_context(opened_sources(options.paths, options.limits))
         alone = options.trial_link or sources.all_in_memory  # one process asks linkers
         jobs = 1 if alone else options.jobs
         settings = walk.ScanSettings(detail, options.limits, progress, jobs, sources=sources)

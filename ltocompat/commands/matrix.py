@@ -75,10 +75,7 @@ def run(options: MatrixOptions) -> Iterator[Target | Result | Matrix | Failure]:
         yield from _by_target(check.run(CheckOptions(**asdict(options))))
         return
     linkers, engine = linker_targets(), Engine()
-    with (
-        Trials(options) as trials,
-        opened_sources(options.paths, options.limits, options.platform) as sources,
-    ):
+    with Trials(options) as trials, opened_sources(options.paths, options.limits) as sources:
         if options.trial_link:
             trials.ask_linkers(linkers)
         for summary in summaries_of(options, sources, tries=trials.tries):

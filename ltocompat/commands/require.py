@@ -79,10 +79,7 @@ def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure]:
     Raises:
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    with (
-        Trials(options) as trials,
-        opened_sources(options.paths, options.limits, options.platform) as sources,
-    ):
+    with Trials(options) as trials, opened_sources(options.paths, options.limits) as sources:
         narrower = trials.narrower() if options.trial_link else None
         parts: list[ArtifactSummary] = []
         libraries: list[Library] = []

@@ -68,7 +68,7 @@ def weigh(
 
 def run(options: WeighOptions) -> Iterator[Weight | Failure]:
     """The weights; a path that can't be read is a ``Failure`` among them."""
-    with opened_sources(options.paths, options.limits, options.platform) as sources:
+    with opened_sources(options.paths, options.limits) as sources:
         progress, jobs = reporter(options.progress), options.jobs
         settings = walk.ScanSettings(
             limits=options.limits, progress=progress, jobs=jobs, sources=sources

@@ -51,26 +51,19 @@ def as_sources(value: Source | Iterable[Source]) -> tuple[Source, ...]:
 
 
 @contextmanager
-def opened_sources(
-    sources: Iterable[Source], limits: Limits, platform: str | None = None
-) -> Iterator[OpenSources]:
+def opened_sources(sources: Iterable[Source], limits: Limits) -> Iterator[OpenSources]:
     """Sources as paths; bytes get the name ``input-N`` of their position, files keep their own.
 
     Args:
         sources: what to open; files stay open.
         limits: what a file may cost that has to be copied.
-        platform: of archives of container images, the image that is meant.
 
     Raises:
         UnreadableInput: a file can't be read.
-        UsageError: it is no source, or no image for the platform.
+        UsageError: it is no source.
     """
     sources = tuple(sources)
     found = OpenSources(source_names(sources))
-    if platform is not None:
-        from ltocompat.files.archives.image_path import of_platform
-
-        found.texts = [of_platform(text, platform, limits) for text in found.texts]
     with ExitStack() as stack:
         for name, source in zip(found.texts, sources, strict=True):
             if not isinstance(source, str | os.PathLike):

@@ -16,7 +16,7 @@ from ltocompat.files.archives.layout_folder import is_layout, view_of_layout
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.regular import OpenedFile, open_regular
 from ltocompat.model.errors import UsageError
-from ltocompat.model.limits import Budget, Limits
+from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.location import Location
 
 
@@ -49,31 +49,30 @@ def image_view(path: str, limits: Limits) -> ByteView | None:
 
 
 def image_paths(place: Location, limits: Limits) -> list[Location]:
-    """The place; in an archive of several images each of them, or the one that it enters."""
-    if not (os.path.isfile(place.path) or is_layout(place.path)):
+    """The place; of an archive of several images the path of each of them."""
+    images = _images(place.path, limits)
+    if len(images) < 2 or not place.is_file:
         return [place]
-    images = images_in(view_of(place.path, limits), place, Budget(limits))
-    entered, inside = place.members[:1], place.members[1:]
-    asked = [image for image in images if entered in ((), (image.name,))]
-    if len(images) < 2 or not asked:
-        return [place]
-    paths = [f"{place.path}:{image.name}" for image in asked]
-    return [Location(path, inside, place.offset, place.entry) for path in paths]
+    return [Location(f"{place.path}:{image.name}") for image in images]
 
 
-def of_platform(path: str, platform: str, limits: Limits) -> str:
+def of_platform(path: str, platform: str, limits: Limits = DEFAULT_LIMITS) -> str:
     """The path of the image for a platform, ``linux/arm64`` or ``linux/arm/v7``.
 
     Raises:
         UsageError: the path is no archive of images, or not of one for that platform.
     """
-    images: list[ContainerImage] = []
-    if os.path.isfile(path) or is_layout(path):
-        budget = Budget(limits)
-        images = images_in(plain_image(view_of(path, limits), budget), Location(path), budget)
+    images = _images(path, limits)
     has = {image.name: platform_of(image.config) or image.name for image in images}
     fits = [name for name, own in has.items() if f"{own}/".startswith(f"{platform}/")]
     if len(fits) != 1:
         which = ", ".join(has.values()) or "no image"
         raise UsageError(f"--platform {platform!r} is no single image of {path}; it has {which}")
     return f"{path}:{fits[0]}" if len(images) > 1 else path
+
+
+def _images(path: str, limits: Limits) -> list[ContainerImage]:
+    if not (os.path.isfile(path) or is_layout(path)):
+        return []
+    budget = Budget(limits)
+    return images_in(plain_image(view_of(path, limits), budget), Location(path), budget)
