@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import BLOCK, DEB_MAGIC, names_image, packing_of
+from ltocompat.files.regular import OpenedFile, open_regular
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.location import folders_around
@@ -57,9 +58,7 @@ def package_of(
         budget = Budget(limits)
         if os.path.isdir(path):
             return _of_folder(path, budget)
-        from ltocompat.files.archives.image_path import view_of
-
-        found = _read(view_of(path, limits), path, budget)
+        found = _read(_view_of(path, limits), path, budget)
         if found is not None:
             return found
     except (OSError, ValueError, LtocompatError):
@@ -68,6 +67,15 @@ def package_of(
     found = owner(path, budget)
     # Of what a prefix of conda has, only the name is known: its metadata held where it was solved.
     return None if found is None or found.kind == "conda" else found
+
+
+def _view_of(path: str, limits: Limits) -> ByteView:
+    """The bytes of a file, of a layout or of an image in one, whose readers few paths need."""
+    if os.path.isfile(path):
+        return ByteView(OpenedFile(open_regular(path)))
+    from ltocompat.files.archives.image_path import view_of
+
+    return view_of(path, limits)
 
 
 def _of_folder(path: str, budget: Budget) -> Package | None:
