@@ -9,8 +9,10 @@ import pytest
 from msgspec.structs import replace
 from report_values import HOSTILE, valid_json, written
 from syrupy.assertion import SnapshotAssertion
-from verdict_values import matrix
+from verdict_values import EDGE, PROD, matrix, result
 
+from ltocompat.model.matrix import ARTIFACT, Matrix
+from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Extent, Verdict
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.svg import merged, picture
@@ -123,3 +125,13 @@ def test_hostile_names_are_text_in_a_picture() -> None:
     svg = picture([matrix("of", path=HOSTILE)])
     assert not set(svg) & set("\x1b\r\u202e\udcff")
     assert any("<b>" in text for text in texts(svg))
+
+
+def test_a_cell_may_hold_what_is_so_on_any_target() -> None:
+    """A problem of a package as a whole, where it is the worst of an artifact."""
+    cells = tuple((result(Verdict.FAIL, ANY_TARGET, path=path),) * 2 for path in ("a.whl", "b.whl"))
+    names = (PROD.name, EDGE.name)
+    grid = Matrix("2 artifacts", ARTIFACT, ("a.whl", "b.whl"), names, cells, tried=False)
+    text = written("table", REPORT, [PROD, EDGE, grid], Options(width=80))
+    assert "prod: driver 580.95.05" in text
+    assert ANY_TARGET.name not in text

@@ -11,7 +11,7 @@ from ltocompat.model.errors import LtocompatError
 from ltocompat.model.location import Location
 from ltocompat.model.matrix import ARTIFACT, Matrix
 from ltocompat.model.projection import project
-from ltocompat.model.target import Target
+from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, ListReport, Options
 from ltocompat.report.cells import GAP, PIPED, labels
@@ -41,11 +41,14 @@ def blocks(records: Records, options: Options) -> Iterator[Block]:
     """A table for each matrix, equal neighbours in one row or column; then the legend."""
     used: set[Verdict] = set()
     unread = False
+    targets: list[Target] = []
     for record in records:
         unread |= isinstance(record, Failure)
         if isinstance(record, Matrix):
             used |= {result.verdict for row in record.cells for result in row}
-            yield from _matrix(record, options.width)
+            yield from _matrix(record, targets, options.width)
+        elif isinstance(record, Target) and record != ANY_TARGET:
+            targets.append(record)
     if used:
         words = (f"{WORDS[verdict]}: {MEANINGS[verdict]}" for verdict in Verdict if verdict in used)
         yield Paragraph(("; ".join(words),))
@@ -53,12 +56,11 @@ def blocks(records: Records, options: Options) -> Iterator[Block]:
         yield Paragraph(("nothing was read" if unread else "no device code was found",))
 
 
-def _matrix(matrix: Matrix, width: int | None) -> Iterator[Block]:
+def _matrix(matrix: Matrix, targets: Sequence[Target], width: int | None) -> Iterator[Block]:
     several = matrix.what == ARTIFACT
     path = matrix.path if several else Code(Location(matrix.path))
     yield Heading((path, f": {subject(matrix)}"))
     if several:
-        targets = [result.target for result in matrix.cells[0]]
         yield from described_targets(targets, labels(matrix.columns))
     yield from _tables(matrix, width)
     if names := _variants(matrix):
