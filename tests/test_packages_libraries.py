@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import subprocess
+import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -254,8 +255,11 @@ def test_metadata_beside_are_followed(tmp_path: Path) -> None:
         ("${ORIGIN}/../../nvidia/cublas/lib/", (), {}),
         ("$ORIGIN/../../nvidia/cu13/lib", (), {"PKG-07": UNKNOWN}),
         (None, (), {"PKG-07": UNKNOWN}),
-        (None, ("libx/__init__.py",), {"PKG-07": UNKNOWN}),
-        (None, ("libx/load.py",), {"PKG-07": OK}),  # which may load it first
+        (None, ("def load():\n    return 'libcublas.so.12'",), {"PKG-07": UNKNOWN}),
+        # Which may load it first.
+        (None, ("", "import ctypes\nctypes.CDLL('libcublas.so.12')"), {"PKG-07": OK}),
+        (None, ("def load():\n    from torch import cuda",), {"PKG-07": OK}),
+        (None, ("import libcudf\nlibcudf.load_library()",), {"PKG-07": OK}),
     ],
 )
 def test_runpath_leads_to_where_pip_puts_it(
@@ -263,9 +267,15 @@ def test_runpath_leads_to_where_pip_puts_it(
 ) -> None:
     runpath, modules, expected = case
     members = {PLACE: needing("libcublas.so.12", runpath=runpath)}
-    members |= dict.fromkeys(modules, b"")
-    problems = judged(wheel(tmp_path, members, ["nvidia-cublas-cu12"]))
+    members |= {f"libx/m{number}.py": text.encode() for number, text in enumerate(modules)}
+    path = wheel(tmp_path, members, ["nvidia-cublas-cu12"])
+    problems = judged(path)
     assert told(problems) == expected
+    with zipfile.ZipFile(path) as packed:  # and unzipped
+        packed.extractall(tmp_path / "site")
+    record = tmp_path / "site" / "libx-1.0.dist-info" / "RECORD"
+    record.write_text("".join(f"{name},,\n" for name in members))
+    assert told(judged(tmp_path / "site" / PLACE)) == expected
     if problems:
         assert problems[0].remedy == "link with -Wl,-rpath,'$ORIGIN/../../nvidia/cublas/lib'"
 

@@ -29,9 +29,25 @@ def zip_names(view: ByteView, budget: Budget) -> tuple[str, ...] | None:
     return tuple(found)
 
 
+class _Ending(Location, frozen=True):
+    """A container, of which members with these endings of names are wanted."""
+
+    endings: tuple[str, ...] = ()
+
+    def contains(self, other: Location) -> bool:
+        """Return whether a member is one of them."""
+        return other.innermost.endswith(self.endings)
+
+
+def python_modules(view: ByteView, path: str, budget: Budget) -> Iterator[ByteView]:
+    """The bytes of the Python modules in a package."""
+    return (data for _, data in _found(view, _Ending(path, endings=(".py",)), budget))
+
+
 def member_of(view: ByteView, path: str, name: str, budget: Budget) -> ByteView | None:
     """The bytes of one member; None where it isn't there or can't be read."""
-    return next(iter(_found(view, path, (name,), name, budget)), (name, None))[1]
+    found = _found(view, Location(path).member(name), budget)
+    return next((data for text, data in found if text == name), None)
 
 
 def members_of(
@@ -39,25 +55,22 @@ def members_of(
 ) -> dict[str, ByteView]:
     """The bytes of several members of a tar; reading stops with the last of them."""
     found: dict[str, ByteView] = {}
-    for name, data in _found(view, path, names, None, budget):
-        found.setdefault(name, data)
+    for name, data in _found(view, _Ending(path, endings=tuple(names)), budget):
+        if name in names:
+            found.setdefault(name, data)
         if len(found) == len(names):
             break
     return found
 
 
-def _found(
-    view: ByteView, path: str, names: Collection[str], wanted: str | None, budget: Budget
-) -> Iterator[tuple[str, ByteView]]:
+def _found(view: ByteView, wanted: Location, budget: Budget) -> Iterator[tuple[str, ByteView]]:
     container = container_of(view, budget)
     if container is None:
         return
-    place = Location(path)
-    aim = place if wanted is None else place.member(wanted)
     try:
-        for member in container.members(view, place, aim, budget):
+        for member in container.members(view, Location(wanted.path), wanted, budget):
             budget.check_time()
-            if isinstance(member, Member) and member.place.members[-1].removeprefix("./") in names:
+            if isinstance(member, Member):
                 yield member.place.members[-1].removeprefix("./"), member.view
     except Malformed:
         return

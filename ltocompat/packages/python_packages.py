@@ -6,21 +6,30 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from msgspec.structs import replace
 
 from ltocompat.files.archives.folder import CONDA_META, DIST_INFO, MOST_RECORD, names_in_record
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.regular import read_regular
-from ltocompat.model.errors import LimitExceeded
-from ltocompat.model.limits import Budget, Limits
+from ltocompat.files.regular import OpenedFile, open_regular, read_regular
+from ltocompat.model.errors import LimitExceeded, LtocompatError
+from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.packages.declared import of_variant
-from ltocompat.packages.members import member_of, zip_names
+from ltocompat.packages.members import member_of, python_modules, zip_names
 from ltocompat.packages.metadata import MOST_BYTES, python_and_platforms, read_metadata, read_tags
 from ltocompat.packages.values import Kind, Package, installed_path, normalized
 
 _VARIANT = "variant.json"
 _LIBRARY = re.compile(rb'^"?([^,\n]+(?:\.so[.0-9]*|\.dll))"?,', re.MULTILINE)
+# Calls that load a library or name its folder, and imports of packages that load those of CUDA.
+_LOADS = re.compile(
+    rb"\b(?:CDLL|PyDLL|WinDLL|LoadLibrary|dlopen|add_dll_directory|RTLD_GLOBAL|load_\w*librar\w*"
+    rb"|load_nvidia_dynamic_lib)\b"
+    rb"|^[ \t]*(?:from|import)[ \t]+(?:cuda|nvidia|cupy|cuquantum|custatevec|jax|nvmath|numba"
+    rb"|tensorflow|tensorrt|torch)",
+    re.MULTILINE,
+)
 _DEEPEST = 32  # folders between a file and the metadata of its package
 _METADATA = re.compile(r"([^/]+)\.dist-info/METADATA")
 # Behind name and version there may be a build tag, which begins with a digit (PEP 427), and at the
@@ -107,6 +116,20 @@ def read_installed(folder: str, budget: Budget) -> Package | None:
         problems.append(f"RECORD is too much to read: {error}")
     package = _package(functools.partial(_content, folder), stem, budget, problems)
     return replace(package, kind=Kind.INSTALLED, path=folder, files=tuple(files))
+
+
+def may_load_libraries(package: Package, budget: Budget) -> bool:
+    """Return whether Python modules of a package may load libraries, as far as they can be read."""
+    names = [name for name in package.files if name.endswith(".py")]
+    with suppress(OSError, LtocompatError):
+        if package.kind is Kind.WHEEL:
+            view = ByteView(OpenedFile(open_regular(package.path)))
+            texts = (each.peek(0, MIB) for each in python_modules(view, package.path, budget))
+        else:
+            site = os.path.dirname(os.path.abspath(package.path))
+            texts = (_content(site, name, MIB) for name in budget.timed(names))
+        return any(map(_LOADS.search, texts))
+    return bool(names)
 
 
 def distribution_of(path: str, budget: Budget) -> Package | None:

@@ -134,6 +134,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
         others: packages given beside it, such as those that it depends on.
         promise: what its project promises; None where nothing is promised.
         compat: the driver of the cuda-compat in an image; empty for none.
+        loads: its Python modules may load libraries before its own are loaded.
         budget: what judging it may cost.
     """
 
@@ -144,6 +145,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
     others: tuple[Package, ...] = ()
     promise: Promise | None = None
     compat: str = ""
+    loads: bool = False
     budget: Budget = field(default_factory=Budget)
 
     @property

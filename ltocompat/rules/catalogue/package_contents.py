@@ -230,7 +230,9 @@ def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
         yield from _runpath_misses_conda(shipped)
     if shipped.package.kind in (Kind.CONDA, Kind.DEBIAN):  # whose folders ld.so.cache has
         return
-    loader = _may_load_first(shipped.package)
+    # NVIDIA's loader of libraries, or a module of its own.
+    pathfinder = any(require.name == _PATHFINDER_PACKAGE for require in shipped.package.requires)
+    loader = pathfinder or shipped.loads
     found: dict[str, list[tuple[HostBinary, NeededLibrary]]] = {}
     for library in needed_libraries(shipped, compilers=True):
         wanted = folders(library, shipped.budget)
@@ -272,17 +274,6 @@ def _neighbour_brings(
         if leads and names & set(host.needed) and here not in searched:
             return True
     return False
-
-
-def _may_load_first(package: Package) -> bool:
-    """Return whether Python code may load libraries before the loader looks for them.
-
-    It is NVIDIA's loader of libraries that the package depends on, or a module of its own: one that
-    only makes a folder a package is empty.
-    """
-    modules = (posixpath.basename(file) for file in package.files if file.endswith(".py"))
-    pathfinder = any(require.name == _PATHFINDER_PACKAGE for require in package.requires)
-    return pathfinder or any(module != "__init__.py" for module in modules)
 
 
 def _runpath_misses_conda(shipped: Shipped) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.model.watchdog import watched
-from ltocompat.packages.python_packages import installed_beside
+from ltocompat.packages.python_packages import installed_beside, may_load_libraries
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Problem
@@ -39,6 +39,7 @@ def shipped_of(
         promise: what its project promises.
         limits: what judging it may cost.
     """
+    needs = any(library.how == "needed" for host in summary.hosts for library in host.libraries)
     return Shipped(
         package=package,
         required=required,
@@ -49,6 +50,7 @@ def shipped_of(
         ),
         promise=promise,
         compat=summary.compat,
+        loads=needs and may_load_libraries(package, Budget(limits)),
         budget=Budget(limits),
     )
 
