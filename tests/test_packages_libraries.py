@@ -77,7 +77,7 @@ def dll(name: str) -> bytes:
         ("libcusparse.so.9.2", "nvidia-cusparse-cu12", {"PKG-01": FAIL}),
         ("libcusparse.so.9.2", "numpy", {"PKG-01": UNKNOWN}),
         ("libcublas.so.12", "libx-core", {"PKG-01": OK}),  # of the same project
-        ("libcublas.so.12", "torch", {"PKG-01": OK}),
+        ("libcublas.so.12", "torch", {"PKG-01": FAIL}),
         ("libcudnn.so.9", "nvidia-cudnn-cu12>=9", {}),
         ("libcudnn.so.9", "nvidia-cudnn-cu12", {"PKG-02": UNDOCUMENTED}),
         ("libcudnn.so.9", "nvidia-cudnn-cu12==9.1.0.70", {}),
@@ -233,6 +233,32 @@ def test_what_is_only_opened_by_name_is_a_note(tmp_path: Path) -> None:
         problems = judged(wheel(tmp_path, members, requires))
         assert [problem.verdict for problem in problems] == [OK] * bool(expected), requires
         assert all(problem.message.startswith(expected) for problem in problems), problems
+
+
+@every(
+    "case",
+    [
+        (["torch"], ("libcudart.so.13",), OK),  # as pip takes it today
+        (["torch>=2.9,<2.11"], ("libcudart.so.12",), OK),
+        (["torch==2.9.*"], ("libcudart.so.12",), OK),
+        (["torch==2.9.1"], ("libcudart.so.13", "libcusparse.so.12"), FAIL),
+        (["torch>=2.1"], ("libcudart.so.12",), FAIL),
+        (["torch>=2.1", "torch<2.5"], ("libcudart.so.12",), OK),
+        (["torch>=2.1", "libx-gpu"], ("libcudart.so.12",), OK),  # which may bring it
+        (["torch"], ("libcudart.so.12", "libcudart.so.13"), OK),  # a library for each
+        (["torch"], ("libcusparse.so.12",), OK),  # of CUDA 12 and 13
+        (["torch==9.9"], ("libcudart.so.12",), OK),  # which nobody has read
+        (["torch==2.9.1+cu130"], ("libcudart.so.13",), OK),  # of another index
+    ],
+)
+def test_torch_brings_the_libraries_of_its_own_major(
+    tmp_path: Path, case: tuple[list[str], tuple[str, ...], Verdict]
+) -> None:
+    """By the metadata of torch's wheels on PyPI: CUDA 12 up to 2.10, CUDA 13 from 2.11 on."""
+    requires, needs, expected = case
+    problems = judged(wheel(tmp_path, {PLACE: needing(*needs)}, requires))
+    found = {problem.subject: problem.verdict for problem in problems if problem.rule == "PKG-01"}
+    assert found[needs[0].partition(".so")[0]] is expected
 
 
 def test_metadata_beside_are_followed(tmp_path: Path) -> None:

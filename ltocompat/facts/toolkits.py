@@ -56,6 +56,25 @@ def pytorch_indexes() -> tuple[Release, ...]:
     return tuple(sorted(Release.parse(row["cuda"]) for row in table("pytorch")["index"]))
 
 
+class TorchWheel(Struct, frozen=True):
+    """Versions of torch on PyPI that bring libraries of one major of CUDA.
+
+    Attributes:
+        first: the first version, e.g. ``2.1.0``.
+        last: the last one.
+        major: the major of CUDA.
+    """
+
+    first: str
+    last: str
+    major: int
+
+
+def torch_wheels() -> tuple[TorchWheel, ...]:
+    """Return the versions of torch by the CUDA that they bring, oldest first."""
+    return rows(TorchWheel, "pytorch", "wheel")
+
+
 class HostCompilers(Struct, frozen=True):
     """The newest host compilers that an nvcc takes without being told to.
 

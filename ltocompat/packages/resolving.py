@@ -44,7 +44,7 @@ _MAY_BRING = re.compile(
     r"cuda|nvidia|cupy|torch|jax|tensorflow|tensorrt|numba|cuquantum|nvmath|rapids|gpu|runtime"
     r"|-libs?(?:-|$)|-cu1[0-9]"
 )
-_BRINGS_NOTHING = ("cuda-pathfinder", "cuda-version")
+_BRINGS_NOTHING = ("cuda-pathfinder", "cuda-version", "torch-c-dlpack-ext")
 _DEEPEST = 8
 _EXTRA = re.compile(r"\bextra\b")
 _IS_EXTRA = re.compile(

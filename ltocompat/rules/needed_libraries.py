@@ -18,11 +18,12 @@ from ltocompat.facts.libraries import (
     packages_with,
     rows_of,
 )
+from ltocompat.facts.toolkits import TorchWheel, torch_wheels
 from ltocompat.model.grouping import grouped
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_name
 from ltocompat.model.limits import Budget
-from ltocompat.packages.resolving import Lead, leads
+from ltocompat.packages.resolving import Lead, dependencies_always, leads
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules.linker_imports import short
 from ltocompat.targets.versions.packages import suffix_major
@@ -218,13 +219,32 @@ def _admits(specifier: SpecifierSet, row: LibraryPackage) -> bool:
     """
     from packaging.version import Version
 
-    named = list(_named_versions(specifier))
+    named = list(named_versions(specifier))
     tried = [Version(row.first), Version(row.last)]
     tried += [each for version in named for each in (version, Version(f"{version.base_version}.1"))]
     return any(version.major == row.major and version in specifier for version in tried)
 
 
-def _named_versions(specifier: SpecifierSet) -> Iterator[Version]:
+def newest_torch(shipped: Shipped) -> TorchWheel | None:
+    """The versions to which the newest torch belongs that a package admits; None where not known.
+
+    It is the one that pip takes where nothing else asks for torch.
+    """
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
+
+    lines = dependencies_always(shipped.package, shipped.budget)
+    asked = [require.versions for require in lines if require.name == "torch"]
+    for row in reversed(torch_wheels() if asked else ()):
+        first, last = Version(row.first), Version(row.last)
+        named = {v for texts in asked for text in texts for v in named_versions(SpecifierSet(text))}
+        known = {first, last, *(v for v in named if first <= v <= last and v.local is None)}
+        if any(all(any(v in SpecifierSet(t) for t in texts) for texts in asked) for v in known):
+            return row
+    return None
+
+
+def named_versions(specifier: SpecifierSet) -> Iterator[Version]:
     """The versions that a specifier compares with; ``===`` takes any text, which may be none."""
     from packaging.version import InvalidVersion, Version
 

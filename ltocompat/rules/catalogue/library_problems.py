@@ -20,6 +20,7 @@ from ltocompat.rules.needed_libraries import (
     cuda_major,
     later_major,
     needed_libraries,
+    newest_torch,
     opened_libraries,
     other_majors,
     stem_of,
@@ -169,7 +170,18 @@ def not_brought(
         f", unless every {name} that is admitted brings it: give it by --with, or {requires}"
         f"provided-by = {{{name} = ['{stem_of(file)}*']}} in the policy"
     )
+    torch = newest_torch(shipped) if unknown == (_TORCH,) else None
+    if torch is not None and ".so" in file and torch.major not in _majors(file, shipped):
+        told = f"but torch {torch.last}, which is admitted, brings libraries of CUDA {torch.major}"
+        return Verdict.FAIL, told, f", or bound torch from above{cure}"
     return Verdict.OK, told, cure
+
+
+def _majors(file: str, shipped: Shipped) -> set[int]:
+    """The majors of CUDA that have a library, by the names that any file of the package needs."""
+    needed = needed_libraries(shipped, compilers=True)
+    same = (library for library in needed if library.stem == stem_of(file))
+    return {cuda_major(row.name) for library in same for row in library.packages}
 
 
 def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:

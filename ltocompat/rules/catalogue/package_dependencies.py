@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.facts.libraries import family, library_packages
 from ltocompat.facts.toolkits import toolkit_with
+from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import dependencies_always, leads, not_at_hand, together, ways_to
 from ltocompat.packages.values import Kind
@@ -24,27 +25,33 @@ from ltocompat.rules.shipped_needs import (
     siblings,
     ways_of,
 )
+from ltocompat.targets.versions.packages import pins_beside_any_nvjitlink
 
 if TYPE_CHECKING:
     from ltocompat.packages.values import Installed, Shipped
+
+_IMPORTING = 12  # the major of CUDA whose cuSPARSE imports names of its nvJitLink
 
 
 @rule("NJL-06")
 def nvjitlink_allowed_too_old(shipped: Shipped | Installed) -> Iterator[Problem]:
     """The metadata of a package admits an nvJitLink that is too old for what is inside."""
     need = need_of("nvjitlink", shipped)
-    if need is None or need.possible is None:
-        yield from _older_than_pinned_cusparse(shipped)
-        return
+    possible = None if need is None else need.possible
+    found = [] if need is None or possible is None else [*_too_old(need, possible, shipped)]
+    yield from found or _older_than_cusparse(shipped)
+
+
+def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Problem]:
     ways = ways_of(need, shipped)
     for (package, _), (admitted, way) in ways.items():
         least = min(admitted.releases, default=None)
         # PKG-04 speaks of dependencies that never are of the right major.
         if least is None or not admits_right_major(package, admitted, need):
             continue
-        if least < need.possible:
+        if least < possible:
             verdict = Verdict.UNKNOWN if need.strength is Strength.HANDED_OUT else Verdict.FAIL
-            text = f"{need.why}, so that {need.possible} or newer is needed"
+            text = f"{need.why}, so that {possible} or newer is needed"
         elif need.sure is None or least < need.sure:
             verdict = Verdict.UNKNOWN
             text = f"{need.doubt}, so that {need.sure or 'a newer one'} may be needed"
@@ -62,12 +69,12 @@ def nvjitlink_allowed_too_old(shipped: Shipped | Installed) -> Iterator[Problem]
             mend=need.mend(extra=way.extra),
         )
     for package, admitted, way in siblings(need, ways):
-        least = min(admitted.releases, default=need.possible)
-        if least < need.possible:
+        least = min(admitted.releases, default=possible)
+        if least < possible:
             yield Problem(
                 Verdict.FAIL if need.hard else Verdict.UNKNOWN,
                 f"the metadata allow {package} instead, up to {max(admitted.releases)}, but "
-                f"{need.why}, so that {need.possible} or newer is needed",
+                f"{need.why}, so that {possible} or newer is needed",
                 need.advice,
                 way.line,
                 need.open_to_trial,
@@ -76,31 +83,47 @@ def nvjitlink_allowed_too_old(shipped: Shipped | Installed) -> Iterator[Problem]
             )
 
 
-def _older_than_pinned_cusparse(shipped: Shipped) -> Iterator[Problem]:
-    """Hold what is admitted of nvJitLink against a cuSPARSE that is pinned beside it.
+def _older_than_cusparse(shipped: Shipped) -> Iterator[Problem]:
+    """Hold what is admitted of nvJitLink against the cuSPARSE that is admitted beside it.
 
-    Each cuSPARSE imports the names of its own toolkit's nvJitLink (readelf --dyn-syms of
-    12.1.0.106, 12.3.1.170, 12.5.10.65), and asks for any. What is installed is judged by itself.
+    Each cuSPARSE of CUDA 12 imports the names of its own toolkit's nvJitLink (readelf --dyn-syms of
+    12.1.0.106, 12.3.1.170, 12.5.10.65), and asks for any; that of 13.0 those of the first one, and
+    that of 13.3 none (12.6.3.3, 12.8.2.51). What is installed is judged by itself.
     """
     if shipped.package.kind is not Kind.WHEEL:
         return
     ways = together(ways_to("nvjitlink", shipped.package, shipped.others, shipped.budget))
-    for lead in leads(shipped.package, shipped.others, shipped.budget):
-        pinned = lead.versions[0].removeprefix("==") if len(lead.versions) == 1 else ""
-        release = toolkit_with(lead.package, pinned)
-        if release is None or family(lead.package) != "nvidia-cusparse":
-            continue
+    for cusparse, release, of_extra, verdict in _admitted_cusparses(shipped):
         for (package, extra), (admitted, way) in ways.items():
-            older = any(release.major == it.major and it < release for it in admitted.releases)
-            if older and extra in (None, lead.extra):
+            older = any(it.major == release.major and it < release for it in admitted.releases)
+            if older and release.major == _IMPORTING and extra in (None, of_extra):
                 yield Problem(
-                    Verdict.FAIL,
-                    f"{package} may be older than {release}, but {lead.package} {pinned}, which "
-                    f"is pinned, imports names of nvJitLink {release}",
+                    verdict,
+                    f"{package} may be older than {release}, but {cusparse}, imports names of "
+                    f"nvJitLink {release}",
                     f"write Requires-Dist: {package}>={release},<{release.major + 1}",
                     way.line,
                     subject=package,
                 )
+
+
+def _admitted_cusparses(
+    shipped: Shipped,
+) -> Iterator[tuple[str, Release, str | None, Verdict]]:
+    """Yield the pinned cuSPARSE, and the newest that cuda-toolkit brings without its nvJitLink."""
+    for lead in leads(shipped.package, shipped.others, shipped.budget):
+        pinned = lead.versions[0].removeprefix("==") if len(lead.versions) == 1 else ""
+        release = toolkit_with(lead.package, pinned)
+        if release is not None and family(lead.package) == "nvidia-cusparse":
+            text = f"{lead.package} {pinned}, which is pinned"
+            yield text, release, lead.extra, Verdict.FAIL
+    for require in dependencies_always(shipped.package, shipped.budget):
+        if require.name == "cuda-toolkit":
+            pins = tuple(pins_beside_any_nvjitlink(require.versions, require.asks))
+            for newest in pins[-1:]:
+                text = f"cuSPARSE of cuda-toolkit {newest.toolkit}, which is admitted"
+                verdict = Verdict.UNKNOWN if pins[1:] else Verdict.FAIL
+                yield text, Release.parse(newest.toolkit), None, verdict
 
 
 def _asked(need: Need) -> tuple[str, ...]:

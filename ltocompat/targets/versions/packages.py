@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from ltocompat.facts import linker_wheels
-from ltocompat.facts.toolkits import toolkit_pins
+from ltocompat.facts.toolkits import ToolkitPin, toolkit_pins
 from ltocompat.model.arch import Release
 
 if TYPE_CHECKING:
@@ -97,7 +97,32 @@ def allowed_by_toolkit(
             exact = allowed(part, pin.package, (pin.specifier,))
             by_pin = Allowed(exact.releases, later, exact.pinned if pinned else None)
             found[pin.package] = found.get(pin.package, by_pin) | by_pin
+    for pin in pins_beside_any_nvjitlink(alternatives, extras) if part == "nvjitlink" else ():
+        name = pin.package.replace("cusparse", part)
+        found[name] = allowed(part, name, ("",))
     return found
+
+
+def pins_beside_any_nvjitlink(
+    alternatives: Iterable[str], extras: frozenset[str]
+) -> Iterator[ToolkitPin]:
+    """Yield what admitted versions of cuda-toolkit pin of cuSPARSE, and ask for no nvJitLink.
+
+    cuSPARSE depends on nvJitLink of any version (metadata of nvidia-cusparse-cu12 12.5.8.93).
+
+    Args:
+        alternatives: specifiers on cuda-toolkit.
+        extras: those of its extras that are asked for.
+    """
+    from packaging.specifiers import SpecifierSet
+
+    asked = [pin for pin in toolkit_pins() if pin.extras & extras]
+    bounded = {pin.toolkit for pin in asked if pin.part == "nvjitlink"}
+    specifiers = [SpecifierSet(text) for text in alternatives]
+    for pin in asked:
+        admitted_pin = any(each.contains(pin.toolkit, prereleases=True) for each in specifiers)
+        if pin.part == "cusparse" and admitted_pin and pin.toolkit not in bounded:
+            yield pin
 
 
 def allowed_by_metapackage(part: str, alternatives: Iterable[str]) -> Allowed:
