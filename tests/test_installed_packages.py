@@ -234,7 +234,7 @@ NEEDS: dict[tuple[str, ...], Findings] = {
     ("nvidia-cufft",): {("PKG-04", Verdict.FAIL)},  # as openmm-cuda-12 8.4.0.post1 has it
     ("nvidia-cufft-cu12",): {("PKG-07", Verdict.UNKNOWN)},
     ("nvidia-cublas-cu12",): {("PKG-01", Verdict.FAIL)},
-    ("torch",): set(),
+    ("torch",): {("PKG-01", Verdict.FAIL)},
 }
 
 

@@ -136,7 +136,9 @@ def _read(view: ByteView, path: str, budget: Budget) -> Package | None:
         from ltocompat.packages.container_images import read as read_image
 
         with watched(budget):
-            return read_image(view, path, budget)
+            image = read_image(view, path, budget)
+        if image is not None:
+            return image
     if view.peek(0, len(DEB_MAGIC)) == DEB_MAGIC:
         from ltocompat.packages.debian import read as read_debian
 
