@@ -250,6 +250,11 @@ SERVER, DESKTOP = "gpu=a100", "gpu=rtx3090"
         (NVIDIAS, f"driver=535.54.03|530.30.02,{SERVER}", Verdict.UNKNOWN),
         ("CUDA_VERSION=12.4.1", f"driver=535.54.03,{SERVER}", Verdict.FAIL),
         ("NVIDIA_REQUIRE_CUDA=cuda>=11.0", f"driver=440.33.01,{SERVER}", Verdict.FAIL),
+        # Release notes of CUDA 11.0: 9.0 came with 384.81, 10.1 with 418.39.
+        ("NVIDIA_REQUIRE_CUDA=cuda>=10.1", f"driver=390.138,{SERVER}", Verdict.FAIL),
+        ("NVIDIA_REQUIRE_CUDA=cuda>=9.0", f"driver=384.59,{SERVER}", Verdict.UNKNOWN),
+        ("NVIDIA_REQUIRE_CUDA=cuda>=9.0", f"driver=384.81,{SERVER}", Verdict.OK),
+        ("NVIDIA_REQUIRE_CUDA=cuda>=6.5", f"driver=319.37,{SERVER}", Verdict.UNKNOWN),
         (
             "NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=535,driver<536",
             f"driver=535.54.03,{SERVER}",

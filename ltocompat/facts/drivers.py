@@ -144,6 +144,15 @@ def branch_cuda(branch: int) -> Release | None:
     return _branches().get(branch)
 
 
+def earlier_cuda(driver: DriverVersion) -> tuple[str, str]:
+    """The least and the highest CUDA release that a driver before every branch can be of."""
+    releases = table("drivers")["earlier"]
+    least = [(version_numbers(row["linux"]), row["cuda"]) for row in releases]
+    sure = [cuda for numbers, cuda in least if numbers <= driver.numbers]
+    possible = [cuda for numbers, cuda in least if numbers[0] <= driver.branch]
+    return (sure or ["1.0"])[-1], (possible or ["6.5"])[-1]
+
+
 def cuda_branch(cuda: Release) -> int | None:
     """The driver branch of a CUDA release: 550 of 12.4; 565 of 12.7, which was no toolkit."""
     return next((branch for branch, release in _branches().items() if release == cuda), None)

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from ltocompat.facts.drivers import earlier_cuda
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Result, Verdict
 from ltocompat.rules.builtin_rules import CONTAINER_REFUSED
@@ -19,8 +20,6 @@ from ltocompat.targets.versions.container import ContainerHost, least_admitted, 
 _BRAND = re.compile(r"brand=([a-z]+)", re.IGNORECASE)
 _ANY, _NO_BRAND, _DATA_CENTER = "unknown", "none", "tesla"
 """A GPU whose brand NVML doesn't name, which images name that mean all; no brand; servers."""
-_BEFORE_TABLES = ("1.0", "10.2")
-"""Of drivers before 450, which no table has, the first and the last CUDA release."""
 
 
 def starting(results: Iterable[Result], conditions: Sequence[tuple[str, str]]) -> Iterator[Result]:
@@ -62,7 +61,7 @@ def _met(result: Result, text: str) -> bool | None:
 
 def _hosts(driver: DriverVersion, archs: tuple[str, ...], brand: str) -> Iterator[ContainerHost]:
     cuda = driver_cuda(driver)
-    for release in (str(cuda),) if cuda else _BEFORE_TABLES:
+    for release in (str(cuda),) if cuda else earlier_cuda(driver):
         yield ContainerHost(release, str(driver), archs, (brand,))
 
 
