@@ -400,8 +400,8 @@ function firstThatHolds(message, found, lines, reading, machine) {
   for (const place of found.slice(0, TRIES).sort((one, other) => unknown(one) - unknown(other))) {
     const groups = known(place.groups || {});
     const before = reading.flat.slice(Math.max(0, place.index - LONGEST_PATH), place.index);
-    const user = before.match(/([^\s"'`(]*\.(?:so|pyd)\b[^\s"'`(]*): $/);
-    if (user) groups.needs_file ??= user[1];
+    const user = before.match(regex(searchIndex.explain.evidence.user));
+    if (user) groups.needs_file ??= user[1] || user[2];
     const values = derived({ ...machine, ...groups });
     if (CONDITIONS[message.when || ""](values)) {
       return { message, values, found: place[0], line: stripped(lines[reading.lineOf(place.index)]) };

@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from msgspec import Struct, convert
 
-from ltocompat.rules.evidence import evidence, of_another_vendor
+from ltocompat.rules.evidence import evidence, of_another_vendor, patterns
 from ltocompat.rules.message_values import CONDITIONS, derived
 from ltocompat.rules.prose import catalogue_file
 from ltocompat.targets.paste import Paste, Reading
@@ -34,8 +34,6 @@ _CUDA_CODE = (
 )
 _NUMBERS = re.compile(r"<<(!?)(\d+)>>")
 _LONGEST_PATH = 300
-# The file before a loader's "undefined symbol".
-_USER = re.compile(r"([^\s\"'`(]*\.(?:so|pyd)\b[^\s\"'`(]*): \Z")
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
 
 
@@ -189,9 +187,9 @@ def _first_that_holds(
     """The place that says most, the first of these, whose values meet the row's condition."""
     for place in sorted(places[:_TRIES], key=lambda place: place.groups().count(None)):
         groups = {name: value for name, value in place.groupdict().items() if value}
-        user = _USER.search(reading.flat, max(0, place.start() - _LONGEST_PATH), place.start())
-        if user:
-            groups.setdefault("needs_file", user[1])
+        before = reading.flat[max(0, place.start() - _LONGEST_PATH) : place.start()]
+        if user := re.search(patterns()["user"], before, re.ASCII):
+            groups.setdefault("needs_file", user[1] or user[2])
         values = derived({**machine, **groups})
         if CONDITIONS[message.when](values):
             line = paste.line(reading.line_of(place.start()))
