@@ -250,7 +250,7 @@ def _has_code(summary: ArtifactSummary, row: Result, where: Target) -> bool:
     assert row.gpu is not None
     number, linker = row.gpu.arch.number, where.nvjitlink or where.nvlink
     own = own_linker(summary)
-    release = Release.parse(own.version or "") if own else linker.value if linker else None
+    release = own.value if own else linker.value if linker else None
     can_be_linked = release is None or number in linker_targets(release)
     images = [image for group in summary.groups for image in group.signature.images]
     named = any(image.arch is not None and image.arch.number == number for image in images)

@@ -16,10 +16,10 @@ from ltocompat.commands.comparison.requirement_changes import RequirementFloors,
 from ltocompat.commands.options import DiffOptions, options_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredModule
-from ltocompat.model.diff import KERNEL_KINDS, KINDS, Change, Diff, DiffSummary, Metadata
+from ltocompat.model.diff import KINDS, Change, Diff, DiffSummary, Metadata
 from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Progress, reporter
-from ltocompat.model.image import ImageKind, Module, Record
+from ltocompat.model.image import KERNEL_KINDS, ImageKind, Module, Record
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.location import Location
 from ltocompat.model.projection import project

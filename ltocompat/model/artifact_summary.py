@@ -8,9 +8,11 @@ from itertools import compress
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ltocompat.model.image import CudaLibrary, HostBinary, ImageKind, Skipped
+from ltocompat.model.arch import Release
+from ltocompat.model.image import HostBinary, ImageKind, Skipped
 from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature
+from ltocompat.model.target import VersionSet, exactly
 from ltocompat.model.trial_answer import Trials
 
 
@@ -139,7 +141,7 @@ class ArtifactSummary(Struct):
         return sum(group.count for group in self.groups)
 
 
-def own_linker(summary: ArtifactSummary) -> CudaLibrary | None:
+def own_linker(summary: ArtifactSummary) -> VersionSet[Release] | None:
     """The nvJitLink that an artifact brings inside, where it asks for no other one.
 
     Its fragments are linked by that copy, whatever is installed where they go.
@@ -148,7 +150,8 @@ def own_linker(summary: ArtifactSummary) -> CudaLibrary | None:
     copies = [library for library in libraries if library.name == "libnvJitLink"]
     if not copies or any(copy.how != "static" or copy.version is None for copy in copies):
         return None
-    return copies[0]
+    version = copies[0].version or ""
+    return exactly(Release.parse(version), copies[0].evidence, version)
 
 
 def only_variant(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ltocompat.model.arch import Release
-from ltocompat.model.image import ImageKind
 from ltocompat.model.location import Location
 from ltocompat.model.requirement import LinkerFloor
 from ltocompat.model.target import DriverVersion
@@ -154,7 +153,3 @@ class Diff(Struct, frozen=True):
     def broken(self) -> tuple[Change, ...]:
         """The changes that are forbidden."""
         return tuple(change for change in self.changes if change.breaking in self.forbidden)
-
-
-KERNEL_KINDS = (ImageKind.SASS, ImageKind.PTX)
-"""Images whose kernels have names; those of LTO-IR can't be read."""

@@ -60,6 +60,9 @@ class ImageKind(_OpenWords):
 
 _ARCH_FORMS = {ImageKind.SASS: ArchForm.REAL, ImageKind.LTOIR: ArchForm.LTO}
 
+KERNEL_KINDS = (ImageKind.SASS, ImageKind.PTX)
+"""What drivers load; its kernels have names, which those of LTO-IR don't show."""
+
 
 class Compression(_OpenWords):
     """The compression of a stored image."""

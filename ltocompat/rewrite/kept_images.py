@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ltocompat.model.arch import ArchForm, SmArch
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.slimmed import RemovalReason
 from ltocompat.model.weight import Waste
 from ltocompat.rules.selection import compiles, pick_for_driver, runs
-from ltocompat.rules.weight_advice import GPU_TO_COME, LOADED, dead, known_numbers, loaded_as_it_is
+from ltocompat.rules.weight_advice import GPU_TO_COME, dead, known_numbers, loaded_as_it_is
 
 _WASTES = {Waste.NEVER_TAKEN: RemovalReason.NEVER_TAKEN, Waste.OTHER_CPU: RemovalReason.OTHER_CPU}
 Reasons = tuple[RemovalReason | None, ...]
@@ -83,7 +83,7 @@ def is_loaded(module: ModuleSignature, *, linked: bool) -> bool:
 
 
 def _in_question(image: ImageSignature) -> bool:
-    return image.kind in LOADED and image.picked_by is not None
+    return image.kind in KERNEL_KINDS and image.picked_by is not None
 
 
 def _numbers(kept: Kept) -> tuple[int, ...]:

@@ -17,8 +17,6 @@ from ltocompat.rules.rule import CompatUse, Component, Constraint, Unbounded
 
 FIRST_NVJITLINK = Release(12, 0)
 
-_LINUX = "linux"
-
 
 class AlwaysMet(Constraint, frozen=True):
     """A demand that every value meets, of which some are worth a note."""
@@ -201,7 +199,7 @@ class CompatCondition(Constraint, frozen=True):
 
     def judge(self, value: CompatUse) -> Verdict:
         """Judge a package in front of a driver."""
-        return self.on_linux(value) if value.system == _LINUX else self.elsewhere
+        return self.on_linux(value) if value.system == "linux" else self.elsewhere
 
 
 def _pair(value: CompatUse) -> Verdict:

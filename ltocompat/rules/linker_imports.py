@@ -86,12 +86,6 @@ def sonames(host: HostBinary, *how: str) -> tuple[str, ...]:
     return files_of(host, NVJITLINK, *how)
 
 
-def major_of(file: str) -> int | None:
-    """12 of ``libnvJitLink.so.12`` and ``nvJitLink_120_0.dll``; None where no major is named."""
-    match = re.search(r"\.so\.(\d{1,9})|nvJitLink_(\d{1,9})0_\d", file, re.IGNORECASE)
-    return int(match[1] or match[2]) if match else None
-
-
 def missing_symbol_text(host: HostBinary, name: str) -> str:
     """The message of a linker or loader about a symbol that is missing."""
     if host.format != "ELF":

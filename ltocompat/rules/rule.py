@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from msgspec import Struct, StructMeta
 from msgspec.structs import replace
 
-from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
 from ltocompat.model.link_options import Disagreement
 from ltocompat.model.location import Location
@@ -184,11 +184,6 @@ class Subject(Struct, frozen=True):
     linker: LinkerTraits | None = None
     offline: bool = False
     found_by: tuple[Release, ...] = ()
-
-    @property
-    def link_target(self) -> SmArch:
-        """The target of a link for this GPU."""
-        return self.gpu.arch
 
 
 def beside_picked(

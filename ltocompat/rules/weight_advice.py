@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from ltocompat.facts import gpus
 from ltocompat.model.arch import SmArch
-from ltocompat.model.image import Compression, ImageKind
+from ltocompat.model.image import KERNEL_KINDS, Compression, ImageKind
 from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Saving, Waste
@@ -30,7 +30,6 @@ GPU_TO_COME = 1990
 """A number above all that there will be: PTX is there for GPUs that nobody knows yet."""
 
 _OTHERS_THAN_ARM = frozenset({"x86-64", "x86", "i386"})
-LOADED = frozenset({ImageKind.SASS, ImageKind.PTX})
 _MOST_ARCHS = 8
 
 _Stored = tuple[ImageKind, Compression]
@@ -147,7 +146,7 @@ def dead(module: ModuleSignature, machine: str | None, *, linked: bool) -> tuple
 def _waste(
     image: ImageSignature, module: ModuleSignature, *, arm: bool, linked: bool
 ) -> Waste | None:
-    if image.arch is None or image.kind not in (*LOADED, ImageKind.LTOIR):
+    if image.arch is None or image.kind not in (*KERNEL_KINDS, ImageKind.LTOIR):
         return None
     if image.prelinked:
         return Waste.PRELINKED if linked and _linked_everywhere(image.arch, image, module) else None
@@ -177,7 +176,7 @@ def _linked_everywhere(arch: SmArch, image: ImageSignature, module: ModuleSignat
 def loaded_as_it_is(shape: ModuleSignature) -> bool:
     """Return whether a driver loads the module: nothing in it waits for a link."""
     return all(
-        image.prelinked or (image.kind in LOADED and image.relocatable is not True)
+        image.prelinked or (image.kind in KERNEL_KINDS and image.relocatable is not True)
         for image in shape.images
     )
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.drivers import production_drivers
 from ltocompat.facts.gpus import find_gpu, newest_sm, sms
 from ltocompat.model.arch import Release
@@ -20,16 +21,16 @@ from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, Versi
 from ltocompat.model.trial_answer import TOO_NEW, TrialOutcome, Trials, link_key
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.engine.engine import Engine
-from ltocompat.rules.engine.find_floors import linkers
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.target_classes import TargetClasses
 
 GPUS = tuple(find_gpu(f"sm_{number}") for number in (*(s.number for s in sms()), newest_sm() + 10))
 DRIVERS = (None, *production_drivers())
+LINKERS = nvjitlink_minors()
 Parts = tuple[Gpu, DriverVersion | None, Release]
-PARTS = st.tuples(st.sampled_from(GPUS), st.sampled_from(DRIVERS), st.sampled_from(linkers()))
+PARTS = st.tuples(st.sampled_from(GPUS), st.sampled_from(DRIVERS), st.sampled_from(LINKERS))
 ANSWERS = st.dictionaries(
-    st.builds(link_key, st.sampled_from(linkers()), st.sampled_from([gpu.arch for gpu in GPUS])),
+    st.builds(link_key, st.sampled_from(LINKERS), st.sampled_from([gpu.arch for gpu in GPUS])),
     st.sampled_from(
         [
             TrialOutcome("a linker", "linked"),
@@ -61,7 +62,7 @@ def cross(parts: Parts) -> Iterator[Parts]:
     gpu, driver, linker = parts
     yield from ((other, driver, linker) for other in GPUS)
     yield from ((gpu, other, linker) for other in DRIVERS)
-    yield from ((gpu, driver, other) for other in linkers())
+    yield from ((gpu, driver, other) for other in LINKERS)
 
 
 def judged(summary: ArtifactSummary, parts: Parts) -> set[object]:
@@ -127,11 +128,7 @@ SASS = first(ImageKind.SASS, "sm_80")
         pytest.param(
             tried(
                 file_of(LTOIR),
-                {
-                    link_key(linkers()[-1], find_gpu("sm_80").arch): TrialOutcome(
-                        "a linker", "linked"
-                    )
-                },
+                {link_key(LINKERS[-1], find_gpu("sm_80").arch): TrialOutcome("a linker", "linked")},
             ),
             id="a linker answered",
         ),
@@ -140,7 +137,7 @@ SASS = first(ImageKind.SASS, "sm_80")
 )
 def test_targets_that_one_rule_alone_tells_apart_are_two_classes(summary: ArtifactSummary) -> None:
     targets = [
-        (find_gpu("sm_80"), driver, linkers()[-1]) for driver in (None, production_drivers()[0])
+        (find_gpu("sm_80"), driver, LINKERS[-1]) for driver in (None, production_drivers()[0])
     ]
     a_class_has_one_verdict(summary, targets)
 

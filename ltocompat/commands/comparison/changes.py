@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from ltocompat.commands.comparison.pairing import pairs
 from ltocompat.commands.comparison.release_side import File, Side, Values
 from ltocompat.model.arch import SmArch
-from ltocompat.model.diff import KERNEL_KINDS, LOST_ARCH, LOST_PTX, Change, Metadata
-from ltocompat.model.image import ImageKind
+from ltocompat.model.diff import LOST_ARCH, LOST_PTX, Change, Metadata
+from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.location import Location
 
 # Names as PyPI compares them (PEP 503): case, dots and underscores don't count.

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from ltocompat.commands.comparison.pairing import label
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
-from ltocompat.model.diff import KERNEL_KINDS, Metadata
+from ltocompat.model.diff import Metadata
 from ltocompat.model.image import (
+    KERNEL_KINDS,
     Artifact,
     Compression,
     HostBinary,

@@ -84,7 +84,7 @@ _GB300, _TAKEN_OF_GB300 = 103, Release(13, 3)
 def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker takes SASS that is no newer than itself."""
     for image in image_helpers.linked(subject, ImageKind.SASS):
-        if refused_across_family(image, subject.link_target):
+        if refused_across_family(image, subject.gpu.arch):
             yield _across_family(subject, image)
         cuda = makers.writer(image)
         if cuda is None:
@@ -130,7 +130,7 @@ def _is_taken_by_some(image: ImageSignature, cuda: Release) -> bool:
 def _across_family(subject: Subject, image: ImageSignature) -> Requirement:
     return Requirement(
         FixedVerdict(Verdict.FAIL),
-        f"{image} in a fatbin for {subject.link_target}",
+        f"{image} in a fatbin for {subject.gpu.arch}",
         "linkers pick it for its family, and take that of CUDA 13 alone, for sm_103 and sm_121",
         remedy="link the bare cubin, or compile SASS for the target",
     )

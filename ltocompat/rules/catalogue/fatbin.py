@@ -102,7 +102,7 @@ def passed_over_by_linker(subject: Subject) -> Iterator[Requirement]:
         since = row.first_toolkit if row is not None and virtual else FIRST_NVJITLINK
         yield Requirement(
             LinkerFinding(subject.found_by, since, of_gpu=True),
-            f"{image} for {subject.link_target}",
+            f"{image} for {subject.gpu.arch}",
             remedy=f"compile for {image_helpers.real(subject.gpu)} itself, or use another release "
             "of the linker",
         )

@@ -12,7 +12,7 @@ from ltocompat.facts import horizon
 from ltocompat.facts.clients import client
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.library_name import PATHFINDER
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.symbols import defined_nowhere
@@ -146,11 +146,11 @@ def ltoir_above_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | N
 def ltoir_above_target_unchecked(subject: Subject) -> Iterator[Requirement]:
     """The first nvJitLinks take bare LTO-IR for any target, which nobody promises."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
-        if image.arch is not None and image.arch.number > subject.link_target.number:
+        if image.arch is not None and image.arch.number > subject.gpu.arch.number:
             yield Requirement(
                 FixedVerdict(Verdict.UNDOCUMENTED),
-                f"LTO-IR {image.arch} for {subject.link_target}",
-                remedy=f"compile the LTO-IR for lto_{subject.link_target.number}, or link for sm_"
+                f"LTO-IR {image.arch} for {subject.gpu.arch}",
+                remedy=f"compile the LTO-IR for lto_{subject.gpu.arch.number}, or link for sm_"
                 f"{image.arch.number}",
             )
 
@@ -164,11 +164,11 @@ def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
             continue
         hidden = _may_hide_family(image, arch)
         code = replace(arch, suffix="f") if hidden else arch
-        if _suffix_matches(code, subject.link_target, subject.linker):
+        if _suffix_matches(code, subject.gpu.arch, subject.linker):
             continue
         yield Requirement(
             FixedVerdict(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
-            f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.link_target}",
+            f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.gpu.arch}",
             _suffix_question(code, hidden=hidden),
             remedy=f"link for {_targets_of_suffix(code)}, or compile LTO-IR without the suffix",
         )
@@ -410,8 +410,8 @@ def suffix_entry_for_another_target(image: ImageSignature, gpu: Gpu, route: Rout
 def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker makes code for the architectures in its list."""
     if subject.route is Route.LINK and subject.picked:
-        number, family = subject.gpu.arch.number, subject.link_target.suffix == "f"
-        target = f"{image_helpers.real(subject.gpu)}{subject.link_target.suffix}"
+        number, family = subject.gpu.arch.number, subject.gpu.arch.suffix == "f"
+        target = f"{image_helpers.real(subject.gpu)}{subject.gpu.arch.suffix}"
         yield Requirement(
             LinkerTargets(number, family, of_gpu=True, trial_decides=True, promised=True),
             f"the target {target}",
@@ -440,10 +440,7 @@ def _left_over(signature: ModuleSignature) -> bool:
     """Return whether LTO-IR lies beside code that drivers load; alone it is another rule's."""
     kinds = {image.kind for image in signature.images}
     linked = bool(signature.registered) and not signature.needs_device_link
-    return linked and ImageKind.LTOIR in kinds and not kinds.isdisjoint(_LOADED)
-
-
-_LOADED = (ImageKind.SASS, ImageKind.PTX)
+    return linked and ImageKind.LTOIR in kinds and not kinds.isdisjoint(KERNEL_KINDS)
 
 
 @rule("LTO-18")

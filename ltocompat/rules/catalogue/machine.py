@@ -29,7 +29,6 @@ _DISABLE = "NVIDIA_DISABLE_REQUIRE"
 _TRUE = {"1", "t", "true"}  # what Go's strconv.ParseBool takes for true, in any case of letters
 # NVML names brands of older GPUs only; of the others their names tell that they are no GeForce.
 _BRAND = re.compile(r"(?:NVIDIA )?(Tesla|Quadro|GeForce|TITAN|GRID|NVS)\b", re.IGNORECASE)
-_OTHER_DRIVER_OR_IMAGE = "update the driver of the host, or take an image of an older CUDA"
 
 
 @rule("ENV-01")
@@ -49,17 +48,11 @@ def container_requires(environment: Environment) -> Iterator[Problem]:
             continue
         if met is None:
             yield _unmet(name, text, Verdict.OK, "is judged by the host's driver and GPUs")
-        elif not met and hidden:
-            yield _unmet(
-                name,
-                text,
-                Verdict.UNKNOWN,
-                f"is not met{_by_host(host)}, which {_DISABLE} hides",
-            )
         elif not met:
-            yield _unmet(
-                name, text, Verdict.FAIL, f"is not met{_by_host(host)}: the container doesn't start"
-            )
+            verdict, end = Verdict.FAIL, ": the container doesn't start"
+            if hidden:
+                verdict, end = Verdict.UNKNOWN, f", which {_DISABLE} hides"
+            yield _unmet(name, text, verdict, f"is not met{_by_host(host)}{end}")
 
 
 def _unmet(name: str, text: str, verdict: Verdict, what: str) -> Problem:
@@ -68,7 +61,6 @@ def _unmet(name: str, text: str, verdict: Verdict, what: str) -> Problem:
     return Problem(
         verdict,
         f"the image asks for {first}{more} ({name}), which {what}",
-        remedy=_OTHER_DRIVER_OR_IMAGE,
         evidence=f"environment variable {name}={text}",
     )
 

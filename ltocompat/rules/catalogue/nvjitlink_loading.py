@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import HostBinary
+from ltocompat.model.library_name import library_major
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import floors, linker_imports, picked
 from ltocompat.rules.constraints import (
@@ -72,12 +73,6 @@ def _lacks_symbol(library: Library, name: str, remedy: str) -> Problem:
     )
 
 
-_UNHIDE = (
-    "take the folder of the other copy out of the loader's way (LD_LIBRARY_PATH, ld.so.conf.d), or "
-    "load the right one first"
-)
-
-
 @rule("NJL-02")
 def nvjitlink_hidden_from_library(library: Library) -> Iterator[Problem]:
     """LD_LIBRARY_PATH or a cache hides the nvJitLink that was installed for a library."""
@@ -89,7 +84,6 @@ def nvjitlink_hidden_from_library(library: Library) -> Iterator[Problem]:
         Verdict.UNKNOWN if older else Verdict.OK,
         f"{linker_imports.short(library.path)} gets nvJitLink {got.version} by {got.found_via}, "
         f"which hides {meant.version} by {meant.found_via}",
-        remedy=_UNHIDE,
         evidence=f"{got.path} instead of {meant.path}",
     )
 
@@ -109,7 +103,6 @@ def nvjitlink_hidden_on_machine(environment: Environment) -> Iterator[Problem]:
         yield Problem(
             Verdict.UNKNOWN,
             f"two copies of {name}: {text}",
-            remedy=_UNHIDE,
             evidence=files,
         )
 
@@ -156,15 +149,15 @@ def _another_rule_speaks(resolved: Resolved, library: Library) -> bool:
         return True
     majors = {copy.release.major for copy in library.environment.nvjitlinks}
     needed = linker_imports.sonames(library.host, "needed")
-    return name in needed and bool(majors) and linker_imports.major_of(name) not in majors
+    return name in needed and bool(majors) and library_major(name) not in majors
 
 
 @rule("NJL-03")
 def nvjitlink_of_another_major(host: HostBinary) -> Iterator[Requirement]:
     """A file that asks for libnvJitLink.so.12 isn't served by libnvJitLink.so.13."""
     for how in ("needed", "opened"):
-        files = [*filter(linker_imports.major_of, linker_imports.sonames(host, how))]
-        majors = sorted({linker_imports.major_of(file) or 0 for file in files})
+        files = [*filter(library_major, linker_imports.sonames(host, how))]
+        majors = sorted({library_major(file) or 0 for file in files})
         if not majors:
             continue
         certain = how == "needed"
@@ -190,7 +183,7 @@ def nvjitlink_of_another_major_on_machine(library: Library) -> Iterator[Problem]
     needed = linker_imports.sonames(library.host, "needed")
     opened = linker_imports.sonames(library.host, "opened")
     for file in (needed or opened)[:1]:
-        if linker_imports.major_of(file) in others:
+        if library_major(file) in others:
             continue
         does, there = "needs" if needed else "opens", " and ".join(map(str, others))
         name = linker_imports.short(library.path)
@@ -304,7 +297,6 @@ def _majors_mixed(environment: Environment, way: str) -> str | None:
 _BUILTINS = re.compile(
     r"libnvrtc-builtins\.so\.(\d{1,9})\.(\d{1,9})|nvrtc-builtins64_(\d{1,9})(\d)\.dll"
 )
-_LINK_WITH_NVRTC = "link with libnvrtc alone, which opens the builtins beside itself"
 
 
 @rule("NJL-08")
@@ -315,7 +307,6 @@ def nvrtc_builtins_needed(host: HostBinary) -> Iterator[Requirement]:
             nvrtc_of_minor(release),
             f"the needed {file}",
             linker_imports.missing_file_text(host, file),
-            remedy=_LINK_WITH_NVRTC,
             evidence="DT_NEEDED" if host.format == "ELF" else "import table",
         )
 
@@ -330,7 +321,6 @@ def nvrtc_builtins_needed_on_machine(library: Library) -> Iterator[Problem]:
             yield Problem(
                 Verdict.FAIL,
                 f"{headline}: {resolved.problem}",
-                remedy=_LINK_WITH_NVRTC,
                 evidence=f"DT_NEEDED of {resolved.needed_by}",
                 headline=headline,
             )
@@ -341,7 +331,6 @@ def nvrtc_builtins_needed_on_machine(library: Library) -> Iterator[Problem]:
                 Verdict.OK,
                 f"{linker_imports.short(library.path)} needs {file}, which NVRTC {release} alone "
                 "brings",
-                remedy=_LINK_WITH_NVRTC,
                 evidence=f"DT_NEEDED of {library.path}",
             )
 

@@ -157,11 +157,9 @@ def not_judged(package: Package, problem: str) -> Problem:
     return Problem(
         Verdict.UNKNOWN,
         f"{problem}, so that what it promises is not judged",
-        "mend the metadata and build the package again",
-        package.path,
+        evidence=package.path,
         headline=problem,
-        rule=PROMISES_NOT_JUDGED,
-    )
+    ).by(PROMISES_NOT_JUDGED)
 
 
 @rule("PKG-12")

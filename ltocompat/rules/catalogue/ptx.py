@@ -252,11 +252,11 @@ def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
 def ptx_picked_and_refused(subject: Subject) -> Iterator[Requirement]:
     """A linker that picks PTX by its number alone refuses what its suffix is not for."""
     for image in image_helpers.linked(subject, ImageKind.PTX):
-        if image.arch is None or compiles_to(image.arch, subject.link_target):
+        if image.arch is None or compiles_to(image.arch, subject.gpu.arch):
             continue
         yield Requirement(
             FixedVerdict(Verdict.FAIL),
-            f"{image} for {subject.link_target}",
+            f"{image} for {subject.gpu.arch}",
             remedy="use nvJitLink 13.0 or newer, or leave the PTX with a suffix out, or link for "
             f"sm_{image.arch.number}{image.arch.suffix}",
         )

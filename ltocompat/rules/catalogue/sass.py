@@ -77,7 +77,7 @@ def sass_for_one_gpu_picked_for_others(subject: Subject) -> Iterator[Requirement
 
 def _linked_for_others(subject: Subject) -> Iterator[Requirement]:
     """Some linkers take SASS with suffix a for another target, against the documents."""
-    target = subject.link_target
+    target = subject.gpu.arch
     for image in image_helpers.linked(subject, ImageKind.SASS):
         arch = image.arch
         own = arch is not None and same_arch(arch.number) == same_arch(target.number)

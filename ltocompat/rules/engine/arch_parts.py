@@ -6,7 +6,7 @@ import functools
 import re
 
 from ltocompat.facts import gpus
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route
@@ -14,7 +14,6 @@ from ltocompat.rules.engine.routes import routes
 from ltocompat.rules.link_selection import pick_for_linkers_alike
 from ltocompat.rules.selection import pick_for_driver
 
-CODE = (ImageKind.SASS, ImageKind.PTX)
 OF_ARCH = re.compile(r"\d*(?:sm|compute|arch|cutlass)_?(\d{2,3})(?!\d)[af]?", re.IGNORECASE)
 
 _PART_OF_NAME = re.compile(r"([0-9]{1,4})|S[0-9A-Z]*_|St|[NIK]")  # of a mangled name
@@ -39,7 +38,7 @@ def stem(name: str) -> str:
 
 def tied_by_suffix(signature: ModuleSignature) -> bool:
     """Return whether all its code is for one GPU or family alone (``sm_90a``, ``sm_100f``)."""
-    archs = [image.arch for image in signature.images if image.kind in CODE]
+    archs = [image.arch for image in signature.images if image.kind in KERNEL_KINDS]
     return all(arch is not None and arch.suffix for arch in archs)
 
 

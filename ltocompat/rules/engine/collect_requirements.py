@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.gpus import gpus_in_use, sm
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import (
@@ -47,7 +48,6 @@ from ltocompat.rules.engine.find_floors import (
     asked_linkers,
     joint_floors,
     line_floors,
-    linkers,
 )
 from ltocompat.rules.engine.paste_lines import paste_lines
 from ltocompat.rules.engine.picked_code import PickedCode
@@ -103,7 +103,7 @@ class _Row(Struct, frozen=True):
         """The nvJitLink that links for it: the least, or the newest where none is known to."""
         linked = [line for line in self.lines if line.result.coverage.link]
         floors = [line.linker.first for line in linked if line.linker is not None]
-        return floors[0] if floors else linkers()[-1]
+        return floors[0] if floors else nvjitlink_minors()[-1]
 
 
 class _Tally(Struct):
@@ -260,7 +260,7 @@ def _add_what_older_linkers_would_take(
     for line in row.lines:
         if line.linker is None:
             continue
-        older = max((each for each in linkers() if each < line.linker.first), default=None)
+        older = max((each for each in nvjitlink_minors() if each < line.linker.first), default=None)
         missing = {*line.linker.set_by} - {asked.rule for asked in tally.asked.values()}
         if older is None or not missing:
             continue
@@ -289,7 +289,7 @@ def _linker_floor(
     lines = [line for row in rows for line in row.lines]
     links = asks_linker or any(line.result.coverage.link for line in lines)
     if own is not None or not links:
-        return None, f"its own {own.version}, which is inside" if own and links else ""
+        return None, f"its own {own.text}, which is inside" if own and links else ""
     if linked_by_driver(summary):
         return None, _DRIVER
     served = [row for row in rows if row.served]
@@ -322,7 +322,7 @@ def _service(
     checked: Checked, row: _Row, floor: LinkerFloor | None, summary: ArtifactSummary
 ) -> Service:
     own = own_linker(summary)
-    inside = Release.parse(own.version) if own is not None and own.version else None
+    inside = own.value if own else None
     routes = tuple(_route(line, floor, inside) for line in row.lines)
     first = next((route for route in routes if route.coverage.served), routes[0])
     counts = first.coverage

@@ -21,14 +21,13 @@ from ltocompat.facts import gpus
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.location import Location
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Level, Verdict
 from ltocompat.model.words import truncate_list
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.engine.arch_parts import (
-    CODE,
     OF_ARCH,
     archs_of,
     in_use,
@@ -260,7 +259,7 @@ def _untied(group: ModuleGroup) -> frozenset[str]:
 
 def _counts(group: ModuleGroup) -> bool:
     """Return whether the runtime loads these modules, and they may have kernels."""
-    code = [image for image in group.signature.images if image.kind in CODE]
+    code = [image for image in group.signature.images if image.kind in KERNEL_KINDS]
     return bool(group.signature.registered and code) and not all(
         image.has_kernels is False for image in code
     )

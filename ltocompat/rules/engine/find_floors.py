@@ -178,18 +178,18 @@ def line_floors(checked: Checked, gpu: Gpu, *, asks_linker: bool) -> Iterator[Li
         gpu: the GPU.
         asks_linker: a host file asks for an nvJitLink, whatever way the device code goes.
     """
-    for route, newest in checked.lines(gpu, None, linkers()[-1]).items():
+    for route, newest in checked.lines(gpu, None, nvjitlink_minors()[-1]).items():
         # What a linker picks differs from release to release: the first two link bare LTO-IR for
         # GPUs older than it, and later ones don't.
-        lines = [checked.lines(gpu, None, release)[route] for release in linkers()]
+        lines = [checked.lines(gpu, None, release)[route] for release in nvjitlink_minors()]
         served, linker = any(line.serves for line in lines), None
         links = asks_linker or (served and route is not Route.LOAD)
         if links:
-            linker = newest_passing_range(linkers(), lines, lambda _: False)
+            linker = newest_passing_range(nvjitlink_minors(), lines, lambda _: False)
         if linker is None and (links or not served):
             yield LineFloors(route, None, None, newest.result)
             continue
-        used = linker.first if linker else linkers()[-1]
+        used = linker.first if linker else nvjitlink_minors()[-1]
         driver = _driver_floor(checked, gpu, route, used)
         at = driver.first if driver else drivers.production_drivers()[-1]
         result = checked.lines(gpu, at, used)[route].result
@@ -250,8 +250,8 @@ def joint_floors(
     """
     able = [line for line in lines if line.driver is not None]
     asked = [line.linker for line in able if line.linker is not None]
-    first = max((floor.first for floor in asked), default=linkers()[-1])
-    last = min((floor.last for floor in asked), default=linkers()[-1])
+    first = max((floor.first for floor in asked), default=nvjitlink_minors()[-1])
+    last = min((floor.last for floor in asked), default=nvjitlink_minors()[-1])
     # What a linker makes needs another driver than what the next major makes.
     used = {first, wanted if wanted is not None and first <= wanted <= last else first}
     found = [_driver_floor(checked, gpu, line.route, each) for line in able for each in used]
@@ -268,12 +268,6 @@ def joint_floors(
         last if asked else None,
         all(floor.or_older for floor in floors),
     )
-
-
-@functools.cache
-def linkers() -> tuple[Release, ...]:
-    """Every nvJitLink, oldest first."""
-    return tuple(sorted(nvjitlink_minors()))
 
 
 def _only(version: VersionT | None) -> VersionSet[VersionT] | None:

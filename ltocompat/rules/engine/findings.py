@@ -133,6 +133,11 @@ def finding_by_engine(
     )
 
 
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings, the worst first."""
+    return tuple(sorted(findings, key=lambda each: (-each.verdict, -each.module_count, each.rule)))
+
+
 def with_problems(result: Result, problems: Sequence[Problem]) -> Result:
     """A result with what is wrong around the artifact.
 
@@ -142,14 +147,11 @@ def with_problems(result: Result, problems: Sequence[Problem]) -> Result:
         return result
     known = {problem.rule for problem in problems}
     others = [finding for finding in result.findings if finding.rule not in known]
-    findings = sorted(
-        [*map(finding_of_problem, problems), *others],
-        key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule),
-    )
+    findings = in_order([*map(finding_of_problem, problems), *others])
     verdict = worst((result.verdict, *(problem.verdict for problem in problems)))
     of_whole = any(problem.verdict is verdict for problem in problems)
     extent = replace(result.extent, modules=0) if of_whole else result.extent
-    return replace(result, verdict=verdict, findings=tuple(findings), extent=extent)
+    return replace(result, verdict=verdict, findings=findings, extent=extent)
 
 
 def machine_result(name: str, target: Target, problems: Iterable[Problem], looked: str) -> Result:

@@ -26,6 +26,7 @@ from ltocompat.rules.engine.artifact_findings import artifact_findings, impossib
 from ltocompat.rules.engine.coverage import KernelCoverage, Kernels
 from ltocompat.rules.engine.engine import Case
 from ltocompat.rules.engine.evaluate import Evaluation
+from ltocompat.rules.engine.findings import in_order
 from ltocompat.rules.engine.idle_modules import with_choices, with_neutral
 from ltocompat.rules.engine.judge_link import findings_of_link
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict, ModuleVerdict
@@ -76,8 +77,7 @@ def folded(
         around.append(impossible_route(judged, route))
     if not_judged:
         around.append(left_open(case, summary, not_judged, alone=nothing))
-    findings = [*_counted(judged, apart=summary.apart), *around]
-    findings.sort(key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule))
+    findings = in_order([*_counted(judged, apart=summary.apart), *around])
     verdict = worst(
         (
             Verdict.OK,  # nothing in it goes this way to the GPU, and another line judges what does
@@ -96,7 +96,7 @@ def folded(
         verdict,
         _coverage(judged, coverage),
         tuple(half for half in HALVES if half in not_judged),
-        tuple(findings),
+        findings,
         LateLines(functools.partial(_reasons, judged, hosts)),
         _extent(judged, verdict, of_whole=summary.single_link or worst(beside) is verdict),
     )

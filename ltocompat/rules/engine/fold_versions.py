@@ -25,6 +25,7 @@ from ltocompat.model.verdict import (
     one_of,
     worst,
 )
+from ltocompat.rules.engine.findings import in_order
 
 _PARTS = {
     "driver": "driver",
@@ -135,8 +136,7 @@ def _with(
     decides: Result, results: Sequence[Result], verdict: Verdict, findings: Iterable[Finding]
 ) -> Result:
     halves = tuple(dict.fromkeys(half for result in results for half in result.not_judged))
-    ordered = sorted(findings, key=lambda each: (-each.verdict, -each.module_count, each.rule))
-    return replace(decides, verdict=verdict, findings=tuple(ordered), not_judged=halves)
+    return replace(decides, verdict=verdict, findings=in_order(findings), not_judged=halves)
 
 
 def _subject(finding: Finding) -> _Subject:

@@ -223,7 +223,7 @@ class _Part(Struct, frozen=True):
     def of(cls, summary: ArtifactSummary, engine: Engine) -> _Part:
         """With what no target changes."""
         missing = tuple(map(finding_of_problem, target_independent_findings(summary)))
-        linker, by_driver = _linker_inside(summary), linked_by_driver(summary)
+        linker, by_driver = own_linker(summary), linked_by_driver(summary)
         return cls(summary, missing, linker, by_driver, Kernels.of(summary, engine), engine)
 
     def on(self, target: Target) -> Target:
@@ -274,14 +274,6 @@ def _on_gpu(
         for each in found.findings
     )
     return replace(found, findings=tuple(findings))
-
-
-def _linker_inside(summary: ArtifactSummary) -> VersionSet[Release] | None:
-    """The nvJitLink that an artifact brings itself."""
-    own = own_linker(summary)
-    if own is None or own.version is None:
-        return None
-    return exactly(Release.parse(own.version), own.evidence, own.version)
 
 
 _JUDGED = {Route.LOAD: judge_loaded, Route.LINK: judge_linked}

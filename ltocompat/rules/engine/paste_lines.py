@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ltocompat.facts import drivers
+from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import NEXT, LinkerFloor, PasteLine, Required, Service
 from ltocompat.model.target import DriverVersion
 from ltocompat.rules import artifact_code
-from ltocompat.rules.engine.find_floors import linkers
 from ltocompat.rules.rule import VersionT
 from ltocompat.rules.services import (
     capability,
@@ -43,7 +42,7 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
     notes = [] if linker.exact else [f"perhaps {linker.possible} is enough; {how}"]
     if linker.newest_producer is not None:
         notes.append(f"if made by {linker.newest_producer} or older")
-    newest = max(release for release in linkers() if release.major < linker.ceiling)
+    newest = max(release for release in nvjitlink_minors() if release.major < linker.ceiling)
     others: dict[str, list[str]] = {}
     for service in services:
         text = ""

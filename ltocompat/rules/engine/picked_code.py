@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import KERNEL_KINDS
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route
@@ -92,6 +92,5 @@ def is_damaged(signature: ModuleSignature) -> bool:
 
 def _without_kernels(images: Iterable[ImageSignature]) -> bool:
     """Return whether the kernels of all SASS and PTX were counted, and none found."""
-    code = (ImageKind.SASS, ImageKind.PTX)
-    counted = [image.has_kernels for image in images if image.kind in code]
+    counted = [image.has_kernels for image in images if image.kind in KERNEL_KINDS]
     return bool(counted) and all(flag is False for flag in counted)

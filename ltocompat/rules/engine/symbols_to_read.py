@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.signature import ImageSignature, KernelsToCount, ModuleSignature
 from ltocompat.model.symbols import SymbolsToRead
 from ltocompat.model.target import Target
@@ -22,8 +22,6 @@ from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.routes import own_target, possible_routes, routes
 from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.selection import SelectionFailure, pick_for_driver
-
-_READABLE = (ImageKind.SASS, ImageKind.PTX)
 
 
 def symbols_to_read(
@@ -57,7 +55,7 @@ def _may_leave_open(image: ImageSignature) -> bool:
 def _can_be_linked(signature: ModuleSignature, image: ImageSignature) -> bool:
     """Return whether a linker can be given this code: what is registered is linked already."""
     waits = image.relocatable or image.prelinked or not signature.registered
-    return image.kind in _READABLE and bool(waits)
+    return image.kind in KERNEL_KINDS and bool(waits)
 
 
 def kernels_to_count(
@@ -93,7 +91,7 @@ def _for_targets(signature: ModuleSignature, targets: Iterable[Target]) -> Kerne
             pick = pick_for_driver(signature, gpu.arch.number)
             missed = missed or pick.missed is SelectionFailure.NOT_FOR_GPU
             found |= {signature.images.index(image) for image in pick.images}
-    picked = tuple(sorted(n for n in found if signature.images[n].kind in _READABLE))
+    picked = tuple(sorted(n for n in found if signature.images[n].kind in KERNEL_KINDS))
     return KernelsToCount(picked, _code_images(signature) if missed else ())
 
 
@@ -115,4 +113,4 @@ def _linked_sass(signature: ModuleSignature, target: Target) -> Iterator[ImageSi
 
 def _code_images(signature: ModuleSignature) -> tuple[int, ...]:
     """The images that show their kernels, the first of them first."""
-    return tuple(n for n, image in enumerate(signature.images) if image.kind in _READABLE)
+    return tuple(n for n, image in enumerate(signature.images) if image.kind in KERNEL_KINDS)

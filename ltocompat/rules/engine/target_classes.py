@@ -66,8 +66,7 @@ class TargetClasses:
         hidden = any(each.behind_first for each in signatures)
         self._single_link = summary.single_link or hidden
         self._tried = {*summary.link_trials}.union(*(group.trials for group in summary.groups))
-        own = own_linker(summary)
-        self._own = Release.parse(own.version) if own is not None and own.version else None
+        self._own = own_linker(summary)
         self._of_hosts = tuple(chain.from_iterable(map(engine.requirements_of_host, summary.hosts)))
         self._picked: dict[tuple[str, LinkerTraits | None], _Picked] = {}
         self._classes: dict[Hashable, int] = {}
@@ -81,7 +80,7 @@ class TargetClasses:
             driver: the driver; None where the target names none.
             linker: the nvJitLink, which counts for nothing where the artifact has its own.
         """
-        used = self._own or linker
+        used = self._own.value if self._own else linker
         if link_key(used, gpu.arch) in self._tried:  # the linker has answered for itself
             return (gpu.name, driver, used)
         traits = traits_of(used) if self._linked else None  # nothing of it meets a linker
