@@ -33,7 +33,7 @@ from ltocompat.model.target import DriverVersion, System
 from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
-from ltocompat.rules.messages import Match, Message, matches, messages, pattern_of
+from ltocompat.rules.messages import Match, Message, filled, matches, messages, pattern_of
 from ltocompat.rules.prose import LeftOut, Prose, Topic, rule_ids, rules, rules_left_out, topics
 from ltocompat.targets.machine.environment import Environment, KernelDriver, LocalGpu
 from ltocompat.targets.paste import Reading
@@ -699,7 +699,9 @@ def test_an_answer_fits_twelve_lines_of_a_narrow_terminal(row: dict[str, Any]) -
 def test_every_answer_fits_and_leaves_no_place_open() -> None:
     for text in TEXTS:
         for match in found_in(text):
-            assert not re.search(r"[{}?]|\[\[|\]\]", match.cause + match.fix + match.check)
+            row = match.message
+            for sentence in (row.cause, row.fix, row.check):
+                assert not re.search(r"[{}?]|\[\[|\]\]", filled(sentence, match.values))
         if found_in(text):
             assert len(told(text)) <= 12, text
 
@@ -715,7 +717,8 @@ NOT_OURS = {
 def test_every_command_that_is_told_can_be_pasted(tmp_path: Path) -> None:
     file = tmp_path / "FILE"
     file.touch()
-    checks = {match.check for text in TEXTS for match in found_in(text)}
+    found = (match for text in TEXTS for match in found_in(text))
+    checks = {filled(match.message.check, match.values) for match in found}
     for command in checks:
         program, *arguments = shlex.split(command)
         if Path(program).name in NOT_OURS:

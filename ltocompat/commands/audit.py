@@ -31,7 +31,7 @@ from ltocompat.commands.trials import Trials
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
-from ltocompat.model.failure import Failure, Note, Progress, reporter
+from ltocompat.model.failure import Failure, Note, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.location import Location
 from ltocompat.model.requirement import Required
@@ -47,7 +47,6 @@ from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.judge_artifact import Artifact, results
 from ltocompat.rules.rule import Problem
 from ltocompat.scan.summary_cache import SummaryCache
-from ltocompat.scan.walk import ScanSettings
 from ltocompat.trial.try_links import LinkTrial
 
 if TYPE_CHECKING:
@@ -332,12 +331,7 @@ def policy_summaries(
 
     ``members`` gets what is unpacked, for a second look at it.
     """
-    settings = ScanSettings(
-        limits=options.limits,
-        progress=reporter(options.progress),
-        kept=members,
-        allow_empty=options.allow_empty,
-    )
+    settings = replace(options.settings, kept=members, allow_empty=options.allow_empty)
     linkers = narrower = None
     if policy.trial_links and policy.targets:
         linkers = trials.ask_linkers(policy.targets, policy.trial_releases or None)

@@ -22,7 +22,7 @@ from ltocompat.commands.variants_of_files import EvaluatedFile, InstalledVariant
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.errors import Missing, UsageError
-from ltocompat.model.failure import Failure, Note, Progress, reporter
+from ltocompat.model.failure import Failure, Note, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.trial_answer import AUTO
@@ -31,7 +31,6 @@ from ltocompat.model.verdict import Loss, Result, Route
 from ltocompat.packages.reading import owner
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.scan.sources import Source, opened_sources
-from ltocompat.scan.walk import ScanSettings
 
 if TYPE_CHECKING:
     from ltocompat.commands.this_machine import ThisMachine
@@ -158,9 +157,8 @@ def _results(
         packages = Packages(sources.texts, options.beside, options.limits, sources)
         kept = MemberCache(sources)
         trials = _ask(stack, options, targets)
-        settings = ScanSettings(
-            limits=options.limits,
-            progress=reporter(options.progress),
+        settings = replace(
+            options.settings,
             kept=kept,
             allow_empty=options.allow_empty,
             sources=sources,

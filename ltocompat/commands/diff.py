@@ -18,7 +18,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.model.diff import KINDS, Change, Diff, DiffSummary, Metadata
 from ltocompat.model.errors import UsageError
-from ltocompat.model.failure import Progress, reporter
+from ltocompat.model.failure import Progress
 from ltocompat.model.image import KERNEL_KINDS, ImageKind, Module, Record
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.location import Location
@@ -79,8 +79,7 @@ def run(options: DiffOptions) -> Iterator[Diff]:
     if paths == ("-", "-"):
         raise UsageError("both sides are -, but standard input can be read once; name a file")
     kernels = options.kernels
-    progress = reporter(options.progress)
-    settings = walk.ScanSettings(ReadOptions(kernels=kernels), options.limits, progress)
+    settings = replace(options.settings, detail=ReadOptions(kernels=kernels))
     before, after = (_side(path, settings) for path in paths)
     known = {k for k in ImageKind if before.knows_kernels(k) and after.knows_kernels(k)}
     requireds = tuple(required(side.summary(known)) for side in (before, after))

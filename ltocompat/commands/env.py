@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -66,19 +66,18 @@ def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
     return Surroundings(found, target_of(found, name), problems_of(found), sandbox)
 
 
-@contextmanager
-def _machine(root: str | os.PathLike[str] | None) -> Iterator[tuple[Machine, list[str]]]:
+def _machine(
+    root: str | os.PathLike[str] | None,
+) -> AbstractContextManager[tuple[Machine, list[str]]]:
     """The machine to look at, and what of it can't be read."""
     # Imported here: most looks are at this machine.
     from ltocompat.files.archives.layout_folder import is_layout
 
     if root is None:
-        yield Machine.here(), []
-    elif os.path.isdir(root) and not is_layout(os.fspath(root)):
-        yield Machine(root=os.path.abspath(root)), []
-    else:
-        with _of_image(os.fspath(root)) as found:
-            yield found
+        return nullcontext((Machine.here(), []))
+    if os.path.isdir(root) and not is_layout(os.fspath(root)):
+        return nullcontext((Machine(root=os.path.abspath(root)), []))
+    return _of_image(os.fspath(root))
 
 
 @contextmanager

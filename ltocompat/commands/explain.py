@@ -233,9 +233,9 @@ def _of_match(match: Match) -> Explained:
         matched=match.found,
         score=round(len(match.found) / (len(match.found) + _HALF), 3),
         line=match.line,
-        cause=match.cause,
-        fix=match.fix,
-        check=match.check,
+        cause=filled(match.message.cause, match.values),
+        fix=filled(match.message.fix, match.values),
+        check=filled(match.message.check, match.values),
         values=match.values,
         also=match.message.also,
     )

@@ -12,11 +12,10 @@ from ltocompat.commands.options import ExtractOptions, answers, named, options_o
 from ltocompat.files.fatbin import StoredImage
 from ltocompat.files.output import write_new
 from ltocompat.model.errors import Malformed, UsageError
-from ltocompat.model.failure import Failure, Progress, reporter
+from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.image import Image, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.location import Location, refuse_address
-from ltocompat.scan import walk
 from ltocompat.scan.describe import ReadOptions, describe
 from ltocompat.scan.extract_bytes import cut, images_at
 from ltocompat.scan.filters import ImageFilter
@@ -72,9 +71,8 @@ def _extract_place(text: str, options: ExtractOptions) -> Iterator[Extracted | S
         os.makedirs(directory, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{directory!r} can't be a directory: {error.strerror}") from error
-    settings = walk.ScanSettings(limits=options.limits, progress=reporter(options.progress))
     found = False
-    for stored in images_at(place, settings):
+    for stored in images_at(place, options.settings):
         found = True
         if isinstance(stored, Skipped):
             yield stored

@@ -18,7 +18,7 @@ from ltocompat.commands.options import (
     with_failures,
 )
 from ltocompat.model.errors import UnreadableInput
-from ltocompat.model.failure import Failure, Progress, reporter
+from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.image import Module, Producer, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.location import Location
@@ -105,12 +105,11 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
         Missing: an nvJitLink that must be asked is not at hand.
     """
     detail = ReadOptions(options.kernels, options.hashes)
-    progress = reporter(options.progress)
     with ExitStack() as stack:
         sources = stack.enter_context(opened_sources(options.paths, options.limits))
         alone = options.trial_link or sources.all_in_memory  # one process asks linkers
         jobs = 1 if alone else options.jobs
-        settings = walk.ScanSettings(detail, options.limits, progress, jobs, sources=sources)
+        settings = replace(options.settings, detail=detail, jobs=jobs, sources=sources)
         narrower = None
         if options.trial_link:
             from ltocompat.commands.trials import Trials

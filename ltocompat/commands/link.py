@@ -13,7 +13,7 @@ from ltocompat.commands.options import LinkOptions, StrPath, options_of
 from ltocompat.files.output import write_named
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import Missing, UnreadableInput, UsageError
-from ltocompat.model.failure import Progress, reporter
+from ltocompat.model.failure import Progress
 from ltocompat.model.image import ImageKind, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.link_options import Disagreement, disagreements
@@ -113,7 +113,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
     """The links that ``link`` makes; it raises the same errors."""
     linkers = _linkers(options.linkers, install_missing=options.install_linkers)
     target = SmArch.parse(options.arch) if options.arch else None
-    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
+    settings = options.settings
     places = [Location.parse(os.fspath(place)) for place in options.places]
     output = options.output
     if output is not None:

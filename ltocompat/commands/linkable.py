@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ltocompat.commands.evaluator import Evaluator
+from ltocompat.commands.options import as_tuple
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.verdict import Finding, Result, Route, Verdict
-from ltocompat.scan.sources import Source, as_sources, source_names
+from ltocompat.scan.sources import Source, source_names
 
 
 class LinkVerdict(Struct, frozen=True):
@@ -57,7 +58,7 @@ def linkable(
         UnreadableInput: a fragment can't be opened.
         UsageError: an argument has no meaning, or there is no fragment.
     """
-    sources = as_sources(fragments)
+    sources = as_tuple(fragments)
     results = _evaluator(str(linker), arch, driver, limits).check(*sources, together=True)
     result = max(results, key=lambda result: result.verdict)
     deciding = [finding for finding in result.findings if finding.verdict is result.verdict]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, ge
 from msgspec import Struct
 
 from ltocompat.model.errors import LtocompatError, UsageError
-from ltocompat.model.failure import Failure, Note, Progress
+from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.verdict import Route, Verdict
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ltocompat.commands.policy.baseline import Baseline
     from ltocompat.commands.policy.values import Policy
     from ltocompat.model.target import Target
+    from ltocompat.scan.walk import ScanSettings
 
 S = TypeVar("S", bound=Struct)
 R = TypeVar("R")
@@ -206,6 +207,14 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
 
     limits: Limits = DEFAULT_LIMITS
     progress: Callable[[Progress], None] | None = None
+
+    @property
+    def settings(self) -> "ScanSettings":
+        """The settings by which files are read."""
+        # Imported here: no help needs them.
+        from ltocompat.scan.walk import ScanSettings
+
+        return ScanSettings(limits=self.limits, progress=reporter(self.progress))
 
 
 class VerdictOptions(ReadOptions, frozen=True, kw_only=True):

@@ -290,15 +290,15 @@ class _Reader:
         """
         limits = self._settings.limits
         if not isinstance(source, str | os.PathLike):
-            with opened_file(source, limits) as view:
-                walk.hold_to_name(view, name_of(source), limits)
-                yield Reading(self.of_view(view, Location(name_of(source))))
-        elif is_address(text := os.fspath(source)):
-            with opened_address(text, limits) as view:
-                walk.hold_to_name(view, text, limits)
-                yield Reading(self.of_view(view, Location(text)))
+            name, opening = name_of(source), opened_file(source, limits)
+        elif is_address(name := os.fspath(source)):
+            opening = opened_address(name, limits)
         else:
-            yield from self._of_place(Location.parse(text))
+            yield from self._of_place(Location.parse(name))
+            return
+        with opening as view:
+            walk.hold_to_name(view, name, limits)
+            yield Reading(self.of_view(view, Location(name)))
 
     def _of_place(self, place: Location) -> Iterator[Reading]:
         """Keep the files at a place; in a folder those that hold something."""

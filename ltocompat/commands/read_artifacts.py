@@ -24,7 +24,7 @@ from ltocompat.files.objects import read_host
 from ltocompat.model.arch import version_numbers
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput
-from ltocompat.model.failure import Failure, reporter
+from ltocompat.model.failure import Failure
 from ltocompat.model.image import CUDA_SOURCES, Module, Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
@@ -87,9 +87,8 @@ def summaries_of(
     apart: bool = False,
 ) -> Iterator[ArtifactSummary | Failure]:
     """The summaries of what a command's options name."""
-    progress = reporter(options.progress)
     jobs = 1 if sources.all_in_memory else None
-    settings = ScanSettings(limits=options.limits, progress=progress, jobs=jobs, sources=sources)
+    settings = replace(options.settings, jobs=jobs, sources=sources)
     asked = ScanOptions(settings, tries=tries, narrower=narrower)
     reading = replace(asked, single_link=single_link, apart=apart)
     return summaries(sources.texts, reading)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.commands.options import (
     OnError,
@@ -26,7 +27,7 @@ from ltocompat.commands.slim import licence_notes
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.output import created, scratch_folder, writing
 from ltocompat.model.errors import LtocompatError, UsageError
-from ltocompat.model.failure import Failure, Note, Progress, reporter
+from ltocompat.model.failure import Failure, Note, Progress
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits
 from ltocompat.model.location import refuse_address
@@ -36,7 +37,6 @@ from ltocompat.rewrite.wheel import new_wheel
 from ltocompat.rewrite.wheel_edits import edits_between
 from ltocompat.rules.engine.judge_package import problems
 from ltocompat.scan.extract_bytes import images_at
-from ltocompat.scan.walk import ScanSettings
 
 
 class Repaired(Struct, frozen=True):
@@ -164,8 +164,7 @@ class _Read:
     """
 
     def __init__(self, path: str, options: RepairOptions, sources: Mapping[str, ByteView]) -> None:
-        progress = reporter(options.progress)
-        self._settings = ScanSettings(limits=options.limits, progress=progress, sources=sources)
+        self._settings = replace(options.settings, sources=sources)
         reading = ScanOptions(self._settings, for_require=True, apart=True)
         summary = next(iter(summaries([path], reading)))
         if isinstance(summary, Failure):

@@ -22,7 +22,7 @@ from ltocompat.files.archives.folder import is_environment
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.arch import ArchForm
 from ltocompat.model.errors import LtocompatError, UsageError
-from ltocompat.model.failure import Failure, Note, Progress, reporter
+from ltocompat.model.failure import Failure, Note, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.location import Location
 from ltocompat.model.slimmed import CodeTally, KeptVerdict, Slimmed
@@ -38,7 +38,7 @@ from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.weight_advice import known_numbers
 from ltocompat.scan.summarize import SummaryBuilder
-from ltocompat.scan.walk import Batch, ScanSettings, batches_of_view
+from ltocompat.scan.walk import Batch, batches_of_view
 from ltocompat.targets.arch_list import arch_list
 from ltocompat.targets.gpu_groups import gpus_named
 
@@ -283,7 +283,7 @@ class _Run:
         limits = options.limits
         if packer is not None:
             limits = replace(limits, seconds=100 * limits.seconds)
-        self._settings = ScanSettings(limits=limits, progress=reporter(options.progress), jobs=1)
+        self._settings = replace(options.settings, limits=limits, jobs=1)
         self._reader = ArtifactReader(ScanOptions(self._settings, self._targets))
 
     def rewrite(self, view: ByteView, place: Location, file: BinaryIO) -> bool:

@@ -65,12 +65,12 @@ class Trials(ExitStack):
         self._asked.append(self.enter_context(trial).for_file)
         return trial
 
-    def ask_linkers_once(self, targets: Sequence[Target]) -> OneLinkTrial:
-        """Ask the nvJitLinks that targets name about all files together."""
+    def ask_linkers_once(self, targets: Sequence[Target], *, at_hand: bool = False) -> OneLinkTrial:
+        """Ask the nvJitLinks that targets name, or those at hand, about all files together."""
         from ltocompat.trial.try_links import OneLinkTrial
 
         install = self._options.install_linkers
-        return OneLinkTrial(targets, install_missing=install, trial_run=self._run)
+        return OneLinkTrial(targets, install, self._run, at_hand)
 
     def settle(
         self,
@@ -110,14 +110,10 @@ class Trials(ExitStack):
         route: Route | None = None,
     ) -> Answers:
         """The answers of linkers at hand about one link, where it is unknown without them."""
-        from ltocompat.trial.try_links import OneLinkTrial
-
         open_ = unknown_on(whole, targets, route)
         if not open_:
             return {}
-        install = self._options.install_linkers
-        trial = OneLinkTrial(open_, install, trial_run=self._run, at_hand=True)
-        return trial.answers(texts, settings)
+        return self.ask_linkers_once(open_, at_hand=True).answers(texts, settings)
 
     def ask_driver(self, machine: Target) -> None:
         """Ask the driver of this machine, which is a target."""

@@ -6,6 +6,8 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from msgspec.structs import replace
+
 from ltocompat.commands.options import (
     OnError,
     WeighOptions,
@@ -15,7 +17,7 @@ from ltocompat.commands.options import (
     with_failures,
 )
 from ltocompat.model.arch import SmArch
-from ltocompat.model.failure import Failure, Progress, reporter
+from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.image import ImageKind
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.weight import (
@@ -69,10 +71,7 @@ def weigh(
 def run(options: WeighOptions) -> Iterator[Weight | Failure]:
     """The weights; a path that can't be read is a ``Failure`` among them."""
     with opened_sources(options.paths, options.limits) as sources:
-        progress, jobs = reporter(options.progress), options.jobs
-        settings = walk.ScanSettings(
-            limits=options.limits, progress=progress, jobs=jobs, sources=sources
-        )
+        settings = replace(options.settings, jobs=options.jobs, sources=sources)
         texts = named(sources.texts)
         work = functools.partial(_weights_of, settings=settings, kernels=options.kernels)
         yield from with_failures(parallel.read(work, texts, parallel.path_of_text, settings))

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.regular import read_regular
@@ -20,7 +21,7 @@ from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.packages.declared import of_conda
 from ltocompat.packages.members import member_of, members_of, zip_names
-from ltocompat.packages.values import Dependency, Kind, Package, normalized
+from ltocompat.packages.values import Dependency, Kind, Package, normalized, within_limits
 from ltocompat.targets.versions.requirement import ENDLESS
 
 _INDEX = "info/index.json"
@@ -48,12 +49,10 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     if not isinstance(value, dict):
         problems.append(f"{_INDEX} is not an object of JSON")
         value = {}
-    requires: list[Dependency] = []
-    try:
-        for key in ("depends", "constrains"):
-            requires.extend(_dependencies(key, value.get(key, []), problems, budget))
-    except LimitExceeded as error:
-        problems.append(f"the dependencies of {_INDEX} are too much to read: {error}")
+    keys = ("depends", "constrains")
+    lines = (_dependencies(key, value.get(key, []), problems, budget) for key in keys)
+    every = chain.from_iterable(lines)
+    requires = tuple(within_limits(every, f"the dependencies of {_INDEX} are", problems))
     if not isinstance(value.get("name"), str):
         problems.append(f"{_INDEX} has no name")
     subdir = value.get("subdir")
@@ -62,7 +61,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
         path=path,
         name=normalized(str(value.get("name", ""))),
         version=str(value.get("version", "")),
-        requires=tuple(requires),
+        requires=requires,
         requires_dist=tuple(_lines(value.get("depends"), budget.limits.dependencies)),
         platforms=(subdir,) if isinstance(subdir, str) else (),
         files=tuple(_files(found.get(PATHS), problems, budget)),

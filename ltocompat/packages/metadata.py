@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.packages.declared import of_classifiers
-from ltocompat.packages.values import Dependency, Kind, Package, normalized
+from ltocompat.packages.values import Dependency, Kind, Package, normalized, within_limits
 from ltocompat.targets.versions.requirement import requirement_of
 
 if TYPE_CHECKING:
@@ -38,17 +37,13 @@ def read_metadata(data: bytes, budget: Budget) -> Package:
         problems.append(f"METADATA has {len(lines)} dependencies; {most} are read")
     if len(data) >= MOST_BYTES and b"\n\n" not in data.replace(b"\r\n", b"\n"):
         problems.append(f"the headers of METADATA go on behind {MOST_BYTES} bytes")
-    requires: list[Dependency] = []
-    try:
-        requires.extend(dependencies(lines[:most], problems, budget))
-    except LimitExceeded as error:
-        problems.append(f"the dependencies of METADATA are too much to read: {error}")
+    requires = dependencies(lines[:most], problems, budget)
     return Package(
         kind=Kind.WHEEL,
         path="",
         name=normalized(field_of(headers, "Name")),
         version=field_of(headers, "Version"),
-        requires=tuple(requires),
+        requires=tuple(within_limits(requires, "the dependencies of METADATA are", problems)),
         requires_dist=tuple(" ".join(line.split()) for line in lines[:most]),
         extras=tuple(normalized(text) for text in _all(headers, "Provides-Extra")[:most]),
         classifiers=classifiers,

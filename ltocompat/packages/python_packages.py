@@ -18,7 +18,7 @@ from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.packages.declared import of_variant
 from ltocompat.packages.members import member_of, python_modules, zip_names
 from ltocompat.packages.metadata import MOST_BYTES, python_and_platforms, read_metadata, read_tags
-from ltocompat.packages.values import Kind, Package, installed_path, normalized
+from ltocompat.packages.values import Kind, Package, installed_path, normalized, within_limits
 
 _VARIANT = "variant.json"
 _LIBRARY = re.compile(rb'^"?([^,\n]+(?:\.so[.0-9]*|\.dll))"?,', re.MULTILINE)
@@ -109,13 +109,10 @@ def read_installed(folder: str, budget: Budget) -> Package | None:
         return None
     stem = stem.removesuffix(DIST_INFO)
     problems: list[str] = []
-    files: list[str] = []
-    try:
-        files.extend(_files(_content(folder, "RECORD", MOST_RECORD), budget))
-    except LimitExceeded as error:
-        problems.append(f"RECORD is too much to read: {error}")
+    record = _files(_content(folder, "RECORD", MOST_RECORD), budget)
+    files = tuple(within_limits(record, "RECORD is", problems))
     package = _package(functools.partial(_content, folder), stem, budget, problems)
-    return replace(package, kind=Kind.INSTALLED, path=folder, files=tuple(files))
+    return replace(package, kind=Kind.INSTALLED, path=folder, files=files)
 
 
 def may_load_libraries(package: Package, budget: Budget) -> bool:

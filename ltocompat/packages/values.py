@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
 from ltocompat.model.arch import Release
+from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import Budget
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from ltocompat.model.requirement import Required
     from ltocompat.model.signature import ModuleSignature
     from ltocompat.packages.promise import Promise
+
+T = TypeVar("T")
 
 
 class Kind(enum.StrEnum):
@@ -154,6 +158,14 @@ class Shipped(Struct, frozen=True, kw_only=True):
         return self.package.kind is Kind.INSTALLED and any(
             other.kind is Kind.INSTALLED for other in self.others
         )
+
+
+def within_limits(items: Iterable[T], what: str, problems: list[str]) -> Iterator[T]:
+    """Yield what can be read of something; a limit that ends it becomes a problem."""
+    try:
+        yield from items
+    except LimitExceeded as error:
+        problems.append(f"{what} too much to read: {error}")
 
 
 def normalized(name: str) -> str:

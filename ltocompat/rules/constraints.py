@@ -107,6 +107,16 @@ def unknown_version(component: Component) -> Versions:
     return Versions(component, "of a release that the tables don't tell", Verdict.UNKNOWN)
 
 
+def driver_of_major(major: int) -> Versions:
+    """A driver for code of a CUDA major."""
+    floor, enough = floors.major(major), floors.enough_for_major(major)
+    if floor is not None:
+        return at_least(floor)
+    return (
+        unknown_version(Component.DRIVER) if enough is None else at_least(enough, open_below=True)
+    )
+
+
 def driver_of_cuda(cuda: Release, *, surely: bool = True) -> Versions:
     """A driver that comes from a CUDA release or a newer one.
 
@@ -320,15 +330,12 @@ def tolerated_from(since: Release, verdict: Verdict) -> Versions:
     return Versions(Component.LINKER, f">= {since}", Verdict.FAIL, ((since, verdict),))
 
 
-def linker_not_older_than(
-    releases: Sequence[Release], beyond: Release | None = None, *, trial_decides: bool = False
-) -> Versions:
-    """A linker whose minor release is no older than that of LTO-IR.
+def linker_not_older_than(releases: Sequence[Release], beyond: Release | None = None) -> Versions:
+    """A linker whose minor release is no older than that of LTO-IR; a trial link tells.
 
     Args:
         releases: those that can have made it, oldest first; empty when it is outside the tables.
         beyond: with no releases: the newest release that it is newer than, as far as is known.
-        trial_decides: a trial link tells.
     """
     text, before, spans = "of an unknown release", Verdict.UNKNOWN, list[Span]()
     if releases:
@@ -343,7 +350,7 @@ def linker_not_older_than(
         text,
         before,
         tuple(spans),
-        trial_decides=trial_decides,
+        trial_decides=True,
         names_compiler=True,
     )
 

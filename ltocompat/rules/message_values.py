@@ -19,6 +19,7 @@ from ltocompat.facts.toolkits import (
 )
 from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.target import DriverVersion
+from ltocompat.rules.services import capability
 
 _SUFFIXED = re.compile(r"(\d{2,3})([af]?)")
 _FIRST_WITH_F = Release(12, 9)
@@ -221,10 +222,9 @@ def _of_sm(text: str) -> dict[str, str]:
         first = max(first, _FIRST_WITH_F)
     elif text == "90a":
         first = _FIRST_90A
-    number = str(row.number)
     return {
         "name": row.name,
-        "cc": f"{number[:-1]}.{number[-1]}",
+        "cc": capability(row.number),
         "first": str(first),
         "last": str(row.last_toolkit or ""),
         "index": "" if row.tegra else _first_index(first, row.last_toolkit),

@@ -85,21 +85,6 @@ class Match(Struct, frozen=True):
     found: str
     values: Mapping[str, str]
 
-    @property
-    def cause(self) -> str:
-        """Why it happens."""
-        return filled(self.message.cause, self.values)
-
-    @property
-    def fix(self) -> str:
-        """The remedy."""
-        return filled(self.message.fix, self.values)
-
-    @property
-    def check(self) -> str:
-        """A command that shows it."""
-        return filled(self.message.check, self.values)
-
 
 @functools.cache
 def messages() -> tuple[Message, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from itertools import chain
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.files.archives.spool import MemberCache
@@ -41,11 +41,11 @@ def read_kernels(
         settings: how the file was read.
         view: its bytes.
     """
-    reader = _Reader(settings.limits, kept=settings.kept or MemberCache())
+    kept = settings.kept or MemberCache()
     names: dict[Location, ModuleKernels] = {}
     for file, inside in _by_file(wanted).items():
-        top, around = reader.kept.around(file) or (Location(file.path), view)
-        names |= dict(reader.in_view(around, top, file, inside))
+        top, around = kept.around(file) or (Location(file.path), view)
+        names |= dict(_in_view(around, top, file, inside, limits=settings.limits))
     put_names(summaries, names)
 
 
@@ -87,17 +87,17 @@ def kernel_names(
             the images of a module are of one source, and mostly have the same.
         kept: what the first pass unpacked, which is not unpacked again.
     """
-    reader = _Reader(limits, frozenset(whole), kept or MemberCache())
+    kept, whole = kept or MemberCache(), frozenset(whole)
     names: dict[Location, ModuleKernels] = {}
     for file, wanted in _by_file((*places, *whole)).items():
         if file.path == "-":  # standard input is read once
             continue
-        known = reader.kept.around(file)
+        known = kept.around(file)
         opening = opened(file.path, limits) if known is None else nullcontext(known[1])
         # Where it is gone since it was judged, what was found stands without it.
         with suppress(UnreadableInput), opening as view:
             top = Location(file.path) if known is None else known[0]
-            names.update(reader.in_view(view, top, file, wanted))
+            names.update(_in_view(view, top, file, wanted, limits=limits, whole=whole))
     return names
 
 
@@ -109,23 +109,23 @@ def _by_file(places: Iterable[Location]) -> dict[Location, set[Location]]:
     return inside
 
 
-class _Reader(Struct, frozen=True):
-    """Reads the kernels of modules, of some of every image, as ``kernel_names`` is asked to."""
-
-    limits: Limits
-    whole: Collection[Location] = ()
-    kept: MemberCache = field(default_factory=MemberCache)
-
-    def in_view(
-        self, view: ByteView, top: Location, file: Location, wanted: set[Location]
-    ) -> _Names:
-        left = set(wanted)
-        for stored in stored_in_file(view, file, ScanSettings(limits=self.limits), top):
-            if isinstance(stored, StoredModule) and stored.place in left:
-                left.remove(stored.place)
-                yield stored.place, _of_module(stored, every_image=stored.place in self.whole)
-            if not left:
-                return
+def _in_view(
+    view: ByteView,
+    top: Location,
+    file: Location,
+    wanted: set[Location],
+    *,
+    limits: Limits,
+    whole: Collection[Location] = (),
+) -> _Names:
+    """Yield the kernels of modules, of some of every image, as ``kernel_names`` is asked to."""
+    left = set(wanted)
+    for stored in stored_in_file(view, file, ScanSettings(limits=limits), top):
+        if isinstance(stored, StoredModule) and stored.place in left:
+            left.remove(stored.place)
+            yield stored.place, _of_module(stored, every_image=stored.place in whole)
+        if not left:
+            return
 
 
 def _of_module(stored: StoredModule, *, every_image: bool) -> ModuleKernels:

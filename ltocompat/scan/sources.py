@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from ltocompat.files.byteview import ByteView, FileSource, MemorySource
 from ltocompat.model.errors import Missing, UnreadableInput, UsageError
@@ -41,13 +41,6 @@ class OpenSources(dict[str, ByteView]):
 def is_one_source(value: object) -> bool:
     """Return whether a value is a source itself, and no collection of them."""
     return isinstance(value, str | _Bytes | os.PathLike) or hasattr(value, "read")
-
-
-def as_sources(value: Source | Iterable[Source]) -> tuple[Source, ...]:
-    """Return one source, or several, as several."""
-    if is_one_source(value):
-        return (cast("Source", value),)
-    return tuple(cast("Iterable[Source]", value))
 
 
 @contextmanager

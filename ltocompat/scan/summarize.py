@@ -143,9 +143,7 @@ class SummaryBuilder:
         return inside and members[-1].rsplit("/", 1)[-1].startswith(_OF_DEVICE_RUNTIME)
 
 
-def _waiting(
-    groups: _Groups,
-) -> _Groups:
+def _waiting(groups: _Groups) -> _Groups:
     """The modules of an object, with those marked that a device link is to use.
 
     Linkers read the first region of the section for relocatable code, and pass over others, such as

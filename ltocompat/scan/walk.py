@@ -14,7 +14,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -244,7 +244,7 @@ def records_of_view(
     view: ByteView,
     place: Location,
     settings: ScanSettings,
-    describer: Describer[D] | None = None,
+    describer: Describer[Any] | None = None,
 ) -> Iterator[Record]:
     """The records of one file, by several processes where that is sooner done.
 
@@ -254,9 +254,7 @@ def records_of_view(
         settings: how to read.
         describer: describes its modules; None: by their headers, as the settings say.
     """
-    if describer is None:
-        yield from records_of_view(view, place, settings, Headers(settings.detail))
-        return
+    describer = describer or Headers(settings.detail)
     counted = _Count(Location(place.path), settings.limits)
     slicing = None
     if place == Location(place.path) and slices.worth_it(view, _SLICED):

@@ -11,10 +11,10 @@ from ltocompat.model.arch import SmArch
 from ltocompat.model.diff import LOST_ARCH, LOST_PTX, Change, Metadata
 from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.location import Location
+from ltocompat.packages.values import normalized
 
 # Names as PyPI compares them (PEP 503): case, dots and underscores don't count.
 _NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
-_SEPARATORS = re.compile(r"[-_.]+")
 
 
 def metadata_moves(old: Metadata | None, new: Metadata | None) -> Iterator[Change]:
@@ -40,7 +40,7 @@ def _by_name(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
     found: dict[str, set[str]] = {}
     for line in lines:
         match = _NAME.match(line)
-        name = _SEPARATORS.sub("-", match[1].rstrip("-_.")).lower() if match else line
+        name = normalized(match[1].rstrip("-_.")) if match else line
         found.setdefault(name, set()).add(line)
     return {name: tuple(sorted(several)) for name, several in found.items()}
 

@@ -79,11 +79,11 @@ def _rule(table: PolicyTable) -> str:
 
 
 def _pattern(table: PolicyTable, key: str, *, needed: bool = False) -> str:
-    return table.text(key) if needed or table.value(key) is not None else ANY
+    return table.text(key) if needed or table.values.get(key) is not None else ANY
 
 
 def _gpus(table: PolicyTable) -> tuple[str, ...] | None:
-    value = table.value("gpu")
+    value = table.values.get("gpu")
     if value is None:
         return None
     # Imported here: most exceptions name none.
@@ -108,7 +108,7 @@ def _asks(table: PolicyTable) -> tuple[str, ...]:
 
 
 def _expires(table: PolicyTable) -> dt.date:
-    value = table.value("expires")
+    value = table.values.get("expires")
     example = "write expires = 2027-01-31"
     if value is None:
         raise UsageError(f"{table.path}: {table.key} has no expires; {example}")

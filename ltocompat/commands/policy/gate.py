@@ -290,9 +290,7 @@ def _with_standing(finding: Finding, assessed: Assessed, baseline: Baseline) -> 
         return replace(finding, level=Level.ERROR if loud else Level.WARNING)
     if assessed.standing not in FORGIVEN:
         return finding
-    why, end = f"known ({baseline.source})", "in the end"
-    if assessed.exception is not None:
-        why = assessed.exception.why
-        end = "in the end" if assessed.exception.expires is None else "by then"
+    why = assessed.exception.why if assessed.exception else f"known ({baseline.source})"
+    end = "by then" if assessed.standing is Standing.IGNORED else "in the end"
     remedy = f"{why}; {end}: {finding.remedy}"
     return replace(finding, level=Level.NOTE, remedy=remedy, forgiven=str(assessed.standing))

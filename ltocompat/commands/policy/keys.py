@@ -47,10 +47,6 @@ class PolicyTable(Struct, frozen=True):
                     f"{', '.join(known)}"
                 )
 
-    def value(self, key: str) -> object:
-        """The value of a key; None where it is not there."""
-        return self.values.get(key)
-
     def table(self, key: str) -> dict[str, Any]:
         """A table in it; empty where it is not there.
 

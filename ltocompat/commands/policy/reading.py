@@ -175,7 +175,7 @@ def _archs(audit: PolicyTable) -> tuple[SmArch, ...]:
 
 
 def _max_bytes(audit: PolicyTable) -> int | None:
-    value = audit.value("max-bytes")
+    value = audit.values.get("max-bytes")
     if value is None:
         return None
     # A number with a point is none, and neither is a truth value.
@@ -184,7 +184,7 @@ def _max_bytes(audit: PolicyTable) -> int | None:
 
 
 def _driver(audit: PolicyTable) -> DriverVersion | None:
-    value = audit.value("least-driver")
+    value = audit.values.get("least-driver")
     if value is None:
         return None
     # Imported here: most policies keep no driver.
@@ -200,7 +200,7 @@ def _trials(
     audit: PolicyTable, targets: tuple[Target, ...]
 ) -> tuple[bool | str, tuple[Release, ...]]:
     key = "trial-link"
-    value = audit.value(key)
+    value = audit.values.get(key)
     if value == AUTO:
         return AUTO, ()
     if value is None or isinstance(value, bool):

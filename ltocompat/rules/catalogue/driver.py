@@ -11,12 +11,11 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.constraints import (
     DriverOfWriter,
-    at_least,
+    driver_of_major,
     kernel_knows,
     kernel_still_serves,
-    unknown_version,
 )
-from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject, rule
+from ltocompat.rules.rule import Problem, Requirement, Subject, rule
 
 if TYPE_CHECKING:
     from ltocompat.targets.machine.environment import Environment
@@ -42,23 +41,13 @@ def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
             "runtime, or 200)"
         )
         yield Requirement(
-            _from_floor(cuda.major),
+            driver_of_major(cuda.major),
             f"SASS of CUDA {cuda.major}",
             consequence,
             remedy=f"update the driver, put cuda-compat in front of it where the GPU allows that, "
             f"or build with CUDA {cuda.major - 1}",
             evidence=makers.evidence(image),
         )
-
-
-def _from_floor(major: int) -> Constraint:
-    """The constraint on drivers for code of a CUDA major."""
-    floor, enough = floors.major(major), floors.enough_for_major(major)
-    if floor is not None:
-        return at_least(floor)
-    return (
-        unknown_version(Component.DRIVER) if enough is None else at_least(enough, open_below=True)
-    )
 
 
 @rule("DRV-02")

@@ -28,8 +28,8 @@ from ltocompat.rules.constraints import (
     LinkerOfMajor,
     LinkerTargets,
     at_least,
+    driver_of_major,
     linker_not_older_than,
-    unknown_version,
 )
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject, rule
@@ -48,7 +48,7 @@ def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         releases = makers.ltoir_releases(image)
         yield Requirement(
-            linker_not_older_than(releases, makers.above(image), trial_decides=True),
+            linker_not_older_than(releases, makers.above(image)),
             makers.describe(image),
             remedy=f"{_newer_linker(subject, releases)}, or compile the LTO-IR with the target's "
             f"toolkit{_beside_it(releases, subject.linker)}",
@@ -79,7 +79,7 @@ def _read_by_linker(image: ImageSignature) -> Iterator[Requirement]:
         newest = max(facts.ltoir_releases().values()) if reader is None else None
         read_by = (reader,) if written and reader is not None else ()
         yield Requirement(
-            linker_not_older_than(read_by, newest, trial_decides=True),
+            linker_not_older_than(read_by, newest),
             f"{makers.describe(image)} with {name} {version} in its header",
             remedy="compile the LTO-IR again: its header is damaged",
             evidence=f"{name} version in the header",
@@ -331,7 +331,6 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
     major = subject.linker.major
     name = image_helpers.linker_name(subject)
     floor = floors.major(major)
-    constraint: Constraint = unknown_version(Component.DRIVER) if floor is None else at_least(floor)
     consequence = (
         f"the tables name no least driver for CUDA {major}"
         if floor is None
@@ -339,7 +338,7 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
         "as unsupported (which was not measured)"
     )
     yield Requirement(
-        constraint,
+        driver_of_major(major),
         f"code linked by {name} {major}.x",
         consequence,
         remedy=f"link with {name} of the driver's major, or update the driver",

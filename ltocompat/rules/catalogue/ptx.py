@@ -85,7 +85,7 @@ def _linker_for(isa: str | None) -> Constraint:
     newest = releases[around.below]
     if around.known:
         return at_least(newest)
-    return linker_not_older_than((), newest, trial_decides=True)
+    return linker_not_older_than((), newest)
 
 
 def _described(image: ImageSignature) -> str:
