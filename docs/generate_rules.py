@@ -26,7 +26,6 @@ from ltocompat.rules.message_values import derived
 from ltocompat.rules.messages import filled, matches, messages
 from ltocompat.rules.prose import (
     FAMILIES,
-    LeftOut,
     Prose,
     family_prose,
     rules,
@@ -135,8 +134,8 @@ def _heading(family: str) -> str:
     return _plain(first.rstrip("."))
 
 
-def _left_out_page(left_out: LeftOut) -> str:
-    why = f"## Why no check says it\n\n{_plain(left_out.why)}"
+def _left_out_page(left_out: Prose) -> str:
+    why = f"## Why no check says it\n\n{_plain(left_out.statement)}"
     parts = (f"# {left_out.id}: {_plain(left_out.title)}", *_what_users_see(left_out.id, ()), why)
     return "\n\n".join(parts) + "\n"
 

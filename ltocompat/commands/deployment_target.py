@@ -30,7 +30,11 @@ class DeploymentTarget(Struct, frozen=True):
     target: Target
     engine: Engine = field(default_factory=Engine)
     here: bool = False
-    installation: Installation | None = None
+
+    @property
+    def installation(self) -> Installation | None:
+        """The packages that are installed there; None where nobody looked."""
+        return None
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
         """The verdicts on an artifact there: by GPU, then by route (None: both)."""

@@ -161,7 +161,7 @@ def _ids() -> dict[str, str]:
 def _of_rule(rule_id: str) -> Explained:
     for left_out in rules_left_out():
         if left_out.id == rule_id:
-            why = f"Not built. {left_out.why}"
+            why = f"Not built. {left_out.statement}"
             return Explained(rule_id, left_out.title, why, built=False)
     return project(Explained, rule_prose(rule_id))
 

@@ -170,14 +170,14 @@ class _Kept(Struct, dict=True):
     """
 
     place: Location
-    size: int
-    sha256: str
     package: Package | None
     chunks: Sequence[bytes]
     summary: ArtifactSummary
     apart: ArtifactSummary
     measured: Measured
     limits: Limits
+    size: int = 0
+    sha256: str = ""
 
     @functools.cached_property
     def required(self) -> Required:
@@ -329,13 +329,9 @@ class _Reader:
             UnreadableInput: it can't be read to its end.
             UsageError: nothing lies at the place.
         """
-        kept = self._fold(
-            walk.batches_of_view(view, place, self._settings),
-            place,
-            size=view.size,
-            sha256=sha256 or _sha256(view),
-            package=_package(view, place.path, self._settings.limits) if place.is_file else None,
-        )
+        package = _package(view, place.path, self._settings.limits) if place.is_file else None
+        kept = self._fold(walk.batches_of_view(view, place, self._settings), place, package)
+        kept.size, kept.sha256 = view.size, sha256 or _sha256(view)
         self._second_pass.read_kernels(view, kept.summary, kept.apart)
         place.check_found(found=kept.holds_something)
         return kept
@@ -343,17 +339,9 @@ class _Reader:
     def _unread(self, skipped: Skipped) -> _Kept:
         """Keep a file that can't be read."""
         place = Location(skipped.place.path)
-        return self._fold([Batch((skipped,))], place, size=0, sha256="", package=None)
+        return self._fold([Batch((skipped,))], place, None)
 
-    def _fold(
-        self,
-        batches: Iterable[Batch],
-        place: Location,
-        *,
-        size: int,
-        sha256: str,
-        package: Package | None,
-    ) -> _Kept:
+    def _fold(self, batches: Iterable[Batch], place: Location, package: Package | None) -> _Kept:
         """All that the batches of a file are kept as, in one pass over them."""
         summaries = SummaryBuilder(apart=True, members=place.members)
         weigher = Weigher(kernels=False)
@@ -364,8 +352,6 @@ class _Reader:
             add_metadata(summary, package)
         return _Kept(
             place,
-            size,
-            sha256,
             package,
             chunks,
             together,

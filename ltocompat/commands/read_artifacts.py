@@ -78,20 +78,12 @@ class ScanOptions(Struct, frozen=True):
 
 
 def summaries_of(
-    options: SummaryOptions,
-    sources: OpenSources,
-    *,
-    tries: Tries | None = None,
-    narrower: MakerNarrower | None = None,
-    single_link: bool = False,
-    apart: bool = False,
+    options: SummaryOptions, sources: OpenSources, **how: object
 ) -> Iterator[ArtifactSummary | Failure]:
-    """The summaries of what a command's options name."""
+    """The summaries of what a command's options name; ``how``: fields of ``ScanOptions``."""
     jobs = 1 if sources.all_in_memory else None
     settings = replace(options.settings, jobs=jobs, sources=sources)
-    asked = ScanOptions(settings, tries=tries, narrower=narrower)
-    reading = replace(asked, single_link=single_link, apart=apart)
-    return summaries(sources.texts, reading)
+    return summaries(sources.texts, replace(ScanOptions(settings), **how))
 
 
 def summaries(

@@ -25,6 +25,7 @@ from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Note, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.location import Location
+from ltocompat.model.projection import project
 from ltocompat.model.slimmed import CodeTally, KeptVerdict, Slimmed
 from ltocompat.model.target import System, Target, exactly
 from ltocompat.model.verdict import Route, Verdict
@@ -328,14 +329,12 @@ class _Run:
 
     def answer(self, path: str, found: Written) -> Slimmed:
         """Say what became of the package."""
-        return Slimmed(
+        return project(
+            Slimmed,
+            found,
             path=path,
             output=found.path,
-            size=found.size,
-            new_size=found.new_size,
-            files=found.files,
             code=self._tally,
             verdicts=tuple(self._verdicts),
             zstd_driver=str(floors.driver("zstd-driver")),
-            void=found.void,
         )

@@ -20,6 +20,7 @@ from ltocompat.model.arch import SmArch
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.image import ImageKind
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.projection import project
 from ltocompat.model.weight import (
     ArchWeight,
     ImageTally,
@@ -132,14 +133,12 @@ def _archs(measured: Measured) -> tuple[ArchWeight, ...]:
 
 
 def _library(library: MeasuredLibrary, saved: int) -> LibraryWeight:
-    return LibraryWeight(
-        library.place,
-        library.machine,
-        library.modules,
-        sum(tally.images for tally in _tallies(library)),
-        library.overhead + sum(tally.stored for tally in _tallies(library)),
-        saved,
-        library.host_debug,
+    return project(
+        LibraryWeight,
+        library,
+        images=sum(tally.images for tally in _tallies(library)),
+        stored=library.overhead + sum(tally.stored for tally in _tallies(library)),
+        saved=saved,
     )
 
 

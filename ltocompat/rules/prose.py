@@ -78,20 +78,6 @@ class BuiltRule(Prose, frozen=True):
     finding_remedy: str = ""
 
 
-class LeftOut(Struct, frozen=True):
-    """A rule that is not built.
-
-    Attributes:
-        id: its ID.
-        title: what is wrong, in a few words.
-        why: why it is not built, as a sentence.
-    """
-
-    id: str
-    title: str
-    why: str
-
-
 class Topic(Struct, frozen=True):
     """An idea that people ask about, rather than an error.
 
@@ -168,10 +154,10 @@ def rule_prose(rule_id: str) -> BuiltRule:
 
 
 @functools.cache
-def rules_left_out() -> tuple[LeftOut, ...]:
-    """The rules that are not built, in the order of the catalogue."""
+def rules_left_out() -> tuple[Prose, ...]:
+    """The rules that are not built, each with the reason as its statement."""
     rows = tomllib.loads(_text("left_out")).items()
-    return tuple(LeftOut(rule_id, _line(row["title"]), _line(row["why"])) for rule_id, row in rows)
+    return tuple(Prose(rule_id, _line(row["title"]), _line(row["why"])) for rule_id, row in rows)
 
 
 def _line(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from typing import Generic
 
 from msgspec import Struct
 
@@ -12,6 +13,7 @@ from ltocompat.model.diff import DRIVER_ROSE, LOST_ARCH, LOST_PTX, NVJITLINK_ROS
 from ltocompat.model.grouping import grouped
 from ltocompat.model.requirement import Required, Service
 from ltocompat.model.target import DriverVersion
+from ltocompat.rules.rule import VersionT
 
 _NOTHING, _LINK = "none", "link"  # how a GPU is served
 _NONE_KNOWN = "none that is known"
@@ -93,7 +95,7 @@ def _linker_text(code: Required) -> tuple[str, ...] | None:
     return (f"{floor.possible} possibly", sure)
 
 
-class _Floor(Struct, frozen=True):
+class _Floor(Struct, Generic[VersionT], frozen=True):
     """The least driver, or nvJitLink, for one sort of code, or for one GPU.
 
     Attributes:
@@ -104,7 +106,7 @@ class _Floor(Struct, frozen=True):
     """
 
     used: bool
-    version: DriverVersion | Release | None
+    version: VersionT | None
     beyond: bool = False
     beyond_text: str = _NONE_KNOWN
 
@@ -118,19 +120,13 @@ class _Floor(Struct, frozen=True):
         """Return whether it can be told where it lies."""
         return self.used and bool(self.version or self.beyond)
 
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """To compare with those of another floor; none where no version is known."""
-        version = self.version
-        if isinstance(version, Release):
-            return version.major, version.minor
-        return () if version is None else version.numbers
-
-    def above(self, other: _Floor) -> bool:
+    def above(self, other: _Floor[VersionT]) -> bool:
         """Return whether it is known to be higher."""
         if self.beyond or other.beyond:
             return self.beyond and not other.beyond
-        return bool(self.numbers and other.numbers) and self.numbers > other.numbers
+        if self.version is None or other.version is None:
+            return False
+        return self.version > other.version
 
 
 def _drivers(old: Required, new: Required) -> Iterator[Change]:
@@ -150,7 +146,7 @@ def _drivers(old: Required, new: Required) -> Iterator[Change]:
     yield from _of_gpus("driver", _served(old, new), _driver_of, said, DRIVER_ROSE)
 
 
-def _floor(required: Required, about: str) -> _Floor:
+def _floor(required: Required, about: str) -> _Floor[DriverVersion]:
     used = any(getattr(service, about) for service in required.services)
     if about == "sass":
         return _Floor(used, required.driver_sass)
@@ -158,13 +154,13 @@ def _floor(required: Required, about: str) -> _Floor:
     return _Floor(used, required.driver_ptx, required.ptx_beyond, newer)
 
 
-def _driver_of(service: Service) -> _Floor:
+def _driver_of(service: Service) -> _Floor[DriverVersion]:
     """The driver floor of a GPU; where links serve it alone, nvJitLinks may be what is missing."""
     missing = service.beyond and service.how != _LINK
     return _Floor(service.how != _NOTHING, service.driver, missing)
 
 
-def _linker_of(service: Service) -> _Floor:
+def _linker_of(service: Service) -> _Floor[Release]:
     missing = service.beyond and service.how == _LINK
     return _Floor(service.link > 0, service.nvjitlink, missing and service.nvjitlink is None)
 
@@ -172,7 +168,7 @@ def _linker_of(service: Service) -> _Floor:
 def _of_gpus(
     kind: str,
     served: Iterable[tuple[Service, Service]],
-    floor_of: Callable[[Service], _Floor],
+    floor_of: Callable[[Service], _Floor[VersionT]],
     said: set[tuple[bool, str]],
     word: str,
 ) -> Iterator[Change]:

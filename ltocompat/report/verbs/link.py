@@ -380,7 +380,7 @@ def _finding(
     rule_id: str, verdict: Verdict, message: str, evidence: str, place: Location | None
 ) -> Finding:
     return finding_by_engine(
-        rule_id, verdict, message, evidence=evidence, count=1, example=place, subject=""
+        rule_id, verdict, message, evidence=evidence, module_count=1, example=place, subject=""
     )
 
 

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     )
 
 _OF_CUDA = ("nvidia-", "cuda-", "cupy", "libnv", "libcu")
-_PROMISED_KINDS = ((ImageKind.SASS, "sass"), (ImageKind.PTX, "ptx"))
 
 
 @rule("PKG-09")
@@ -50,8 +49,7 @@ def promise_of_architectures(shipped: Shipped | ShippedImage) -> Iterator[Proble
     promise = shipped.promise
     if promise is None:
         return
-    for kind, key in _PROMISED_KINDS:
-        promised = promise.sass if kind is ImageKind.SASS else promise.ptx
+    for kind, promised in ((ImageKind.SASS, promise.sass), (ImageKind.PTX, promise.ptx)):
         there = artifact_code.archs(dict(shipped.signatures), kind)
         missing = [arch for arch in promised if arch not in there]
         if not missing:
@@ -63,8 +61,8 @@ def promise_of_architectures(shipped: Shipped | ShippedImage) -> Iterator[Proble
             f"{title} for {', '.join(map(str, missing))} is promised, but {shipped.package} has "
             + (f"{title} only for {has}" if there else f"no {title}"),
             "compile for them, or write "
-            f"{key} = {_toml_list([arch for arch in promised if arch in there])}",
-            f"{key} in {promise.source}",
+            f"{kind} = {_toml_list([arch for arch in promised if arch in there])}",
+            f"{kind} in {promise.source}",
             subject=title,
             asked=tuple(map(str, missing)),
         )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import re
 
-from ltocompat.facts import gpus
+from ltocompat.facts.gpus import gpus_in_use
 from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu
@@ -51,13 +50,7 @@ def one_arch(signature: ModuleSignature) -> bool:
 
 def archs_of(signature: ModuleSignature) -> frozenset[int]:
     """The architectures in use that a module has code for."""
-    return frozenset(gpu.arch.number for gpu in in_use() if _serves(signature, gpu))
-
-
-@functools.cache
-def in_use() -> tuple[Gpu, ...]:
-    """A GPU of every architecture in use, ascending."""
-    return gpus.gpus_in_use()[:-1]
+    return frozenset(gpu.arch.number for gpu in gpus_in_use()[:-1] if _serves(signature, gpu))
 
 
 def _serves(signature: ModuleSignature, gpu: Gpu) -> bool:

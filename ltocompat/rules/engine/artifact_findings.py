@@ -109,7 +109,7 @@ def _lacking(case: Case, judged: list[GroupVerdict], *, single_link: bool) -> It
         Verdict.FAIL if refused else Verdict.UNKNOWN,
         f"objects without code for {case.gpu.arch} {end}",
         evidence=_BY_ARCHS,
-        count=sum(group_verdict.group.count for group_verdict in missing),
+        module_count=sum(group_verdict.group.count for group_verdict in missing),
         example=missing[0].group.example,
         subject="objects",
     )
@@ -147,9 +147,9 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
         Verdict.UNKNOWN if open_ else Verdict.FAIL,
         f"nothing in it is for {gpu.arch}{end}{f': {listed}' if listed else ''}{more}{hollow}",
         evidence=_BY_ARCHS,
-        count=sum(each.group.count for each in judged),
+        module_count=sum(each.group.count for each in judged),
         example=judged[0].group.example,
-        places=chain.from_iterable(each.group.places for each in judged),
+        places=tuple(chain.from_iterable(each.group.places for each in judged)),
         subject=WHOLE_ARTIFACT,
     )
 
@@ -166,7 +166,7 @@ def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]
             f"nothing in {file} is for {gpu.arch} (error 209, no kernel image is available): "
             f"it has {truncate_list(images, 4)}",
             example=groups[0].example,
-            places=chain.from_iterable(group.places for group in groups),
+            places=tuple(chain.from_iterable(group.places for group in groups)),
             kernels=tuple(sorted(library.kernels))[:MOST_KERNELS],
             subject=file,
         )
@@ -237,7 +237,7 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
         if partly
         else f"nothing in it is for a GPU that the target can have ({first.gpu} to {last.gpu}): it "
         f"has {truncate_list(_unique(map(str, images)), 4)}",
-        count=last.coverage.modules,
+        module_count=last.coverage.modules,
         example=summary.groups[0].example,
         subject="",
     )
@@ -269,15 +269,15 @@ def left_open(
         keys += [key for key, known in asked if not known]
         words.append("loading it" if keys else f"loading {_unknown_kind(summary)}")
     lacks = f": the target lacks {' and '.join(keys)}" if keys else ""
-    verdict = Verdict.UNKNOWN if alone else Verdict.OK
-    return finding_by_engine(
+    found = finding_by_engine(
         TARGET_LEAVES_OPEN,
-        verdict,
+        Verdict.UNKNOWN if alone else Verdict.OK,
         f"{' and '.join(words)} can't be judged{lacks}",
         subject=WHOLE_ARTIFACT,
-        remedy=f"add {' and '.join(keys)} to the deploy target" if keys else "",
-        asked=sorted(halves),
+        asked=tuple(sorted(halves)),
     )
+    remedy = f"add {' and '.join(keys)} to the deploy target" if keys else found.remedy
+    return replace(found, remedy=remedy)
 
 
 def _unknown_kind(summary: ArtifactSummary) -> str:
@@ -301,7 +301,7 @@ def impossible_route(judged: list[GroupVerdict], route: Route) -> Finding:
         ROUTE_IMPOSSIBLE,
         Verdict.UNKNOWN,
         f"none of it is {reason}",
-        count=sum(part.group.count for part in judged),
+        module_count=sum(part.group.count for part in judged),
         example=judged[0].group.example,
         subject=WHOLE_ARTIFACT,
         remedy=f"leave out --route {route}, or give --route {other}",
@@ -316,11 +316,11 @@ def _unreadable(summary: ArtifactSummary) -> Finding:
         BYTES_UNREAD,
         Verdict.UNKNOWN,
         f"{places} can't be read and may hold device code{reason}",
-        count=number,
+        module_count=number,
         example=first.place if first else None,
         subject=WHOLE_ARTIFACT,
         level=Level.ERROR,
-        places=(each.place for each in summary.skipped),
+        places=tuple(each.place for each in summary.skipped),
     )
 
 

@@ -18,7 +18,7 @@ from itertools import compress
 from msgspec import Struct
 
 from ltocompat.facts import gpus
-from ltocompat.facts.gpus import find_gpu
+from ltocompat.facts.gpus import find_gpu, gpus_in_use
 from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import KERNEL_KINDS, ImageKind
@@ -30,7 +30,6 @@ from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.engine.arch_parts import (
     OF_ARCH,
     archs_of,
-    in_use,
     one_arch,
     tied_by_suffix,
 )
@@ -87,7 +86,7 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> s
         wanted: the GPUs that are asked about; None for all in use.
     """
     groups = [group for group in summary.groups if _counts(group)]
-    asked = in_use() if wanted is None else tuple(wanted)
+    asked = gpus_in_use()[:-1] if wanted is None else tuple(wanted)
     served = [archs_of(group.signature) for group in groups]
     uneven = any(
         archs and gpu.arch.number not in archs and not archs.isdisjoint(_of_kind(gpu))
@@ -231,7 +230,7 @@ def findings_of_coverage(
             example=found.missing[0].example if found.missing else None,
             level=Level.WARNING,
             headline=f"{len(found.lost):,} of {found.every:,} kernels have no code for {gpu.arch}",
-            places=(place for group in found.missing for place in group.places),
+            places=tuple(place for group in found.missing for place in group.places),
             kernels=found.lost[:MOST_KERNELS],
         )
 
@@ -272,7 +271,7 @@ def _serving(each: GroupVerdict) -> bool:
 def _of_kind(gpu: Gpu) -> frozenset[int]:
     """The architectures in use that are integrated as a GPU is, or discrete as it is."""
     integrated = gpus.is_tegra(gpu.arch.number)
-    numbers = (each.arch.number for each in in_use())
+    numbers = (each.arch.number for each in gpus_in_use()[:-1])
     return frozenset(number for number in numbers if gpus.is_tegra(number) is integrated)
 
 
@@ -300,7 +299,7 @@ def _sparse_coverage(engine: Engine, judged: Sequence[GroupVerdict], gpu: Gpu) -
             f"{number} for {gpu.arch}, and {most:,} are for {best}: "
             f"it was probably not built for {gpu.arch}",
             evidence="architectures in entry headers",
-            count=here,
+            module_count=here,
             example=serving[0].group.example,
             level=Level.WARNING,
         )

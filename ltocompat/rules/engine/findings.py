@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Verdict, worst
@@ -96,41 +95,20 @@ def finding_of_problem(problem: Problem) -> Finding:
     )
 
 
-def finding_by_engine(
-    rule_id: str,
-    verdict: Verdict,
-    message: str,
-    *,
-    evidence: str = "",
-    count: int = 0,
-    example: Location | None = None,
-    subject: str = "modules",
-    remedy: str = "",
-    source: str = "",
-    level: Level | None = None,
-    headline: str = "",
-    places: Iterable[Location] = (),
-    kernels: tuple[str, ...] = (),
-    asked: Iterable[str] = (),
-) -> Finding:
-    """A finding that the engine makes itself; the rest of it, its rule's prose says."""
+def finding_by_engine(rule_id: str, verdict: Verdict, message: str, **known: object) -> Finding:
+    """A finding that the engine makes itself; the rest of its fields, its rule's prose says."""
     prose = rule_prose(rule_id)
-    return Finding(
+    found = Finding(
         rule_id,
         verdict,
-        level or LEVELS[verdict],
+        LEVELS[verdict],
         message,
-        remedy or prose.remedy.removesuffix("."),
-        evidence or prose.finding_evidence,
-        source or prose.source,
-        count,
-        example,
-        places=tuple(places),
-        kernels=kernels,
-        headline=headline,
-        subject=subject,
-        asked=tuple(asked),
+        prose.remedy.removesuffix("."),
+        prose.finding_evidence,
+        prose.source,
+        subject="modules",
     )
+    return replace(found, **known)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -242,4 +242,4 @@ def has_empty_kernels(group_verdict: GroupVerdict) -> bool:
 def _note(message: str, groups: Sequence[GroupVerdict]) -> Finding:
     count = sum(each.group.count for each in groups)
     example = groups[0].group.example
-    return finding_by_engine(NO_KERNELS, Verdict.OK, message, count=count, example=example)
+    return finding_by_engine(NO_KERNELS, Verdict.OK, message, module_count=count, example=example)
