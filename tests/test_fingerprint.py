@@ -12,7 +12,6 @@ from verdict_values import H100, L4, finding, linker, result, target
 from ltocompat.commands.policy.extent import gpu_key
 from ltocompat.commands.policy.fingerprint import (
     distribution,
-    fingerprint,
     key_of,
     path_in_project,
     target_key,
@@ -38,7 +37,7 @@ PROD, EDGE = target("prod"), target("edge", nvjitlink=linker("13.2"))
 
 
 def digest(path: str, goal: Target, found: Finding, route: Route | None = None) -> str:
-    return fingerprint(result(Verdict.FAIL, goal, H100, path=path, route=route), found)
+    return key_of(result(Verdict.FAIL, goal, H100, path=path, route=route), found).digest
 
 
 def test_a_rebuild_keeps_the_fingerprint_of_a_finding() -> None:

@@ -93,7 +93,7 @@ def test_of_many_kernels_the_first_are_named_and_all_are_counted(
     assert (value["kernels"][0], value["kernel_count"], value["kernel_modules"]) == ("k0", 1500, 1)
     run(["check", str(path), "--deploy-target", OLD, "--format", "csv"])
     cells = next(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert cells["kernels"].split() == found["kernels"]
+    assert cells["kernels"].split("; ") == found["kernels"]
     assert cells["kernel_count"] == "1500"
     run(["check", str(path), "--deploy-target", OLD, "--format", "html"])
     page = capsys.readouterr().out

@@ -16,7 +16,7 @@ from sarif_schema import valid_run, validator
 from verdict_values import EDGE, H100, L4, PROD, finding, result
 
 from ltocompat import __version__
-from ltocompat.commands.policy.fingerprint import fingerprint
+from ltocompat.commands.policy.fingerprint import key_of
 from ltocompat.commands.policy.lines import policy_lines
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.model.location import Location
@@ -149,7 +149,7 @@ def test_fingerprints_are_those_of_baselines_and_apart_within_a_run() -> None:
     two = (finding(Verdict.FAIL, "PTX 9.0: no"), finding(Verdict.FAIL, "PTX 9.1: no", 2))
     run = run_of([PROD, result(Verdict.FAIL, PROD, H100, findings=two)])
     prints = [value["partialFingerprints"] for value in run["results"]]
-    digest = fingerprint(result(Verdict.FAIL, PROD, H100), two[0])
+    digest = key_of(result(Verdict.FAIL, PROD, H100), two[0]).digest
     assert [each_print["ltocompat/v2"] for each_print in prints] == [digest, digest]
     assert [one["primaryLocationLineHash"] for one in prints] == [f"{digest}:1", f"{digest}:2"]
 

@@ -343,10 +343,7 @@ def policy_summaries(
     targets = policy.every_target or None
     reading = ScanOptions(settings, targets, trials.tries, narrower, for_require=True, apart=True)
     if policy.trial_auto:
-        return (
-            each if isinstance(each, Failure) else trials.settle(each, policy.targets, reading)
-            for each in summaries(files, reading)
-        )
+        return trials.settled(summaries(files, reading), policy.targets, reading)
     if linkers is None or policy.here is not None or not options.cache:
         return summaries(files, reading)
     return _kept_summaries(files, reading, linkers, SummaryCache.of())
@@ -391,7 +388,7 @@ def results_of(
     project = os.path.dirname(policy.source) or "."
     known_as = path_in_project(summary.path, project) if policy.source else ""
     promise = policy.promise if should_hold_code(policy, summary, package) else None
-    problems = packages.problems(summary, package, requirement, promise)
+    problems = packages.problems(packages.shipped(summary, package, requirement, promise))
     problems = (*policy_problems(policy, summary, requirement, package), *problems)
     for result in _results_of(summary, policy, problems):
         yield replace(result, distribution=str(package or ""), known_as=known_as)

@@ -225,10 +225,7 @@ def _found(
         return _single_link(found, ask)
     if trials is None or options.trial_link != AUTO:
         return found
-    return (
-        each if isinstance(each, Failure) else trials.settle(each, targets, read, route)
-        for each in found
-    )
+    return trials.settled(found, targets, read, route)
 
 
 def _single_link(

@@ -66,15 +66,8 @@ class Packages:
         """The package that a path is, or that it was installed from; None where it is none."""
         return package_of(path, self._limits, self._sources.get(path))
 
-    def problems(
-        self,
-        summary: ArtifactSummary,
-        package: Package | None,
-        requirement: Required | None = None,
-        promise: Promise | None = None,
-    ) -> tuple[Problem, ...]:
+    def problems(self, shipped: Shipped | None) -> tuple[Problem, ...]:
         """Everything that is wrong with the promises of a package; None: it is no package."""
-        shipped = self.shipped(summary, package, requirement, promise)
         if shipped is None:
             return ()
         # Imported here: most files are no package, and ask for none of its rules.
@@ -149,7 +142,7 @@ class Packages:
                 for host in summary.hosts
             ]
             self._installed.setdefault(package.path, (package, []))[1].append(summary)
-        elif shipped and (problems := self.problems(summary, package)):
+        elif shipped and (problems := self.problems(self.shipped(summary, package))):
             yield result_of(summary.path, problems)
 
     def installed_results(self, folders: Sequence[str] = ()) -> Iterator[Result]:
@@ -161,7 +154,7 @@ class Packages:
         for package in (each for path in folders for each in packages_at(path, self._limits)):
             self._installed.setdefault(package.path, (package, []))
         for path, (package, files) in self._installed.items():
-            if problems := self.problems(of_package(path, files), package):
+            if problems := self.problems(self.shipped(of_package(path, files), package)):
                 yield replace(result_of(path, problems), distribution=str(package))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ltocompat.commands.options import AuditOptions, CheckOptions, InspectOptions, SummaryOptions
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.failure import Failure
 from ltocompat.model.target import Target
 from ltocompat.model.trial_answer import Trials as Answers
 from ltocompat.model.verdict import Route, Verdict
@@ -72,17 +73,17 @@ class Trials(ExitStack):
         install = self._options.install_linkers
         return OneLinkTrial(targets, install, self._run, at_hand)
 
-    def settle(
+    def settled(
         self,
-        summary: ArtifactSummary,
+        found: Iterable[ArtifactSummary | Failure],
         targets: Sequence[Target],
         read: ScanOptions,
         route: Route | None = None,
-    ) -> ArtifactSummary:
-        """A summary with the answers of linkers at hand, where its verdict is unknown without them.
+    ) -> Iterator[ArtifactSummary | Failure]:
+        """Summaries with the answers of linkers at hand, where a verdict is unknown without them.
 
         Args:
-            summary: of a file, or of one link.
+            found: summaries of files.
             targets: where it is going.
             read: how its files were read.
             route: the route that is judged; None for each.
@@ -91,15 +92,18 @@ class Trials(ExitStack):
         from ltocompat.trial.module_trial import all_of
         from ltocompat.trial.try_links import LinkTrial
 
-        open_ = unknown_on(summary, targets, route)
-        if not open_:
-            return summary
-        install = self._options.install_linkers
-        with LinkTrial(open_, install_missing=install, trial_run=self._run, at_hand=True) as trial:
-            again = replace(read, tries=all_of([*self._asked, trial.for_file]))
-            found = list(summaries([summary.path], again))
-        asked = [each for each in found if isinstance(each, ArtifactSummary)]
-        return asked[0] if len(found) == len(asked) == 1 else summary
+        for summary in found:
+            if isinstance(summary, Failure) or not (open_ := unknown_on(summary, targets, route)):
+                yield summary
+                continue
+            install = self._options.install_linkers
+            with LinkTrial(
+                open_, install_missing=install, trial_run=self._run, at_hand=True
+            ) as trial:
+                again = replace(read, tries=all_of([*self._asked, trial.for_file]))
+                answered = list(summaries([summary.path], again))
+            asked = [each for each in answered if isinstance(each, ArtifactSummary)]
+            yield asked[0] if len(answered) == len(asked) == 1 else summary
 
     def settle_link(
         self,

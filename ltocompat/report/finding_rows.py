@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from ltocompat.commands.policy.fingerprint import fingerprint
+from ltocompat.commands.policy.fingerprint import key_of
 from ltocompat.model.location import Location
 from ltocompat.model.projection import From, project
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Result
@@ -84,7 +84,7 @@ def _key(result: Result, finding: Finding) -> str:
     """Return the key of a finding's row: the key of baselines, its place and its target."""
     members = finding.example.members if finding.example else ()
     place = "\0".join((result.path, *members, result.target.name))
-    return f"{fingerprint(result, finding)}\0{place}"
+    return f"{key_of(result, finding).digest}\0{place}"
 
 
 def _row(group: GroupedFinding, digest: str, number: int) -> FindingRow:

@@ -8,14 +8,17 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.mend import Mend
+from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import Way, together, ways_to
 from ltocompat.packages.values import Kind
 from ltocompat.rules import floors, linker_imports
+from ltocompat.rules.rule import Problem
 from ltocompat.targets.versions.packages import Allowed, suffix_major
 
 if TYPE_CHECKING:
@@ -96,6 +99,13 @@ class Need(Struct, frozen=True):
         """Return the change that brings that line, in place of one about another package."""
         return Mend.requiring(self.requirement, instead, extra)
 
+    def problem(
+        self, verdict: Verdict, text: str, line: str, subject: str, **more: object
+    ) -> Problem:
+        """A problem of a line of the metadata, with what cures it."""
+        found = Problem(verdict, text, self.advice, line, self.open_to_trial, subject=subject)
+        return replace(found, **more)
+
     @property
     def advice(self) -> str:
         """To write that line; where it may ask too much, what tells."""
@@ -138,14 +148,13 @@ def need_of(part: str, shipped: Shipped) -> Need | None:
         strength, named = Strength.HANDED_OUT, []
     else:
         return None
-    kind = shipped.package.kind
     if part == "nvrtc":
-        return _nvrtc(shipped, strength, named, kind=kind)
-    return _nvjitlink(shipped, strength, named, linked=linked, kind=kind)
+        return _nvrtc(shipped, strength, named)
+    return _nvjitlink(shipped, strength, named, linked=linked)
 
 
 def _nvrtc(
-    shipped: Shipped, strength: Strength, named: list[tuple[HostBinary, str]], *, kind: Kind
+    shipped: Shipped, strength: Strength, named: list[tuple[HostBinary, str]]
 ) -> Need | None:
     """The need of NVRTC, of no newer a major than the package's nvJitLink (NJL-07)."""
     majors = _majors(file for _, file in named)
@@ -159,7 +168,9 @@ def _nvrtc(
     linker = need_of("nvjitlink", shipped)
     most = linker.possible.major if linker and linker.possible else majors[-1]
     floor = Release(max((major for major in majors if major <= most), default=majors[-1]), 0)
-    return Need("nvrtc", strength, majors, floor, floor, _says(named, strength), kind)
+    return Need(
+        "nvrtc", strength, majors, floor, floor, _says(named, strength), shipped.package.kind
+    )
 
 
 def needs_of(shipped: Shipped) -> Iterator[Need]:
@@ -198,12 +209,7 @@ def has_ltoir(shipped: Shipped) -> bool:
 
 
 def _nvjitlink(
-    shipped: Shipped,
-    strength: Strength,
-    named: list[tuple[HostBinary, str]],
-    *,
-    linked: bool,
-    kind: Kind,
+    shipped: Shipped, strength: Strength, named: list[tuple[HostBinary, str]], *, linked: bool
 ) -> Need | None:
     imports = [
         (floor, host, name)
@@ -230,7 +236,7 @@ def _nvjitlink(
         why = f"{linker_imports.short(newest[1].place.innermost)} imports {newest[2]}"
     elif linker is not None and linker.possible == possible:
         why = ltoir or why
-    tried = linker is not None and linker.tried
+    kind, tried = shipped.package.kind, linker is not None and linker.tried
     return Need("nvjitlink", strength, majors, possible, sure, why, kind, ltoir or why, tried)
 
 

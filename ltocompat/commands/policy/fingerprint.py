@@ -104,11 +104,6 @@ def key_of(result: Result, finding: Finding) -> FindingKey:
     )
 
 
-def fingerprint(result: Result, finding: Finding) -> str:
-    """The digest of ``key_of()``, which takes the same arguments."""
-    return key_of(result, finding).digest
-
-
 @functools.lru_cache(maxsize=256)
 def target_key(target: Target) -> str:
     """The keys of a deploy target as they were written, in one spelling and order.

@@ -58,27 +58,23 @@ def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Proble
             text += "" if need.tried else ": a trial tells"
         else:
             continue
-        yield Problem(
+        yield need.problem(
             verdict,
             f"the metadata allow {package} {least}, but {text}",
-            need.advice,
             way.line,
-            need.open_to_trial,
-            subject=str(package),
+            package,
             asked=_asked(need),
             mend=need.mend(extra=way.extra),
         )
     for package, admitted, way in siblings(need, ways):
         least = min(admitted.releases, default=possible)
         if least < possible:
-            yield Problem(
+            yield need.problem(
                 Verdict.FAIL if need.hard else Verdict.UNKNOWN,
                 f"the metadata allow {package} instead, up to {max(admitted.releases)}, but "
                 f"{need.why}, so that {possible} or newer is needed",
-                need.advice,
                 way.line,
-                need.open_to_trial,
-                subject=f"{package} instead",
+                f"{package} instead",
                 asked=_asked(need),
             )
 
@@ -200,14 +196,12 @@ def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
         for package, admitted, way in (*found, *siblings(need, ways)):
             newer = [release.major for release in admitted.releases if release.major > most]
             if newer or admitted.later_major:
-                yield Problem(
+                yield need.problem(
                     Verdict.UNDOCUMENTED,
                     f"{package} admits major {min(newer, default=most + 1)}, but the "
                     f"{TITLES[need.part]} that is asked for is the file of major {most}",
-                    need.advice,
                     way.line,
-                    need.open_to_trial,
-                    subject=str(package),
+                    package,
                     mend=need.mend(extra=way.extra),
                 )
 
@@ -220,14 +214,12 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
         return
     for (package, _), (admitted, way) in ways_of(need, shipped).items():
         if admitted.pinned:
-            yield Problem(
+            yield need.problem(
                 Verdict.UNDOCUMENTED,
                 f"{package} is pinned to {admitted.pinned}, so that a package that needs a newer "
                 "nvJitLink can't be installed beside it",
-                need.advice,
                 way.line,
-                need.open_to_trial,
-                subject=str(package),
+                package,
             )
 
 
@@ -243,13 +235,11 @@ def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Proble
         elsewhere = not_at_hand(shipped.package, shipped.others, shipped.budget)
         for (package, extra), (_, way) in ways.items():
             verdict = Verdict.FAIL if need.hard else Verdict.UNKNOWN
-            yield Problem(
+            yield need.problem(
                 Verdict.OK if extra is not None and elsewhere else verdict,
                 f"{need.why}, but {package} here is never {TITLES[need.part]} of major {majors}",
-                need.advice,
                 way.line,
-                need.open_to_trial,
-                subject=str(package),
+                package,
                 asked=_asked(need),
                 mend=need.mend(package, way.extra),
             )

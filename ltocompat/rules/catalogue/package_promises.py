@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.facts import drivers
 from ltocompat.facts.libraries import library_packages
-from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import NEXT
 from ltocompat.model.target import DriverVersion
@@ -61,15 +62,11 @@ def promise_of_architectures(shipped: Shipped | ShippedImage) -> Iterator[Proble
             f"{title} for {', '.join(map(str, missing))} is promised, but {shipped.package} has "
             + (f"{title} only for {has}" if there else f"no {title}"),
             "compile for them, or write "
-            f"{kind} = {_toml_list([arch for arch in promised if arch in there])}",
+            f"{kind} = {json.dumps([str(arch) for arch in promised if arch in there])}",
             f"{kind} in {promise.source}",
             subject=title,
             asked=tuple(map(str, missing)),
         )
-
-
-def _toml_list(archs: list[SmArch]) -> str:
-    return "[" + ", ".join(f'"{arch}"' for arch in archs) + "]"
 
 
 @rule("PKG-10")
