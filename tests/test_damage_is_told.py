@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from packages_made import wheel
 
 from ltocompat import UnreadableInput, inspect
-from ltocompat.model.image import Skipped
+from ltocompat.model.image import Image, Module, PtxFlaw, Skipped
 
 SAMPLE = Path(__file__).parent.parent / "sample_artifacts" / "objects" / "libaxpy-no-device-link.so"
 # Elf64_Ehdr and Elf64_Phdr of elf.h: where the tables' places and numbers stand.
@@ -53,7 +55,7 @@ def test_a_fatbin_section_of_zeros(tmp_path: Path) -> None:
     reasons = skipped(bytes(data), tmp_path / "zeros.so")
     assert zeroed
     assert sum("fatbin section belong to no region" in reason for reason in reasons) == zeroed
-    assert sum("wrappers point at bytes that are no region" in reason for reason in reasons) == 1
+    assert sum("wrappers lead to no region" in reason for reason in reasons) == 1
 
 
 def test_a_region_of_a_file_without_sections_whose_header_is_damaged(tmp_path: Path) -> None:
@@ -69,7 +71,7 @@ def test_a_region_of_a_file_without_sections_whose_header_is_damaged(tmp_path: P
     ]
     data[region] = 0
     (reason,) = skipped(bytes(data), tmp_path / "magic.so")
-    assert reason.endswith("fatbin wrappers point at bytes that are no region")
+    assert reason.endswith("fatbin wrappers lead to no region")
 
 
 def test_a_header_that_is_cut_or_names_nothing(tmp_path: Path) -> None:
@@ -143,3 +145,74 @@ def test_a_library_that_counts_no_sections(tmp_path: Path) -> None:
     (at,) = struct.unpack_from("<Q", data, _SHOFF)
     reasons = skipped(bytes(data), tmp_path / "x.so")
     assert f"its sections are at {at:#x}, but there are none" in reasons
+
+
+NOISE = random.Random(3)  # noqa: S311 - no secret
+FILLS = {"zeros": bytes, "ones": lambda size: b"\xff" * size, "noise": NOISE.randbytes}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize("name", ["libaxpy-no-device-link.so", "nvcc-13.0-rdc-axpy.o", "saxpy.dll"])
+def test_a_file_that_is_overwritten_behind_its_first_header(
+    name: str, fill: str, tmp_path: Path
+) -> None:
+    data = (SAMPLE.parent / name).read_bytes()
+    images = len(found(data, tmp_path / name))
+    for start in range(0xA0, len(data), len(data) // 25):
+        for end in (start + len(data) // 2, len(data)):
+            middle = FILLS[fill](end - start)
+            damaged = data[:start] + middle + data[end:]
+            if len(found(damaged[: len(data)], tmp_path / name)) < images:
+                assert skipped(damaged[: len(data)], tmp_path / name), (start, end)
+
+
+def found(data: bytes, path: Path) -> list[Image]:
+    path.write_bytes(data)
+    modules = [each for each in inspect(str(path)) if isinstance(each, Module)]
+    return [image for module in modules for image in module.images if image.kind != "unknown"]
+
+
+def test_an_archive_that_is_cut_between_two_members(tmp_path: Path) -> None:
+    # ar(5): the index holds the offsets of members, of which the second begins at 80.
+    index = b"/".ljust(48) + b"8".ljust(10) + b"`\n" + struct.pack(">2I", 1, 80 + 60)
+    first = b"a.o/".ljust(48) + b"4".ljust(10) + b"`\n" + b"abcd"
+    second = b"b.o/".ljust(48) + b"4".ljust(10) + b"`\n" + b"efgh"
+    whole = b"!<arch>\n" + index + first + second
+    assert whole.index(b"b.o/") == 80 + 60
+    assert skipped(whole, tmp_path / "x.a") == []
+    assert skipped(whole[: -len(second)], tmp_path / "x.a") == [
+        "it is cut: its index names a member at 0x8c"
+    ]
+
+
+def test_sections_of_windows_that_begin_between_pages(tmp_path: Path) -> None:
+    data = bytearray((SAMPLE.parent / "saxpy.dll").read_bytes())
+    row = data.index(b".nv_fat") + 12  # winnt.h: VirtualAddress
+    data[row] ^= 0x10
+    assert any("multiple of 0x1000" in reason for reason in skipped(bytes(data), tmp_path / "x"))
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n"
+
+
+def test_a_pointer_in_place_of_device_code(tmp_path: Path) -> None:
+    # A wheel that was built from a checkout for which nobody fetched the large files.
+    for name in ("k.cubin", "k.fatbin", "k.ltoir"):
+        made = wheel(tmp_path, {f"p/{name}": POINTER, "p/k.txt": POINTER})
+        (reason,) = [each.reason for each in inspect(str(made)) if isinstance(each, Skipped)]
+        assert reason.startswith("it is no device code (it is text)")
+
+
+HEAD = b".version 8.0\n.target sm_80\n.address_size 64\n"
+BODY = HEAD + b'.file 1 "{;"\n.visible .entry k(\n.param .u64 a)\n{ // {\n{ ret; }\n}\n'
+
+
+def test_ptx_that_ends_inside_a_body_or_a_statement(tmp_path: Path) -> None:
+    # ptxas 13.0 takes the whole ones and refuses each of the others.
+    whole = {HEAD, BODY, BODY[: BODY.index(b".visible")], BODY + b".global .u32 x;"}
+    start = BODY.index(b".visible")
+    cut = {BODY[:left] for left in range(start + 1, BODY.rindex(b"}"))}
+    for text in whole | cut:
+        (image,) = found(text, tmp_path / "x.ptx")
+        assert (PtxFlaw.CUT in image.flaws) is (text in cut), text

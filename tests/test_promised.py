@@ -102,6 +102,11 @@ def is_code(data: bytes) -> bool:
     return data not in [BYTES[name] for name in (*no_code, "a page with the end of a zip")]
 
 
+def is_image(data: bytes) -> bool:
+    libraries = ("a script", "an object", "half a library")
+    return is_code(data) and data not in [BYTES[name] for name in libraries]
+
+
 def is_packed(data: bytes) -> bool:
     return any(data == BYTES[name] for name in BYTES if name.endswith(tuple(COMPRESSORS)[1:]))
 
@@ -116,7 +121,8 @@ KEEPS: dict[Callable[[bytes], bool], Sequence[str]] = {
     ),
     is_deb: (".deb",),
     is_library: (".a", ".lib"),
-    is_code: (".cubin", ".fatbin", ".ptx", ".ltoir", ".so", ".o", ".dll"),
+    is_image: (".cubin", ".fatbin", ".ptx", ".ltoir"),
+    is_code: (".so", ".o", ".dll"),
     is_packed: (".so.gz", ".so.bz2", ".so.xz", ".so.zst"),
 }
 

@@ -41,6 +41,7 @@ class PtxFlaw(_OpenWords):
     LOWER_TARGET = "a .target behind that of a newer architecture"
     LAST_COMMENT = "a comment in its last line that no line break ends"
     OPEN_COMMENT = "a comment that nothing ends"
+    CUT = "an end inside a function or a statement"
 
 
 class ImageKind(_OpenWords):

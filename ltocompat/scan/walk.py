@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.archives.member import Member, concerns
-from ltocompat.files.archives.promised import broken_promise
+from ltocompat.files.archives.promised import BINARY_CODE, broken_promise
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.codec import Payload
@@ -502,6 +502,9 @@ class _FileWalk(Struct, Generic[D], frozen=True):
         try:
             if plain:
                 yield from _texts(view, at, self.budget)
+                if at.members and at.innermost.endswith(BINARY_CODE):
+                    broken = broken_promise(at.innermost, view, self.budget, typed=False)
+                    yield Skipped(at, broken or "", view.size)
             elif container is None:
                 yield from self._host_and_code(view, at)
             elif len(at.members) >= self.settings.limits.depth:

@@ -36,6 +36,7 @@ from ltocompat.cli import run
 from ltocompat.commands import check
 from ltocompat.commands.comparison import saved
 from ltocompat.commands.options import CheckOptions
+from ltocompat.files.first_bytes import FATBIN_MAGIC
 from ltocompat.files.images import ptx
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure
@@ -205,7 +206,7 @@ _ENDINGS = (
 
 
 _NAMELESS = "x.bin"
-_WITHOUT_SUMS = ("x.a", "x.tar", "x.so.zst", _NAMELESS)
+_WITHOUT_SUMS = ("x.a", "x.tar", "x.so.zst")
 _PACKED = ("x.so.gz", "x.so.bz2", "x.so.xz", "x-1.0-py3-none-any.whl")
 _HOSTS = ("x.so", "x.dll")
 _OWN_SECTIONS = (".nv_fatbin", "__nv_relfatbin", "__nv_rel")
@@ -315,14 +316,15 @@ def damage(data: bytes) -> object:
     after = meaning(_name(before_bytes), after_bytes)
     lost, new = before.claims - after.claims, after.claims - before.claims
     # An entry of no known kind is shown with its number, and judged so.
-    if after.words - before.words or any(each[0] is ImageKind.UNKNOWN for each in new):
+    told = after.words - before.words or any(each[0] is ImageKind.UNKNOWN for each in new)
+    if told or _is_another_file(before_bytes, after_bytes):
         return after.shape
     fewer = (before.proven & lost).total() > new.total()
     if fewer and _is_evident(_name(before_bytes), before_bytes, split(data)[0], after):
         kinds = "+".join(sorted({str(each[0]) for each in lost}))
         kind = _kind(before_bytes)
         raise Broken(f"fewer images ({kinds}) of {kind} without a word")
-    if not lost and not new:
+    if not lost and not new and all(step.depth == 0 for step in split(data)[0]):
         for key, verdict in before.verdicts.items():
             if after.verdicts.get(key, Verdict.FAIL) < verdict and not (after.rules - before.rules):
                 raise Broken(
@@ -332,18 +334,27 @@ def damage(data: bytes) -> object:
     return after.shape
 
 
+def _is_another_file(before: bytes, after: bytes) -> bool:
+    """Return whether a whole file is left, of another kind, or a fatbin that is shown as empty."""
+    empty = after.startswith(FATBIN_MAGIC) and after[8:16] in (b"", bytes(8))
+    return empty or _name(after) not in (_name(before), _NAMELESS)
+
+
 def _is_evident(name: str, before: bytes, steps: list[Step], after: Meaning) -> bool:
     """Return whether what is left proves that something was there.
 
     Members of a package with right sums are whatever they are, and those of tar and ar have no
-    sums; a file that is called nothing may be anything, before and between what is found in it.
+    sums; a file that is called nothing may be anything.
     """
-    breaks = (CUT,) if name == _NAMELESS else (CUT, DELETE, INSERT, BEHEAD)
-    shape_is_broken = all(step.kind in breaks for step in steps)
+    shape_is_broken = all(step.kind in (CUT, DELETE, INSERT, BEHEAD) for step in steps)
     outside = all(step.depth == 0 for step in steps)
     in_place = all(step.kind in (CUT, ZERO, FILL, NOISE, FLIP) for step in steps)
     if name == "x.so" and before[40:48] == bytes(8) and not in_place:
         return False  # without sections, nothing tells that a wrapper has moved
+    if name == _NAMELESS:
+        return False
+    if name == "x.a" and before[8:10] != b"/ ":
+        return False  # only an index tells of members behind the end
     if name in _WITHOUT_SUMS:
         return outside and shape_is_broken and bool(after.claims)
     if name in _PACKED:

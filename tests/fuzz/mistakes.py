@@ -85,7 +85,7 @@ MISTAKES = (
         "what a name promises is not looked for",
         "damage",
         "files/archives/promised.py",
-        "    return whole or _is_library(view, budget) or container_of(view, budget) is not None\n",
+        "    return known or container_of(view, budget) is not None\n",
         "    return True\n",
     ),
     bug(

@@ -8,6 +8,7 @@ COFF archives in Microsoft's PE specification.
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Iterator
 
 from ltocompat.files.archives.member import Member
@@ -16,13 +17,16 @@ from ltocompat.files.first_bytes import AR_MAGIC, THIN_MAGIC, is_ar
 from ltocompat.files.regular import OpenedFile, open_regular
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
-from ltocompat.model.limits import Budget
+from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.location import Location
 
 _HEADER_SIZE = 60
 _HEADER_END = b"`\n"
 # Symbol tables and name tables of the GNU, COFF and BSD formats; they hold no code.
 _INDEXES = {"/", "/SYM64/", "/<ECSYMBOLS>/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64"}
+# Of the first member: how the offsets of members are stored there, behind their number.
+_OFFSETS = {"/": ">I", "/SYM64/": ">Q"}
+_INDEX_BYTES = 16 * MIB
 _NAMES = "//"
 _TOO_MANY_NAMES = (
     "the archive's names have {size} bytes, over the limit of {most} (Limits.names_bytes)"
@@ -62,6 +66,10 @@ class ArchiveFormat:
             if name == _NAMES:
                 budget.check("names_bytes", body.size, _TOO_MANY_NAMES)
                 names = body.all()
+            elif name in _OFFSETS and position == len(AR_MAGIC):
+                furthest = _furthest_member(body, _OFFSETS[name])
+                if furthest >= view.size:
+                    yield Skipped(place, f"it is cut: its index names a member at {furthest:#x}")
             elif name not in _INDEXES:
                 count += 1
                 budget.check("members", count, "the archive has over {most} members")
@@ -120,6 +128,14 @@ def _header(view: ByteView, position: int, names: bytes, budget: Budget) -> tupl
     if name.startswith("/") and name[1:].isdecimal():
         return _long_name(names, int(name[1:])), size, data
     return name.removesuffix("/"), size, data
+
+
+def _furthest_member(index: ByteView, number: str) -> int:
+    """The largest offset in an index of symbols; 0 where it has none."""
+    width = struct.calcsize(number)
+    data = index.peek(0, _INDEX_BYTES)
+    count = min(int.from_bytes(data[:width], "big"), len(data) // width - 1)
+    return max(struct.unpack_from(f">{max(0, count)}{number[1]}", data, width), default=0)
 
 
 def _long_name(names: bytes, offset: int) -> str:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.elf_layout import CUDA_ABIS, EM_CUDA
 from ltocompat.files.elf_layout import MAGIC as ELF
 from ltocompat.files.first_bytes import (
     BLOCK,
@@ -49,6 +50,10 @@ class _Promise(Struct, frozen=True):
 
 _CONDA = re.compile(r"pkg-[^/]+\.tar\.(?:zst|bz2)")
 _LINKER_SCRIPT = re.compile(rb"\s*(?:/\*|INPUT\b|GROUP\b|OUTPUT_FORMAT\b)")
+BINARY_CODE = (".cubin", ".fatbin", ".ltoir")
+"""Suffixes of device code that is never text."""
+_FETCH = "build or fetch it again (git lfs pull, where it is a pointer)"
+_OS_ABI, _MACHINE = 7, 18  # offsets, of e_ident's and of e_machine
 _PACKED = ("gz", "bz2", "xz", "zst")
 # ELF, PE, LLVM's bitcode, WebAssembly, and what macOS has (mach-o/loader.h, mach-o/fat.h).
 _OBJECTS = (ELF, b"MZ", b"BC\xc0\xde", b"\0asm", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
@@ -87,15 +92,23 @@ def _is_library(view: ByteView, _: Budget) -> bool:
     return known or is_ar(view) or may_be_coff(view)
 
 
-def _is_code(view: ByteView, budget: Budget) -> bool:
+def _is_image(view: ByteView, budget: Budget) -> bool:
     if not view.size:
         return False
-    script = _LINKER_SCRIPT.match(view.peek(0, BLOCK))
-    if holds_no_code(view) and not script:
+    if holds_no_code(view):
         raise Malformed("it is text")
     head = view.peek(0, ptx.HEAD_SIZE)
-    whole = head.startswith(_IMAGES) or ptx.sniff(head)
-    return whole or _is_library(view, budget) or container_of(view, budget) is not None
+    if head.startswith(ELF):  # of a cubin that is damaged more is said where it is read
+        machine = int.from_bytes(head[_MACHINE : _MACHINE + 2], "little")
+        return machine == EM_CUDA or head[_OS_ABI] in CUDA_ABIS
+    known = head.startswith(_IMAGES) or ptx.sniff(head)
+    return known or container_of(view, budget) is not None
+
+
+def _is_code(view: ByteView, budget: Budget) -> bool:
+    if _is_library(view, budget):
+        return True
+    return _is_image(view, budget)
 
 
 def _is_packed(view: ByteView, _: Budget) -> bool:
@@ -123,11 +136,17 @@ _PROMISES = (
         (".deb",), "Debian package", lambda view, _: view.peek(0, len(DEB_MAGIC)) == DEB_MAGIC
     ),
     _Promise(
-        (".cubin", ".fatbin", ".ltoir", ".ptx", ".so", ".dll", ".pyd", ".o"),
+        (*BINARY_CODE, ".ptx"),
+        "device code",
+        _is_image,
+        remedy=_FETCH,
+    ),
+    _Promise(
+        (".so", ".dll", ".pyd", ".o"),
         "library or device code",
         _is_code,
         package=False,
-        remedy="build or fetch it again (git lfs pull, where it is a pointer)",
+        remedy=_FETCH,
     ),
     _Promise((".a", ".lib"), "static library", _is_library, package=False),
     _Promise(tuple(f".{end}" for end in _PACKED), "compressed file", _is_packed, package=False),

@@ -36,6 +36,9 @@ _NEXT_TARGET = re.compile(_BLANK + rb"\.target\s+([^\n;/]+)", re.DOTALL)
 _LATE_TARGET = re.compile(rb"^[^\S\n]*+\.target\s", re.MULTILINE)
 _FILE = re.compile(rb'\.file\s+\d+\s+"[^"\n]*+"')
 _DEBUG_SECTION = re.compile(rb"\.section\s+\.debug_")
+_STRING = re.compile(rb'"[^"\n]*+"')
+# Directives that no semicolon ends.
+_WHOLE_LINE = re.compile(rb"\s*+(?:\.(?:version|target|address_size|file|loc)\b|@@DWARF)")
 _ADDRESS_SIZE = re.compile(rb"^[^\S\n]*+\.address_size\s+(\S+)", re.MULTILINE)
 _ENTRY = re.compile(rb"\.entry\s+([A-Za-z_$%][\w$]*)")
 # Nothing but labels, declarations, places in the source, and returns.
@@ -174,9 +177,18 @@ def flaws(text: bytes, facts: Ptx, budget: Budget) -> tuple[PtxFlaw, ...]:
         PtxFlaw.LATE_TARGET: size is not None and bool(_LATE_TARGET.search(code, size.end())),
         PtxFlaw.LOWER_TARGET: facts.lower,
         PtxFlaw.OPEN_COMMENT: not code.endswith(b";"),
+        PtxFlaw.CUT: _is_cut(code[:-1]),
         PtxFlaw.LAST_COMMENT: b"//" in last and not without_comments(last, budget).endswith(b";"),
     }
     return tuple(flaw for flaw, there in found.items() if there)
+
+
+def _is_cut(code: bytes) -> bool:
+    """Return whether a text without comments ends inside a body, a statement or a declaration."""
+    code = _STRING.sub(b"", code).rstrip() if b'"' in code else code.rstrip()
+    last = code[code.rfind(b"\n") + 1 :]
+    ended = last.endswith((b";", b"}")) or _WHOLE_LINE.match(last) is not None
+    return not ended or code.count(b"{") != code.count(b"}")
 
 
 def kernels(text: bytes, budget: Budget) -> tuple[str, ...]:

@@ -23,10 +23,11 @@ from ltocompat.model.limits import MIB, Budget
 
 _BITS = {1: 32, 2: 64}
 _ORDERS = {1: "<", 2: ">"}
-_OS_ABI, _CUDA_ABIS = 7, (0x33, 0x41)  # of cubins; ARM has the second one, too
+_OS_ABI = 7
 _IDENT_SIZE = 16
 # More tags than any linker writes; the table has no length of its own.
 _MAX_DYNAMIC_TAGS = 10_000
+_LAST_TAG = 0x7FFFFFFF  # DT_HIPROC (gABI, "Dynamic Section")
 _SHOWN = 80  # characters of a name
 _NAME_TABLE_BYTES = 64 * MIB
 _KIND, _OFFSET, _SIZE, _LINK = 1, 4, 5, 6
@@ -41,6 +42,10 @@ _MACHINES = {
     layout.EM_PPC64: "PowerPC64",
     layout.EM_RISCV: "RISC-V",
 }
+
+
+def _is_text(name: str) -> bool:
+    return bool(name) and name.isprintable() and "\ufffd" not in name
 
 
 class SectionHeader(Struct, frozen=True):
@@ -187,6 +192,13 @@ class ElfTables(Struct):
         names = layout.NameTable(self._section_names(rows), self.budget)
         timed = self.budget.timed(rows)
         self.headers = [SectionHeader(names.at(row[0]), *row[1:8]) for row in timed]
+        # Beside header 0 none is empty, and names are text, in all that linkers and strip write.
+        broken = sum(
+            header.kind == layout.SHT_NULL or not _is_text(header.name)
+            for header in self.headers[1:]
+        )
+        if broken:
+            self.problems.append(f"{broken} of its {count} section headers are empty or nameless")
 
     def _section_names(self, rows: list[tuple[int, ...]]) -> bytes:
         """The bytes of the table that holds the sections' names; empty when there is none."""
@@ -232,6 +244,16 @@ class ElfTables(Struct):
             rows = self._rows(shape, start, min(room, _MAX_DYNAMIC_TAGS))
             # DT_NULL, which ends it, is 0.
             self.dynamic = [(tag, value) for tag, value in takewhile(itemgetter(0), rows)]
+        # Files of debug information keep the segment of it, and a section without bytes.
+        if self.problems:
+            return
+        if self.headers:
+            expected = any(header.kind == layout.SHT_DYNAMIC for header in self.headers)
+        else:
+            expected = self.header.type == layout.ET_DYN
+        last = max((tag for tag, _ in self.dynamic), default=_LAST_TAG + 1)
+        if expected and (last > _LAST_TAG or not all(map(_is_text, self.texts(Tag.NEEDED)))):
+            self.problems.append("its dynamic section is damaged")
 
 
 def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
@@ -256,7 +278,7 @@ def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
         tables.read_segments()
     with guarded(problems, "the dynamic section"):
         tables.read_dynamic()
-    if header.ident[_OS_ABI] in _CUDA_ABIS and header.machine != layout.EM_ARM:
+    if header.ident[_OS_ABI] in layout.CUDA_ABIS and header.machine != layout.EM_ARM:
         problems.append(f"a cubin by its OS ABI, for machine {header.machine}, not 190")
     if header.version != layout.EV_CURRENT:
         problems.append(f"its header is of version {header.version}, not {layout.EV_CURRENT}")

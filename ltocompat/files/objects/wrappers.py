@@ -167,15 +167,13 @@ def read_registration(host: ObjectReader) -> Registration:
     spans = named or host.wrapper_search_spans()
     found = list(_candidates(host, spans))
     wrappers, lost = _follow(host, found)
-    astray = sum(w.region is not None and not _is_region(host.view, w.region) for w in wrappers)
+    astray = sum(not _is_region(host.view, wrapper.region) for wrapper in wrappers)
     if not named:
         # Anywhere else the magic can be a constant; only a pointer to a region proves a wrapper.
         wrappers = [w for w in wrappers if _is_region(host.view, w.region)]
-        lost = 0
+        lost = 0 if host.sections else lost
     if astray:
-        host.problems.append(
-            f"{astray} of {len(found)} fatbin wrappers point at bytes that are no region"
-        )
+        host.problems.append(f"{astray} of {len(found)} fatbin wrappers lead to no region")
     if lost:
         host.problems.append(
             f"{lost} of {len(found)} fatbin wrappers cannot be followed: their pointers have no "
