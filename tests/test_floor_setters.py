@@ -188,3 +188,14 @@ def test_a_survey_names_the_newest_release_with_a_lower_floor(
         assert run([*line, f"driver=570.124.06,gpu={gpu}"]) == 1
         expected = f"{answer} only-sass in '{tmp_path / 'dataset'}' whose code runs on driver="
         assert expected in capsys.readouterr().err
+
+
+def test_a_lock_has_no_code_and_says_what_to_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.4.0\n")
+    (tmp_path / "notes.txt").write_text("Torch is needed.\n")
+    assert run(["require", str(tmp_path / "requirements.txt"), "--why"]) == 3
+    assert "is a lock, which has no code: name the wheels" in capsys.readouterr().err
+    run(["require", str(tmp_path / "notes.txt")])
+    assert "is a lock" not in capsys.readouterr().err

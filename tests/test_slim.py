@@ -103,6 +103,22 @@ def test_a_kept_gpu_keeps_what_it_takes_and_ptx_for_those_to_come(tmp_path: Path
     assert by_arch.saved == everything.saved + by_arch.code.zeros > 3000
 
 
+def test_code_for_jetson_goes_from_a_library_for_another_cpu(tmp_path: Path) -> None:
+    """On a Jetson code for sm_86 would run, too, though unpromised: none lies beside an x86-64."""
+    cubin = bytearray((FOLDER / "cubin/nvrtc-12.4-sm_80.cubin").read_bytes())
+    entries = []
+    for number in (86, 87):
+        cubin[0x30] = cubin[0x32] = number  # e_flags
+        entries.append(entry(EntrySpec(2, bytes(cubin), number)))
+    path = tmp_path / "x.so"
+    path.write_bytes(program(region(entries)))
+    options: tuple[dict[str, object], ...] = ({}, {"ptx": False}, {"keep_gpus": ["rtx3090"]})
+    for number, more in enumerate(options):
+        found = slim(path, tmp_path / f"{number}.so", **more)
+        assert [(row.reason, row.images) for row in found.removed] == [("other-cpu", 1)]
+    assert not slim(path, tmp_path / "kept.so", keep_gpus=["sm_87+rtx3090"]).removed
+
+
 def test_a_slimmed_library_is_loaded_as_before(tmp_path: Path) -> None:
     slim(LIBRARY, tmp_path / "x.so", keep_gpus=["h100"])
     try:

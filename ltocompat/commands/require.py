@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from ltocompat.commands.floor_setters import (
     Library,
@@ -14,11 +15,11 @@ from ltocompat.commands.options import OnError, RequireOptions, answers, options
 from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.trials import Trials
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
-from ltocompat.model.errors import UsageError
-from ltocompat.model.failure import Failure, Progress
+from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.failure import Failure, Note, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import FloorSetter, Required
-from ltocompat.packages.reading import package_of
+from ltocompat.packages.reading import package_of, packages_at
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.scan.sources import Source, opened_sources
 
@@ -73,7 +74,13 @@ def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
     return found[0]
 
 
-def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure]:
+def _is_lock(path: str, limits: Limits) -> bool:
+    with suppress(LtocompatError):
+        return bool(packages_at(path, limits))
+    return False
+
+
+def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure | Note]:
     """The requirements, then whose code sets them; a path that can't be read is a ``Failure``.
 
     Raises:
@@ -95,6 +102,9 @@ def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure]:
                 package = package_of(summary.path, options.limits, sources.get(summary.path))
                 needs = required(summary, package=package, limits=options.limits)
                 yield needs
+                if not (needs.modules or package) and _is_lock(summary.path, options.limits):
+                    wheels = "name the wheels that it pins (pip download), or an environment of it"
+                    yield Note(f"{summary.path} is a lock, which has no code: {wheels}")
                 if apart:
                     libraries += libraries_of(summary, needs, package)
         if parts:

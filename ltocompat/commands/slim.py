@@ -16,7 +16,7 @@ from ltocompat.commands.options import OnError, SlimOptions, StrPath, answers, n
 from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.commands.read_artifacts import ArtifactReader, ScanOptions
 from ltocompat.facts import drivers, nvjitlink_minors
-from ltocompat.facts.gpus import find_gpu
+from ltocompat.facts.gpus import arm_only, find_gpu
 from ltocompat.facts.libraries import packages_with
 from ltocompat.files.archives.folder import is_environment
 from ltocompat.files.byteview import ByteView, FileSource
@@ -37,7 +37,7 @@ from ltocompat.rules import floors
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.judge_artifact import Artifact
-from ltocompat.rules.weight_advice import known_numbers
+from ltocompat.rules.weight_advice import OTHER_CPUS, known_numbers
 from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import Batch, batches_of_view
 from ltocompat.targets.arch_list import arch_list
@@ -203,18 +203,18 @@ def _smallest(
         packing = packing or Packing(_LEVELS["size"])
         only = replace(kept, dead=False, copies=False)
         ways = (only, replace(only, dead=True), kept, replace(kept, ptx=False))
-    size = 0
+    sizes: list[int] = []
     with ExitStack() as stack:
         packer = None if packing is None else stack.enter_context(Packer(packing))
         for way in dict.fromkeys(ways):
             try:
                 return _slim(path, target, options, _Run(way, packer, targets, options))
             except _TooLarge as error:
-                (size,) = error.args
+                sizes += error.args
     gpus = "all GPUs are kept that it is for" if kept.everything else "those GPUs are kept"
     raise LtocompatError(
-        f"{path!r} has {size:,} bytes at least while {gpus}; say with --keep-gpu which it has to "
-        "serve, or let it be larger"
+        f"{path!r} has {min(sizes):,} bytes at least while {gpus}; say with --keep-gpu which it "
+        "has to serve, or let it be larger"
     )
 
 
@@ -274,12 +274,13 @@ class _Run:
     def __init__(
         self, kept: Kept, packer: Packer | None, targets: Sequence[Target], options: SlimOptions
     ) -> None:
-        self._kept, self._packer = kept, packer
+        self._kept, self._packer, self._to_zstd = kept, packer, options.to_zstd
         self._engine = Engine()
         newest = (_newest(kept),) if kept.gpus or kept.everything else ()
         self._targets = (*targets, *newest)
         self._tally = CodeTally()
         self._verdicts: list[KeptVerdict] = []
+        self._machine: str | None = None  # of the library that is written just now
         # Packing takes its time, and what is asked for is not cut short.
         limits = options.limits
         if packer is not None:
@@ -299,6 +300,7 @@ class _Run:
             view, file, self._kept, self._packer, self._tally, progress=packing
         )
         batches = batches_of_view(view, Location(place.path), self._settings)
+        self._machine = rewriter.machine
         before = self._judged(place, rewriter.written(batches))
         if rewriter.changed:
             new = ByteView(FileSource(file.fileno()))
@@ -310,20 +312,24 @@ class _Run:
         builder = SummaryBuilder(apart=False)
         self._reader.fold(batches, builder)
         artifact = Artifact(builder.summary(place.path), self._engine)
+        # A GPU that is beside Arm cores alone takes no library for another CPU.
+        without_arm = self._machine in OTHER_CPUS
         found: _Verdicts = {}
         for target in self._targets:
             for result in artifact.results(target, None):
-                gpu = None if result.gpu is None else result.gpu.name
-                found[target.name, gpu, result.route] = result.verdict
+                gpu = result.gpu
+                if not (without_arm and not self._kept.gpus and gpu and arm_only(gpu.arch.number)):
+                    found[target.name, gpu.name if gpu else None, result.route] = result.verdict
         return found
 
     def _hold(self, place: Location, before: _Verdicts, after: _Verdicts) -> None:
         for (target, gpu, route), verdict in after.items():
             known = before.get((target, gpu, route), Verdict.NOT_FOR_GPU)
             if verdict > known:
+                hint = "; without --to-zstd older drivers read it" if self._to_zstd else ""
                 raise LtocompatError(
                     f"{place} would be {verdict} on {gpu or target} instead of {known}, so that it "
-                    "is not written; without --to-zstd older drivers read it"
+                    f"is not written{hint}"
                 )
             self._verdicts.append(KeptVerdict(place, target, gpu, route, known, verdict))
 

@@ -62,8 +62,10 @@ def reasons(module: ModuleSignature, *, kept: Kept, machine: str | None, linked:
         found = [None if waste is None else _WASTES.get(waste) for waste in wastes]
     if not kept.everything:
         staying = _taken(module, kept) if loaded else _usable(module, kept)
+        chosen = bool(kept.gpus or kept.archs)  # else what goes, goes whatever GPU would take it
         for number, reason in enumerate(found):
-            found[number] = None if number in staying else reason or RemovalReason.OTHER_GPU
+            stays = number in staying and (chosen or reason is None)
+            found[number] = None if stays else reason or RemovalReason.OTHER_GPU
     if loaded and kept.copies:
         for number in {*range(len(found))} - _first_of_equals(module.images):
             found[number] = RemovalReason.SECOND_COPY

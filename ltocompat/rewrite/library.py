@@ -145,7 +145,7 @@ class LibraryRewriter:
         self._regions: list[_Rewritten] = []
         self._skipped = 0
         host = read_host(view, Budget())
-        machine = None if host is None else host.machine
+        machine = self.machine = None if host is None else host.machine
         self._linked = host is not None and host.type in ("shared library", "executable")
         why = functools.partial(reasons, kept=kept, machine=machine, linked=self._linked)
         self._why, self._served = functools.cache(why), functools.cache(served)

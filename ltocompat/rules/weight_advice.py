@@ -29,7 +29,7 @@ from ltocompat.rules.selection import compiles, pick_for_driver, runs
 GPU_TO_COME = 1990
 """A number above all that there will be: PTX is there for GPUs that nobody knows yet."""
 
-_OTHERS_THAN_ARM = frozenset({"x86-64", "x86", "i386"})
+OTHER_CPUS = frozenset({"x86-64", "x86", "i386"})
 _MOST_ARCHS = 8
 
 _Stored = tuple[ImageKind, Compression]
@@ -138,7 +138,7 @@ def dead(module: ModuleSignature, machine: str | None, *, linked: bool) -> tuple
         linked: a linker is done with its library.
     """
     return tuple(
-        _waste(image, module, arm=machine not in _OTHERS_THAN_ARM, linked=linked)
+        _waste(image, module, arm=machine not in OTHER_CPUS, linked=linked)
         for image in module.images
     )
 
