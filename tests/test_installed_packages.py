@@ -79,7 +79,7 @@ CASES: dict[str, tuple[tuple[str, ...], str | None, Findings]] = {
     "missing": (
         ("nvidia-nvjitlink-cu12>=12.6",),
         None,
-        {("PKG-12", Verdict.UNDOCUMENTED)},
+        {("PKG-12", Verdict.UNDOCUMENTED), ("PKG-01", Verdict.UNKNOWN)},
     ),
 }
 

@@ -20,7 +20,7 @@ from ltocompat.facts.toolkits import toolkit_pins
 from ltocompat.model.arch import Release
 from ltocompat.model.limits import Budget
 from ltocompat.model.target import System
-from ltocompat.packages.values import Dependency, Kind, Package, normalized
+from ltocompat.packages.values import Dependency, Kind, Package, in_environment, normalized
 from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.versions.packages import (
     Allowed,
@@ -99,6 +99,7 @@ def ways_to(
         if (exact := resolved.get(way.package))
         else way
         for way in found
+        if way.package in resolved or not in_environment(package, others)
     ]
     found += [
         Way(name, f"{name} is installed", exact)
@@ -243,7 +244,11 @@ def leads(
         for other in others
         if other.kind is Kind.INSTALLED and other.name in library_packages()
     }
-    found = [replace(lead, versions=resolved.get(lead.package, lead.versions)) for lead in found]
+    found = [
+        replace(lead, versions=resolved.get(lead.package, lead.versions))
+        for lead in found
+        if lead.package in resolved or not in_environment(package, others)
+    ]
     found += [
         Lead(name, f"{name} is installed", versions, by_chance=True)
         for name, versions in resolved.items()

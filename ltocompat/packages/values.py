@@ -152,12 +152,10 @@ class Shipped(Struct, frozen=True, kw_only=True):
     loads: bool = False
     budget: Budget = field(default_factory=Budget)
 
-    @property
-    def in_environment(self) -> bool:
-        """Return whether it is installed beside others, so that its dependencies are known."""
-        return self.package.kind is Kind.INSTALLED and any(
-            other.kind is Kind.INSTALLED for other in self.others
-        )
+
+def in_environment(package: Package, others: Iterable[Package]) -> bool:
+    """Return whether a package is installed beside others, so that its dependencies are known."""
+    return package.kind is Kind.INSTALLED and any(it.kind is Kind.INSTALLED for it in others)
 
 
 def within_limits(items: Iterable[T], what: str, problems: list[str]) -> Iterator[T]:

@@ -11,7 +11,7 @@ from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.model.watchdog import watched
 from ltocompat.packages.python_packages import installed_beside, may_load_libraries
-from ltocompat.packages.values import Kind, Shipped
+from ltocompat.packages.values import Kind, Shipped, in_environment
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Problem
 
@@ -59,7 +59,7 @@ def _what(shipped: Shipped) -> str:
     """The type by which the rules call it."""
     if shipped.package.kind is Kind.IMAGE:
         return "ShippedImage"
-    return "Installed" if shipped.in_environment else "Shipped"
+    return "Installed" if in_environment(shipped.package, shipped.others) else "Shipped"
 
 
 def problems(shipped: Shipped) -> tuple[Problem, ...]:
