@@ -218,9 +218,7 @@ def _found(
         def ask(whole: ArtifactSummary) -> Answers | None:
             if trials is None or not options.trial_link:
                 return None
-            if options.trial_link == AUTO:
-                return trials.settle_link(whole, targets, texts, read.settings, route)
-            return trials.ask_linkers_once(targets).answers(texts, read.settings)
+            return trials.answers_on_link(whole, targets, texts, read.settings, route)
 
         return _single_link(found, ask)
     if trials is None or options.trial_link != AUTO:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -109,9 +110,7 @@ def _write_new(directory: str, stem: str, suffix: str, data: bytes) -> str:
     """Write a file that did not exist before, under the first free name."""
     for number in range(10_000):
         path = os.path.join(directory, f"{stem}{f'-{number}' if number else ''}.{suffix}")
-        try:
+        with suppress(FileExistsError):
             write_new(path, data)
-        except FileExistsError:
-            continue
-        return path
+            return path
     raise UsageError(f"{directory!r} holds 10,000 files named {stem}; extract into an empty folder")

@@ -14,6 +14,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.failure import Failure
 from ltocompat.model.target import Target
+from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.trial_answer import Trials as Answers
 from ltocompat.model.verdict import Route, Verdict
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ltocompat.trial.module_trial import Tries
     from ltocompat.trial.narrow_makers import MakerNarrower
     from ltocompat.trial.trial_run import TrialRun
-    from ltocompat.trial.try_links import LinkTrial, OneLinkTrial
+    from ltocompat.trial.try_links import LinkTrial
 
 
 class Trials(ExitStack):
@@ -66,13 +67,6 @@ class Trials(ExitStack):
         self._asked.append(self.enter_context(trial).for_file)
         return trial
 
-    def ask_linkers_once(self, targets: Sequence[Target], *, at_hand: bool = False) -> OneLinkTrial:
-        """Ask the nvJitLinks that targets name, or those at hand, about all files together."""
-        from ltocompat.trial.try_links import OneLinkTrial
-
-        install = self._options.install_linkers
-        return OneLinkTrial(targets, install, self._run, at_hand)
-
     def settled(
         self,
         found: Iterable[ArtifactSummary | Failure],
@@ -96,16 +90,14 @@ class Trials(ExitStack):
             if isinstance(summary, Failure) or not (open_ := unknown_on(summary, targets, route)):
                 yield summary
                 continue
-            install = self._options.install_linkers
-            with LinkTrial(
-                open_, install_missing=install, trial_run=self._run, at_hand=True
-            ) as trial:
+            install, run = self._options.install_linkers, self._run
+            with LinkTrial(open_, install_missing=install, trial_run=run, at_hand=True) as trial:
                 again = replace(read, tries=all_of([*self._asked, trial.for_file]))
                 answered = list(summaries([summary.path], again))
             asked = [each for each in answered if isinstance(each, ArtifactSummary)]
             yield asked[0] if len(answered) == len(asked) == 1 else summary
 
-    def settle_link(
+    def answers_on_link(
         self,
         whole: ArtifactSummary,
         targets: Sequence[Target],
@@ -113,11 +105,15 @@ class Trials(ExitStack):
         settings: ScanSettings,
         route: Route | None = None,
     ) -> Answers:
-        """The answers of linkers at hand about one link, where it is unknown without them."""
-        open_ = unknown_on(whole, targets, route)
-        if not open_:
+        """The answers of linkers about one link; ``auto``: at hand, where it is unknown without."""
+        from ltocompat.trial.try_links import OneLinkTrial
+
+        at_hand = self._options.trial_link == AUTO
+        asked = unknown_on(whole, targets, route) if at_hand else targets
+        if not asked:
             return {}
-        return self.ask_linkers_once(open_, at_hand=True).answers(texts, settings)
+        install = self._options.install_linkers
+        return OneLinkTrial(asked, install, self._run, at_hand).answers(texts, settings)
 
     def ask_driver(self, machine: Target) -> None:
         """Ask the driver of this machine, which is a target."""

@@ -17,9 +17,11 @@ import functools
 import posixpath
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from ltocompat.facts.libraries import LibraryPackage, library_packages
 from ltocompat.files.byteview import ByteView
+from ltocompat.model.grouping import grouped
 from ltocompat.model.limits import Budget
 from ltocompat.packages.members import members_of
 from ltocompat.packages.metadata import MOST_BYTES, field_of, headers_of
@@ -77,8 +79,6 @@ def _dependencies(line: str, budget: Budget) -> Iterator[Dependency]:
 @functools.cache
 def _by_soname() -> dict[str, list[LibraryPackage]]:
     """File name in small letters -> the packages with it."""
-    found: dict[str, list[LibraryPackage]] = {}
-    for row in (row for rows in library_packages().values() for row in rows):
-        for file in {posixpath.basename(path).lower() for path in row.files}:
-            found.setdefault(file, []).append(row)
-    return found
+    rows = chain.from_iterable(library_packages().values())
+    files = ((row, {posixpath.basename(path).lower() for path in row.files}) for row in rows)
+    return grouped((file, row) for row, names in files for file in names)

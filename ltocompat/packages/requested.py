@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -88,7 +89,5 @@ def _parsed(versions: Iterable[str]) -> Iterator[tuple[str, Version]]:
     from packaging.version import InvalidVersion, Version
 
     for text in versions:
-        try:
+        with suppress(InvalidVersion):
             yield text, Version(text)
-        except InvalidVersion:
-            continue

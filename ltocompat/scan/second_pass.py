@@ -14,6 +14,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import Malformed, UnreadableInput
+from ltocompat.model.grouping import grouped
 from ltocompat.model.image import Image, ImageKind, Module
 from ltocompat.model.image_table import gathered
 from ltocompat.model.limits import Limits
@@ -101,19 +102,16 @@ def kernel_names(
     return names
 
 
-def _by_file(places: Iterable[Location]) -> dict[Location, set[Location]]:
+def _by_file(places: Iterable[Location]) -> dict[Location, list[Location]]:
     """Modules by their innermost file."""
-    inside: dict[Location, set[Location]] = {}
-    for place in places:
-        inside.setdefault(Location(place.path, place.members), set()).add(place)
-    return inside
+    return grouped((Location(place.path, place.members), place) for place in places)
 
 
 def _in_view(
     view: ByteView,
     top: Location,
     file: Location,
-    wanted: set[Location],
+    wanted: Iterable[Location],
     *,
     limits: Limits,
     whole: Collection[Location] = (),

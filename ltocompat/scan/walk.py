@@ -13,7 +13,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from msgspec import Struct, field
@@ -101,14 +101,12 @@ class ScanSettings(Struct, frozen=True):
         Raises:
             UnreadableInput: it can't be read, or is not the package that its name promises.
         """
-        if path not in self.sources:
-            with opened(path, self.limits, typed=typed) as view:
+        known = self.sources.get(path)
+        with _opened(path, self.limits) if known is None else nullcontext(known) as view:
+            hold_to_name(view, path, self.limits, typed=typed)
+            if known is None:
                 self.report(path, 0, view.size)
-                yield view
-            return
-        view = self.sources[path]
-        hold_to_name(view, path, self.limits, typed=typed)
-        yield view
+            yield view
 
     def report(self, path: str, done: int, total: int) -> None:
         """Tell how far it is; workers don't."""

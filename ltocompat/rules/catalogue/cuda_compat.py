@@ -85,7 +85,7 @@ def compat_incomplete(environment: Environment) -> Iterator[Problem]:
     if front and front.is_compat and all(copy.real != front.real for copy, _ in copies):
         copies.append((front, True))
     for copy, in_use in copies:
-        wrong = [*_missing_siblings(copy), *_siblings_of_another_version(copy)]
+        wrong = list(_wrong_siblings(copy))
         if wrong:
             yield Problem(
                 Verdict.UNKNOWN if in_use else Verdict.OK,
@@ -95,12 +95,9 @@ def compat_incomplete(environment: Environment) -> Iterator[Problem]:
             )
 
 
-def _missing_siblings(copy: UserDriver) -> Iterator[str]:
+def _wrong_siblings(copy: UserDriver) -> Iterator[str]:
     if copy.missing:
         yield f"has no {' and no '.join(copy.missing)} beside it"
-
-
-def _siblings_of_another_version(copy: UserDriver) -> Iterator[str]:
     for sibling in copy.siblings:
         if sibling.path and sibling.version and copy.version and sibling.version != copy.version:
             yield f"has {sibling.name} {sibling.version} beside it, and is {copy.version} itself"

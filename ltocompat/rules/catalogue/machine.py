@@ -175,7 +175,13 @@ def compiler_newer_than_linker(environment: Environment) -> Iterator[Problem]:
             pair = (name, compiler.path, linker.path)
             if compiler.release > linker.release and pair not in seen:
                 seen.add(pair)
-                yield _newer_than_linker(name, compiler, linker)
+                yield Problem(
+                    Verdict.UNKNOWN,
+                    f"{name} {compiler.version} is newer than nvJitLink {linker.version}, "
+                    f"by {linker.by}: nvJitLink refuses the LTO-IR that it makes",
+                    remedy=f"install {makers.nvjitlink_for(compiler.release)}, or the older {name}",
+                    evidence=f"{compiler.path}; {linker.path}",
+                )
 
 
 def _pairs(environment: Environment, library: str, way: str) -> Iterator[tuple[Found, Found]]:
@@ -188,16 +194,6 @@ def _pairs(environment: Environment, library: str, way: str) -> Iterator[tuple[F
     for compiler, linker in product(compilers, linkers):
         if compiler.release.major == linker.release.major:
             yield compiler, linker
-
-
-def _newer_than_linker(name: str, compiler: Found, linker: Found) -> Problem:
-    return Problem(
-        Verdict.UNKNOWN,
-        f"{name} {compiler.version} is newer than nvJitLink {linker.version}, by {linker.by}: "
-        "nvJitLink refuses the LTO-IR that it makes",
-        remedy=f"install {makers.nvjitlink_for(compiler.release)}, or the older {name}",
-        evidence=f"{compiler.path}; {linker.path}",
-    )
 
 
 # libNVVM writes PTX or LTO-IR; NVRTC also SASS, which an older driver of its major runs.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from ltocompat.facts import drivers
 from ltocompat.facts.libraries import library_packages
-from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import NEXT
 from ltocompat.model.target import DriverVersion
@@ -239,7 +238,7 @@ def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem
 @rule("PKG-19")
 def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
     """A container image says nothing of drivers, or keeps out some that load its code."""
-    floor, cuda = _floor(image.required), _cuda(image.required)
+    floor, cuda = _floor(image.required), least_cuda(image.required, image.required.services)
     if floor is None or cuda is None or image.package.problems or _on_windows(image.package):
         return
     line = f"NVIDIA_REQUIRE_CUDA=cuda>={cuda}"
@@ -268,12 +267,8 @@ def _floor(required: Required) -> DriverVersion | None:
     return least_driver(required, map(as_loaded, required.services))
 
 
-def _cuda(required: Required) -> Release | None:
-    return least_cuda(required, required.services)
-
-
 def _cure_of_driver(declared: Declared, required: Required) -> str:
-    cuda = _cuda(required)
+    cuda = least_cuda(required, required.services)
     return (
         "compile it with an older toolkit"
         if cuda is None
