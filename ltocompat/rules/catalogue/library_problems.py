@@ -172,7 +172,7 @@ def not_brought(
     )
     torch = newest_torch(shipped) if unknown == (_TORCH,) else None
     if torch is not None and ".so" in file and torch.major not in _majors(file, shipped):
-        told = f"but torch {torch.last}, which is admitted, brings libraries of CUDA {torch.major}"
+        told = f"and the admitted torch {torch.last} brings CUDA {torch.major}"
         return Verdict.FAIL, told, f", or bound torch from above{cure}"
     return Verdict.OK, told, cure
 
