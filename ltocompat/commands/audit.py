@@ -436,7 +436,7 @@ class AuditTally:
         self.failures: list[Failure] = []
         self._worst = Verdict.NOT_FOR_GPU
 
-    def take(self, record: Audited | Required | Failure) -> None:
+    def take(self, record: AuditScope | Audited | Required | Failure) -> None:
         """Count a record."""
         if isinstance(record, Failure):
             self.failures.append(record)

@@ -173,10 +173,6 @@ class ByteView:
         """Every byte of the window; for windows that are known to be small."""
         return self.read(0, self.size)
 
-    def loaded(self) -> ByteView:
-        """Return a copy of this view in memory, for many small reads."""
-        return ByteView.of(self.all())
-
 
 def is_zero(view: ByteView, start: int, end: int, budget: Budget) -> bool:
     """Return whether there are only zeros from ``start`` to ``end``, or to the end of the view."""

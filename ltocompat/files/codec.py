@@ -104,22 +104,16 @@ class Prefix(Struct, weakref=True):
         return self.complete
 
     def _decode(self, size: int) -> None:
-        stored = self._payload.stored
-        if self._payload.compression is Compression.LZ4:
-            self.data = _lz4(self._payload)
-            self.complete = True
-        else:
-            self._grow_zstd(size)
-        if self.complete:
-            self._payload.budget.recent.keep(stored.source, stored.start, self.data)
-
-    def _grow_zstd(self, size: int) -> None:
-        declared = self._payload.declared
-        if declared is not None and declared <= max(size, _WHOLE):
-            self.data = _zstd(self._payload)
-            self.complete = True
+        payload, stored = self._payload, self._payload.stored
+        whole = payload.declared is not None and payload.declared <= max(size, _WHOLE)
+        if payload.compression is Compression.LZ4:
+            self.data, self.complete = _lz4(payload), True
+        elif whole:
+            self.data, self.complete = _zstd(payload), True
         else:
             self._stream_zstd(size)
+        if self.complete:
+            payload.budget.recent.keep(stored.source, stored.start, self.data)
 
     def _stream_zstd(self, size: int) -> None:
         import zstandard

@@ -34,6 +34,7 @@ from ltocompat.report.document import (
     Paragraph,
     Style,
     Styled,
+    left_out,
     separated,
     style_of,
 )
@@ -195,8 +196,7 @@ def grouped_findings(
         for finding in result.findings:
             # Who joins them tells them by their headline.
             text = headline_of(finding) if join else finding.message
-            kind = (finding.rule, finding.verdict, finding.level)
-            key = (*kind, text, apart(result, finding))
+            key = (finding.rule, finding.verdict, finding.level, text, apart(result, finding))
             groups.setdefault(key, GroupedFinding(finding, key[-1])).add(result, finding)
     found = _joined_groups(groups.values()) if join else [*groups.values()]
     return sorted(found, key=_badness)
@@ -224,19 +224,15 @@ def joined(sentences: Sequence[str]) -> str | None:
     ``the target has 550.54.14, 580.95.05``.
     """
     distinct = list(dict.fromkeys(sentences))
-    if not distinct:
-        return None
-    if len(distinct) == 1:
-        return distinct[0]
+    if len(distinct) < 2:
+        return next(iter(distinct), None)
     words = [_WORD.findall(sentence) for sentence in distinct]
     if len({len(word) for word in words}) != 1:
         return None
     places = [n for n, column in enumerate(zip(*words, strict=True)) if len(set(column)) > 1]
     variants = [{sentence[place] for place in places} for sentence in words]
-    if any(len(variant) != 1 for variant in variants):
-        return None
     values = list(dict.fromkeys(sentence[places[0]] for sentence in words))
-    if not all(value[0].isalnum() for value in values):
+    if {*map(len, variants)} != {1} or not all(value[0].isalnum() for value in values):
         return None
     text = ", ".join(values[:_MOST_VALUES]) + (" .." if len(values) > _MOST_VALUES else "")
     return "".join(text if place in places else word for place, word in enumerate(words[0]))
@@ -344,9 +340,8 @@ class FindingTally:
                 shown.append(group)
         for group in shown[:_MOST_FINDINGS]:
             yield diagnostic(group, cells, self._options, root)
-        if len(shown) > _MOST_FINDINGS:
-            left_out = len(shown) - _MOST_FINDINGS
-            yield Paragraph((f"and {left_out:,} more; --format json lists all",))
+        if more := left_out(len(shown) - _MOST_FINDINGS):
+            yield Paragraph((more,))
 
     def closing(self) -> Iterator[Block]:
         """``1 fail, 0 unknown, 1 note (--notes) · ltocompat explain PTX-01``."""

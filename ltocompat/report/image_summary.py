@@ -154,7 +154,6 @@ class ImageSummary:
         self._key = _KEYS[by]
         self._rows: dict[Key, SummaryRow] = {}
         self._alike: dict[tuple[object, ...], tuple[SummaryRow, Image]] = {}
-        self._equal: dict[tuple[object, ...], SummaryRow] = {}
         self.modules = 0
         self.images = 0
 
@@ -180,17 +179,11 @@ class ImageSummary:
         known = self._alike.get(alike)
         if known is not None:
             return known[0]
-        # Every slice of a file has values of its own, that are equal.
-        equal = (image.made_by, image.needs, image.arch, *alike[3:])
-        row = self._equal.get(equal)
-        if row is None:
-            row = self._row(image)
-            row.note(image)
+        row = self._row(image)
+        row.note(image)
         if len(self._alike) >= _MOST_ALIKE:
             self._alike.clear()
-            self._equal.clear()
         self._alike[alike] = row, image
-        self._equal[equal] = row
         return row
 
     def _row(self, image: Image) -> SummaryRow:

@@ -115,8 +115,7 @@ def _libraries(
     if "lock" in keys:
         from ltocompat.targets.lockfiles import locked_libraries
 
-        path = os.path.join(origin.folder, keys["lock"])
-        path = os.path.normpath(path)
+        path = os.path.normpath(os.path.join(origin.folder, keys["lock"]))
         found |= locked_libraries(path, system, keys.get("python"), origin.budget)
     found |= otherwise
     for key in _LIBRARIES:

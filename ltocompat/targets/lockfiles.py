@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ltocompat.model.arch import Release
-from ltocompat.model.errors import LimitExceeded, UsageError
+from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import Budget
 from ltocompat.model.target import System, VersionSet
 from ltocompat.model.watchdog import watched
@@ -21,7 +21,7 @@ from ltocompat.targets.lock_tables import (
 from ltocompat.targets.pins import LOOKED_FOR, Pin, libraries
 from ltocompat.targets.requirements_txt import read_requirements
 from ltocompat.targets.systems import MarkerEnvironment
-from ltocompat.targets.text_file import read_toml
+from ltocompat.targets.text_file import naming, read_toml
 
 
 def locked_libraries(
@@ -42,14 +42,9 @@ def locked_libraries(
     """
     environment = MarkerEnvironment.of(system, python)
     name = os.path.basename(path)
-    try:
-        with watched(budget):
-            pins = locked_packages(path, environment, budget)
-            found = libraries([pin for pin in pins if pin.part], name, budget)
-    except LimitExceeded as error:
-        raise UsageError(f"{path}: {error}") from error
-    except UsageError as error:
-        raise error if path in str(error) else UsageError(f"{path}: {error}") from error
+    with naming(path), watched(budget):
+        pins = locked_packages(path, environment, budget)
+        found = libraries([pin for pin in pins if pin.part], name, budget)
     if not found:
         raise UsageError(
             f"{path} has no {LOOKED_FOR} for {environment}; write nvjitlink= and nvrtc= instead"

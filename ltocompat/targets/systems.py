@@ -66,7 +66,27 @@ class MarkerEnvironment(Struct, frozen=True):
         Raises:
             UsageError: it is no version of Python.
         """
-        return cls(system, _marker_values(system, python))
+        version = platform.python_version() if python is None else python.strip()
+        if python is not None and _PYTHON.fullmatch(version) is None:
+            raise UsageError(f"{python!r} is not a version of Python; write it like python=3.11")
+        windows = system.name == "windows"
+        machines = {"x86_64": "AMD64", "aarch64": "ARM64"} if windows else {}
+        full = version if version.count(".") >= 2 else f"{version}.0"
+        values = {
+            "implementation_name": "cpython",
+            "implementation_version": full,
+            "os_name": "nt" if windows else "posix",
+            "platform_machine": machines.get(system.machine, system.machine),
+            "platform_python_implementation": "CPython",
+            "platform_release": "",
+            "platform_system": "Windows" if windows else "Linux",
+            "platform_version": "",
+            "python_full_version": full,
+            "python_version": ".".join(version.split(".")[:2]),
+            "sys_platform": "win32" if windows else "linux",
+            "extra": "",
+        }
+        return cls(system, values)
 
     def with_extra(self, extra: str) -> MarkerEnvironment:
         """This environment, where a marker asks for ``extra``."""
@@ -104,35 +124,3 @@ def _parsed(marker: str) -> Marker:
 
     with unwarned():
         return Marker(marker)
-
-
-def _marker_values(system: System, python: str | None) -> dict[str, str]:
-    """Return the values that markers such as ``sys_platform == 'linux'`` see on a target.
-
-    Args:
-        system: its operating system; WSL2 is a Linux to Python.
-        python: its CPython, ``3.11`` or ``3.11.4``; None for the version that runs here.
-
-    Raises:
-        UsageError: ``python`` is no version of Python 3.
-    """
-    version = platform.python_version() if python is None else python.strip()
-    if python is not None and _PYTHON.fullmatch(version) is None:
-        raise UsageError(f"{python!r} is not a version of Python; write it like python=3.11")
-    windows = system.name == "windows"
-    machines = {"x86_64": "AMD64", "aarch64": "ARM64"} if windows else {}
-    full = version if version.count(".") >= 2 else f"{version}.0"
-    return {
-        "implementation_name": "cpython",
-        "implementation_version": full,
-        "os_name": "nt" if windows else "posix",
-        "platform_machine": machines.get(system.machine, system.machine),
-        "platform_python_implementation": "CPython",
-        "platform_release": "",
-        "platform_system": "Windows" if windows else "Linux",
-        "platform_version": "",
-        "python_full_version": full,
-        "python_version": ".".join(version.split(".")[:2]),
-        "sys_platform": "win32" if windows else "linux",
-        "extra": "",
-    }

@@ -7,6 +7,8 @@ import errno
 import os
 import re
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from msgspec import Struct
@@ -63,6 +65,17 @@ def read_text(path: str, budget: Budget | None = None) -> str:
     return text
 
 
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Name a file in the error that ends the block, where that does not; a limit is one, too."""
+    try:
+        yield
+    except LimitExceeded as error:
+        raise UsageError(f"{path}: {error}") from error
+    except UsageError as error:
+        raise error if path in str(error) else UsageError(f"{path}: {error}") from error
+
+
 def read_toml(path: str, budget: Budget | None = None) -> dict[str, Any]:
     """The tables of a TOML file.
 
@@ -74,10 +87,8 @@ def read_toml(path: str, budget: Budget | None = None) -> dict[str, Any]:
         UsageError: it can't be read, is too much to read, or is no TOML.
     """
     text = read_text(path, budget)
-    try:
+    with naming(path):
         (budget or Budget()).check_call(len(text), _SPEED)
-    except LimitExceeded as error:
-        raise UsageError(f"{path}: {error}") from error
     if _ENDLESS_KEY.search(text):
         raise UsageError(f"{path} has a key of over 100 parts; mend it")
     if _ENDLESS_NUMBER.search(text):

@@ -226,6 +226,7 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
     """A child that serves slow requests and one that forks for others; one works at a time.
 
     Attributes:
+        children: those that were started, by whether they fork.
         returned: what a child that ended had not come to.
     """
 
@@ -236,28 +237,23 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
     _fork: _Fork
     _shares: deque[float] = field(default_factory=deque)
     _booked: dict[bool, float] = field(default_factory=dict)
-    _children: dict[bool, Process] = field(default_factory=dict)
     _fresh: bool = False
     _served: tuple[str | None] | None = None  # the batch key of a child that has served
+    children: dict[bool, Process] = field(default_factory=dict)
     sent: deque[list[_Task[RequestT, AnswerT]]] = field(default_factory=deque)
     returned: list[_Task[RequestT, AnswerT]] = field(default_factory=list)
 
     def child(self, *, fresh: bool) -> Process:
         """The child of this sort, started when there is none."""
-        if fresh not in self._children:
-            self._children[fresh] = self._start(fresh=fresh)
+        if fresh not in self.children:
+            self.children[fresh] = self._start(fresh=fresh)
             self._booked[fresh] = 0.0
-        return self._children[fresh]
-
-    @property
-    def started(self) -> bool:
-        """Return whether it has a child."""
-        return bool(self._children)
+        return self.children[fresh]
 
     @property
     def current(self) -> Process:
         """The child that has the tasks in ``sent``."""
-        return self._children[self._fresh]
+        return self.children[self._fresh]
 
     def takes(self, task: _Task[RequestT, AnswerT]) -> bool:
         """Return whether it can be given this task now."""
@@ -335,7 +331,7 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
     ) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
         """The report on the task that a child ended with, the first that it owed a reply to."""
         exit_status = child.end()
-        del self._children[self._fresh]
+        del self.children[self._fresh]
         share = self._shares[0]
         self._book_all()
         notes = child.notes
@@ -354,8 +350,8 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
 
     def end(self) -> None:
         """End the children; the next request starts others."""
-        while self._children:
-            self._children.popitem()[1].end()
+        while self.children:
+            self.children.popitem()[1].end()
         self._book_all()
         self.sent.clear()
         self._fork = _Fork(self._limits)
@@ -444,7 +440,7 @@ class _Run(Struct, Generic[RequestT, AnswerT]):
         for number, slot in enumerate(self._slots):
             for queue in (self._suspects, self._queue):
                 while queue and slot.takes(queue[0]):
-                    if not (queue[0].message.slow or slot.started or long or number == 0):
+                    if not (queue[0].message.slow or slot.children or long or number == 0):
                         break
                     share = self._pool.trial_run.reserve(self._pool.limits.cpu_seconds)
                     if share is None:

@@ -21,15 +21,9 @@ class CompileServer(serving.Server):
 
     def start(self) -> Reply:
         """See ``Server``."""
+        nvrtc = serving.bindings("nvrtc", "drives NVRTC")
         try:
-            from cuda.bindings import nvrtc  # type: ignore[import-untyped, unused-ignore]
-
             version = nvrtc.nvrtcVersion()
-        except ImportError as error:
-            raise Missing(
-                "cuda.bindings, which drives NVRTC, is not installed; install it with: "
-                "pip install 'ltocompat[gpu]'"
-            ) from error
         except RuntimeError as error:
             raise Missing(
                 "NVRTC is not found here; install it, e.g. with pip install nvidia-cuda-nvrtc"
@@ -55,12 +49,10 @@ class CompileServer(serving.Server):
         (code,) = calls.nvrtcCompileProgram(program, len(options), options)
         log = self._filled("ProgramLog", program)[1]
         output = b""
-        reply = self._reply(code, log)
         if not int(code):
             code, output = self._filled(_GETTERS[table["want"]], program)
-            reply = self._reply(code, log)
         calls.nvrtcDestroyProgram(program)
-        return reply, output
+        return self._reply(code, log), output
 
     def _filled(self, what: str, program: Any) -> tuple[Any, bytes]:  # noqa: ANN401
         code, size = getattr(self._calls, f"nvrtcGet{what}Size")(program)

@@ -209,17 +209,6 @@ class _Cuda:
         return 0, bytes(result)
 
 
-def _bindings() -> Any:  # noqa: ANN401 - a module without types
-    try:
-        from cuda.bindings import driver  # type: ignore[import-untyped, unused-ignore]
-    except ImportError as error:
-        raise Missing(
-            "cuda.bindings, which asks the driver, is not installed; install it with: "
-            "pip install 'ltocompat[gpu]'"
-        ) from error
-    return driver
-
-
 def _files() -> Files:
     """The files that a driver uses: its devices, what the kernel says of them, its libraries."""
     devices = tuple(path for pattern in _DEVICES for path in glob.glob(pattern))
@@ -246,7 +235,7 @@ class LoadServer(serving.Server):
     def start(self) -> Reply:
         """See ``Server``."""
         self.at(AT_START)
-        calls = _bindings()
+        calls = serving.bindings("driver", "asks the driver")
         os.open(_MYSELF, os.O_PATH)  # as long as it is open, it is the folder that may be used
         self._service = _has_service()
         held = sandbox.enter(

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import functools
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ltocompat.facts.drivers import cuda_error
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import Missing
-from ltocompat.trial import load_values, protocol
+from ltocompat.trial import protocol
 from ltocompat.trial.child_pool import ChildPool
 from ltocompat.trial.load_values import (
     DEFAULT_LOAD_LIMITS,
@@ -72,7 +73,7 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
 
     def encode(self, request: LoadRequest) -> Message:
         """See ``ChildPool``."""
-        return load_values.encode(request)
+        return Message(to_builtins(replace(request, data=b"")), [request.data], request.file)
 
     def judge(self, request: LoadRequest, report: Report) -> LoadAnswer:
         """See ``ChildPool``."""

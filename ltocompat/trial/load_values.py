@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
@@ -147,11 +147,6 @@ DEFAULT_LOAD_LIMITS = TrialLimits(cpu_seconds=300, wall_seconds=300.0, memory_by
 AT_START, AT_LOAD, AT_FUNCTION, AT_LAUNCH, AT_UNLOAD = range(1, 6)
 
 
-def encode(request: LoadRequest) -> Message:
-    """A request as the child reads it."""
-    return Message(to_builtins(replace(request, data=b"")), [request.data], request.file)
-
-
 def decode(message: Message) -> LoadRequest:
-    """The reverse of ``encode``; behind the data is a zero byte of their own, as PTX must have."""
+    """The reverse of ``LoadPool.encode``; a zero byte is behind the data, as PTX must have."""
     return replace(convert(message.fields, LoadRequest), data=message.pieces[0])

@@ -22,10 +22,7 @@ def all_of(tries: Sequence[Tries]) -> Tries | None:
     if not tries:
         return None
 
-    def for_file() -> TryModules:
-        return functools.partial(_try_all, [begin() for begin in tries])
-
-    return for_file
+    return lambda: functools.partial(_try_all, [begin() for begin in tries])
 
 
 def _try_all(tries: Sequence[TryModules], modules: Modules) -> list[Trials]:

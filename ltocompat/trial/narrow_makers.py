@@ -88,7 +88,8 @@ class MakerNarrower(Closing):
     def _narrow_group(
         self, releases: tuple[Release, ...], group: list[_Open], images: list[Image]
     ) -> None:
-        before = _release_before(releases[0])
+        older = (minor for minor in facts.nvjitlink_minors() if minor < releases[0])
+        before = max(older, default=None)
         for release in (before, *releases):
             if release is None or not group:
                 continue
@@ -140,11 +141,6 @@ def _request(stored: StoredImage, image: Image) -> Request | None:
     options = ("-lto", f"-arch=sm_{image.arch.number}{image.arch.suffix}")
     inputs = (TrialInput(str(stored.place), InputKind.FATBIN, data),)
     return Request(inputs, options, complete=False, file=stored.place.path)
-
-
-def _release_before(release: Release) -> Release | None:
-    older = [minor for minor in facts.nvjitlink_minors() if minor < release]
-    return max(older, default=None)
 
 
 def _narrowed(image: Image, release: Release, refused_by: Release | None) -> Image:

@@ -116,14 +116,14 @@ def available() -> tuple[str, ...]:
     """Return the mechanisms that this system has."""
     if sys.platform != "linux":
         return ()
-    seccomp = platform.machine() in _AUDIT and _call("prctl", _PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
+    seccomp = platform.machine() in _AUDIT and call_libc("prctl", _PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
     there = {LANDLOCK: landlock_version() > 0, SECCOMP: seccomp}
     return tuple(mechanism for mechanism, is_there in there.items() if is_there)
 
 
 def landlock_version() -> int:
     """Return the version of Landlock's interface that the kernel has; below 1 for none."""
-    return _call("syscall", _CREATE_RULESET, None, 0, _ASK_VERSION)
+    return call_libc("syscall", _CREATE_RULESET, None, 0, _ASK_VERSION)
 
 
 def enter(limits: TrialLimits, files: Files, calls: Calls, *, landlock_since: int = 1) -> list[str]:
@@ -144,7 +144,7 @@ def enter(limits: TrialLimits, files: Files, calls: Calls, *, landlock_since: in
         # A program that is started has none: root's are cut to the bounding set. Dropping fails
         # beyond the last one, and where there is none to drop.
         for number in range(64):
-            if _call("prctl", _PR_CAPBSET_DROP, number, 0, 0, 0) < 0:
+            if call_libc("prctl", _PR_CAPBSET_DROP, number, 0, 0, 0) < 0:
                 break
         drop_capabilities(_DAC_READ_SEARCH)  # the library may lie in a folder of somebody else's
         version = min(landlock_version(), limits.landlock_version)
@@ -204,7 +204,7 @@ def drop_capabilities(keep: int = 0) -> None:
     number = _CAPSET.get(platform.machine(), -1)
     header = struct.pack("=Ii", _CAPABILITIES_V3, 0)
     for kept in dict.fromkeys((keep, 0)):  # which can't be kept where it isn't there
-        if _call("syscall", number, header, struct.pack("=6I", kept, kept, 0, 0, 0, 0)) == 0:
+        if call_libc("syscall", number, header, struct.pack("=6I", kept, kept, 0, 0, 0, 0)) == 0:
             break
 
 
@@ -222,7 +222,7 @@ def confine_files(files: Files, version: int) -> bool:
     attributes += [_BOTH_TCP] if version >= _TCP_SINCE else []
     attributes += [_BOTH_SCOPES] if version >= _SCOPES_SINCE else []
     data = struct.pack(f"={len(attributes)}Q", *attributes)
-    rules = _call("syscall", _CREATE_RULESET, data, len(data), 0)
+    rules = call_libc("syscall", _CREATE_RULESET, data, len(data), 0)
     if rules < 0:
         return False
     try:
@@ -234,7 +234,7 @@ def confine_files(files: Files, version: int) -> bool:
         ):
             for path in paths:
                 _allow(rules, path, allowed & rights)
-        return _no_new_privileges() and _call("syscall", _RESTRICT_SELF, rules, 0) == 0
+        return _no_new_privileges() and call_libc("syscall", _RESTRICT_SELF, rules, 0) == 0
     finally:
         os.close(rules)
 
@@ -252,7 +252,7 @@ def _allow(rules: int, path: str, allowed: int) -> None:
         try:
             allowed &= -1 if os.path.isdir(path) else _ON_A_FILE
             rule = struct.pack("=Qi", allowed, place)
-            _call("syscall", _ADD_RULE, rules, _PATH_BENEATH, rule, 0)
+            call_libc("syscall", _ADD_RULE, rules, _PATH_BENEATH, rule, 0)
         finally:
             os.close(place)
 
@@ -287,7 +287,7 @@ def confine_calls(calls: Calls) -> bool:
     code_ = ctypes.create_string_buffer(b"".join(program))
     filter_ = struct.pack("@HP", len(program), ctypes.addressof(code_))  # struct sock_fprog
     seccomp = _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, filter_, 0, 0
-    return _no_new_privileges() and _call("prctl", *seccomp) == 0
+    return _no_new_privileges() and call_libc("prctl", *seccomp) == 0
 
 
 def _permission(number: int, cases: tuple[tuple[Word, ...], ...], refusal: int) -> list[bytes]:
@@ -311,10 +311,10 @@ def _permission(number: int, cases: tuple[tuple[Word, ...], ...], refusal: int) 
 
 def _no_new_privileges() -> bool:
     """Gain no rights by starting programs; both mechanisms ask for it."""
-    return _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+    return call_libc("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
 
 
-def _call(function: str, *arguments: int | bytes | None) -> int:
+def call_libc(function: str, *arguments: int | bytes | None) -> int:
     """Return the result of a function of libc; below 0 for a failure."""
     libc = ctypes.CDLL(None)
     libc[function].restype = ctypes.c_long

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import math
 import mmap
 import os
@@ -43,6 +44,25 @@ def mapped(part: str) -> list[str]:
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
         rows = (line.rstrip("\n").split(None, 5) for line in maps if part in line)
         return [row[5] for row in rows if len(row) > 5]
+
+
+def bindings(name: str, use: str) -> Any:  # noqa: ANN401 - a module without types
+    """Import a module of ``cuda.bindings``.
+
+    Args:
+        name: the module.
+        use: what it does, for the sentence.
+
+    Raises:
+        Missing: it is not installed.
+    """
+    try:
+        return importlib.import_module(f"cuda.bindings.{name}")
+    except ImportError as error:
+        raise Missing(
+            f"cuda.bindings, which {use}, is not installed; install it with: "
+            "pip install 'ltocompat[gpu]'"
+        ) from error
 
 
 def _take_protocol() -> tuple[BinaryIO, int]:
@@ -87,15 +107,9 @@ def die_with(parent: int) -> None:
     that thread. The clock of each request then ends a child that is left alone.
     """
     if parent:
-        _prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+        sandbox.call_libc("prctl", _PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
-
-
-def _prctl(option: int, value: int) -> None:
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "prctl"):  # Linux alone has it
-        libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0)
 
 
 def _limit_cpu(seconds: float, *, spare: int) -> None:
@@ -213,7 +227,8 @@ class Server(ABC):
         driver maps all memory of all GPUs), it is memory that the process can write.
         """
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        _prctl(_PR_SET_DUMPABLE, 0)  # system-wide crash reporters ignore RLIMIT_CORE
+        # System-wide crash reporters ignore RLIMIT_CORE.
+        sandbox.call_libc("prctl", _PR_SET_DUMPABLE, 0, 0, 0, 0)
         memory = resource.RLIMIT_DATA if self.reserves_memory else resource.RLIMIT_AS
         sandbox.lower(memory, self.limits.memory_bytes)
         if not self.writes_files:

@@ -116,7 +116,7 @@ class LinkTrial(Closing):
         # A library has thousands of modules and dozens of signatures.
         self._plan = functools.lru_cache(maxsize=8192)(_plan)
         self._linkers: dict[tuple[Tool, Release], CachedLinker] = {}
-        self._versions: dict[tuple[Tool, Release], str] = {}
+        self._version = functools.cache(_version)
 
     def close(self) -> None:
         """End the linkers' processes."""
@@ -126,17 +126,6 @@ class LinkTrial(Closing):
         """Who is asked about what, as far as it is at hand."""
         goals = ((self._version(goal.tool, goal.release), goal.arch) for goal in self._goals)
         return ", ".join(f"{version} {arch}" for version, arch in goals)
-
-    def _version(self, tool: Tool, release: Release) -> str:
-        key = tool, release
-        if key not in self._versions:
-            try:
-                linker = resolve(str(release), tool=tool)
-            except Missing:
-                self._versions[key] = f"no {tool.label} {release}"
-            else:
-                self._versions[key] = f"{linker} {linker.machine}"
-        return self._versions[key]
 
     def for_file(self) -> TryModules:
         """Asks about the modules of one file, so that its answers depend on no other file.
@@ -354,6 +343,14 @@ class OneLinkTrial(Struct):
         if not runtime and _misses_device_runtime(answer):
             return None
         return outcome_of(linker, answer, whole=True)
+
+
+def _version(tool: Tool, release: Release) -> str:
+    try:
+        linker = resolve(str(release), tool=tool)
+    except Missing:
+        return f"no {tool.label} {release}"
+    return f"{linker} {linker.machine}"
 
 
 def _can_be_had(job: _LinkJob, *, install: bool) -> bool:

@@ -83,10 +83,9 @@ def _bytes(stored: StoredModule) -> bytes | None:
     if stored.region is not None:
         return stored.region.all()
     try:
-        piece = cut(stored.images[0])
+        return cut(stored.images[0]).data
     except Malformed:
         return None
-    return piece.data
 
 
 def _kernels(stored: StoredModule, signature: ModuleSignature, gpu: int) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ltocompat.files.archives.member import Member, Names, concerns
+from ltocompat.files.archives.member import Member, Names, concerns, until_damage
 from ltocompat.files.archives.tar import (
     DEVICES,
     FOLDER,
@@ -35,7 +35,6 @@ from ltocompat.files.archives.tar import (
     Unpacked,
     file_of,
     headers,
-    until_damage,
 )
 from ltocompat.files.archives.unpacking import Input, Stream, unpacked
 from ltocompat.files.byteview import ByteView

@@ -89,14 +89,12 @@ def sites_of(folder: str) -> tuple[str, ...]:
             return (folder,)
     except OSError:
         return ()
+    if not is_environment(folder):
+        return ()
     patterns = ("lib*/python*/site-packages", "Lib/site-packages")
     found = sorted(path for text in patterns for path in glob.glob(text, root_dir=folder))[::-1]
     real = {os.path.realpath(os.path.join(folder, path)): path for path in found or ["lib"]}
-    return (
-        tuple(os.path.join(folder, path) for path in real.values())
-        if is_environment(folder)
-        else ()
-    )
+    return tuple(os.path.join(folder, path) for path in real.values())
 
 
 def is_environment(folder: str) -> bool:

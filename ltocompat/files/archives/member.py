@@ -10,6 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
+from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Limits
 from ltocompat.model.location import Location
@@ -32,6 +33,16 @@ class Member(Struct, frozen=True):
 def concerns(place: Location, wanted: Location) -> bool:
     """Return whether a member at ``place`` is asked for, whole or in part."""
     return place.contains(wanted) or wanted.contains(place)
+
+
+def until_damage(found: Iterator[Member | Skipped], place: Location) -> Iterator[Member | Skipped]:
+    """What is found in an archive, and in the end why no more is."""
+    try:
+        yield from found
+    except LimitExceeded:
+        raise
+    except Malformed as error:
+        yield Skipped(place, f"the archive can't be read on: {error}")
 
 
 # PATH_MAX of Linux; other systems take less.

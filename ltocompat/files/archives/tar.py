@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
-from ltocompat.files.archives.member import Member, Names, concerns
+from ltocompat.files.archives.member import Member, Names, concerns, until_damage
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.archives.unpacking import Input, Stream
 from ltocompat.files.byteview import ByteView
@@ -146,9 +146,9 @@ def _decode(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-_LONG_NAME, _LONG_TARGET = "L", "K"
+_LONG = {"L": "path", "K": "linkpath"}
 _PAX, _PAX_GLOBAL = ("x", "X"), "g"
-_EXTENDED = (_LONG_NAME, _LONG_TARGET, *_PAX, _PAX_GLOBAL)
+_EXTENDED = (*_LONG, *_PAX, _PAX_GLOBAL)
 HARD_LINK, LINK, FOLDER = "1", "2", "5"
 DEVICES = ("3", "4", "6")
 _NO_FILES = {
@@ -242,16 +242,6 @@ def walk(
     yield from names.broken_links()
 
 
-def until_damage(found: Iterator[Member | Skipped], place: Location) -> Iterator[Member | Skipped]:
-    """What is found in an archive, and in the end why no more is."""
-    try:
-        yield from found
-    except LimitExceeded:
-        raise
-    except Malformed as error:
-        yield Skipped(place, f"the archive can't be read on: {error}")
-
-
 def _members(
     tape: Tape, place: Location, wanted: Location, budget: Budget, names: Names
 ) -> Iterator[Member | Skipped]:
@@ -337,20 +327,16 @@ class _Headers(Struct):
         if len(data) < header.size:
             raise Malformed(f"an extended header of {header.size} bytes is cut off")
         data = data[: header.size]
-        if header.type == _LONG_NAME:
-            self._for_next["path"] = _text(data)
-        elif header.type == _LONG_TARGET:
-            self._for_next["linkpath"] = _text(data)
+        if header.type in _LONG:
+            self._for_next[_LONG[header.type]] = _text(data)
         else:
             try:
                 records = _pax_records(data)
             except Malformed as error:
                 yield Skipped(self._place, f"what it says is not applied: {error}", header.size)
                 return
-            if header.type == _PAX_GLOBAL:
-                self._for_all |= records
-            else:
-                self._for_next |= records
+            changed = self._for_all if header.type == _PAX_GLOBAL else self._for_next
+            changed.update(records)
 
 
 def file_of(

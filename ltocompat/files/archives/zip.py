@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from ltocompat.files.archives.member import Member, Names, concerns
+from ltocompat.files.archives.member import Member, Names, concerns, until_damage
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.archives.unpacking import Input, Stream, inflated, unpacked
 from ltocompat.files.byteview import ByteView, is_zero
@@ -263,12 +263,7 @@ class ZipFormat:
             return
         names = Names(place, budget.limits)
         walk = _ZipWalk(view, place, wanted, budget, _headers(view, end, budget), names)
-        try:
-            yield from walk.members(end)
-        except LimitExceeded:
-            raise
-        except Malformed as error:
-            yield Skipped(place, f"the archive can't be read on: {error}")
+        yield from until_damage(walk.members(end), place)
         yield from walk.behind(end)
 
 
@@ -276,12 +271,10 @@ def _headers(view: ByteView, end: _End, budget: Budget) -> array[int]:
     """Offsets of all member headers, ascending, and the offset of the directory."""
     found = array("Q", [end.start])
     try:
-        for entry in entries(view, end):
+        for entry in budget.timed(entries(view, end)):
             found.append(min(entry.header, view.size))
             if len(found) > budget.limits.members + 1:
                 break
-            if len(found) % 1024 == 0:
-                budget.check_time()
     except LimitExceeded:
         raise
     except Malformed:

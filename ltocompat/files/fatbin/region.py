@@ -295,19 +295,16 @@ def _problems(number: int, flags: int, sm: int, compression: Compression) -> Ite
         yield "its entry says that it is scrambled, which compressed LTO-IR alone is"
 
 
-def _problems_of_sizes(fields: EntryHeader, compression: Compression) -> tuple[str, ...]:
+def _problems_of_sizes(fields: EntryHeader, compression: Compression) -> Iterator[str]:
     """Yield problems of the sizes in a header."""
-    found: tuple[str, ...] = ()
     unpacked = compression is Compression.NONE
     if unpacked and (fields.compressed_size or fields.decoded_size):
-        found = ("its entry has the sizes of compressed code, and says that it is not",)
+        yield "its entry has the sizes of compressed code, and says that it is not"
     if fields.options_offset and fields.options_offset + _OPTIONS.size > fields.header_size:
-        text = (
+        yield (
             f"its entry keeps its options at {fields.options_offset:#x}, outside of its header of "
             f"{fields.header_size} bytes"
         )
-        found = (*found, text)
-    return found
 
 
 def stored_images(
@@ -334,8 +331,7 @@ def stored_images(
         if fields.header_size > _LONGEST_HEADER:
             raise Malformed(f"a header size of {fields.header_size} is over {_LONGEST_HEADER}")
         header = view.read(entry.offset, fields.header_size)
-    flaws = _problems_of_sizes(fields, traits.compression)
-    image = _stored(entry, traits, payload, place, section, flaws=flaws, header=header)
+    image = _stored(entry, traits, payload, place, section, header=header)
     if fields.kind == KIND_CONCATENATED:
         return _concatenated(view.sub(entry.offset, fields.header_size), entry, image)
     return (image,)
@@ -348,7 +344,6 @@ def _stored(
     place: Location,
     section: str | None,
     *,
-    flaws: tuple[str, ...],
     header: bytes | None = None,
 ) -> StoredImage:
     fields = entry.fields
@@ -371,7 +366,7 @@ def _stored(
         entry.identifier,
         entry.lists_family if traits.kind is ImageKind.SASS else None,
         header,
-        traits.problems + flaws,
+        (*traits.problems, *_problems_of_sizes(fields, traits.compression)),
     )
 
 
@@ -409,8 +404,7 @@ def _concatenated(
         payload = Payload(stored, Compression.NONE, None, budget)
         place = outer.place.at(outer.place.offset or 0, *outer.place.entry, number)
         traits = _traits(fields.kind, fields.flags, fields.sm)
-        flaws = _problems_of_sizes(inner.fields, traits.compression)
-        image = _stored(inner, traits, payload, place, outer.section, flaws=flaws)
+        image = _stored(inner, traits, payload, place, outer.section)
         yield replace(
             image,
             # Each image takes its share of the stored bytes, so that sizes add up to the file's.

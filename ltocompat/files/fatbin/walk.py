@@ -115,23 +115,22 @@ class _Hit(Struct, frozen=True):
 
 
 class _Scanner:
-    """Hits in file order; the caller moves on past what it understood with ``skip_to``."""
+    """Hits in file order; the caller moves on past what it understood with ``skip_to``.
+
+    Attributes:
+        position: everything in front of this offset was looked at or skipped.
+    """
 
     def __init__(self, view: ByteView, start: int, budget: Budget) -> None:
         self._view = view
         self._budget = budget
-        self._position = start
+        self.position = start
         self._window_end = start
         self._hits: deque[_Hit] = deque()
 
-    @property
-    def position(self) -> int:
-        """Everything in front of this offset was looked at or skipped."""
-        return self._position
-
     def skip_to(self, offset: int) -> None:
         """Go on at ``offset``; never backwards."""
-        self._position = max(self._position, offset)
+        self.position = max(self.position, offset)
 
     def until(self, stop: int) -> Iterator[_Hit]:
         """Hits in front of ``stop``."""
@@ -139,16 +138,16 @@ class _Scanner:
             if hit.offset >= stop:
                 self._hits.appendleft(hit)
                 return
-            self._position = hit.offset + 1
+            self.position = hit.offset + 1
             yield hit
 
     def _adjacent(self) -> _Hit | None:
         """Find the next region behind mere padding, without a scan."""
-        head = self._view.peek(self._position, _PADDING + _OVERLAP + 1)
+        head = self._view.peek(self.position, _PADDING + _OVERLAP + 1)
         found = head.lstrip(b"\0")
         for needle in _NEEDLES:
             if found.startswith(needle):
-                return _Hit(self._position + len(head) - len(found), needle)
+                return _Hit(self.position + len(head) - len(found), needle)
         return None
 
     def _next(self, stop: int) -> _Hit | None:
@@ -156,9 +155,9 @@ class _Scanner:
         while True:
             while self._hits:
                 hit = self._hits.popleft()
-                if hit.offset >= self._position:
+                if hit.offset >= self.position:
                     return hit
-            start = max(self._position, self._window_end)
+            start = max(self.position, self._window_end)
             if start >= stop:
                 return None
             self._scan(start)

@@ -208,10 +208,8 @@ class CoffHost(ObjectReader):
 
     def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
         """Resolve pointers through the relocations of the section that holds each slot."""
-        answer: dict[int, int | None] = {}
-        for slot in slots:
-            if not pointer_at(self.view, slot, self.pointer_size):
-                answer[slot] = 0
+        null = (slot for slot in slots if not pointer_at(self.view, slot, self.pointer_size))
+        answer: dict[int, int | None] = dict.fromkeys(null, 0)
         for row in self.budget.timed(self._rows, every=1):
             inside = {s - row.offset: s for s in slots if 0 <= s - row.offset < row.size}
             for where, symbol, kind in self._relocations(row) if inside else ():

@@ -178,10 +178,8 @@ class ElfHost(ObjectReader):
     def _object_pointers(self, slots: Collection[int]) -> dict[int, int | None]:
         """Resolve pointers of objects, whose relocation sections name their target and symbols."""
         headers = self._tables.headers
-        answer: dict[int, int | None] = {}
-        for slot in slots:
-            if not pointer_at(self.view, slot, self.pointer_size):
-                answer[slot] = 0
+        null = (slot for slot in slots if not pointer_at(self.view, slot, self.pointer_size))
+        answer: dict[int, int | None] = dict.fromkeys(null, 0)
         for relocations in self.budget.timed(headers, every=1):
             kind = _OBJECT_RELOCATIONS.get(relocations.kind)
             if kind is None or not 0 < relocations.info < len(headers):

@@ -90,11 +90,6 @@ class Array:
         self._empty = False
         return f"{comma}\n{text}"
 
-    def pieces(self, pieces: Iterable[str]) -> Iterator[str]:
-        """Write an element that comes in pieces."""
-        yield self.element("")
-        yield from pieces
-
 
 def members_after(record: base.Record, array: str) -> Iterator[str]:
     """Each member of ``record`` that comes after its array, which is written already."""

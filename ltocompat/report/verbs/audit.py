@@ -66,8 +66,6 @@ class Audit(Struct, frozen=True):
         scope = scope_of(stream)
         audit = cls(scope, AuditTally(scope))
         for record in stream:
-            if isinstance(record, AuditScope):
-                continue
             audit.tally.take(record)
             if isinstance(record, Audited):
                 audit.audits.append(record)
@@ -339,8 +337,6 @@ def _document(records: Iterable[AuditRecord], _: Options) -> Iterator[str]:
     audit_tally, tally = AuditTally(scope), Tally()
     rows = Rows(v1.Audit, "results")
     for record in stream:
-        if isinstance(record, AuditScope):
-            continue
         audit_tally.take(record)
         if isinstance(record, Failure):
             rows.failures.append(record)

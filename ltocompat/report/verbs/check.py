@@ -74,7 +74,9 @@ def blocks(
     answer = _Answer(records, options)
     first = list(islice(answer.artifacts, None if options.packages else 2))
     if first:
-        yield from () if options.quiet else _head(answer)
+        if options.environment and answer.has_modules and not options.quiet:
+            yield _environment(answer)
+        yield from () if options.quiet else described_targets(answer.targets, answer.names)
         yield from _artifacts(answer, first)
     if answer.notes_of_empty:
         yield from answer.tally.blocks(
@@ -145,12 +147,6 @@ class _Answer:
             yield current
 
 
-def _head(answer: _Answer) -> Iterator[Block]:
-    if answer.options.environment and answer.has_modules:
-        yield _environment(answer)
-    yield from described_targets(answer.targets, answer.names)
-
-
 def described_targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:
     """The targets with their labels and facts."""
     if not targets:
@@ -180,21 +176,29 @@ def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Bloc
     Files and folders are told as they are read. The packages of an environment stand worst first,
     which is known when the last file was read: they are asked for to see what of them fails.
     """
+    every: Iterable[EvaluatedArtifact] = chain(first, answer.artifacts)
     if answer.options.packages:
-        yield from _packages(answer, first)
-        return
-    columns = _columns(answer, first)
+        every = [file for _, files in by_package(first) for file in files]
+    columns: tuple[CellColumn, ...] = ()
+    if len(first) > 1:  # a single one has a table
+        columns = columns_of(first, answer.names, answer.options.width)
     if not columns:
-        yield from _tables(chain(first, answer.artifacts), answer)
+        yield from _tables(every, answer)
         return
     seen: list[EvaluatedArtifact] = []
-    root = common_folder(str(Location(artifact.path)) for artifact in first)
-    root = root if len(root) >= _LONG_ROOT else ""
-    rows = rows_as_they_come(chain(first, answer.artifacts), columns, root, seen)
-    head = f"artifact in {truncate(root)}" if root else "artifact"
+    within, head = "", "artifact"
+    if answer.options.packages:
+        seen, head, rows = first, "package", rows_by_package(first, columns)
+        number = len({artifact.distribution for artifact in first if artifact.distribution})
+        within = f"{count(number, 'package')}, " if number else ""
+    else:
+        root = common_folder(str(Location(artifact.path)) for artifact in first)
+        root = root if len(root) >= _LONG_ROOT else ""
+        rows = rows_as_they_come(every, columns, root, seen)
+        head = f"artifact in {truncate(root)}" if root else "artifact"
     yield from _listing(answer, columns, head, rows)
     if not answer.options.quiet:
-        yield Paragraph((_summary(seen),))
+        yield Paragraph((within, _summary(seen)))
     yield from _findings(seen, answer)
 
 
@@ -228,26 +232,6 @@ def _asked_of(loss: Loss) -> str:
     """``: they need driver 570.86.10``; nothing where a version does not cure it."""
     they = "it needs" if len(loss.packages) == 1 else "they need"
     return f": {they} {', '.join(loss.asked)}" if loss.asked else ""
-
-
-def _packages(answer: _Answer, artifacts: list[EvaluatedArtifact]) -> Iterator[Block]:
-    """A row a package, the worst first, then what was found; else a table an artifact."""
-    columns = _columns(answer, artifacts)
-    if not columns:
-        yield from _tables((f for _, files in by_package(artifacts) for f in files), answer)
-        return
-    yield from _listing(answer, columns, "package", rows_by_package(artifacts, columns))
-    if not answer.options.quiet:
-        number = len({artifact.distribution for artifact in artifacts if artifact.distribution})
-        within = f"{count(number, 'package')}, " if number else ""
-        yield Paragraph((within, _summary(artifacts)))
-    yield from _findings(artifacts, answer)
-
-
-def _columns(answer: _Answer, artifacts: list[EvaluatedArtifact]) -> tuple[CellColumn, ...]:
-    """The columns of several artifacts' rows; none for a single one, and where they don't fit."""
-    several = len(artifacts) > 1
-    return columns_of(artifacts, answer.names, answer.options.width) if several else ()
 
 
 def _listing(

@@ -38,11 +38,10 @@ _KERNELS = ("kernels-lost", "kernels-gained")
 
 def blocks(records: Iterable[Diff | Failure], options: Options) -> Iterator[Block]:
     """Both sides side by side, every change, what is forbidden, and what is not known."""
-    found = False
-    for record in answers(records):
-        found = True
-        yield from _diff(record, options)
-    if not found:
+    diffs = [*answers(records)]
+    for diff in diffs:
+        yield from _diff(diff, options)
+    if not diffs:
         yield Paragraph(("nothing was compared",))
 
 

@@ -32,7 +32,6 @@ from ltocompat.report.finding_report import FindingReport
 from ltocompat.report.findings import (
     FindingRecord,
     FindingTally,
-    GroupedFinding,
     grouped_findings,
 )
 from ltocompat.report.text import clip
@@ -78,6 +77,8 @@ class _Fact(Struct, frozen=True):
 
 def blocks(records: Iterable[Surroundings | Failure], options: Options) -> Iterator[Block]:
     """Yield a line with parts and problems; then facts with their sources; then the problems."""
+    from ltocompat.rules.engine.findings import machine_result
+
     for record in answers(records):
         found = record.environment
         loud = [problem for problem in record.problems if problem.verdict > Verdict.OK]
@@ -92,7 +93,8 @@ def blocks(records: Iterable[Surroundings | Failure], options: Options) -> Itera
                 facts.append(_Fact("trial sandbox", held, "confines trial links and loads"))
             yield _table(facts, record.problems)
         tally = FindingTally(options)
-        yield from tally.blocks(_findings(record), CellNames())
+        result = machine_result("", record.target, record.problems, "")
+        yield from tally.blocks(grouped_findings([result]), CellNames())
         if loud:
             yield from tally.closing()
         if found.problems and not options.quiet:
@@ -250,26 +252,18 @@ def _ways(picks: tuple[LibraryPick, ...], library: str, path: str) -> str:
     return ", ".join(dict.fromkeys(f"{way.way} ({way.found_by})" for way in ways)) or "nothing"
 
 
-def _findings(record: Surroundings) -> list[GroupedFinding]:
-    from ltocompat.rules.engine.findings import machine_result
-
-    result = machine_result("", record.target, record.problems, "")
-    return grouped_findings([result])
-
-
 def _document(records: Iterable[Surroundings | Failure], _: Options) -> Iterator[str]:
     """The document: one machine, or an error."""
     # Imported here: a table needs no JSON.
     from ltocompat.model.records_v1 import env as v1
-    from ltocompat.report.formats.jsonstream import encode, error_document, failure_values
+    from ltocompat.report.formats.jsonstream import Rows, encode, error_document
 
-    found = list(records)
-    failures = [record for record in found if isinstance(record, Failure)]
-    machines = [*answers(found)]
+    rows = Rows(v1.Env, "errors")
+    machines = [*rows.answers(records)]
     if machines:
-        yield encode(project(v1.Env, machines[-1], errors=failure_values(failures))) + "\n"
+        yield encode(project(v1.Env, machines[-1], errors=rows.errors)) + "\n"
     else:
-        yield error_document(failures)
+        yield error_document(rows.failures)
 
 
 def finding_records(records: Iterable[Surroundings | Failure]) -> Iterator[FindingRecord]:

@@ -31,15 +31,14 @@ def blocks(records: Iterable[FactsTable | Failure], _: Options) -> Iterator[Bloc
 def _document(records: Iterable[FactsTable | Failure], _: Options) -> Iterator[str]:
     # Imported here: a table needs no JSON.
     from ltocompat.model.records_v1.facts import Facts
-    from ltocompat.report.formats.jsonstream import encode, error_document
+    from ltocompat.report.formats.jsonstream import Rows, encode, error_document
 
-    found = list(records)
-    failures = [record for record in found if isinstance(record, Failure)]
+    rows = Rows(Facts, "tables")
     tables = {
-        record.name: {name: tuple(rows) for name, rows in record.lists.items()}
-        for record in answers(found)
+        record.name: {name: tuple(facts) for name, facts in record.lists.items()}
+        for record in rows.answers(records)
     }
-    yield error_document(failures) if failures else encode(Facts(tables)) + "\n"
+    yield error_document(rows.failures) if rows.failures else encode(Facts(tables)) + "\n"
 
 
 REPORT: Report[FactsTable] = Report(blocks, _document)

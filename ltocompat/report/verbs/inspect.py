@@ -307,7 +307,8 @@ class _Held(Struct):
 
         if isinstance(record, Module):
             _count(record, totals)
-            yield from self.modules.pieces(_module_pieces(record))
+            yield self.modules.element("")
+            yield from _module_pieces(record)
         elif isinstance(record, Skipped):
             totals["skipped"] += 1
             self.skipped.add(project(base.Skipped, record))

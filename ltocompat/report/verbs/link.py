@@ -75,11 +75,6 @@ class LinkCost(Struct):
     kernels: int = 0
     kernel_time: float = 0.0
 
-    @property
-    def total(self) -> float:
-        """Seconds of all links."""
-        return sum(self.times)
-
     def percentile(self, percent: int) -> float:
         """Seconds that so many of a hundred links did not exceed; by nearest rank."""
         rank = math.ceil(len(self.times) * percent / 100)
@@ -231,7 +226,7 @@ def _milliseconds(time: float | None) -> str:
 def _cost(cost: LinkCost) -> str:
     """``nvJitLink 13.5.37, lto: 400 links in 12.0 s, ...``."""
     text = f"{cost.linker}, {cost.way}: {count(len(cost.times), 'link')} in"
-    text = f"{text} {_milliseconds(cost.total)}"
+    text = f"{text} {_milliseconds(sum(cost.times))}"
     if len(cost.times) > 1:
         slowest = _milliseconds(cost.percentile(100))
         text += (
@@ -305,7 +300,7 @@ def _cost_value(cost: LinkCost) -> v1.Cost:
         v1.Cost,
         cost,
         links=len(cost.times),
-        seconds=cost.total,
+        seconds=sum(cost.times),
         median=cost.percentile(50),
         ninetieth=cost.percentile(90),
         slowest=cost.percentile(100),

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from ltocompat.facts import drivers
-from ltocompat.model.errors import LimitExceeded, UsageError
+from ltocompat.model.errors import UsageError
 from ltocompat.model.grouping import grouped
 from ltocompat.model.limits import Budget
 from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
@@ -22,7 +22,7 @@ from ltocompat.targets.inventory.node import Node
 from ltocompat.targets.lock_tables import load_yaml
 from ltocompat.targets.paste import plain_lines
 from ltocompat.targets.pins import libraries
-from ltocompat.targets.text_file import read_text
+from ltocompat.targets.text_file import naming, read_text
 from ltocompat.targets.versions.drivers import later
 
 _READ_BY = {
@@ -62,17 +62,13 @@ def described_targets(
         UsageError: it can't be read, or does not tell all that it should.
         Missing: it is YAML, and no reader of that is installed.
     """
-    try:
+    with naming(path):
         with watched(origin.budget):
             nodes = _nodes(path, asked, origin.budget)
         if nodes is None:
             return None
         within = ValueOrigin(os.path.basename(path), origin.folder, origin.budget)
         return _targets(nodes, keys, within)
-    except LimitExceeded as error:
-        raise UsageError(f"{path}: {error}") from error
-    except UsageError as error:
-        raise error if path in str(error) else UsageError(f"{path}: {error}") from error
 
 
 def image_target(name: str, keys: Mapping[str, str], source: str) -> Target:

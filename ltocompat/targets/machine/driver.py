@@ -119,7 +119,7 @@ def describe(
     version = driver_version_in_name(os.path.basename(real))
     if version is None and siblings[0].version and not real.startswith(WSL):
         version = siblings[0].version  # a copy under its soname; its sibling still tells
-    note = _note(machine, real, problems)
+    note = _compat_note(machine, real, problems)
     release, source = _release(cuda, note, version, (real, path))
     stub = _is_stub(machine, path, real, version)
     compat = () if stub else _compat_reasons(path, real, version, kernel)
@@ -137,14 +137,6 @@ def describe(
         stub=stub,
         siblings=tuple(needed),
     )
-
-
-def _note(machine: Machine, real: str, problems: list[str]) -> CompatNote | None:
-    try:
-        return _compat_note(machine, real)
-    except LtocompatError as error:
-        problems.append(f"{real}: {error}")
-        return None
 
 
 def _release(
@@ -236,20 +228,18 @@ _HEADER = struct.Struct("<III")
 _MOST_BYTES = 64 * KIB
 
 
-def _compat_note(machine: Machine, path: str) -> CompatNote | None:
-    """The note of the library at ``path``; None where it has none.
-
-    Raises:
-        UnreadableInput: the file can't be opened.
-        Malformed: it is no ELF file, or its note is broken.
-    """
-    with machine.viewed(path) as view:
-        tables = elf.read_tables(view, Budget())
-        if tables is None:
-            raise Malformed("it is no ELF file")
-        for header in tables.headers:
-            if header.name == _SECTION and header.kind == SHT_NOTE:
-                return _parsed(view.sub(header.offset, min(header.size, _MOST_BYTES)))
+def _compat_note(machine: Machine, path: str, problems: list[str]) -> CompatNote | None:
+    """The note of the library at ``path``; None where it has none, or it can't be read."""
+    try:
+        with machine.viewed(path) as view:
+            tables = elf.read_tables(view, Budget())
+            for header in tables.headers if tables else ():
+                if header.name == _SECTION and header.kind == SHT_NOTE:
+                    return _parsed(view.sub(header.offset, min(header.size, _MOST_BYTES)))
+            if tables is None:
+                problems.append(f"{path}: it is no ELF file")
+    except LtocompatError as error:
+        problems.append(f"{path}: {error}")
     return None
 
 

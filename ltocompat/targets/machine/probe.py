@@ -139,18 +139,17 @@ def container(machine: Machine) -> str | None:
         images say so; None where nothing does.
     """
     environ = machine.environ
-    if machine.exists("/.dockerenv"):
-        return "docker"
-    if machine.exists("/run/.containerenv"):
-        return "podman"
-    if "APPTAINER_NAME" in environ or "SINGULARITY_NAME" in environ:
-        return "apptainer"
-    if "KUBERNETES_SERVICE_HOST" in environ:
-        return "kubernetes"
     groups = machine.text("/proc/1/cgroup") or ""
-    by_group = next((name for mark, name in _CGROUPS if mark in groups), None)
+    marks = (
+        ("docker", machine.exists("/.dockerenv")),
+        ("podman", machine.exists("/run/.containerenv")),
+        ("apptainer", "APPTAINER_NAME" in environ or "SINGULARITY_NAME" in environ),
+        ("kubernetes", "KUBERNETES_SERVICE_HOST" in environ),
+        *((name, mark in groups) for mark, name in _CGROUPS),
+    )
+    marked = next((name for name, there in marks if there), None)
     asks = any(name in environ for name in ("NVIDIA_REQUIRE_CUDA", "NVIDIA_VISIBLE_DEVICES"))
-    return by_group or environ.get("container") or ("image" if asks else None)
+    return marked or environ.get("container") or ("image" if asks else None)
 
 
 def variables(machine: Machine) -> tuple[tuple[str, str], ...]:

@@ -105,7 +105,8 @@ def read_container(text: str, source: str) -> VersionSet[DriverVersion]:
         raise UsageError(
             f"container={text} can't be read; write {_EXAMPLE}, as NVIDIA_REQUIRE_CUDA has it"
         )
-    firsts = (_first_admitted(text.strip(), branch) for branch in drivers.driver_branches())
+    # A condition on brands and architectures admits hosts that have them.
+    firsts = (_first_admitted([text.strip()], branch) for branch in drivers.driver_branches())
     found = [first for first in firsts if first is not None]
     if not found:
         raise UsageError(f"container={text} admits no driver that is known; write {_EXAMPLE}")
@@ -126,26 +127,18 @@ def least_admitted(requirements: Sequence[str]) -> DriverVersion | None:
     """
     for brands in ((_NO_BRAND,), ()):
         for branch in drivers.driver_branches():
-            for version in _versions(branch):
-                cuda = str(drivers.branch_cuda(branch))
-                host = ContainerHost(cuda=cuda, driver=str(version), brands=brands)
-                if all(satisfied(text, host) is not False for text in requirements):
-                    return version
+            if first := _first_admitted(requirements, branch, brands):
+                return first
     return None
 
 
-def _versions(branch: int) -> list[DriverVersion]:
-    return sorted({drivers.first_production(branch), *drivers.driver_releases(branch)})
-
-
-def _first_admitted(text: str, branch: int) -> DriverVersion | None:
+def _first_admitted(
+    requirements: Sequence[str], branch: int, brands: tuple[str, ...] = ()
+) -> DriverVersion | None:
+    """The oldest driver of a branch that all of these admit; None where they admit none."""
     cuda = str(drivers.branch_cuda(branch))
-    # A condition on brands and architectures admits hosts that have them.
-    return next(
-        (
-            version
-            for version in _versions(branch)
-            if satisfied(text, ContainerHost(cuda=cuda, driver=str(version))) is not False
-        ),
-        None,
-    )
+    for version in sorted({drivers.first_production(branch), *drivers.driver_releases(branch)}):
+        host = ContainerHost(cuda=cuda, driver=str(version), brands=brands)
+        if all(satisfied(text, host) is not False for text in requirements):
+            return version
+    return None

@@ -74,9 +74,8 @@ def _releases(part: str, text: str) -> tuple[DriverVersion, ...]:
     if driver in known:
         return (driver,)
     size = len(driver.numbers)
-    return tuple(version for version in known if version.numbers[:size] == driver.numbers) or (
-        driver,
-    )
+    meant = tuple(version for version in known if version.numbers[:size] == driver.numbers)
+    return meant or (driver,)
 
 
 def _first(part: str, text: str) -> DriverVersion:
