@@ -152,13 +152,13 @@ def test_the_compat_table_follows_its_rule() -> None:
     """Usable is what is newer than its base; native what is of the same branch."""
     assert {535, 570, 580, 590, 595, 610, 615} <= set(drivers.compat_bases())
     for package, base in itertools.product(drivers.compat_packages(), drivers.compat_bases()):
-        built_from = drivers.compat_branch(package)
+        built_from = drivers.cuda_branch(package)
         assert built_from is not None
         rule = "native" if built_from == base else "usable" if built_from > base else "none"
         assert drivers.compat_use(package, base) == rule, (package, base)
 
 
 def test_a_compat_package_is_built_from_its_branch() -> None:
-    assert drivers.compat_branch(Release(13, 0)) == 580
-    assert drivers.compat_branch(Release(12, 8)) == 570
-    assert drivers.compat_branch(Release(13, 5)) is None
+    assert drivers.cuda_branch(Release(13, 0)) == 580
+    assert drivers.cuda_branch(Release(12, 8)) == 570
+    assert drivers.cuda_branch(Release(13, 5)) is None

@@ -19,7 +19,7 @@ from ltocompat.scan.makers import cubin_makers, ltoir_makers, tool_role
 
 
 def note(tool: str, version: str | None) -> ToolNote:
-    return ToolNote(tool, version, "", "")
+    return ToolNote(tool, version, "")
 
 
 def made_by(

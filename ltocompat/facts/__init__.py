@@ -185,17 +185,14 @@ class Floor(Struct, frozen=True):
 
 
 @functools.cache
-def _floors() -> dict[str, Floor]:
-    return {row.name: row for row in rows(Floor, "floors", "floor")}
-
-
 def floor(name: str) -> Floor:
     """The floor of this name.
 
     Raises:
         KeyError: no row has it, which is a mistake in the calling code.
     """
-    return _floors()[name]
+    floors: dict[str, Floor] = {row.name: row for row in rows(Floor, "floors", "floor")}
+    return floors[name]
 
 
 @functools.cache

@@ -15,24 +15,15 @@ class Client(Struct, frozen=True):
 
     Attributes:
         package: its normalized name.
-        first, last: the oldest and the newest release that was read.
-        linker: ``nvJitLink``, ``driver`` (cuLink) or ``none``.
+        first: the oldest release that chooses so.
         least_nvjitlink: it takes no older nvJitLink; None where it has no such floor.
-        fallback: who links where that nvJitLink is not found; None where nobody does.
         ltoir: who takes LTO-IR from it: ``nvJitLink``, ``pynvjitlink`` or ``none``.
-        majors_compared: it compares the majors of driver and nvJitLink.
-        source: where the row is from.
     """
 
     package: str
     first: str
-    last: str
-    linker: str
     least_nvjitlink: Release | None
-    fallback: str | None
     ltoir: str
-    majors_compared: bool
-    source: str
 
 
 def client(package: str, version: str) -> Client | None:

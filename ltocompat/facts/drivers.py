@@ -24,14 +24,12 @@ class ToolkitDriver(Struct, frozen=True):
         linux: the Linux driver, ``550.54.14``; a branch (``615``) where the driver isn't bundled;
             None where nothing says.
         windows: the Windows driver; None where it isn't bundled or nothing says.
-        source: where the row is from.
     """
 
     cuda: Release
     update: str
     linux: str | None
     windows: str | None
-    source: str
 
 
 class MajorFloor(Struct, frozen=True):
@@ -40,12 +38,10 @@ class MajorFloor(Struct, frozen=True):
     Attributes:
         major: 12.
         branch: the driver branch, 525: what today's guide names.
-        source: where the row is from.
     """
 
     major: int
     branch: int
-    source: str
 
 
 class DriverBranch(Struct, frozen=True):
@@ -175,8 +171,7 @@ def _releases() -> dict[int, tuple[DriverVersion, ...]]:
 @functools.cache
 def production_drivers() -> tuple[DriverVersion, ...]:
     """The first driver of every branch, oldest first."""
-    known = _releases()
-    return tuple([known.get(b, (DriverVersion((b,)),))[0] for b in driver_branches()])
+    return tuple(map(first_production, driver_branches()))
 
 
 def driver_releases(branch: int) -> tuple[DriverVersion, ...]:
@@ -228,11 +223,6 @@ def compat_use(package: Release, branch: int) -> str | None:
     return next((use for use in _USES if row and branch in getattr(row, use)), None)
 
 
-def compat_branch(package: Release) -> int | None:
-    """The driver branch that a package is built from: 580 of cuda-compat-13-0."""
-    return cuda_branch(package)
-
-
 @functools.cache
 def compat_bases() -> tuple[int, ...]:
     """The driver branches that the table has as bases, oldest first."""
@@ -247,13 +237,11 @@ class CudaError(Struct, frozen=True):
         number: 209.
         name: ``CUDA_ERROR_NO_BINARY_FOR_GPU``; of the runtime ``cudaErrorNoKernelImageForDevice``.
         text: what cuGetErrorString() says, without a full stop.
-        source: where the row is from.
     """
 
     number: int
     name: str
     text: str
-    source: str
 
 
 def cuda_error(number: int) -> CudaError | None:
@@ -274,7 +262,7 @@ def _errors_by_name() -> dict[str, list[CudaError]]:
     tables = ("errors", "runtime_errors", "library_results")
     known = [error for name in tables for error in rows(CudaError, name, "error")]
     of_linker = [
-        CudaError(row["code"], f"NVJITLINK_ERROR_{row['name']}", _words(row["name"]), row["source"])
+        CudaError(row["code"], f"NVJITLINK_ERROR_{row['name']}", _words(row["name"]))
         for row in table("nvjitlink_results")["result"]
     ]
     return grouped((_spelled(error.name), error) for error in (*known, *of_linker[::-1]))

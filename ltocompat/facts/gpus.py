@@ -108,7 +108,6 @@ class Sm(Struct, frozen=True):
         first_branch: the first driver branch that runs it, that of its first toolkit; None where
             nothing tells.
         last_branch: the last driver branch that runs it; None while the newest does.
-        source: where the row is from.
     """
 
     number: int
@@ -120,7 +119,6 @@ class Sm(Struct, frozen=True):
     name: str
     first_branch: int | None
     last_branch: int | None
-    source: str
 
 
 class GpuModel(Struct, frozen=True):
@@ -133,7 +131,6 @@ class GpuModel(Struct, frozen=True):
             of which some can use it.
         tegra: an integrated GPU (Jetson).
         cpu: ``arm`` where it is sold with such cores in one package.
-        source: where the row is from.
     """
 
     name: str
@@ -141,7 +138,6 @@ class GpuModel(Struct, frozen=True):
     data_center: bool | None
     tegra: bool
     cpu: str | None
-    source: str
 
     @property
     def arm(self) -> bool:
@@ -221,11 +217,6 @@ def gpu_models() -> tuple[GpuModel, ...]:
     return from_rows(GpuModel, models)
 
 
-@functools.cache
-def _models() -> dict[str, GpuModel]:
-    return {model.name: model for model in gpu_models()}
-
-
 # sm_90, sm90, 90, 90a; 9.0, 12.0a
 _NUMBER = r"(sm[-_ ]?)?([0-9]{1,4})([af]?)"
 _CAPABILITY = r"([0-9]{1,2})\.([0-9])([af]?)"
@@ -244,7 +235,8 @@ def models_named(text: str) -> tuple[GpuModel, ...]:
     """The models that a text can mean; a text of more than 80 characters means none."""
     if len(text) > _LONGEST:
         return ()
-    return tuple(_models()[name] for name in _meant(text, tuple(_models())))
+    known = {model.name: model for model in gpu_models()}
+    return tuple(known[name] for name in _meant(text, tuple(known)))
 
 
 def models_beginning(text: str) -> tuple[GpuModel, ...]:
@@ -311,7 +303,7 @@ def _by_number(text: str, number: int, suffix: str) -> Gpu:
 
 def _unknown(text: str) -> UsageError:
     short = text[:_LONGEST]
-    alike = _names_like(short, tuple(_models()))
+    alike = _names_like(short, tuple(model.name for model in gpu_models()))
     hint = f"is it {' or '.join(alike)}? " if alike else ""
     return UsageError(
         f"{short!r} is no GPU that is known: {hint}write its architecture, such as sm_90"

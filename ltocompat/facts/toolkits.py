@@ -83,14 +83,12 @@ class HostCompilers(Struct, frozen=True):
         gcc: the major version of gcc.
         clang: the major version of clang.
         msvc: the last ``_MSC_VER``: 1939 is Visual Studio 2022 17.9.
-        source: where the row is from.
     """
 
     cuda: Release
     gcc: int
     clang: int
     msvc: int
-    source: str
 
 
 def host_compilers() -> tuple[HostCompilers, ...]:
@@ -105,13 +103,11 @@ class RemovedName(Struct, frozen=True):
         name: ``cudaThreadSynchronize``, or a member of ``cudaDeviceProp``.
         last: the last release that had it.
         instead: what does the same since.
-        source: where the row is from.
     """
 
     name: str
     last: Release
     instead: str
-    source: str
 
 
 @functools.cache
@@ -127,13 +123,11 @@ class OptixRelease(Struct, frozen=True):
         optix: 8.0.
         abi: the number by which its headers ask the driver for it.
         branch: the first driver branch that has it.
-        source: where the row is from.
     """
 
     optix: str
     abi: int
     branch: int
-    source: str
 
 
 def optix_releases() -> tuple[OptixRelease, ...]:

@@ -116,10 +116,6 @@ class SummaryRow(Struct):
             text += f" ({_joined(self.evidence, '; ')})"
         return "; ".join([text, *([_joined(self.needs, ", ")] if self.needs else [])])
 
-    def compression_cell(self) -> str:
-        """``none, zstd``."""
-        return ", ".join(sorted(self.compressions))
-
     def registered_cell(self) -> str:
         """How many of the images the CUDA runtime loads by itself."""
         unknown = self.registered[None]

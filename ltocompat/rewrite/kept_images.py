@@ -73,7 +73,8 @@ def reasons(module: ModuleSignature, *, kept: Kept, machine: str | None, linked:
     lto = any(arch.form is ArchForm.LTO for arch in kept.archs)
     for number, image in enumerate(module.images):
         named = image.kind is ImageKind.LTOIR and lto and found[number] is RemovalReason.OTHER_GPU
-        if (linked and image.prelinked) or not (_in_question(image) or named):
+        in_question = named or (image.kind in KERNEL_KINDS and image.picked_by is not None)
+        if (linked and image.prelinked) or not in_question:
             found[number] = None
     return tuple(found)
 
@@ -82,10 +83,6 @@ def is_loaded(module: ModuleSignature, *, linked: bool) -> bool:
     """Return whether a driver loads the module as it is: no device link is to use it first."""
     waiting = not linked and any(image.prelinked for image in module.images)
     return loaded_as_it_is(module) and not waiting
-
-
-def _in_question(image: ImageSignature) -> bool:
-    return image.kind in KERNEL_KINDS and image.picked_by is not None
 
 
 def _numbers(kept: Kept) -> tuple[int, ...]:

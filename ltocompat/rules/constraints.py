@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from ltocompat.facts import drivers, gpus, horizon, nvjitlink_minors, toolkits
-from ltocompat.facts.drivers import compat_branch, compat_use
+from ltocompat.facts.drivers import compat_use, cuda_branch
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
@@ -234,7 +234,7 @@ def _gpu(value: CompatUse) -> Verdict:
 
 def _branches(value: CompatUse) -> Verdict:
     """``fail`` for the driver's branch or an older one, ``unknown`` where one is not known."""
-    if value.kernel is None or compat_branch(value.package) is None:
+    if value.kernel is None or cuda_branch(value.package) is None:
         return Verdict.UNKNOWN
     return Verdict.FAIL if is_shadowing(value) else Verdict.OK
 
@@ -247,7 +247,7 @@ COMPAT_LINUX = CompatCondition("on Linux itself", lambda _: Verdict.OK, Verdict.
 
 def is_shadowing(use: CompatUse) -> bool:
     """Return whether a package hides a driver that is as new as itself, or newer."""
-    branch = compat_branch(use.package)
+    branch = cuda_branch(use.package)
     return branch is not None and use.kernel is not None and branch <= use.kernel.branch
 
 

@@ -34,7 +34,6 @@ class _Open(Struct):
 
     number: int
     request: Request
-    releases: tuple[Release, ...]
     refused_by: Release | None = None
 
 
@@ -80,7 +79,7 @@ class MakerNarrower(Closing):
             request = _request(stored, image)
             if request is not None:
                 releases = image.made_by[0].releases
-                waiting.setdefault(releases, []).append(_Open(number, request, releases))
+                waiting.setdefault(releases, []).append(_Open(number, request))
         for releases, group in waiting.items():
             self._narrow_group(releases, group, images)
         return images

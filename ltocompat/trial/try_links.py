@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -35,7 +35,7 @@ from ltocompat.rules.rule import Component, Requirement, Subject
 from ltocompat.rules.selection import Pick, SelectionFailure
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.scan.walk import Modules, ScanSettings
-from ltocompat.targets.linkers import Tool, obtain, resolve
+from ltocompat.targets.linkers import Linker, Tool, obtain, resolve
 from ltocompat.trial.cached_linker import LEFT_OUT, CachedLinker, TrialCache, outcome_of
 from ltocompat.trial.link_inputs import (
     LinkInput,
@@ -109,7 +109,7 @@ class LinkTrial(Closing):
             goal
             for goal in goals
             if (only is None or goal.release in only)
-            and (not at_hand or _can_be_had(goal, install=install_missing))
+            and (not at_hand or _at_hand(goal.tool, goal.release) or install_missing)
         )
         self._stack = ExitStack()
         self._cache = cache
@@ -311,7 +311,7 @@ class OneLinkTrial(Struct):
         inputs = gather_all(texts, settings)
         found: dict[TrialKey, TrialOutcome] = {}
         for job in dict.fromkeys(self._goals(inputs)) if inputs else ():
-            if self.at_hand and not _can_be_had(job, install=self.install_missing):
+            if self.at_hand and not (_at_hand(job.tool, job.release) or self.install_missing):
                 continue
             modules = [each.signature for input_ in inputs for each in input_.modules]
             picks = map(job.pick, modules)
@@ -346,20 +346,14 @@ class OneLinkTrial(Struct):
 
 
 def _version(tool: Tool, release: Release) -> str:
-    try:
-        linker = resolve(str(release), tool=tool)
-    except Missing:
-        return f"no {tool.label} {release}"
-    return f"{linker} {linker.machine}"
+    linker = _at_hand(tool, release)
+    return f"{linker} {linker.machine}" if linker else f"no {tool.label} {release}"
 
 
-def _can_be_had(job: _LinkJob, *, install: bool) -> bool:
-    """Return whether a linker is at hand, or may be installed."""
-    try:
-        resolve(str(job.release), tool=job.tool)
-    except Missing:
-        return install
-    return True
+def _at_hand(tool: Tool, release: Release) -> Linker | None:
+    with suppress(Missing):
+        return resolve(str(release), tool=tool)
+    return None
 
 
 def link_all(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -51,12 +50,6 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 _LEADS_OUT = "its name leads out of the folder that it is unpacked into"
 
 
-class _Link(NamedTuple):
-    place: Location
-    key: int
-    target: str
-
-
 class Names:
     """The names in one package, so that each member gets a place of its own.
 
@@ -68,7 +61,7 @@ class Names:
         self._most = limits.members
         self._times: dict[int, int] = {}
         self._folders: set[int] = set()
-        self._links: list[_Link] = []
+        self._links: list[tuple[Location, int, str]] = []  # what is linked to by its key
 
     def take(self, name: str) -> tuple[Location, list[str]]:
         """The place of a member, and what is wrong with its name, one sentence each.
@@ -121,7 +114,7 @@ class Names:
         if _leads_out(full):
             yield Skipped(place, f"it is a link that leads out of the package, to {shown!r}")
         elif len(self._links) < self._most and len(full) <= _LONGEST:
-            self._links.append(_Link(place, _key(full), shown))
+            self._links.append((place, _key(full), shown))
         if place.contains(wanted):
             yield Skipped(place, f"it is a link to {shown!r}; name that")
 

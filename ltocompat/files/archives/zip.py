@@ -93,11 +93,6 @@ class ZipEntry(Struct, frozen=True):
             return self.raw_name.decode("utf-8", "surrogateescape")
         return self.raw_name.decode("cp437")
 
-    @property
-    def encrypted(self) -> bool:
-        """Return whether a password is needed."""
-        return bool(self.flags & _ENCRYPTED)
-
 
 def find_end(view: ByteView) -> _End:
     """The last end record of the file.
@@ -355,7 +350,7 @@ class _ZipWalk(Struct):
 
     def _unpack(self, entry: ZipEntry, data: ByteView) -> tuple[ByteView, list[str]]:
         """The bytes of a member, and what is wrong with them."""
-        if entry.encrypted:
+        if entry.flags & _ENCRYPTED:
             raise Malformed("it is encrypted")
         checked = _Checked()
         if entry.method == _STORED:

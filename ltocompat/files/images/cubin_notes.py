@@ -36,13 +36,11 @@ class ToolNote(Struct, frozen=True):
     Attributes:
         tool: ``ptxas``, ``nvlink``, ``finalizer``, ``nvasm_internal``.
         version: full version, e.g. ``13.0.88``; None when the text has none.
-        build: the build text; NVRTC has a placeholder there.
         command: its command line.
     """
 
     tool: str
     version: str | None
-    build: str
     command: str
 
 
@@ -121,12 +119,12 @@ def _note(data: bytes, position: int) -> tuple[int, bytes, int] | None:
 @functools.lru_cache(maxsize=1024)
 def _tool(description: bytes) -> ToolNote:
     if len(description) < _TKINFO.size:
-        return ToolNote("", None, "", "")
+        return ToolNote("", None, "")
     offsets = _TKINFO.unpack_from(description)[2:]
     strings = description[_TKINFO.size :]
-    tool, version, build, command = (
+    tool, version, _, command = (
         strings[offset : max(strings.find(b"\0", offset), offset)].decode("utf-8", "replace")
         for offset in offsets
     )
     match = _CUDA_VERSION.search(version)
-    return ToolNote(tool, match[2] if match else None, build, command.strip())
+    return ToolNote(tool, match[2] if match else None, command.strip())

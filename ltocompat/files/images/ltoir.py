@@ -50,14 +50,12 @@ class LtoIr(Struct, frozen=True):
         arch: architecture that it was compiled for; a family suffix leaves no mark.
         linked: emitted by a linker (nvJitLink 13.4 and later), which stamps its own versions.
         keyless: no key word stands in front of the body, as before CUDA 11.7.
-        body: offset of the body, bytes.
     """
 
     versions: LtoIrVersions
     arch: SmArch
     linked: bool
     keyless: bool
-    body: int
 
 
 @functools.lru_cache(maxsize=64)  # a walk finds an image by its header, and a description reads it
@@ -83,7 +81,7 @@ def parse(head: bytes) -> LtoIr:
     if arch is None:
         raise Malformed("an LTO-IR header whose tags name no architecture")
     versions = LtoIrVersions(*(f"{major}.{minor}" for major, minor in (container, ir, llvm, debug)))
-    return LtoIr(versions, arch, compiled == 0, keyless, body)
+    return LtoIr(versions, arch, compiled == 0, keyless)
 
 
 def _arch(tags: bytes) -> SmArch | None:

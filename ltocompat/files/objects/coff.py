@@ -37,7 +37,7 @@ _CLASS_EXTERNAL, _CLASS_WEAK = 2, 105
 
 _LONG_NAME = re.compile(r"/(?:([0-9]{1,7})|/([A-Za-z0-9+/]{6}))")
 _SECTION = struct.Struct("<8sIIIIIIHHI")
-_FILE_HEADER = struct.Struct("<HHIIIHH")
+FILE_HEADER = struct.Struct("<HHIIIHH")
 _BIG_HEADER = struct.Struct("<HHHHI16sIIIIIII")
 _BIG_CLASS = bytes.fromhex("c7a1bad1eebaa94baf20faf66aa4dcb8")
 _RELOCATION = struct.Struct("<IIH")
@@ -152,12 +152,12 @@ def plain_data(rows: list[CoffSection]) -> list[tuple[int, int]]:
 
 def _header(view: ByteView) -> _Header | None:
     """The header of an object; it has no magic, so everything in it must fit together."""
-    if view.size < _FILE_HEADER.size:
+    if view.size < FILE_HEADER.size:
         return None
-    machine, count, _, symbols, n_symbols, optional, _ = view.unpack(_FILE_HEADER, 0)
+    machine, count, _, symbols, n_symbols, optional, _ = view.unpack(FILE_HEADER, 0)
     if (machine, count) == (0, 0xFFFF):
         return _big_header(view)
-    header = _Header(machine, _FILE_HEADER.size, count, symbols, n_symbols, big=False)
+    header = _Header(machine, FILE_HEADER.size, count, symbols, n_symbols, big=False)
     plausible = machine in COFF_MACHINES and count and not optional and _fits(view, header)
     return header if plausible else None
 

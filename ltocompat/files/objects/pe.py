@@ -5,7 +5,6 @@ Source: Microsoft's "PE Format". Every field is read through a bounds-checked ``
 
 from __future__ import annotations
 
-import struct
 import sys
 from array import array
 from collections.abc import Collection, Iterator, Mapping
@@ -15,6 +14,7 @@ from msgspec import Struct
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import COFF_MACHINES
 from ltocompat.files.objects.coff import (
+    FILE_HEADER,
     SCN_DATA,
     SCN_EXECUTE,
     plain_data,
@@ -32,7 +32,6 @@ from ltocompat.files.objects.structure import (
 )
 from ltocompat.model.limits import MIB, Budget
 
-_FILE_HEADER = struct.Struct("<HHIIIHH")
 _PE32, _PE32_PLUS = 0x10B, 0x20B
 _TRAIT_DLL = 0x2000
 _EXPORT, _CERTIFICATES = 0, 4
@@ -77,7 +76,7 @@ class PeHost(ObjectReader):
     format = "PE"
 
     def __init__(self, view: ByteView, budget: Budget, signature: int) -> None:
-        header = view.unpack(_FILE_HEADER, signature + 4)
+        header = view.unpack(FILE_HEADER, signature + 4)
         machine, count, _, symbols, n_symbols, optional_size, traits = header
         super().__init__(view, budget)
         self._base = 0
@@ -86,7 +85,7 @@ class PeHost(ObjectReader):
         self.pointers_readable = False
         self.machine = COFF_MACHINES.get(machine, f"{machine:#x}")
         self.type = "shared library" if traits & _TRAIT_DLL else "executable"
-        optional = signature + 4 + _FILE_HEADER.size
+        optional = signature + 4 + FILE_HEADER.size
         with guarded(self.problems, "the optional header"):
             self._read_optional_header(optional, optional_size)
         strings = symbols + 18 * n_symbols if symbols else None

@@ -51,13 +51,11 @@ class _Wrapper(Struct, frozen=True):
     """One wrapper in the file.
 
     Attributes:
-        offset: of its first byte.
         version: 1, or 2 for the result of a device link.
         region: file offset of its region, None where the region lies outside of this file.
         array: address of its array of prelinked regions, None in version 1.
     """
 
-    offset: int
     version: int
     region: int | None
     array: int | None
@@ -216,7 +214,7 @@ def _follow(host: ObjectReader, found: list[tuple[int, int]]) -> tuple[list[_Wra
             target = pointers[offset + 8]
             region = host.offset_of(target) if target else None
             array = pointers.get(offset + 8 + width) if version == LINKED else None
-            wrappers.append(_Wrapper(offset, version, region, array))
+            wrappers.append(_Wrapper(version, region, array))
     return wrappers, len(found) - len(wrappers)
 
 

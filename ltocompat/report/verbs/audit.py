@@ -71,11 +71,6 @@ class Audit(Struct, frozen=True):
                 audit.audits.append(record)
         return audit
 
-    @property
-    def policy(self) -> Policy:
-        """The policy of the audit."""
-        return self.scope.policy
-
 
 def scope_of(stream: Iterable[AuditRecord]) -> AuditScope:
     """Return the scope of the audit, which is its first record.
@@ -97,18 +92,19 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
         options: what the reader asked for.
     """
     audit = Audit.of(records)
+    policy = audit.scope.policy
     shown = not options.quiet or audit.tally.outcome is not Outcome.PASSED
     if shown:
         yield from _headline(audit)
         results = map(_not_forgiven, audit.audits)
-        judged: list[FindingRecord] = [*audit.policy.every_target, *results, *audit.tally.failures]
+        judged: list[FindingRecord] = [*policy.every_target, *results, *audit.tally.failures]
         # An audit is read to its end before its first line, which is the outcome: its packages
         # can stand worst first.
         several = len({audited.result.distribution for audited in audit.audits}) > 1
         yield from checked(judged, replace(options, packages=several), of_fleet=False)
     if options.quiet:
         return
-    if not audit.policy.given:
+    if not policy.given:
         yield Paragraph(_NO_POLICY)
     yield from _forgiven(audit)
     old = audit.tally.unused
@@ -142,7 +138,7 @@ _NO_POLICY = (
 
 
 def _headline(audit: Audit) -> Iterator[Block]:
-    policy = audit.policy
+    policy = audit.scope.policy
     if audit.tally.outcome is Outcome.FAILED:
         found = sorted(_grouped(audit, Standing.COUNTS), key=_weight)
         if found:
@@ -158,7 +154,7 @@ def _headline(audit: Audit) -> Iterator[Block]:
 
 
 def _undecided(audit: Audit) -> Iterator[Block]:
-    policy, failures = audit.policy, audit.tally.failures
+    policy, failures = audit.scope.policy, audit.tally.failures
     found = sorted(_grouped(audit, Standing.UNDECIDED), key=_weight)
     trials = [group for group in found if group.finding.decided_by_trial]
     if failures:

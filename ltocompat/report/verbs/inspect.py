@@ -280,7 +280,7 @@ def _cells(row: SummaryRow) -> tuple[str, ...]:
         row.kind,
         row.maker_cell(),
         row.arch_cell(),
-        row.compression_cell(),
+        ", ".join(sorted(row.compressions)),
         row.registered_cell(),
         row.kernels_cell(),
         f"{row.images:,}",

@@ -115,7 +115,7 @@ def _value(
 
 def _driver_of_compat(package: Release) -> DriverVersion | None:
     """The user-mode driver that programs meet where cuda-compat is in front."""
-    branch = drivers.compat_branch(package)
+    branch = drivers.cuda_branch(package)
     if branch is None:
         return None
     first = drivers.first_production(branch).numbers

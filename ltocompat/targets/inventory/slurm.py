@@ -32,8 +32,5 @@ def read_nodes(lines: Sequence[str]) -> Iterator[Node]:
         gpus = list(_GPU.finditer(listed))
         if gpus:
             keys = {"os": "linux-aarch64" if " Arch=aarch64" in text else ""}
-            yield Node(keys, tuple((_spaced(match["type"] or ""), "") for match in gpus), name)
-
-
-def _spaced(kind: str) -> str:
-    return _PROFILE.sub("", kind.replace("_", " "))
+            kinds = ((match["type"] or "").replace("_", " ") for match in gpus)
+            yield Node(keys, tuple((_PROFILE.sub("", kind), "") for kind in kinds), name)

@@ -21,7 +21,6 @@ class SharedObject(Struct, frozen=True):
 
     Attributes:
         machine: processor: ``x86-64``, ``AArch64``.
-        bits: 32 or 64.
         program: it names a loader of its own (PT_INTERP), as programs do.
         soname: DT_SONAME.
         needed: DT_NEEDED in the order of the file.
@@ -31,7 +30,6 @@ class SharedObject(Struct, frozen=True):
     """
 
     machine: str
-    bits: int
     program: bool
     soname: str | None
     needed: tuple[str, ...]
@@ -59,7 +57,6 @@ def _parsed(view: ByteView) -> SharedObject:
     runpath = next(tables.texts(Tag.RUNPATH), None)
     return SharedObject(
         machine=tables.machine_name,
-        bits=tables.bits,
         program=any(segment.kind == elf_layout.PT_INTERP for segment in tables.segments),
         soname=next(tables.texts(Tag.SONAME), None) or None,
         needed=tuple(filter(None, tables.texts(Tag.NEEDED))),

@@ -9,15 +9,14 @@ from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.library_name import LDSO, PATHFINDER
-from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
+from ltocompat.model.target import THIS_MACHINE, DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.targets.gpu_groups import known_gpu
 from ltocompat.targets.machine.environment import Environment, LocalGpu
 
 T = TypeVar("T")
-_HERE = "this machine"
 
 
-def target_of(environment: Environment, name: str = _HERE) -> Target:
+def target_of(environment: Environment, name: str = THIS_MACHINE) -> Target:
     """The deploy target that a machine is; every part says where it was read.
 
     A compiler or linker that several ways of loading pick differently is one of those versions,
@@ -31,9 +30,9 @@ def target_of(environment: Environment, name: str = _HERE) -> Target:
         "nvlink": _nvlink(environment),
     }
     gpus = _gpus(environment)
-    sources = {"os": f"{_HERE}: its files"}
+    sources = {"os": f"{THIS_MACHINE}: its files"}
     sources |= {key: part.source for key, part in parts.items() if part}
-    sources |= {"gpu": f"{_HERE}: {environment.gpus[0].source}"} if gpus else {}
+    sources |= {"gpu": f"{THIS_MACHINE}: {environment.gpus[0].source}"} if gpus else {}
     whole = Target(name=name, system=environment.system, gpus=gpus, sources=tuple(sources.items()))
     return replace(whole, **parts)
 
@@ -98,5 +97,5 @@ def _gpu(local: LocalGpu, *, tegra: bool) -> Gpu | None:
 
 def _known(text: str, values: Iterable[T], source: str) -> VersionSet[T]:
     return VersionSet(
-        text, tuple(values), quantifier=Quantifier.ONE_OF, source=f"{_HERE}: {source}"
+        text, tuple(values), quantifier=Quantifier.ONE_OF, source=f"{THIS_MACHINE}: {source}"
     )
