@@ -196,9 +196,13 @@ def _read_entry(view: ByteView, offset: int, region_end: int, data: bytes) -> Fa
         )
     if header_size > len(data) and fields.kind != KIND_CONCATENATED:
         data = view.read(offset, min(header_size, _LONGEST_HEADER))
-    identifier = _identifier(data, fields) if fields.identifier_size else None
-    options = _options(data, fields) if fields.options_offset else None
-    return FatbinEntry(offset, fields, identifier, options, _lists_family(data, fields))
+    return _entry(offset, data, fields)
+
+
+def _entry(offset: int, header: bytes, fields: EntryHeader) -> FatbinEntry:
+    identifier = _identifier(header, fields) if fields.identifier_size else None
+    options = _options(header, fields) if fields.options_offset else None
+    return FatbinEntry(offset, fields, identifier, options, _lists_family(header, fields))
 
 
 def _identifier(header: bytes, fields: EntryHeader) -> str | None:
@@ -251,7 +255,6 @@ class _Traits(Struct, frozen=True):
     relocatable: bool | None
     debug: bool
     host_os: str | None
-    has_options: bool
     problems: tuple[str, ...]
 
 
@@ -271,7 +274,6 @@ def _traits(number: int, flags: int, sm: int) -> _Traits:
         relocatable=True if number == KIND_RELOCATABLE_PTX else None,
         debug=bool(flags & _Flag.DEBUG),
         host_os=next((host.name.lower() for host in _HOSTS if flags & host), None),
-        has_options=kind in _KINDS_WITH_OPTIONS,
         problems=tuple(_problems(number, flags, sm, compression)),
     )
 
@@ -362,7 +364,7 @@ def _stored(
         traits.debug,
         traits.host_os,
         entry.options,
-        traits.has_options and not fields.options_offset,
+        traits.kind in _KINDS_WITH_OPTIONS and not fields.options_offset,
         entry.identifier,
         entry.lists_family if traits.kind is ImageKind.SASS else None,
         header,
@@ -392,14 +394,7 @@ def _concatenated(
             raise Malformed(f"the directory ends before image {number} of {count}")
         fields = EntryHeader._make(_ENTRY.unpack_from(header))
         size = _inline_size(header, fields)
-        named = fields._replace(header_size=size)
-        inner = FatbinEntry(
-            position,
-            named,
-            _identifier(header, named),
-            _options(header, named),
-            _lists_family(header, named),
-        )
+        inner = _entry(position, header, fields._replace(header_size=size))
         stored = data.sub(fields.header_size, fields.payload_size)
         payload = Payload(stored, Compression.NONE, None, budget)
         place = outer.place.at(outer.place.offset or 0, *outer.place.entry, number)

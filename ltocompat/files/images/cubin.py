@@ -197,19 +197,13 @@ def kernel_names(
     Raises:
         Malformed: the header, the section table or a table of symbols does not fit into the bytes.
     """
+    sections, _ = _section_table(view, parse_header(view.peek(0, HEAD_SIZE), size), budget)
+    tables = [(row[1], row[4], row[5], row[6]) for row in budget.timed(sections)]
     found: list[tuple[str, int]] = []
-    for names, rows in _tables_of(view, budget, size):
+    for names, rows in _symbol_tables(view, tables, budget):
         if not (first and found):
             found += islice(_kernels(names, rows, budget), 1 if first else None)
     return tuple(name for name, _ in found)
-
-
-def _tables_of(
-    view: ByteView, budget: Budget, size: int | None
-) -> Iterator[tuple[NameTable, bytes]]:
-    sections, _ = _section_table(view, parse_header(view.peek(0, HEAD_SIZE), size), budget)
-    tables = [(row[1], row[4], row[5], row[6]) for row in budget.timed(sections)]
-    return _symbol_tables(view, tables, budget)
 
 
 def _kernels(names: NameTable, rows: bytes, budget: Budget) -> Iterator[tuple[str, int]]:

@@ -197,9 +197,7 @@ def _regular_flags_1(fields: _Fields) -> bool:
     flags = fields.virtual << 16 | _FLAGS_1 | real
     accelerated = real == _SM_90 or by_assembler
     options = {flags, flags | _FLAG_1_ACCELERATED} if accelerated else {flags}
-    highest = real
-    if by_assembler:
-        highest = _HIGHEST_VIRTUAL_OF_ASSEMBLER.get(real, real)
+    highest = _HIGHEST_VIRTUAL_OF_ASSEMBLER.get(real, real) if by_assembler else real
     if not fields.virtual and fields.type == ET_EXEC and fields.version in _LINKED_WITHOUT_VIRTUAL:
         return fields.flags in options
     return fields.flags in options and 0 < fields.virtual <= highest

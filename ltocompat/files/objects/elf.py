@@ -134,6 +134,14 @@ class ElfTables(Struct):
         inside = address - segment.address
         return segment.offset + inside if inside < segment.file_size else None
 
+    def loaded(self, flags: int, wanted: int) -> list[tuple[int, int]]:
+        """(offset, size) of what is loaded by segments of which these flags are just as wanted."""
+        return [
+            (s.offset, s.file_size)
+            for s in self.segments
+            if s.kind == layout.PT_LOAD and s.flags & flags == wanted and s.file_size
+        ]
+
     def sections(self) -> tuple[Section, ...]:
         """The sections with bytes in the file; those that reach outside are clipped, and told."""
         sections = []

@@ -83,12 +83,7 @@ class ElfHost(ObjectReader):
         """Loaded sections that aren't code; without sections the segments that aren't code."""
         headers = self._tables.headers
         if not headers:
-            segments = self._tables.segments
-            return [
-                (s.offset, s.file_size)
-                for s in segments
-                if s.kind == layout.PT_LOAD and not s.flags & layout.PF_X and s.file_size
-            ]
+            return self._tables.loaded(layout.PF_X, 0)
         wanted = [
             h
             for h in headers
@@ -104,11 +99,7 @@ class ElfHost(ObjectReader):
         """Writable segments: without sections, or where a linker script merged them."""
         if self._tables.headers and not any(section.fatbin for section in self.sections):
             return []
-        return [
-            (s.offset, s.file_size)
-            for s in self._tables.segments
-            if s.kind == layout.PT_LOAD and s.flags & layout.PF_W and s.file_size
-        ]
+        return self._tables.loaded(layout.PF_W, layout.PF_W)
 
     def offset_of(self, address: int) -> int | None:
         """Look up the PT_LOAD segments; in objects addresses are file offsets already."""

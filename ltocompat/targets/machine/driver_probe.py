@@ -45,11 +45,10 @@ def ask(machine: Machine) -> Answers:
     gpus, driver = _smi(machine)
     by_nvml = child.get("driver")
     libcuda = child.get("libcuda")
-    nvml = isinstance(by_nvml, str) and bool(by_nvml)
     return Answers(
         cuda=_release(child.get("cuda")),
         libcuda=libcuda if isinstance(libcuda, str) else None,
-        driver=driver or (str(by_nvml) if nvml else None),
+        driver=driver or (by_nvml if isinstance(by_nvml, str) and by_nvml else None),
         driver_source="nvidia-smi" if driver else "NVML",
         gpus=gpus or _gpus(child.get("gpus")),
     )
