@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import glob
 import os
 from time import perf_counter
@@ -105,15 +106,10 @@ class _Cuda:
         device = self._must("cuDeviceGet", index)
         name = self._must("cuDeviceGetName", 256, device)
         kinds = self._calls.CUdevice_attribute
-        numbers = (
-            self._must("cuDeviceGetAttribute", kind, device)
-            for kind in (
-                kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-                kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-            )
-        )
-        major, minor = map(int, numbers)
-        return name.split(b"\0")[0].decode("utf-8", "replace"), major, minor
+        ask = functools.partial(self._must, "cuDeviceGetAttribute")
+        major = ask(kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)
+        minor = ask(kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
+        return name.split(b"\0")[0].decode("utf-8", "replace"), int(major), int(minor)
 
     def enter(self, index: int) -> int:
         """Make a GPU's context the current one; a code."""

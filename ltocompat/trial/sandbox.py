@@ -62,7 +62,6 @@ _READABLE = ("/dev/null", "/dev/urandom", "/proc/cpuinfo", "/sys/devices/system/
 
 # Others of the user may start as many processes and threads meanwhile.
 _MORE_TASKS = 4096
-_OPEN_FILES = 1024
 
 
 class Files(Struct, frozen=True):
@@ -172,7 +171,7 @@ def seal(limits: TrialLimits, calls: Calls) -> None:
         confine_calls(calls)
 
 
-def limit_tasks_and_files(open_files: int = _OPEN_FILES) -> None:
+def limit_tasks_and_files(open_files: int) -> None:
     """Bound the files that this process opens, and the tasks that its user can come to have.
 
     The kernel counts all tasks of a user, whatever started them, and those of root never.

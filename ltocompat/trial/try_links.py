@@ -160,8 +160,7 @@ class LinkTrial(Closing):
         key = goal.tool, goal.release
         if key not in self._linkers:
             linker = obtain(str(goal.release), install_missing=self._install, tool=goal.tool)
-            asked = CachedLinker(linker, self._cache, self._stack, self._trial_run)
-            self._linkers[key] = asked
+            self._linkers[key] = CachedLinker(linker, self._cache, self._stack, self._trial_run)
         return self._linkers[key]
 
     def _request(
@@ -339,9 +338,8 @@ class OneLinkTrial(Struct):
         watch = self.trial_run.watch(f"{inputs[0].place} ..: {linker}", size)
         with Pool(linker.path, workers=1, tool=job.tool, trial_run=self.trial_run) as pool:
             answer = link_all(pool, link, watch=watch)
-            runtime = not pool.lacks_device_runtime
-        if not runtime and _misses_device_runtime(answer):
-            return None
+            if pool.lacks_device_runtime and _misses_device_runtime(answer):
+                return None
         return outcome_of(linker, answer, whole=True)
 
 

@@ -44,9 +44,7 @@ def are_sound(folder: str, tool: Tool, version: str, sums: Mapping[str, str]) ->
     seal = Seal.of()
     if seal is not None and seal.is_on(_sealed(folder), *_state(folder, version, sums)):
         return True
-    # Of this very version: the library of another would answer in its name.
-    wheels = facts.linker_wheels(tool)
-    known = {wheel.member_sha256 for wheel in wheels if wheel.version == version}
+    known = _known_sums(tool, version)
     found = {name: _sum(folder, name) for name in sums}
     if not all(digest in known for digest in found.values()):
         return False
@@ -89,3 +87,9 @@ def _sum(folder: str, name: str) -> str:
         if os.fstat(file.fileno()).st_size > LARGEST:
             return ""
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _known_sums(tool: Tool, version: str) -> frozenset[str]:
+    """The sums of this very version: the library of another would answer in its name."""
+    wheels = (wheel for wheel in facts.linker_wheels(tool) if wheel.version == version)
+    return frozenset(wheel.member_sha256 for wheel in wheels)
