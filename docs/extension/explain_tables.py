@@ -11,7 +11,7 @@ from typing import Any
 from ltocompat.commands import explain as command
 from ltocompat.facts import drivers, gpus, libraries, table, toolkits
 from ltocompat.rules import evidence, message_values
-from ltocompat.rules.messages import Message, matches, messages, pattern_of
+from ltocompat.rules.messages import Message, filled, matches, messages, pattern_of
 from ltocompat.targets import paste
 
 
@@ -104,7 +104,10 @@ def _errors() -> dict[str, list[dict[str, Any]]]:
             drivers.errors_called(key) if key.isdecimal() else drivers._errors_by_name()[key]
         ):
             for match in matches(f"{error.name}\n{error.text}"):
-                said = {"cause": match.cause, "fix": match.fix, "check": match.check}
+                said = {
+                    part: filled(getattr(match.message, part), match.values)
+                    for part in ("cause", "fix", "check")
+                }
                 row = {"rule": match.message.rule, "also": match.message.also, **said}
                 if row not in found.setdefault(key, []):
                     found[key].append(row)
