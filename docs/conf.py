@@ -18,6 +18,7 @@ language = "en"
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "accessible_html",
     "compatibility_tables",
@@ -48,6 +49,7 @@ nitpicky = True
 nitpick_ignore_regex = [("py:.*", ".*")]
 smartquotes = False  # quotation marks of commands are copied as they are
 myst_heading_anchors = 3
+autosummary_generate = False  # a table of the values, no page for each
 myst_enable_extensions = ["colon_fence"]
 suppress_warnings = ["myst.header"]
 pygments_style = "default"

@@ -157,7 +157,7 @@ def _rule_page(rule: Prose) -> Iterator[str]:
     )
     example = _examples().get(rule.id)
     if example is not None:
-        yield "## Try it\n\nOn the samples of this project; it speaks, and then it doesn't:"
+        yield "## Try it\n\nOn samples of this project, with a finding and without:"
         yield _block("\n".join(_command(*example[word]) for word in ("strikes", "spares")))
     text = _OF_MACHINES if _is_of_machines(rule) else _IGNORE
     yield "## How to ignore it\n\n" + text.format(rule=rule.id, expires=_EXPIRES).rstrip()
@@ -244,7 +244,7 @@ def _logs() -> Iterator[tuple[str, str]]:
 def _tests(rule_id: str) -> str:
     """The tests in which it strikes and in which it spares."""
     strikes, spares = (_test(_cases()[rule_id, word]) for word in ("strikes", "spares"))
-    return f"it strikes in {strikes}, it spares in {spares}"
+    return f"one in which it is reported: {strikes}; one in which it is not: {spares}"
 
 
 def _test(name: str) -> str:

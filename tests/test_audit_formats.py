@@ -269,7 +269,7 @@ def test_check_tells_what_is_wrong_with_a_package_on_any_target(
     run(["check", path, *goal])
     results = valid_json(capsys.readouterr().out)["results"]
     assert [result["target"] for result in results] == ["prod", "any target"]
-    run(["check", f"{path}::kernels/scale.ltoir", *goal])  # a part is no package
+    run(["check", f"{path}::kernels/scale.ltoir", *goal])  # a part is not a package
     assert len(valid_json(capsys.readouterr().out)["results"]) == 1
     run(["check", path, "--deploy-target"])
     out = capsys.readouterr().out

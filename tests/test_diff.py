@@ -674,7 +674,7 @@ def test_metadata_of_wheels_is_compared(tmp_path: Path) -> None:
     assert one(diff, "requires", "nvidia-nvjitlink").new == ("nvidia-nvjitlink<14,>=13.3",)
     assert diff.new.metadata is not None
     assert diff.new.metadata.tags == ("linux_x86_64",)
-    assert ltocompat.diff(SAXPY, paths[1]).unknown == ("metadata: the old one is no package",)
+    assert ltocompat.diff(SAXPY, paths[1]).unknown == ("metadata: the old one is not a package",)
 
 
 # --- bounds

@@ -92,7 +92,7 @@ def test_what_it_writes_it_reads(tmp_path: Path, document: dict[str, Any]) -> No
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda d: d.pop("schema"), "is no such document: it names no schema"),
+        (lambda d: d.pop("schema"), "is not a document of facts: it names no schema"),
         (lambda d: d.update(schema="ltocompat/facts/v2"), "Invalid value 'ltocompat/facts/v2'"),
         (lambda d: d["tables"].pop("ptx"), "missing required field `ptx`"),
         (lambda d: d["tables"]["sm"]["sm"].clear(), "length >= 1 - at `$.tables.sm.sm`"),
@@ -128,7 +128,7 @@ def test_what_does_not_fit_is_told_in_a_sentence(
 def test_any_bytes_are_told(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("facts") / "facts.json"
     path.write_bytes(data)
-    with pytest.raises(UsageError, match="is no such document"):
+    with pytest.raises(UsageError, match="is not such a document"):
         exchange.read_tables(str(path))
 
 

@@ -538,7 +538,7 @@ def test_a_broken_pax_header_is_said(read: Read) -> None:
 def test_a_pax_record_of_a_wrong_length_ends_at_once_in_one_sentence(tmp_path: Path) -> None:
     """Right are ``9 path=x`` and ``10 path=x``, with a newline; every other length is wrong."""
     broken = [b"%d path=x\n" % length for length in (*range(9), 11, 99, 10**19, 10**30)]
-    # The length is right, and what it covers is no record; or it ends within the second one.
+    # The length is right, and what it covers is not a record; or it ends within the second one.
     broken += [b"0 \n", b"3 \n", b"8 pathx\n", b"5 =x\n", b"8 path=x9", b"00 path=x\n"]
     broken += [b"12 path=x\n9 path=y\n", b"-9 path=x\n", b" 9 path=x\n"]
     for index, record in enumerate(broken):

@@ -85,9 +85,9 @@ def test_nvlink_is_known_by_its_title_and_its_banner(tmp_path: Path) -> None:
     ("data", "reason"),
     [
         (b"#!/bin/sh\nexec nvlink\n", "no program"),
-        (program("13.5.37", "Ptx optimizing assembler"), "it is no nvlink"),
+        (program("13.5.37", "Ptx optimizing assembler"), "it is not an nvlink"),
         (program("13.5"), "nothing in it tells the version"),
-        (library("13.5.37"), "it is no nvlink"),
+        (library("13.5.37"), "it is not an nvlink"),
     ],
     ids=["script", "ptxas", "mute", "library"],
 )

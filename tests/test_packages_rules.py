@@ -580,7 +580,7 @@ def test_a_package_given_beside_has_to_be_admitted(tmp_path: Path, loading: byte
 
 def test_what_is_given_beside_has_to_be_a_package(tmp_path: Path) -> None:
     (tmp_path / "x.so").write_bytes(b"\x7fELF")
-    with pytest.raises(UsageError, match=r"x\.so is no package; give a wheel"):
+    with pytest.raises(UsageError, match=r"x\.so is not a package; give a wheel"):
         packages_beside([tmp_path / "x.so"])
 
 

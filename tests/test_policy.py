@@ -153,15 +153,18 @@ def test_a_policy_of_another_user_is_not_obeyed(
         ("[audit]\ntargets = 'prod'", "audit.targets is 'prod'; write targets = ["),
         ("[audit]\ntargets = []", "audit.targets names no target"),
         ("[audit]\ntargets = ['prd']", "audit.targets names 'prd' (did you mean prod"),
-        ("[audit]\nrequire-archs = ['hoper']", "audit.require-archs: 'hoper' is no GPU that is"),
-        ("[audit]\nmax-bytes = '100 mb!'", "audit.max-bytes: '100 mb!' is no size; write it like"),
+        ("[audit]\nrequire-archs = ['hoper']", "audit.require-archs: 'hoper' is not a known GPU"),
+        (
+            "[audit]\nmax-bytes = '100 mb!'",
+            "audit.max-bytes: '100 mb!' is not a size; write it like",
+        ),
         ("[audit]\nrequire-archs = [90]", "audit.require-archs is [90]; write"),
-        ("[audit]\nleast-driver = 525.60", "audit.least-driver is 525.6, which is no driver"),
-        ("[audit]\nleast-driver = 'new'", "audit.least-driver is 'new', which is no driver"),
+        ("[audit]\nleast-driver = 525.60", "audit.least-driver is 525.6, which is not a driver"),
+        ("[audit]\nleast-driver = 'new'", "audit.least-driver is 'new', which is not a driver"),
         ("[audit]\nfail-on = 'ok'", "audit.fail-on is 'ok'; write fail-on = \"fail\" | "),
         ("[audit]\nfail-on = true", "audit.fail-on is True"),
         ("[audit]\ntrial-link = 'yes'", "audit.trial-link is 'yes'; write trial-link = true"),
-        ("[audit]\ntrial-link = [13.3]", "audit.trial-link names 13.3, which is no release"),
+        ("[audit]\ntrial-link = [13.3]", "audit.trial-link names 13.3, which is not a release"),
         (
             "[audit]\ntrial-link = ['12.4']",
             "audit.trial-link names 12.4, which no target has; the targets' nvJitLinks are: 13.2",
@@ -179,7 +182,7 @@ def test_a_policy_of_another_user_is_not_obeyed(
         ("[[audit.ignore]]\nrule = 'PTX-06'\nreason = 'x'", "audit.ignore[0] has no expires"),
         (
             "[[audit.ignore]]\nrule = 'PTX-06'\nreason = 'x'\nexpires = 'soon'",
-            "audit.ignore[0].expires is 'soon', which is no day; write expires = 2027-01-31",
+            "audit.ignore[0].expires is 'soon', which is not a day; write expires = 2027-01-31",
         ),
         (
             "[[audit.ignore]]\nrule = 'PTX-06'\nreason = 'x'\nexpires = 2026-11-20",
@@ -308,14 +311,14 @@ def test_a_baseline_knows_a_finding_in_the_next_build_but_not_a_worse_one(tmp_pa
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "x", "findings": []}', "[" * 100_000])
 def test_what_is_no_baseline_is_told(tmp_path: Path, text: str) -> None:
     path = written(tmp_path, text, "known.json")
-    with pytest.raises(UsageError, match="is no baseline; write one with"):
+    with pytest.raises(UsageError, match="is not a baseline; write one with"):
         read_baseline(path)
 
 
 def test_only_a_baseline_is_replaced_by_one(tmp_path: Path) -> None:
     wheel = tmp_path / "libx.whl"
     wheel.write_text("precious")
-    with pytest.raises(UsageError, match="is no baseline"):
+    with pytest.raises(UsageError, match="is not a baseline"):
         write_baseline(str(wheel), [])
     assert wheel.read_text() == "precious"
     path = str(tmp_path / "known.json")

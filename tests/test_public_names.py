@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import subprocess
 import sys
 import textwrap
@@ -109,3 +110,10 @@ def test_an_installed_ltocompat_has_types(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert 'Revealed type is "ltocompat.model.verdict.Result"' in done.stdout
     assert '"Result" has no attribute "verdickt"' in done.stdout
+
+
+def test_every_public_name_stands_on_the_page_of_the_interface() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "reference" / "python-api.md").read_text(
+        "utf-8"
+    )
+    assert set(ltocompat.__all__) - {*re.findall(r"\w+", page)} == set()

@@ -84,8 +84,8 @@ def test_quiet_is_a_line_an_artifact() -> None:
     [
         ({"nvjitlink": None}, RUNS),
         (
-            {"nvjitlink": None, "no_nvjitlink": "no nvJitLink that is known links all of it"},
-            f"{RUNS}; links: no nvJitLink that is known links all of it",
+            {"nvjitlink": None, "no_nvjitlink": "no known nvJitLink links all of it"},
+            f"{RUNS}; links: no known nvJitLink links all of it",
         ),
         (
             {"nvjitlink": None, "services": (served(75, None), served(80, None))},
@@ -108,7 +108,7 @@ def test_quiet_is_a_line_an_artifact() -> None:
         ),
         (
             {"nvjitlink": None, "services": (replace(served(90, None), how="none"),)},
-            "It serves no GPU that is known",
+            "It serves no known GPU",
         ),
     ],
 )

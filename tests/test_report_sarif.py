@@ -201,7 +201,7 @@ def test_files_without_device_code_are_not_told() -> None:
 
 
 def test_a_finding_of_an_audit_leads_to_its_target_in_the_policy() -> None:
-    """A package is no file of the repository; the policy that asks for the target is."""
+    """A package is not a file of the repository; the policy that asks for the target is."""
     lines = PolicyLines("pyproject.toml", {"prod": 12}, audit=30)
     records: list[FindingRecord] = [
         PROD,

@@ -160,7 +160,7 @@ HARMLESS = {
     "broken/concat-total-lies.fatbin",
     "broken/concat-nested.fatbin",
     "broken/cubin-note-lies.cubin",
-    "broken/naked-zstd-size-lies.o",  # a frame whose first bytes don't decode is no cubin
+    "broken/naked-zstd-size-lies.o",  # a frame whose first bytes don't decode is not a cubin
 }
 
 

@@ -95,7 +95,7 @@ def test_no_room_for_what_comes_through_a_pipe_is_told_in_one_sentence() -> None
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 3
     (sentence,) = done.stderr.splitlines()
-    assert "what is read can't be kept in" in sentence
+    assert "the input can't be kept in" in sentence
     assert "set TMPDIR to a folder with more room" in sentence
 
 

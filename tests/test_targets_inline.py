@@ -298,7 +298,7 @@ def test_a_path_is_not_a_deploy_target(tmp_path: Path) -> None:
         ("os=beos", "'beos' is not an operating system"),
         ("nvjitlink=11.8", "there is no nvJitLink 11.8"),
         ("nvjitlink=15", "write its minor too"),
-        ("nvjitlink>=12.4,<12.4", "no nvJitLink that is known is >=12.4,<12.4; known are 12.0,"),
+        ("nvjitlink>=12.4,<12.4", "no known nvJitLink is >=12.4,<12.4; known are 12.0,"),
         ("driver>700", "known are the branches 450, 455"),
         ("driver>=550,<x", "'<x' in '>=550,<x' is not a comparison"),
         ("stock=12.7", "CUDA 12.7, which is between 12.6 and 12.8, for linux; give one as well"),

@@ -75,7 +75,7 @@ def inspect(
     if rows.weigh:
         if listed or by is not None or where or options.trial_link:
             raise UsageError(
-                "--weigh weighs all images of a path; leave out --by, --images, --hash, --kind, "
+                "--weigh counts all images of a path; leave out --by, --images, --hash, --kind, "
                 "--arch, --made-by and --trial-link"
             )
         from ltocompat.commands import weigh as weigh_command

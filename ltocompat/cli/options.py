@@ -67,7 +67,7 @@ def _trial_seconds(text: str) -> float:
     """The CPU time of all trials.
 
     Raises:
-        UsageError: it is no number of seconds from 1 on.
+        UsageError: it is not a number of seconds from 1 on.
     """
     try:
         seconds = float(text)

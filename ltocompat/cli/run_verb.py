@@ -188,7 +188,7 @@ class ProgressLine(PacedProgress):
 
 
 def terminal_width() -> int | None:
-    """Columns of the terminal that standard output is; None when it is no terminal."""
+    """Columns of the terminal that standard output is; None when it is not a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 

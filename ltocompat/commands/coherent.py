@@ -52,7 +52,7 @@ def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
         if name not in known:
             hint = did_you_mean(name, known)
             raise UsageError(
-                f"{name!r} is no part of CUDA{hint}; the parts are {', '.join(sorted(known))}"
+                f"{name!r} is not part of CUDA{hint}; the parts are {', '.join(sorted(known))}"
             )
         release = driver_cuda(version) if name == "driver" else Release.parse(version)
         if release is None:

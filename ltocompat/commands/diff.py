@@ -168,7 +168,7 @@ def _with_ptx(stored: StoredModule, module: Module) -> Module:
 
 
 def _metadata(place: Location, limits: Limits) -> Metadata | None:
-    """The metadata of a package; None for what is no package."""
+    """The metadata of a package; None for what is not a package."""
     found = package_of(place.path, limits) if place.is_file else None
     if found is None:
         return None
@@ -210,7 +210,7 @@ def _unknown(old: Side, new: Side, *, kernels: bool) -> Iterator[str]:
         if side.saved:
             yield f"metadata: a saved inspection, as {name} one is, has none"
         elif packaged and side.metadata is None:
-            yield f"metadata: {name} one is no package"
+            yield f"metadata: {name} one is not a package"
 
 
 def _unread(name: str, side: Side) -> Iterator[str]:

@@ -117,7 +117,7 @@ def run(options: EnvOptions) -> Iterator[Surroundings]:
     """The look at the machine; then it is saved, where that is wanted.
 
     Raises:
-        UsageError: the root is no folder.
+        UsageError: the root is not a folder.
         LtocompatError: the file is there already, or can't be written.
     """
     found = env(options.root)

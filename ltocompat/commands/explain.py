@@ -346,6 +346,6 @@ def _with_files(
         else:
             faults.append(AtFault(*fault))
     if not faults:
-        yield Note(f"none of the files is what {first.id} speaks of")
+        yield Note(f"{first.id} is about none of these files")
     yield replace(first, at_fault=tuple(faults))
     yield from (*others, *shared)

@@ -76,7 +76,7 @@ def run(options: InitOptions) -> Iterator[PolicyDraft | Failure]:
             it is asked for on standard output.
     """
     if options.output == "-":
-        raise UsageError("--output '-' is no file; name one, as in --output ltocompat.toml")
+        raise UsageError("--output '-' is not a file; name one, as in --output ltocompat.toml")
     nearest = find_policy() or OWN
     path = options.output or nearest
     there = read_policy(path) if os.path.exists(path) else None
@@ -87,7 +87,7 @@ def run(options: InitOptions) -> Iterator[PolicyDraft | Failure]:
     if len(read) < len(found) or not read:
         yield from (failure for failure in found if isinstance(failure, Failure))
         if not found:
-            raise UsageError("there is no file to write a policy for; build first, or name one")
+            raise UsageError("there is no package to write a policy for; build first, or name one")
         return
     target = drafting.target([_known(summary) for summary in read])
     config = () if path == nearest else ("--config", path)
@@ -219,7 +219,7 @@ def _known(summary: ArtifactSummary) -> _Known:
 
 
 def _whole(summary: ArtifactSummary) -> ArtifactSummary | Failure:
-    """An artifact of which nothing could be read is no package without device code."""
+    """An artifact of which nothing could be read is not a package without device code."""
     for skipped in summary.skipped:
         if skipped.place == Location(summary.path):
             reason = f"no policy is written for {summary.path}: {skipped.reason}"

@@ -261,9 +261,9 @@ def _each(
     yield from (piece for piece in found if isinstance(piece, Skipped))
     pieces = [piece for piece in found if isinstance(piece, LinkInput)]
     if found and not pieces:
-        raise UnreadableInput("nothing that could be read lies there")
+        raise UnreadableInput("nothing there could be read")
     if not pieces:
-        raise UsageError("no image to try lies there; list what does with: ltocompat inspect")
+        raise UsageError("there is no image to try; list what there is with: ltocompat inspect")
     total = sum(len(piece.trial.data) for piece in pieces) * len(linkers)
     done = 0
     complete = not options.add_only

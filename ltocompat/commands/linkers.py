@@ -68,7 +68,7 @@ def plan_linkers(wanted: Iterable[str], *, allow_unknown: bool = False) -> Plan:
     """Plan to install these (``nvjitlink=12.4``, ``nvlink=all``); nothing is done yet.
 
     Raises:
-        UsageError: one is no linker and version, or not in our tables.
+        UsageError: one is not a linker and version, or not in our tables.
         Missing: NVIDIA publishes none for this platform, or not this version.
     """
     chosen: dict[VersionRequest, None] = {}
@@ -124,7 +124,7 @@ def run_install(options: InstallOptions) -> Iterator[Plan | InstallChange]:
     """The plan, then what becomes of each version.
 
     Raises:
-        UsageError: one is no linker and version, or not in our tables; before anything is done.
+        UsageError: one is not a linker and version, or not in our tables; before anything is done.
         Missing: there is none for this platform, or one can't be downloaded.
         LtocompatError: what came is not what it should be, or the cache can't be written.
     """

@@ -166,7 +166,7 @@ def jobs_of(text: str) -> int:
     """The number of processes that ``--jobs`` asks for.
 
     Raises:
-        UsageError: it is no number from 1 on.
+        UsageError: it is not a number from 1 on.
     """
     if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) < 10_000):
         raise UsageError(f"--jobs takes a number of processes, not {text!r}; --jobs 1 is one")
@@ -425,7 +425,7 @@ class ExtractOptions(ReadOptions, frozen=True):
 
     Attributes:
         places: Files, folders, or places as inspect prints them.
-        output: Where to write; made when missing, and no file in it is ever replaced.
+        output: The folder to write into, made if missing; no file in it is replaced.
         where: the images that are meant; None: all of them.
     """
 
@@ -473,7 +473,7 @@ class RepairOptions(ReadOptions, frozen=True):
 
     Attributes:
         wheels: Wheels.
-        output: Where to write; made when missing, and no file in it is ever replaced.
+        output: The folder to write into, made if missing; no file in it is replaced.
         dry_run: Show the changes without writing anything.
         only: Mend findings of this rule only. Repeatable.
         beside: Packages that will be installed next to these, as in check. Repeatable.

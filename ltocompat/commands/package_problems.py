@@ -42,7 +42,7 @@ class Packages:
         sources: bytes that stand for some of the paths.
 
     Raises:
-        UsageError: one of those beside is no package.
+        UsageError: one of those beside is not a package.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Packages:
         return package_of(path, self._limits, self._sources.get(path))
 
     def problems(self, shipped: Shipped | None) -> tuple[Problem, ...]:
-        """Everything that is wrong with the promises of a package; None: it is no package."""
+        """Everything that is wrong with the promises of a package; None: it is not a package."""
         if shipped is None:
             return ()
         # Imported here: most files are no package, and ask for none of its rules.

@@ -115,7 +115,7 @@ class Reading:
             is wrong with it as a package.
 
         Raises:
-            UsageError: a target has no meaning, or one beside is no package.
+            UsageError: a target has no meaning, or one beside is not a package.
         """
         way = None if route is None else Route(route)
         for target in resolve_targets(as_tuple(targets)):
@@ -146,7 +146,7 @@ class Reading:
             beside: packages that are installed with it.
 
         Raises:
-            UsageError: one of those is no package.
+            UsageError: one of those is not a package.
         """
         kept = self._kept
         problems = kept.problems(kept.apart, beside)

@@ -96,8 +96,8 @@ def summaries(
         reading: how to read them.
 
     Yields:
-        The summaries of the files at each path; last, of a folder, one of what is no file and can't
-        be read. Where a path can't be opened, or nothing lies at a place, a ``Failure``.
+        The summaries of the files at each path; last, of a folder, one of what is not a file
+        and can't be read. Where a path can't be opened, or nothing lies at a place, a ``Failure``.
 
     Raises:
         UsageError: no path is named.
@@ -135,7 +135,7 @@ class ArtifactReader:
         self._wanted: dict[ModuleSignature, ReadPlan] = {}
 
     def items(self, texts: Iterable[str]) -> Iterator[_File | ArtifactSummary | Failure]:
-        """The files at paths; of what is no file and can't be read, a summary; failures."""
+        """The files at paths; of what is not a file and can't be read, a summary; failures."""
         for text in texts:
             try:
                 place = self._reading.settings.place_of(text)

@@ -88,7 +88,7 @@ def repair(
 
     Raises:
         UnreadableInput: a path can't be opened, or is no sound wheel.
-        UsageError: it is no wheel at all; there is no folder to write into.
+        UsageError: it is not a wheel at all; there is no folder to write into.
         Missing: patchelf is not at hand.
         LtocompatError: the new wheel can't be written, or would be worse than the old one.
     """
@@ -160,7 +160,7 @@ class _Read:
 
     Raises:
         UnreadableInput: it can't be read.
-        UsageError: it is no wheel.
+        UsageError: it is not a wheel.
     """
 
     def __init__(self, path: str, options: RepairOptions, sources: Mapping[str, ByteView]) -> None:

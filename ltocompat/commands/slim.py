@@ -167,7 +167,7 @@ def _packing(options: SlimOptions) -> Packing | None:
     """
     if options.pack is None:
         if options.to_zstd:
-            raise UsageError("--to-zstd says what --pack packs; add --pack size")
+            raise UsageError("--to-zstd chooses the compression of --pack; add --pack size")
         return None
     text = str(options.pack)
     level = _LEVELS.get(text) or (int(text) if text.isdecimal() and len(text) < 3 else 0)
@@ -235,9 +235,11 @@ def _slim(path: str, target: str, options: SlimOptions, run_: _Run) -> Slimmed:
     if options.in_place and not os.path.isdir(path):
         raise UsageError(f"--in-place replaces files of a folder, and {path!r} is none")
     if not options.in_place and is_environment(path):
-        raise UsageError(f"{path!r} is an environment, which knows where it lies; add --in-place")
+        raise UsageError(f"{path!r} is an environment, which can't be moved; add --in-place")
     if options.max_bytes is not None and not is_packed(path):
-        raise UsageError("--max-bytes is for packages that are packed: all else keeps its length")
+        raise UsageError(
+            "--max-bytes applies to packages that are packed; other files keep their length"
+        )
     writing = (
         written_in_place(path, target, run_.rewrite)
         if options.in_place

@@ -29,7 +29,7 @@ def ptx_toolkit(isa: str) -> Release | None:
         UsageError: it is no such text.
     """
     if not isinstance(isa, str) or not re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}", isa):
-        raise UsageError(f"{isa!r} is no version of PTX; write it like '8.7'")
+        raise UsageError(f"{isa!r} is not a version of PTX; write it like '8.7'")
     return toolkits.ptx_cuda(isa)
 
 
@@ -40,7 +40,7 @@ def toolkit_ptx(cuda: str) -> str | None:
         cuda: ``12.8`` or ``12.8.93``.
 
     Raises:
-        UsageError: it is no CUDA release.
+        UsageError: it is not a CUDA release.
     """
     return toolkits.cuda_ptx(Release.parse(cuda))
 
@@ -52,7 +52,7 @@ def driver_cuda(driver: str) -> Release | None:
         driver: its version or branch, of Linux or Windows: ``570.124.06``, ``R570``, ``572.16``.
 
     Raises:
-        UsageError: it is no driver.
+        UsageError: it is not a driver.
     """
     return drivers.branch_cuda(drivers.branch_of(_driver(driver)))
 
@@ -65,7 +65,7 @@ def cuda_driver(cuda: str, *, system: str = "linux") -> DriverVersion | None:
         system: ``linux`` or ``windows``.
 
     Raises:
-        UsageError: it is no CUDA release.
+        UsageError: it is not a CUDA release.
     """
     return drivers.stock_driver(Release.parse(cuda), system)
 
@@ -101,5 +101,5 @@ def _driver(text: str) -> DriverVersion:
     """
     (target,) = parse([f"driver={text}"])
     if target.driver is None or target.driver.every:
-        raise UsageError(f"{text!r} is no driver; write it like 570.124.06 or R570")
+        raise UsageError(f"{text!r} is not a driver; write it like 570.124.06 or R570")
     return target.driver.values[0]

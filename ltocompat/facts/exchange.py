@@ -46,10 +46,12 @@ def read_tables(path: str) -> Tables:
         msgspec.json.decode(data, type=_document_type())
         whole = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"LTOCOMPAT_FACTS: {path} is no such document: {error}; {again}") from None
+        raise UsageError(
+            f"LTOCOMPAT_FACTS: {path} is not a document of facts: {error}; {again}"
+        ) from None
     if whole.get("schema") != Facts.__struct_config__.tag:
         raise UsageError(
-            f"LTOCOMPAT_FACTS: {path} is no such document: it names no schema; {again}"
+            f"LTOCOMPAT_FACTS: {path} is not a document of facts: it names no schema; {again}"
         )
     tables: Tables = whole["tables"]
     _see_floors(path, tables)
@@ -72,7 +74,7 @@ def _see_floors(path: str, tables: Tables) -> None:
     for row in own_table("floors")["floor"]:
         pattern = _pattern([row["value"]])
         if pattern and not re.search(pattern, there.get(row["name"], "")):
-            raise UsageError(f"LTOCOMPAT_FACTS: {path} has no number for the floor {row['name']}")
+            raise UsageError(f"LTOCOMPAT_FACTS: {path} has no value for the floor {row['name']}")
 
 
 @functools.cache

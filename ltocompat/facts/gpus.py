@@ -196,7 +196,7 @@ def runs(sm: Sm, driver: DriverVersion) -> bool:
 def linker_targets(release: Release) -> frozenset[int]:
     """The architectures that nvJitLink and nvlink of a release can make code for.
 
-    One that is no row of the table is taken to drop nothing that the row below it has.
+    One that is not a row of the table is taken to drop nothing that the row below it has.
     """
     row = horizon.of_linker(release).below or release
     return frozenset(
@@ -305,9 +305,7 @@ def _unknown(text: str) -> UsageError:
     short = text[:_LONGEST]
     alike = _names_like(short, tuple(model.name for model in gpu_models()))
     hint = f"is it {' or '.join(alike)}? " if alike else ""
-    return UsageError(
-        f"{short!r} is no GPU that is known: {hint}write its architecture, such as sm_90"
-    )
+    return UsageError(f"{short!r} is no known GPU: {hint}write its architecture, such as sm_90")
 
 
 def find_gpu(text: str) -> Gpu:
@@ -327,7 +325,7 @@ def find_gpu(text: str) -> Gpu:
     text = text.strip()
     plain = text.lower()
     if other := re.fullmatch(_OTHER_FORM, plain):
-        raise UsageError(f"{text!r} is no GPU but a form of code; write sm_{other[1]}")
+        raise UsageError(f"{text!r} is not a GPU but a form of code; write sm_{other[1]}")
     if len(text) > _LONGEST:
         raise _unknown(text)
     if match := re.fullmatch(_CAPABILITY, plain):

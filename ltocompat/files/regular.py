@@ -47,7 +47,7 @@ def if_regular(fd: int, path: str) -> int:
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return fd
     os.close(fd)
-    raise OSError(errno.EINVAL, "it is no regular file", path)
+    raise OSError(errno.EINVAL, "it is not a regular file", path)
 
 
 def sha256_of_path(path: str) -> str:

@@ -58,7 +58,7 @@ class DiffSummary(Struct, frozen=True):
         driver_sass: the least driver for its SASS; None where it has none or no floor is known.
         driver_ptx: the least driver for its PTX; likewise.
         ptx_beyond: some PTX is newer than every driver that is known.
-        metadata: what the package says of itself; None for what is no package, or was not read.
+        metadata: what the package says of itself; None for what is not a package, or was not read.
     """
 
     path: str

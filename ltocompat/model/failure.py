@@ -47,7 +47,7 @@ class Failure:
 
 
 class Note(Struct, frozen=True):
-    """A sentence for the user while a command runs; it is no part of the answer."""
+    """A sentence for the user while a command runs; it is not part of the answer."""
 
     message: str
 

@@ -260,7 +260,7 @@ class FloorSetter(Tabular, frozen=True):
     release: str = ""
 
 
-NO_NVJITLINK = "no nvJitLink that is known links all of it"
+NO_NVJITLINK = "no known nvJitLink links all of it"
 """Why no nvJitLink is known where each refuses something."""
 
 

@@ -17,7 +17,7 @@ class RemovalReason(enum.StrEnum):
     """A reason for bytes to go; each byte counts for one.
 
     An image for another CPU is taken by no GPU that its library's CPU can have beside it; one that
-    is never taken, by no GPU that is known; a second copy stands behind one for the same GPUs.
+    is never taken, by no known GPU; a second copy stands behind one for the same GPUs.
     """
 
     OTHER_GPU = "other-gpu"

@@ -330,7 +330,7 @@ class Result(Tabular, frozen=True, gc=False):
 
     @property
     def without_device_code(self) -> bool:
-        """Return whether there is no device code, and nothing hides any; a machine is no file."""
+        """Return whether there is no device code, and nothing hides any."""
         notes = all(finding.level is Level.NOTE for finding in self.findings)
         nothing = not self.coverage.modules and notes
         return nothing and self.verdict is Verdict.UNKNOWN

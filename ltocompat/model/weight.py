@@ -20,7 +20,7 @@ class Waste(enum.StrEnum):
     """A reason to save bytes; each byte counts for the first of these that it falls under.
 
     A copy has the bytes of an image that was met before. An image for another CPU is taken by no
-    GPU that its library's CPU can have beside it; one that is never taken, by no GPU that is known.
+    GPU that its library's CPU can have beside it; one that is never taken, by no known GPU.
     """
 
     COPY_IN_ANOTHER_LIBRARY = "copy-in-another-library"

@@ -36,6 +36,6 @@ def bytes_of(text: str) -> int:
     """
     size = _SIZE.fullmatch(text.strip())
     if size is None or (size[3] and not size[2]) or not float(size[1]):
-        raise UsageError(f"{text[:40]!r} is no size; write it like 100MB, 1GiB or 104857600")
+        raise UsageError(f"{text[:40]!r} is not a size; write it like 100MB, 1GiB or 104857600")
     power = " kmgt".index(size[2].lower() or " ")
     return round(float(size[1]) * float(1024 if size[3] else 1000) ** power)

@@ -88,6 +88,6 @@ def _declared(
         problems.append(f"{shown} has a condition that can't be read, {str(error)[:40]!r}")
         return ()
     if least is None:
-        problems.append(f"{shown} admits no driver that is known")
+        problems.append(f"{shown} admits no known driver")
         return ()
     return (Declared(shown, binding=True, cuda=drivers.branch_cuda(least.branch)),)

@@ -90,7 +90,7 @@ def _of_bounds(values: list[str], problems: list[str]) -> Iterator[Declared]:
     for value in values:
         match = _RELEASE.fullmatch(value)
         if match is None:
-            problems.append(f"variant.json: {_LOWER_BOUND} {value[:80]!r} is no CUDA release")
+            problems.append(f"variant.json: {_LOWER_BOUND} {value[:80]!r} is not a CUDA release")
         else:
             found[Release(int(match[1]), int(match[2] or 0))] = value
     if found:
@@ -103,7 +103,7 @@ def _of_archs(values: list[str], problems: list[str]) -> Iterator[Declared]:
     for value in values:
         match = _ARCH.fullmatch(value)
         if match is None:
-            problems.append(f"variant.json: {_SM_ARCH} {value[:80]!r} is no architecture")
+            problems.append(f"variant.json: {_SM_ARCH} {value[:80]!r} is not an architecture")
             continue
         source = f"variant.json: {_PROVIDER} :: {_SM_ARCH} :: {value}"
         yield Declared(source, binding=True, gpus=(int(match[1]),), kind=match[2] or "")

@@ -16,7 +16,7 @@ from ltocompat.model.location import Location
 
 
 def zip_names(view: ByteView, budget: Budget) -> tuple[str, ...] | None:
-    """Names of the members of a zip, without unpacking any; None where it is no zip.
+    """Names of the members of a zip, without unpacking any; None where it is not a zip.
 
     A directory that breaks off gives the names in front.
     """

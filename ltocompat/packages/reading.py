@@ -163,14 +163,14 @@ def packages_beside(
     """The packages of ``--with``.
 
     Raises:
-        UsageError: a path is no package.
+        UsageError: a path is not a package.
     """
     found: list[Package] = []
     for path in (os.fspath(record) for record in paths):
         packages = packages_at(path, limits)
         if not packages:
             raise UsageError(
-                f"{path} is no package; give a wheel, a conda package, a folder of wheels, a "
+                f"{path} is not a package; give a wheel, a conda package, a folder of wheels, a "
                 "*.dist-info folder, an environment, a report of pip or a lock file"
             )
         found += packages

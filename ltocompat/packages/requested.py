@@ -35,7 +35,7 @@ class Requested(Struct, frozen=True):
         """Read ``cupy-cuda12x>=13``; markers and extras are passed over.
 
         Raises:
-            UsageError: it is no requirement.
+            UsageError: it is not a requirement.
         """
         try:
             found = requirement_of(text)

@@ -47,7 +47,7 @@ def _of_report(path: str, budget: Budget) -> Iterator[Package]:
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
-            f"{path} is no report of pip; make one with: pip install --dry-run --report {path} ..."
+            f"{path} is not a pip report; make one with: pip install --dry-run --report {path} ..."
         ) from error
     for name, version, requires in found:
         yield _package(path, name, version, requires, budget)

@@ -73,7 +73,7 @@ class Options(Struct, frozen=True):
     """Options of the reader of a report.
 
     Attributes:
-        width: columns of the terminal; None when the output is no terminal (nothing is cut).
+        width: columns of the terminal; None when the output is not a terminal (nothing is cut).
         by: what the summary is grouped by; one of ``folding.GROUPS``.
         images: one row an image instead of a summary.
         kernels: names of kernels were asked for.

@@ -140,7 +140,7 @@ def where_files_go(target: Target) -> str:
 
 
 def _version(known: VersionSet[object]) -> str:
-    """As it was written; where that is no version, what it came to."""
+    """As it was written; where that is not a version, what it came to."""
     values = ", ".join(map(str, known.values[:3])) + (", .." if len(known.values) > 3 else "")
     return known.text if known.text[:1].isdigit() or not values else clip(values, 40)
 

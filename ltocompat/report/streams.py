@@ -84,7 +84,7 @@ def forget(stream: TextIO) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
-    except (OSError, ValueError):  # it is no file of the system, or closed for good
+    except (OSError, ValueError):  # it is not a file of the system, or closed for good
         return
 
 

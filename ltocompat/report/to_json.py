@@ -50,7 +50,7 @@ def to_json(records: object) -> str:
     verb = _VERBS.get(type(first).__name__)
     if verb is None:
         raise UsageError(
-            f"{type(first).__name__} is no record of which there is a document; give what "
+            f"{type(first).__name__} is not a record of which there is a document; give what "
             "inspect, check, require, matrix, link, diff, extract, slim, weigh, explain, env or "
             "selftest gave"
         )

@@ -40,7 +40,7 @@ def new_wheel(source: str, target: str, replaced: Mapping[str, Content]) -> Iter
         The written file, open and without a name, in which the result can be checked.
 
     Raises:
-        UnreadableInput: the source is no wheel, or is broken.
+        UnreadableInput: the source is not a wheel, or is broken.
         UsageError: it has no member of such a name.
         LtocompatError: the target lies there already, or can't be written.
     """
@@ -91,7 +91,9 @@ def with_build(filename: str, wheel: bytes, build: str) -> tuple[str, bytes]:
     if not _BUILD.fullmatch(build):
         raise UsageError(f"a build number begins with a digit, unlike {build!r} (PEP 427)")
     if len(parts) not in (5, 6) or not filename.endswith(".whl"):
-        raise UsageError(f"{filename!r} is no name of a wheel that can get a build number")
+        raise UsageError(
+            f"{filename!r} is not a wheel's file name to which a build number can be added"
+        )
     kept = [line for line in wheel.splitlines() if line and not line.startswith(b"Build:")]
     lines = [*kept, b"Build: " + build.encode(), b""]
     return "-".join([*parts[:2], build, *parts[-3:]]), b"\n".join(lines)

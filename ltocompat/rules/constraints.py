@@ -253,7 +253,7 @@ def is_shadowing(use: CompatUse) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def driver_cuda(driver: DriverVersion) -> Release | None:
-    """The CUDA release of a driver's branch; of one that is no row, that of the branch below it.
+    """The CUDA release of a driver's branch; of one that is not a row, that of the branch below it.
 
     A driver above the tables has at least the newest known release.
     """

@@ -99,5 +99,5 @@ def _size(path: str | None) -> int:
 
 
 def path_of_text(text: str) -> str:
-    """The path of a place as a user writes it; of standard input one that is no file."""
+    """The path of a place as a user writes it; of standard input one that is not a file."""
     return os.devnull if text == "-" else Location.parse(text).path

@@ -53,7 +53,7 @@ def opened_sources(sources: Iterable[Source], limits: Limits) -> Iterator[OpenSo
 
     Raises:
         UnreadableInput: a file can't be read.
-        UsageError: it is no source.
+        UsageError: it is not a source.
     """
     sources = tuple(sources)
     found = OpenSources(source_names(sources))
@@ -68,12 +68,12 @@ def source_names(sources: Iterable[Source]) -> list[str]:
     """The paths that stand for sources in answers.
 
     Raises:
-        UsageError: one is no source.
+        UsageError: one is not a source.
     """
     names: list[str] = []
     for number, source in enumerate(sources):
         if not is_one_source(source):
-            raise UsageError(f"{type(source).__name__} is no path, no bytes and no open file")
+            raise UsageError(f"{type(source).__name__} is not a path, no bytes and no open file")
         if isinstance(source, str | os.PathLike):
             names.append(os.fspath(source))
         else:

@@ -422,7 +422,7 @@ def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator
                 write_all(spool.fileno(), data)
             except OSError as error:
                 raise UnreadableInput(
-                    f"what is read can't be kept in {tempfile.gettempdir()!r}: {error.strerror}; "
+                    f"the input can't be kept in {tempfile.gettempdir()!r}: {error.strerror}; "
                     "set TMPDIR to a folder with more room"
                 ) from error
         yield ByteView(FileSource(spool.fileno()))

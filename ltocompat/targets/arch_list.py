@@ -46,7 +46,7 @@ def arch_list(text: str) -> tuple[SmArch, ...]:
             ``sm_90``, ``hopper`` or ``h100`` (SASS); blanks, commas or semicolons between them.
 
     Raises:
-        UsageError: a part of it is no architecture, or depends on a compiler or a machine
+        UsageError: a part of it is not an architecture, or depends on a compiler or a machine
             (``all``, ``native``); nothing is in it.
     """
     if len(text) > DEFAULT_LIMITS.line_bytes:
@@ -63,11 +63,11 @@ def _archs(item: str) -> list[SmArch]:
     """Read one item of a list.
 
     Raises:
-        UsageError: it is no architecture.
+        UsageError: it is not an architecture.
     """
     name = item.removesuffix(_PTX)
     if name in _OPEN:
-        raise UsageError(f"{item!r} is no architecture but several; write which, as in {EXAMPLE}")
+        raise UsageError(f"{item!r} names several architectures; write which, as in {EXAMPLE}")
     if form := _FORM.fullmatch(name):
         found = [_arch(form[2], ArchForm(form[1]))]
     elif cmake := _CMAKE.fullmatch(name):

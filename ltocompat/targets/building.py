@@ -57,10 +57,10 @@ def build(
         UsageError: a value has no meaning, a lock can't be read, or stock knows no driver.
     """
     if not keys.keys() - {"name", "python"}:
-        raise UsageError(f"{name!r} says nothing of a deploy target; write {EXAMPLE}")
+        raise UsageError(f"{name!r} is not a key of a deploy target; write {EXAMPLE}")
     system = read_system(keys["os"]) if "os" in keys else System()
     if "python" in keys:
-        MarkerEnvironment.of(system, keys["python"])  # raises where it is no version
+        MarkerEnvironment.of(system, keys["python"])  # raises where it is not a version
     driver = _driver(keys, system, origin)
     known: dict[str, VersionSet[Any]] = {"driver": driver} if driver else {}
     known |= _libraries(keys, system, origin, libraries or {})
@@ -91,7 +91,7 @@ def _driver(
     keys: Mapping[str, str], system: System, origin: ValueOrigin
 ) -> VersionSet[DriverVersion] | None:
     if "driver" in keys and "container" in keys:
-        raise UsageError("driver and container both say which drivers there are; give one of them")
+        raise UsageError("driver= and container= both name the drivers; give one of them")
     if "driver" in keys:
         return read_driver(keys["driver"], origin.source)
     if "container" in keys:
@@ -156,7 +156,7 @@ def stock_driver(release: Release, system: System) -> VersionSet[DriverVersion]:
         gap = around.below and around.above and not around.known
         between = f", which is between {around.below} and {around.above}," if gap else ""
         raise UsageError(
-            f"no page of NVIDIA's in our tables names the driver that comes with CUDA {release}"
+            f"no NVIDIA page in our tables names the driver that comes with CUDA {release}"
             f"{between} for {system}; give one as well, as in cuda={release},driver={newest}"
         )
     return read_driver(str(driver), f"stock {release}")

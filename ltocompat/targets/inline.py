@@ -117,7 +117,7 @@ def _without_key(piece: str, text: str) -> tuple[str, str]:
     """The key that a word by itself stands for: ``12.4``, ``R550``, ``h100``, ``hopper``.
 
     Raises:
-        UsageError: it is no CUDA release, no driver and no GPU.
+        UsageError: it is not a CUDA release, no driver and no GPU.
     """
     key = _key_of(piece)
     if key is None:
@@ -164,7 +164,7 @@ def check(key: str, value: str) -> None:
     if not value:
         raise UsageError(f"{key} has no value; write {key}=..., as in {EXAMPLE}")
     if key == "lto" and value not in ("on", "off"):
-        raise UsageError(f"lto={value} means nothing; write lto=on or lto=off")
+        raise UsageError(f"lto={value} is not a setting; write lto=on or lto=off")
     if key not in COMPARED and value.startswith(_CONTINUES):
         raise UsageError(
             f"{key} can't be compared, as in {key}{value}; write {key}=..., and use <, > and the "

@@ -239,7 +239,7 @@ def load_yaml(path: str, text: str, budget: Budget) -> object:
         return _Building(path).document(budget.timed(events))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(getattr(error, "problem", None) or "nested too deeply").split())
-        raise UsageError(f"{path} is not a YAML file: {reason[:200]}; mend it") from error
+        raise UsageError(f"{path} is not a YAML file: {reason[:200]}; correct it") from error
 
 
 _DEEPEST = 100
@@ -296,7 +296,7 @@ class _Building:
     def _table(self, parts: list[object]) -> Table:
         keys = parts[::2]
         if not all(isinstance(key, str) for key in keys):
-            raise UsageError(f"{self._path} has a key that is no text; make the lock anew")
+            raise UsageError(f"{self._path} has a key that is not a text; make the lock anew")
         return {str(key): value for key, value in zip(keys, parts[1::2], strict=True)}
 
 

@@ -37,7 +37,7 @@ def locked_libraries(
         budget: what reading it may cost.
 
     Raises:
-        UsageError: the file can't be read, is no lock file, or has none of the packages.
+        UsageError: the file can't be read, is not a lock file, or has none of the packages.
         Missing: it is YAML, and no reader of that is installed.
     """
     environment = MarkerEnvironment.of(system, python)
@@ -66,7 +66,7 @@ def locked_packages(path: str, environment: MarkerEnvironment, budget: Budget) -
     """Read every package that a lock file pins for an environment, each pin once.
 
     Raises:
-        UsageError: the file can't be read, or is no lock file.
+        UsageError: the file can't be read, or is not a lock file.
         Missing: it is YAML, and no reader of that is installed.
     """
     return tuple(dict.fromkeys(_pins(path, environment, budget)))

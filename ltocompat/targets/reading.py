@@ -100,7 +100,7 @@ def _built(name: str, keys: dict[str, str], origin: ValueOrigin) -> tuple[Target
     if not asked:
         return (build(name, keys, origin),)
     if len(asked) > 1:
-        raise UsageError(f"{' and '.join(asked)} both say which machines there are; give one")
+        raise UsageError(f"{' and '.join(asked)} both name the machines; give one of them")
     # Imported here, as below: few targets are machines in a file, or have a lock.
     from ltocompat.targets.inventory.dockerfile import is_image
     from ltocompat.targets.inventory.reading import described_targets, image_target
@@ -250,7 +250,7 @@ def _may_be_name(text: str, where: str) -> bool:
 
 
 def _not_a_target(text: str, where: str) -> UsageError:
-    """The error for what is no target, by what it looks like."""
+    """The error for what is not a target, by what it looks like."""
     if not _may_be_name(text, where):
         return UsageError(
             f"{text} is not a deploy target; write: ltocompat check {shlex.quote(text)} "

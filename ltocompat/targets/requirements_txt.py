@@ -37,7 +37,7 @@ def read_requirements(path: str, environment: MarkerEnvironment, budget: Budget)
         budget: what reading it may cost.
 
     Raises:
-        UsageError: a file can't be read, or a line is no requirement.
+        UsageError: a file can't be read, or a line is not a requirement.
     """
     pins = _walk(path, read_text(path, budget), environment, budget, seen=[])
     specifiers = grouped((pin.package, pin.specifiers) for pin in pins)
@@ -60,7 +60,7 @@ def pins_of_lines(lines: Iterable[str], environment: MarkerEnvironment) -> Itera
     """The pins of lines that stand in another file, such as an environment.yml.
 
     Raises:
-        UsageError: a line is no requirement.
+        UsageError: a line is not a requirement.
     """
     for line in lines:
         yield from _pin(line, f"{line[:40]!r}", environment)
@@ -89,9 +89,7 @@ def _walk(
 
 def _beside(path: str, name: str, place: str) -> str:
     if "://" in name:
-        raise UsageError(
-            f"{place}: this line includes an address, which is not fetched; put the file beside it"
-        )
+        raise UsageError(f"{place}: this line includes an address; download it, and name that file")
     return os.path.join(os.path.dirname(path), name)
 
 
@@ -101,7 +99,7 @@ def _included(path: str, place: str, budget: Budget) -> str:
         return read_text(path, budget)
     except UsageError:
         raise UsageError(
-            f"{place}: there is no file of text that can be read where this line leads; mend it"
+            f"{place}: this line includes a file that can't be read as text; correct it"
         ) from None
 
 

@@ -64,7 +64,7 @@ class MarkerEnvironment(Struct, frozen=True):
             python: the version; None for the one that runs here.
 
         Raises:
-            UsageError: it is no version of Python.
+            UsageError: it is not a version of Python.
         """
         version = platform.python_version() if python is None else python.strip()
         if python is not None and _PYTHON.fullmatch(version) is None:

@@ -37,7 +37,7 @@ def read_text(path: str, budget: Budget | None = None) -> str:
         budget: what reading it may cost; None for the usual.
 
     Raises:
-        UsageError: it can't be read, is too large, or is no text.
+        UsageError: it can't be read, is too large, or is not a text.
     """
     most = (budget or Budget()).limits.tables_bytes
     try:
@@ -90,20 +90,20 @@ def read_toml(path: str, budget: Budget | None = None) -> dict[str, Any]:
     with naming(path):
         (budget or Budget()).check_call(len(text), _SPEED)
     if _ENDLESS_KEY.search(text):
-        raise UsageError(f"{path} has a key of over 100 parts; mend it")
+        raise UsageError(f"{path} has a key of over 100 parts; correct it")
     if _ENDLESS_NUMBER.search(text):
-        raise UsageError(f"{path} has a number of over 1000 digits; mend it")
+        raise UsageError(f"{path} has a number of over 1000 digits; correct it")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         # The file may lead anywhere: the keys that a reason names are not quoted.
         reason = _QUOTED.sub("a key", str(error))
-        raise UsageError(f"{path} is not a TOML file: {reason}; mend it") from None
+        raise UsageError(f"{path} is not a TOML file: {reason}; correct it") from None
     except (ValueError, RecursionError) as error:
         reason = (
             "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
         )
-        raise UsageError(f"{path} is not a TOML file: {reason}; mend it") from None
+        raise UsageError(f"{path} is not a TOML file: {reason}; correct it") from None
 
 
 PYPROJECT = "pyproject.toml"

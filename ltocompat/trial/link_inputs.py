@@ -211,7 +211,9 @@ def gather(place: Location, settings: ScanSettings) -> Iterator[LinkInput | Skip
 
 def no_code_at(place: Location) -> UsageError:
     """The error about a place where there is nothing to link."""
-    return UsageError(f"no device code lies at {place}; list what does with: ltocompat inspect")
+    return UsageError(
+        f"there is no device code at {place}; list what there is with: ltocompat inspect"
+    )
 
 
 def gather_each(

@@ -309,5 +309,5 @@ class LoadServer(serving.Server):
 def main() -> None:
     """Serve until the parent hangs up."""
     LoadServer().run()
-    # The driver's own clean-up at exit is no part of any answer.
+    # The driver's own clean-up at exit is not part of any answer.
     os._exit(0)

@@ -156,8 +156,8 @@ def enter(limits: TrialLimits, files: Files, calls: Calls, *, landlock_since: in
     if missing and limits.require_sandbox:
         since = {1: "5.13", 9: "7.1"}[landlock_since]
         raise TrialImpossible(
-            f"{' and '.join(missing)} can't confine a trial here; try it on Linux {since} or later "
-            "with both, or without --require-sandbox if you trust the code"
+            f"{' and '.join(missing)} can't confine a trial here; use Linux {since} or later "
+            "with both, or leave out --require-sandbox if you trust the code"
         )
     return held
 

@@ -94,9 +94,9 @@ UNKNOWN_TO_EDITORS = (
     "; there are prod",  # another target
     "is not a deploy target",  # as a text
     " has no key; write ",
-    "is no GPU",
+    "is not a GPU",
     "names no architecture",
-    "is no architecture but several",
+    "is not an architecture but several",
     "write the whole name",
     "there is no",  # sm_9, CUDA 12.45
     "is known",

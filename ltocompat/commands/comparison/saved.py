@@ -93,7 +93,7 @@ def records(value: v1.Inspect, path: str) -> Iterator[Record | None]:
     try:
         for artifact in value.artifacts:
             yield from _artifact(artifact)
-    except UsageError as error:  # of text that is no place, architecture or release
+    except UsageError as error:  # of text that is not a place, architecture or release
         raise _unlike(path, str(error)) from error
 
 

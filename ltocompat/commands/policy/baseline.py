@@ -85,7 +85,7 @@ def read_baseline(path: str) -> Baseline:
     """The baseline in a file.
 
     Raises:
-        UsageError: it can't be read, or is no baseline.
+        UsageError: it can't be read, or is not a baseline.
     """
     value = _document(path)
     again = f"write it anew with: ltocompat audit --write-baseline {path}"
@@ -105,7 +105,7 @@ def _document(path: str) -> dict[str, Any]:
     """A baseline as it was written, of this form or another.
 
     Raises:
-        UsageError: it can't be read, or is no baseline.
+        UsageError: it can't be read, or is not a baseline.
     """
     try:
         value = json.loads(read_text(path))
@@ -114,7 +114,7 @@ def _document(path: str) -> dict[str, Any]:
     if isinstance(value, dict) and str(value.get("schema")).startswith(_ANY_SCHEMA):
         return value
     write = "ltocompat audit --write-baseline FILE"
-    raise UsageError(f"{path} is no baseline; write one with: {write}")
+    raise UsageError(f"{path} is not a baseline; write one with: {write}")
 
 
 def _part(row: _PartRow) -> ExtentPart:
@@ -125,7 +125,7 @@ def write_baseline(path: str, results: Iterable[Result]) -> int:
     """Write every finding that a policy may count; how many that are.
 
     Raises:
-        UsageError: there is a file that is no baseline.
+        UsageError: there is a file that is not a baseline.
         LtocompatError: the file can't be written.
     """
     if os.path.exists(path) and os.path.getsize(path):

@@ -118,4 +118,4 @@ def _expires(table: PolicyTable) -> dt.date:
     try:
         return dt.date.fromisoformat(text)
     except ValueError as error:
-        raise table.wrong("expires", f"is {value!r}, which is no day", example) from error
+        raise table.wrong("expires", f"is {value!r}, which is not a day", example) from error

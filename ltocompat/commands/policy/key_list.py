@@ -45,7 +45,7 @@ class _TargetKeys:
         nvjitlink: The nvJitLink that links there.
         gpu: The GPUs: names, or architectures such as sm_90.
         nvrtc: The NVRTC that compiles there.
-        nvlink: The nvlink of a toolkit that links there.
+        nvlink: The release of nvlink that links the code, if a toolkit's nvlink does.
         lto: Links there are made with -lto, unless off.
         compat: The cuda-compat package in front of the driver.
         os: linux, linux-aarch64, windows or wsl2.

@@ -51,7 +51,7 @@ class PolicyTable(Struct, frozen=True):
         """A table in it; empty where it is not there.
 
         Raises:
-            UsageError: it is no table.
+            UsageError: it is not a table.
         """
         value = self.values.get(key, {})
         if not isinstance(value, dict):

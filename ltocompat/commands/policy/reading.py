@@ -193,7 +193,7 @@ def _driver(audit: PolicyTable) -> DriverVersion | None:
     try:
         return least_driver(value)
     except UsageError as error:
-        raise audit.wrong("least-driver", f"is {value!r}, which is no driver") from error
+        raise audit.wrong("least-driver", f"is {value!r}, which is not a driver") from error
 
 
 def _trials(
@@ -214,7 +214,7 @@ def _trials(
         try:
             release = exact_release("nvjitlink", spelling if isinstance(spelling, str) else "")
         except UsageError as error:
-            text = f"names {spelling!r}, which is no release of nvJitLink"
+            text = f"names {spelling!r}, which is not a release of nvJitLink"
             raise audit.wrong(key, text, f"write {example}") from error
         if release not in named:
             have = ", ".join(map(str, sorted(named))) or "none"

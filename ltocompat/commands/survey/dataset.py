@@ -352,7 +352,7 @@ def _manifest(folder: Folder) -> Manifest | None:
     """The manifest; None where there is none.
 
     Raises:
-        UnreadableInput: it is no manifest, or not one of this version.
+        UnreadableInput: it is not a manifest, or not one of this version.
     """
     path = folder.path(MANIFEST)
     try:

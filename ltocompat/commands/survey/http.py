@@ -191,7 +191,7 @@ class Http:
         """Write the rest of the file of which something is there, or all of it.
 
         Raises:
-            _Cut: it broke off again, or is another file now.
+            _Cut: it broke off again, or has changed since it was first read.
         """
         done = 0 if etag is None else file.tell()
         headers = {"Accept-Encoding": "identity"}
@@ -202,7 +202,7 @@ class Http:
             if answer.status == 200:
                 done = 0
             elif there is None or there[0] != done or found != etag:
-                raise _Cut(f"{url} is another file now", passing=True)
+                raise _Cut(f"{url} has changed since it was first read", passing=True)
             file.seek(done)
             file.truncate()
             try:

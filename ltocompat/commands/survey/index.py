@@ -39,14 +39,14 @@ class Index:
         http: sends the requests.
 
     Raises:
-        UsageError: it is no address of an index.
+        UsageError: it is not an address of an index.
     """
 
     def __init__(self, url: str, http: Http) -> None:
         parts = split_address(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError(
-                f"{without_credentials(url)!r} is no address of a package index; write "
+                f"{without_credentials(url)!r} is not an address of a package index; write "
                 "https://HOST/simple"
             )
         self.url = without_credentials(url).rstrip("/")

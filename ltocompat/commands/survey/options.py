@@ -24,12 +24,12 @@ def _shard(text: str) -> str:
     """Which part of the projects.
 
     Raises:
-        UsageError: it is no part of a number of parts.
+        UsageError: it is not part of a number of parts.
     """
     found = _SHARD.fullmatch(text)
     if found is None or int(found[1]) > int(found[2]):
         raise UsageError(
-            f"--shard {text!r} is no part of several; write 1/8 for the first of eight"
+            f"--shard {text!r} is not part of several; write 1/8 for the first of eight"
         )
     return text
 
@@ -38,10 +38,10 @@ def _number(text: str) -> int:
     """How many releases.
 
     Raises:
-        UsageError: it is no number from 1 on.
+        UsageError: it is not a number from 1 on.
     """
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text)):
-        raise UsageError(f"--releases {text!r} is no number from 1 on")
+        raise UsageError(f"--releases {text!r} is not a number from 1 on")
     return int(text)
 
 

@@ -52,7 +52,7 @@ class Sources(Struct):
                 Index(source, self.http)
             elif not (sizes_below(source) if is_address(source) else os.path.exists(source)):
                 raise UnreadableInput(
-                    f"{source!r} is no folder, package or list; an index is named by its address, "
+                    f"{source!r} is not a folder, package or list; name an index by its address, "
                     "https://HOST/simple"
                 )
             elif _is_list(source):

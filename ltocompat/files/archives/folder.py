@@ -121,7 +121,7 @@ def names_in_record(record: bytes, budget: Budget) -> Iterator[str]:
         LimitExceeded: the time is used up.
     """
     for line in budget.timed(io.StringIO(record.decode("utf-8", "replace"))):
-        # A NUL is no part of a name, and older readers of CSV stop at it.
+        # A NUL is not part of a name, and older readers of CSV stop at it.
         with suppress(csv.Error):
             for name in next(csv.reader((line.replace("\0", ""),)), [])[:1]:
                 if name:

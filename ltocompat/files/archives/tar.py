@@ -55,7 +55,7 @@ class TarHeader(Struct, frozen=True):
         """Return this header with the values of extended headers.
 
         Raises:
-            Malformed: a size in them is no number.
+            Malformed: a size in them is not a number.
         """
         size = self.size
         if "size" in records:
@@ -260,7 +260,7 @@ def _members(
             hard = header.type == HARD_LINK
             yield from names.link(header.name, header.target, wanted, hard=hard)
         if header.size:
-            reason = f"it is no file, but says that it has {header.size} bytes"
+            reason = f"it is not a file, but says that it has {header.size} bytes"
             yield Skipped(place.member(header.name[:100]), reason)
 
 

@@ -53,7 +53,7 @@ class StoredModule(Struct, frozen=True):
 
     ``region`` is all of its fatbin region, None around an image that has none. ``size`` is what its
     regions take in the file, headers, padding and prelinked ones included (bytes); None where there
-    is no region, or only a part of one was asked for.
+    is not a region, or only a part of one was asked for.
     """
 
     place: Location

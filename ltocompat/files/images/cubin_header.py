@@ -126,7 +126,7 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
     fields = tuple.__new__(_Fields, _HEADER.unpack_from(head))
     if fields.machine != EM_CUDA:
         raise Malformed(
-            f"an ELF file for machine {fields.machine} is no cubin, which is for {EM_CUDA}"
+            f"an ELF file for machine {fields.machine} is not a cubin, which is for {EM_CUDA}"
         )
     if fields.type not in (ET_REL, ET_EXEC):
         raise Malformed(

@@ -93,7 +93,9 @@ def _table(cubin: Cubin) -> tuple[bytes, NameTable]:
     if table is None:
         return b"", NameTable(b"", cubin.budget)
     if table.link >= len(cubin.sections):
-        raise Malformed(f"a cubin's symbols name section {table.link} for their names")
+        raise Malformed(
+            f"the names of a cubin's symbols should lie in section {table.link}, which is not there"
+        )
     names = NameTable(cubin.bytes_of(cubin.sections[table.link]), cubin.budget)
     return _whole(cubin, table, SYMBOL_64.size), names
 

@@ -113,7 +113,7 @@ def _parse(head: bytes) -> Ptx:
         target = more
         words += _words(more)
     if _arch(words[0]) is None:
-        raise Malformed(f"a PTX text is for {words[0]!r}, which is no architecture")
+        raise Malformed(f"a PTX text is for {words[0]!r}, which is not an architecture")
     archs = [*filter(None, map(_arch, words))]
     address_size = _ADDRESS_SIZE.search(head, version.end())
     comment = head[: version.start()]

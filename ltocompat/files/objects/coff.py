@@ -233,7 +233,9 @@ class CoffHost(ObjectReader):
         """File offset of a symbol plus the addend that the slot holds; None when elsewhere."""
         layout = self._header.layout
         if index >= self._header.n_symbols:
-            raise Malformed(f"a relocation names symbol {index}, and there are fewer")
+            raise Malformed(
+                f"a relocation refers to symbol {index}, but the file has fewer symbols"
+            )
         place = self._header.symbols + index * layout.size
         _, value, section, *_ = self.view.unpack(layout, place)
         if not 0 < section <= len(self._rows) or not self._rows[section - 1].size:

@@ -45,7 +45,7 @@ _OBJECT_RELOCATIONS = {layout.SHT_REL: "REL", layout.SHT_RELA: "RELA"}
 
 
 class ElfHost(ObjectReader):
-    """An ELF file that is no cubin; see ``ObjectReader`` for what the members mean."""
+    """An ELF file that is not a cubin; see ``ObjectReader`` for what the members mean."""
 
     format = "ELF"
 

@@ -153,5 +153,5 @@ def _note_file(file: str, at: int, head: bytes, found: _Strings) -> None:
 
 
 def _starts_string(head: bytes) -> bool:
-    """Return whether a string can start behind ``head``: behind nothing, or what is no text."""
+    """Return whether a string can start behind ``head``: behind nothing, or what is not a text."""
     return not head or not 0x20 <= head[-1] < 0x7F

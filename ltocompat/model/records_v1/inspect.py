@@ -166,7 +166,7 @@ class Artifact(Record):
     """A file that holds device code or was named.
 
     Attributes:
-        host: The file itself; null when it is no host file.
+        host: The file itself; null when it is not a host file.
         members: Members of an archive whose linker needs something.
         size: Bytes; null when reading broke off.
         complete: Whether it was read to its end.

@@ -233,7 +233,7 @@ def _user(driver: UserDriver | None) -> _Fact:
 
 
 def _libraries(found: Environment) -> Iterator[_Fact]:
-    """Every copy, and which ways of loading pick it; a way that finds nothing is no row."""
+    """Every copy, and which ways of loading pick it; a way that finds nothing is not a row."""
     linkers = (("nvJitLink", linker.version, linker.path) for linker in found.nvjitlinks)
     compilers = ((copy.library, _version(copy), copy.path) for copy in found.compilers)
     for library, version, path in (*linkers, *compilers):

@@ -190,7 +190,7 @@ def _runs_with(required: Required, known: Sequence[Service]) -> str:
     served = [service for service in known if service.how != "none" and not service.hardly]
     alike = grouped((_driver_of(service), service) for service in served)
     if not alike:
-        return "It serves no GPU that is known" + _links(required, known)
+        return "It serves no known GPU" + _links(required, known)
     # Where some GPU has a driver, those without one are exceptions.
     most = max(alike, key=lambda driver: (driver != _BEYOND, len(alike[driver])))
     others = [

@@ -189,7 +189,7 @@ def _without(link: Link) -> tuple[Constraint, str]:
     if blind and any(symbols and symbols.callable for symbols in left_out):
         return (
             FixedVerdict(Verdict.UNKNOWN, trial_decides=True),
-            f"{_LEFT_OUT}; whether the LTO-IR calls what is then undefined can't be read",
+            f"{_LEFT_OUT}; it can't be read whether the LTO-IR calls what is left out",
         )
     return Informational(warns=True), f"{_LEFT_OUT}; nothing else needs them"
 

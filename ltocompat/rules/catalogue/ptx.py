@@ -63,7 +63,7 @@ def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
 
 @functools.lru_cache(maxsize=256)
 def _around(isa: str | None) -> Position[tuple[int, ...]] | None:
-    """The position of an ISA version among those that are known; None for what is no version."""
+    """The position of an ISA version among those that are known; None for what is not a version."""
     number = _number(isa)
     return None if number is None else horizon.position(number, toolkits.ptx_releases())
 

@@ -84,7 +84,7 @@ def gpu_spelling(name: str, capability: str) -> str:
             )
         numbers = {told}
     if len(numbers) != 1:
-        reason = "is cut off" if cut else "is no GPU that is known"
+        reason = "is cut off" if cut else "is no known GPU"
         raise UsageError(f"{name[:_SHOWN]!r} {reason}; give gpu= as well, as in gpu=sm_90")
     (number,) = numbers
     names = {model.name.lower() for model in models if model.number == number}

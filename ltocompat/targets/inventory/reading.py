@@ -97,7 +97,7 @@ def _nodes(path: str, asked: str, budget: Budget) -> list[Node] | None:
         return found[0]
     if not asked:
         return None
-    raise UsageError(f"{path} is no file for {asked}=, which is {_READ_BY[asked]}")
+    raise UsageError(f"{path} is not a file for {asked}=, which is {_READ_BY[asked]}")
 
 
 def _document(path: str, text: str, budget: Budget) -> kubernetes.Table | None:
@@ -129,7 +129,7 @@ def _targets(
     nodes: Sequence[Node], keys: Mapping[str, str], origin: ValueOrigin
 ) -> tuple[Target, ...]:
     if not nodes:
-        raise UsageError("no machine in it has a GPU of NVIDIA")
+        raise UsageError("none of its machines has an NVIDIA GPU")
     described = [(_described(node, keys), node) for node in nodes]
     classes = grouped((told, node) for told, node in described if not isinstance(told, str))
     untold = grouped((told, node) for told, node in described if isinstance(told, str))

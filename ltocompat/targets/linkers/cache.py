@@ -117,7 +117,9 @@ class Cache(Struct, frozen=True):
                 _rename_unless_there(part, final)
         kept = self._read(origin.version)
         if kept is None:
-            raise LtocompatError(f"{final!r} is not ours and in the way; move it, then try again")
+            raise LtocompatError(
+                f"{final!r} was not made by ltocompat and is in the way; move it, then try again"
+            )
         return kept
 
     def remove(self, linker: Linker) -> None:

@@ -272,7 +272,7 @@ def _origin(wanted: VersionRequest, files: list[InstalledFile], kept: str) -> In
         raise LtocompatError(f"{requirement} is of no use: {error}; report it") from error
     if not matches(wanted.asked, linker.version):
         raise LtocompatError(
-            f"{requirement} holds {linker}; report it to the package index that it came from"
+            f"{requirement} holds {linker}, another version than its name; report it to its index"
         )
     if wanted.tool is Tool.NVLINK:
         os.chmod(path, 0o755)  # noqa: S103 - a program that anyone may run
@@ -298,7 +298,7 @@ def _copied(source: IO[bytes], path: str, kept: str, wheel: str) -> InstalledFil
             size += len(piece)
             if size > LARGEST:
                 raise LtocompatError(
-                    f"{target.name!r} is over the limit of {LARGEST} bytes; report it"
+                    f"{target.name!r} is over the limit of {LARGEST} bytes; report it to its index"
                 )
             digest.update(piece)
             target.write(piece)

@@ -158,7 +158,7 @@ class Machine(Struct, frozen=True):
         """Read a file by ``read``, a function of a module; equal files are read once.
 
         Raises:
-            UnreadableInput: it can't be opened, or is no regular file.
+            UnreadableInput: it can't be opened, or is not a regular file.
         """
         with self._reading(path) as fd:
             found = os.fstat(fd)

@@ -67,7 +67,7 @@ _MACHINES = {"amd64": "x86-64", "x86_64": "x86-64", "arm64": "AArch64", "aarch64
 def search(machine: Machine, tool: Tool = Tool.NVJITLINK) -> Iterator[Linker | Skipped]:
     """Every file that looks like this linker, once each, by path; what is none has a reason.
 
-    The trial cache is no place where a program finds its linker: it is left out.
+    The trial cache is not a place where a program finds its linker: it is left out.
     """
     ways = grouped((machine.real(path), via) for path, via in places(machine, tool))
     ours = machine.real(Cache.of(machine.environ, tool).folder)

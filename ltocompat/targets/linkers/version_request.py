@@ -90,7 +90,7 @@ def choose(
         tool: of which linker.
 
     Raises:
-        UsageError: it is no version, or one that is not in our tables.
+        UsageError: it is not a version, or one that is not in our tables.
         Missing: NVIDIA publishes no such linker for the platform, or not this version.
     """
     here = platform or sysconfig.get_platform()
@@ -124,7 +124,7 @@ def _request(
         known_text = ", ".join(near or dict.fromkeys(str(wheel.release) for wheel in wheels))
         raise UsageError(
             f"{tool.label} {text} is not in our tables, which know {known_text}; to install it "
-            f"with no sum to check it by: ltocompat linkers install {tool}={text} --allow-unknown"
+            f"without a checksum: ltocompat linkers install {tool}={text} --allow-unknown"
         )
     if release < first:
         raise UsageError(f"there is no {tool.label} {text}; the first is {first}")

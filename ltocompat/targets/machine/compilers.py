@@ -21,7 +21,7 @@ _IN_WHEELS: tuple[str, ...] = ("nvidia/*/lib", "nvidia/*/nvvm/lib64")
 _IN_TOOLKITS = ("lib64", "lib", "targets/*/lib", "nvvm/lib64")
 _NUMBERED = re.compile(r"lib(?:nvrtc|cudart)\.so\.([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})")
 _BUILTINS = re.compile(r"libnvrtc-builtins\.so\.([0-9]{1,9}\.[0-9]{1,9})(?:\.[0-9]{1,9})?")
-# Packages that bring the library; libNVVM's own number (4.0.0) is no CUDA release.
+# Packages that bring the library; libNVVM's own number (4.0.0) is not a CUDA release.
 _WHEELS = {
     "nvrtc": ("nvidia-cuda-nvrtc",),
     "nvvm": ("nvidia-nvvm", "nvidia-cuda-nvcc"),

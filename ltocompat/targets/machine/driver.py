@@ -255,7 +255,7 @@ def _parsed(view: ByteView) -> CompatNote | None:
     except (ValueError, RecursionError) as error:
         raise Malformed(f"the note {_SECTION} is no JSON: {error}") from error
     if not isinstance(value, dict):
-        raise Malformed(f"the note {_SECTION} is no JSON object")
+        raise Malformed(f"the note {_SECTION} is not a JSON object")
     table = {name.lower(): part for name, part in value.items()}
     form = table.get("format")
     return CompatNote(

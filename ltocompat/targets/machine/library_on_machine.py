@@ -51,7 +51,7 @@ def _in_order_of_binding(machine: Machine, path: str, names: Collection[str]) ->
 
     Raises:
         UnreadableInput: the file can't be opened.
-        Malformed: it is no ELF file.
+        Malformed: it is not an ELF file.
         LimitExceeded: its tables are over the limits.
     """
     found: list[str] = []

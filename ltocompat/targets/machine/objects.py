@@ -43,7 +43,7 @@ def read_object(machine: Machine, path: str) -> SharedObject:
 
     Raises:
         UnreadableInput: it can't be opened.
-        Malformed: it is no ELF file; the text is what ld.so says of such files.
+        Malformed: it is not an ELF file; the text is what ld.so says of such files.
     """
     return machine.once(path, _parsed)
 

@@ -56,7 +56,7 @@ def chosen(python: str | None, environ: Mapping[str, str], machine: Machine) -> 
     that the user named is not run.
 
     Raises:
-        UsageError: ``python`` does not run, and is no folder of packages.
+        UsageError: ``python`` does not run, and is not a folder of packages.
     """
     if python is not None and (sites := sites_of(os.path.join(machine.folder, python))):
         conda = os.path.isdir(os.path.join(machine.folder, python, CONDA_META))
@@ -67,7 +67,7 @@ def chosen(python: str | None, environ: Mapping[str, str], machine: Machine) -> 
         folders = _folders_of(program, machine)
         if not folders:
             raise UsageError(
-                f"{python!r} is no Python that runs; give the path of one, as in --python "
+                f"{python!r} is not a Python that runs; give the path of one, as in --python "
                 ".venv/bin/python"
             )
         return Installation(python, "--python", folders, program)

@@ -99,7 +99,7 @@ def read_container(text: str, source: str) -> VersionSet[DriverVersion]:
         source: who says so.
 
     Raises:
-        UsageError: it can't be read, or admits no driver that is known.
+        UsageError: it can't be read, or admits no known driver.
     """
     if _REQUIREMENT.fullmatch(text.strip()) is None:
         raise UsageError(
@@ -109,7 +109,7 @@ def read_container(text: str, source: str) -> VersionSet[DriverVersion]:
     firsts = (_first_admitted([text.strip()], branch) for branch in drivers.driver_branches())
     found = [first for first in firsts if first is not None]
     if not found:
-        raise UsageError(f"container={text} admits no driver that is known; write {_EXAMPLE}")
+        raise UsageError(f"container={text} admits no known driver; write {_EXAMPLE}")
     return VersionSet(text, tuple(found), quantifier=Quantifier.ALL, source=source)
 
 

@@ -35,7 +35,7 @@ def read_driver(text: str, source: str) -> VersionSet[DriverVersion]:
         source: who says so.
 
     Raises:
-        UsageError: it is no version, or no known driver is in the range.
+        UsageError: it is not a version, or no known driver is in the range.
     """
     if is_range(text):
         return VersionSet(text, _in_range(text), quantifier=Quantifier.ALL, source=source)
@@ -50,7 +50,7 @@ def least_driver(value: object) -> DriverVersion:
     """The floor that a policy's value means: a release, or a branch, by its first production one.
 
     Raises:
-        UsageError: it is no version.
+        UsageError: it is not a version.
     """
     number = isinstance(value, int) and not isinstance(value, bool)
     text = str(value) if isinstance(value, str) or number else ""
@@ -104,7 +104,7 @@ def _one(part: str, text: str) -> DriverVersion:
 def _in_range(text: str) -> tuple[DriverVersion, ...]:
     clauses = read_clauses(text)
     for clause in clauses:
-        _one(".".join(map(str, clause.numbers)), text)  # a CUDA release is no driver
+        _one(".".join(map(str, clause.numbers)), text)  # a CUDA release is not a driver
     lows = [DriverVersion(clause.numbers) for clause in clauses if clause.is_low_end]
     lows = [low for low in lows if admitted(low.numbers, clauses)]
     branches = drivers.driver_branches()
@@ -112,7 +112,7 @@ def _in_range(text: str) -> tuple[DriverVersion, ...]:
     found += [low for low in lows if low.branch not in branches]
     if not found:
         raise UsageError(
-            f"no driver that is known is {text}; known are the branches "
+            f"no known driver is {text}; known are the branches "
             f"{', '.join(str(branch) for branch in branches)}"
         )
     return tuple(sorted(set(found)))
