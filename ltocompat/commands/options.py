@@ -191,7 +191,11 @@ InstallLinkers = Annotated[
 ]
 Platform = Annotated[
     str | None,
-    Option("Of images for several platforms, only this one.", metavar="OS/ARCH", after="paths"),
+    Option(
+        "Only the image for this platform, where there are several.",
+        metavar="OS/ARCH",
+        after="paths",
+    ),
 ]
 _TARGET = Option(flags=(DEPLOY_TARGET,), metavar="TARGET", complete=complete_target)
 OUTPUT = ("-o", "--output")

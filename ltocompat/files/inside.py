@@ -58,7 +58,7 @@ def _openat2(root: str, path: str, flags: int) -> int | None:
     how = struct.pack("=QQQ", flags | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT)
     name = os.fsencode(path)
     if b"\0" in name:
-        raise ValueError("a path has no NUL")
+        raise ValueError("a path can't contain a NUL character")
     call, error = _system_call()
     place = os.open(root, _FOLDER)
     try:

@@ -101,7 +101,7 @@ def _zip(
     name = os.path.basename(path)
     conda = name.endswith(".conda")
     if conda and os.path.basename(target) != name:  # names of members repeat it
-        raise UsageError(f"conda reads {name!r} by this name alone; name a folder for the new one")
+        raise UsageError(f"conda needs the file name {name!r}; give a folder for the new package")
     with scratch_folder() as scratch, opened_zip(path) as archive, ExitStack() as stack:
         libraries = Libraries(rewrite, scratch, _patient(limits), sums=conda)
         changed: dict[str, Content] = {}

@@ -60,7 +60,9 @@ class TarHeader(Struct, frozen=True):
         size = self.size
         if "size" in records:
             if not (records["size"].isascii() and records["size"].isdecimal()):
-                raise Malformed(f"a pax header says that the size is {records['size'][:40]!r}")
+                raise Malformed(
+                    f"a pax header has a size that is not a number: {records['size'][:40]!r}"
+                )
             size = int(records["size"][:20])
         name = records.get("GNU.sparse.name", records.get("path", self.name))
         # Before POSIX a folder was a file whose name ends so; one that is cut here may by chance.

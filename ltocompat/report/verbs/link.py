@@ -169,7 +169,7 @@ def blocks(records: Records, _: Options) -> Iterator[Block]:
         yield Entry((_cost(cost),))
     if fold.disagreements:
         lines = tuple(_differ(disagreement) for disagreement in fold.disagreements)
-        yield Items("compile options that differ (nvJitLink links them without a word)", lines)
+        yield Items("compile options that differ (nvJitLink links them without a warning)", lines)
     if fold.skipped:
         more = len(fold.skipped) - _MOST
         lines = tuple(fold.skipped[:_MOST])
