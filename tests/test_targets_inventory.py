@@ -151,7 +151,7 @@ def test_a_driver_that_nothing_tells_can_be_any(tmp_path: Path) -> None:
         ("nodes=smi.txt", "smi.txt is not a file for nodes=, which is what kubectl get nodes"),
         ("slurm=nodes.json", "nodes.json is not a file for slurm=, which is what scontrol"),
         ("smi=none.txt", "there is no file"),
-        ("smi=smi.txt,nodes=nodes.json", "nodes and smi both say which machines there are"),
+        ("smi=smi.txt,nodes=nodes.json", "nodes and smi both name the machines"),
         ("both.txt", "outputs that name drivers 525.105.17 and 560.35.03; keep one of them"),
         ("two.txt", "has 2 reports of nvidia-smi; give a file for each machine"),
         ("cut.txt", "has a line of a GPU that can't be read; give gpu= as well"),
