@@ -102,7 +102,7 @@ def test_what_it_writes_it_reads(tmp_path: Path, document: dict[str, Any]) -> No
         ),
         (lambda d: d["tables"]["ptx"]["isa"][0].update(isa="new"), "matching regex"),
         (lambda d: d["tables"]["ptx"]["isa"][0].pop("source"), "required field `source`"),
-        (lambda d: d["tables"]["floors"]["floor"].pop(), "has no number for the floor"),
+        (lambda d: d["tables"]["floors"]["floor"].pop(), "has no value for the floor"),
         (
             lambda d: [
                 row.update(date="2020-01-01")

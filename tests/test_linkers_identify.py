@@ -72,7 +72,7 @@ def test_what_is_no_nvjitlink_says_why(data: bytes, reason: str, tmp_path: Path)
 def test_what_cannot_be_opened_says_so(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInput, match="can't be opened"):
         identified(tmp_path / "none")
-    with pytest.raises(UnreadableInput, match="no regular file"):
+    with pytest.raises(UnreadableInput, match="not a regular file"):
         identified(tmp_path)
 
 
