@@ -544,6 +544,13 @@ def test_a_text_that_no_rule_knows_is_missing(
     assert json.loads(capsys.readouterr().out)["error"]["kind"] == "missing"
 
 
+def test_a_text_that_no_rule_knows_is_told_in_every_format(tmp_path: Path) -> None:
+    file = tmp_path / "answer.json"
+    assert run(["explain", "make: all: Error 2", "--format", f"json={file}"]) == 4
+    (row,) = json.loads(file.read_text())["rules"]
+    assert row["statement"].startswith("No rule knows ")
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [

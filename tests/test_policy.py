@@ -188,6 +188,13 @@ def test_a_policy_of_another_user_is_not_obeyed(
             "[[audit.ignore]]\nrule = 'PTX-06'\nreason = 'x'\nexpires = 2026-11-20",
             "audit.ignore[0] (PTX-06) expired on 2026-11-20; its reason was: x: mend",
         ),
+        (
+            (
+                "[[audit.ignore]]\nrule = 'PTX-06'\nreason = 'x'\nexpires = 2027-01-01\n"
+                "verdict = 'not for this GPU'"
+            ),
+            "audit.ignore[0].verdict is 'not for this GPU'; write verdict = \"fail\"",
+        ),
         ("[promise]\nsas = []", "[promise] has no key 'sas'"),
     ],
 )

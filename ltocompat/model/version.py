@@ -43,7 +43,10 @@ def program_files() -> list[tuple[str, str]]:
 
 
 def rule_url(rule_id: str) -> str:
-    """The page of a rule, ``rules/ptx-01.html`` below the address of the site, or of a topic."""
-    if not rule_id[0].isupper():
-        return f"{SITE_URL}guides/topics.html#{rule_id}"
+    """The page of a rule, ``rules/ptx-01.html`` below the address of the site, or of a topic.
+
+    An empty ID, of a text that no rule knows, leads to all topics.
+    """
+    if not rule_id[:1].isupper():
+        return f"{SITE_URL}guides/topics.html#{rule_id}".rstrip("#")
     return f"{SITE_URL}rules/{rule_id.lower()}.html"

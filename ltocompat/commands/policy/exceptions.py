@@ -18,7 +18,7 @@ _EXAMPLES = {
     "ignore": "[{rule = ..., reason = ..., expires = 2027-01-31}]",
     "allow": "[{rule = ..., reason = ..., path = ..., verdict = ...}]",
 }
-_VERDICTS = {str(verdict): verdict for verdict in reversed(Verdict) if verdict is not Verdict.OK}
+WORSE_THAN_OK = {str(verdict): verdict for verdict in reversed(Verdict) if verdict > Verdict.OK}
 _ROUTES: dict[str, str | None] = {route: route for route in ("load", "link", "")}
 
 
@@ -99,7 +99,7 @@ def _gpus(table: PolicyTable) -> tuple[str, ...] | None:
 def _verdict(table: PolicyTable, *, needed: bool) -> Verdict:
     if needed:
         table.text("verdict")
-    return table.choice("verdict", _VERDICTS, Verdict.FAIL)
+    return table.choice("verdict", WORSE_THAN_OK, Verdict.FAIL)
 
 
 def _asks(table: PolicyTable) -> tuple[str, ...]:

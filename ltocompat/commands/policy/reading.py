@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 from pathlib import PurePath
 
-from ltocompat.commands.policy.exceptions import read_exceptions
+from ltocompat.commands.policy.exceptions import WORSE_THAN_OK, read_exceptions
 from ltocompat.commands.policy.key_list import TARGET_FREE, names
 from ltocompat.commands.policy.keys import PolicyTable
 from ltocompat.commands.policy.values import NO_POLICY, Policy
@@ -31,7 +31,6 @@ _TABLES = ("targets", "promise", "audit")
 _ALLOW_EMPTY = {"pass": True, "undecided": False}
 # Where a job of GitHub or GitLab has its checkout, which may be another user's in a container.
 _CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
-_FAIL_ON = {str(verdict): verdict for verdict in reversed(Verdict) if verdict > Verdict.OK}
 
 
 def find_policy(where: str = ".") -> str | None:
@@ -111,7 +110,7 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         require_gpus=_gpus(audit),
         require_archs=_archs(audit),
         least_driver=_driver(audit),
-        fail_on=audit.choice("fail-on", _FAIL_ON, Verdict.FAIL),
+        fail_on=audit.choice("fail-on", WORSE_THAN_OK, Verdict.FAIL),
         trial_links=trial is True,
         trial_auto=trial == AUTO,
         trial_releases=releases,
