@@ -128,7 +128,7 @@ def test_what_does_not_fit_is_told_in_a_sentence(
 def test_any_bytes_are_told(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("facts") / "facts.json"
     path.write_bytes(data)
-    with pytest.raises(UsageError, match="is not such a document"):
+    with pytest.raises(UsageError, match="is not a document of facts"):
         exchange.read_tables(str(path))
 
 
