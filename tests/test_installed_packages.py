@@ -195,7 +195,7 @@ def test_what_is_no_report_is_one_sentence(
         other = tmp_path / "r.json"
         other.write_text(text)
         assert run(["check", str(path), "--deploy-target", TARGET, "--with", str(other)]) == 2
-        assert "is not a report of pip" in capsys.readouterr().err
+        assert "is not a pip report" in capsys.readouterr().err
 
 
 def test_a_prefix_of_conda_is_its_conda_meta(

@@ -247,7 +247,7 @@ def test_a_damaged_copy_is_replaced_and_what_is_not_ours_is_not(cache: Cache) ->
     assert install_one(known(), cache, bringing(WHEEL)) == linker
     origin = Path(cache.folder) / "12.4.127/origin.json"
     origin.unlink()
-    with pytest.raises(LtocompatError, match="not ours and in the way"):
+    with pytest.raises(LtocompatError, match="not made by ltocompat and is in the way"):
         install_one(known(), cache, bringing(WHEEL))
     assert left(cache) == ["12.4.127", "12.4.127/libnvJitLink.so.12", "12.4.127/seal"]
 
