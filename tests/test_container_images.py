@@ -137,7 +137,10 @@ def test_what_is_broken_about_an_image_is_told(tmp_path: Path) -> None:
     cut = written(tmp_path, oci_layout([layer[:1500]]), "cut.tar")
     assert any("says" in reason and "are left" in reason for reason in reasons(cut))
     unended = layer[: 512 + len(CUBIN_12_4)]  # as umoci insert ends it
-    for layers, name in (([unended], APP), ([unended, archive({APP: b"", "y": CUBIN_12_4})], "y")):
+    for layers, name in (
+        ([unended], APP),
+        ([unended, archive({APP: bytes(8), "y": CUBIN_12_4})], "y"),
+    ):
         ended = written(tmp_path, oci_layout(layers))
         assert (places(ended), reasons(ended)) == ([f"::/{name}"], [])
     headless = written(tmp_path, oci_layout([layer[:700]]), "headless.tar")

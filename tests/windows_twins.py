@@ -50,7 +50,10 @@ def _relocated(reader: ELFFile) -> dict[int, int]:
 
 def pe_image(sections: Mapping[str, bytes]) -> bytes:
     """A DLL with these sections, whose names are cut to 8 characters as PE does."""
-    optional = struct.pack("<H22xQ", 0x20B, IMAGE_BASE).ljust(108, b"\0") + struct.pack("<I", 0)
+    # winnt.h: SectionAlignment, and SizeOfImage, which the sections fill.
+    size = _PAGE + sum(len(data) + -len(data) % _PAGE for data in sections.values())
+    optional = struct.pack("<H22xQI20xI", 0x20B, IMAGE_BASE, _PAGE, size)
+    optional = optional.ljust(108, b"\0") + struct.pack("<I", 0)
     head = b"MZ".ljust(0x3C, b"\0") + struct.pack("<I", 0x40) + b"PE\0\0"
     head += struct.pack("<HHIIIHH", 0x8664, len(sections), 0, 0, 0, len(optional), 0x2022)
     rows, body = b"", b""
