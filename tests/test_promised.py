@@ -103,7 +103,7 @@ def is_code(data: bytes) -> bool:
 
 
 def is_image(data: bytes) -> bool:
-    libraries = ("a script", "an object", "half a library")
+    libraries = ("a script", "half a library")
     return is_code(data) and data not in [BYTES[name] for name in libraries]
 
 

@@ -85,7 +85,7 @@ MISTAKES = (
         "what a name promises is not looked for",
         "damage",
         "files/archives/promised.py",
-        "    return known or container_of(view, budget) is not None\n",
+        "    return host is not None and not host.machine.isdecimal()\n",
         "    return True\n",
     ),
     bug(

@@ -97,12 +97,19 @@ def _is_image(view: ByteView, budget: Budget) -> bool:
         return False
     if holds_no_code(view):
         raise Malformed("it is text")
+    from ltocompat.files.objects import structure_of
+
     head = view.peek(0, ptx.HEAD_SIZE)
-    if head.startswith(ELF):  # of a cubin that is damaged more is said where it is read
-        machine = int.from_bytes(head[_MACHINE : _MACHINE + 2], "little")
-        return machine == EM_CUDA or head[_OS_ABI] in CUDA_ABIS
-    known = head.startswith(_IMAGES) or ptx.sniff(head)
-    return known or container_of(view, budget) is not None
+    machine = int.from_bytes(head[_MACHINE : _MACHINE + 2], "little")
+    # Of a cubin that is damaged more is said where it is read.
+    cubin = head.startswith(ELF) and (machine == EM_CUDA or head[_OS_ABI] in CUDA_ABIS)
+    if cubin or head.startswith(_IMAGES) or ptx.sniff(head):
+        return True
+    if container_of(view, budget) is not None:
+        return True
+    # A host file serves under any name, if it is whole: objects of Windows begin with no magic.
+    host = structure_of(view, budget)
+    return host is not None and not host.machine.isdecimal()
 
 
 def _is_code(view: ByteView, budget: Budget) -> bool:
