@@ -134,8 +134,8 @@ def _furthest_member(index: ByteView, number: str) -> int:
     """The largest offset in an index of symbols; 0 where it has none."""
     width = struct.calcsize(number)
     data = index.peek(0, _INDEX_BYTES)
-    count = min(int.from_bytes(data[:width], "big"), len(data) // width - 1)
-    return max(struct.unpack_from(f">{max(0, count)}{number[1]}", data, width), default=0)
+    end = min(int.from_bytes(data[:width], "big") + 1, len(data) // width) * width
+    return max((offset for (offset,) in struct.iter_unpack(number, data[width:end])), default=0)
 
 
 def _long_name(names: bytes, offset: int) -> str:
