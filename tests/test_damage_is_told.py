@@ -204,6 +204,13 @@ def test_a_pointer_in_place_of_device_code(tmp_path: Path) -> None:
         assert reason.startswith("it is no device code (it is text)")
 
 
+def test_a_pointer_in_a_folder_beside_a_document_of_pretext(tmp_path: Path) -> None:
+    (tmp_path / "k.cubin").write_bytes(POINTER)
+    (tmp_path / "book.ptx").write_bytes(b"<?xml version='1.0'?><pretext/>")
+    told = [each.place.path for each in inspect(str(tmp_path)) if isinstance(each, Skipped)]
+    assert told == [str(tmp_path / "k.cubin")]
+
+
 HEAD = b".version 8.0\n.target sm_80\n.address_size 64\n"
 BODY = HEAD + b'.file 1 "{;"\n.visible .entry k(\n.param .u64 a)\n{ // {\n{ ret; }\n}\n'
 

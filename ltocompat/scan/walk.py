@@ -500,9 +500,11 @@ class _FileWalk(Struct, Generic[D], frozen=True):
         try:
             if plain:
                 yield from _texts(view, at, self.budget)
-                if at.members and at.innermost.endswith(BINARY_CODE):
-                    broken = broken_promise(at.innermost, view, self.budget, typed=False)
-                    yield Skipped(at, broken or "", view.size)
+                binary = at.members and at.innermost.endswith(BINARY_CODE)
+                if binary and (
+                    broken := broken_promise(at.innermost, view, self.budget, typed=False)
+                ):
+                    yield Skipped(at, broken, view.size)
             elif container is None:
                 yield from self._host_and_code(view, at)
             elif len(at.members) >= self.settings.limits.depth:

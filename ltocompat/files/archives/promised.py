@@ -142,12 +142,9 @@ _PROMISES = (
     _Promise(
         (".deb",), "Debian package", lambda view, _: view.peek(0, len(DEB_MAGIC)) == DEB_MAGIC
     ),
-    _Promise(
-        (*BINARY_CODE, ".ptx"),
-        "device code",
-        _is_image,
-        remedy=_FETCH,
-    ),
+    _Promise(BINARY_CODE, "device code", _is_image, remedy=_FETCH),
+    # PreTeXt's documents are called .ptx, too.
+    _Promise((".ptx",), "device code", _is_image, package=False, remedy=_FETCH),
     _Promise(
         (".so", ".dll", ".pyd", ".o"),
         "library or device code",
