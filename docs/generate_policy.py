@@ -15,34 +15,34 @@ PAGE = Path(__file__).with_name("policy.md")
 _INTRODUCTION = """\
 # The policy
 
-What a project holds its releases to, read by `ltocompat audit`: tables `[tool.ltocompat.*]` of
-`pyproject.toml`, or the same tables in an `ltocompat.toml` (with or without `tool.ltocompat.`
-before their names). The nearest file counts, in the current folder or one around it; `--config
-FILE` names another. Without a policy, `audit` judges what holds on any target,
-and what a package declares itself: the nvJitLinks and NVRTCs that its metadata admit, the drivers
-of the CUDA major that its name or its dependencies lead to, and the platform of its tag.
+The policy lists what your releases must satisfy; `ltocompat audit` checks it. It consists of
+tables `[tool.ltocompat.*]` in `pyproject.toml`, or of the same tables in `ltocompat.toml` (with or
+without `tool.ltocompat.` before their names). `audit` uses the nearest file, from the current
+folder upwards; `--config FILE` names another one. Without a policy, `audit` checks rules that hold
+on any target, and what a package declares itself: the nvJitLinks and NVRTCs that its metadata
+allow, the drivers of the CUDA major in its name or dependencies, and the platform in its tag.
 
-`ltocompat init dist/*.whl` writes the policy that packages pass today.
+`ltocompat init dist/*.whl` writes a policy that your packages pass today.
 
-For editors that read JSON Schemas: `ltocompat schema policy > policy.schema.json`, and
-`#:schema policy.schema.json` as the first line of an `ltocompat.toml`.
+For completion in an editor, run `ltocompat schema policy > policy.schema.json`, and write
+`#:schema policy.schema.json` as the first line of `ltocompat.toml`.
 
-This page is written by `python docs/generate_policy.py` out of
-`ltocompat/commands/policy/key_list.py`; a change belongs there.
+<!-- docs/generate_policy.py writes this page: change ltocompat/commands/policy/key_list.py. -->
 """
 _TITLES = {
-    "targets.NAME": "Where releases go, one table a target; values are those of `--deploy-target`.",
+    "targets.NAME": "Where your releases will run: one table per target, with the values of "
+    "`--deploy-target`.",
     "promise": "What the project promises of its packages.",
-    "audit": "What is held against them, and how strictly.",
-    "audit.ignore": "Findings that do not count for a while; as many such tables as needed.",
-    "audit.allow": "Findings that do not count for good. Of two tables that are about one finding, "
-    "the narrower decides: by path, then subject, kernels, target, GPUs and route.",
+    "audit": "The requirements for every release, and what counts as a failure.",
+    "audit.ignore": "Findings that do not count until a day. Write one table for each.",
+    "audit.allow": "Findings that never count. If two tables match one finding, the narrower one "
+    "decides: by path, then subject, kernels, target, GPUs and route.",
 }
 _ENVIRONMENT = """\
 ## Environment variables
 
-Options that a CI job sets once for all its commands; what stands on the command line beats them.
-A flag is set by 1.
+A CI job can set options once for all its commands. Options on the command line override them. The
+value 1 sets a flag.
 
 | variable | the same as |
 |---|---|
@@ -63,7 +63,7 @@ _CODES = """\
 | 1 | `audit failed`: a finding is at or above `fail-on` |
 | 2 | wrong usage, or a mistake in the policy |
 | 3 | `audit undecided`: a verdict is unknown, a path is unread, or there is no device code |
-| 4 | something is missing that is to be asked: an nvJitLink (`--install-linkers` gets it) |
+| 4 | something is missing that the audit asks: an nvJitLink (`--install-linkers` installs it) |
 """
 
 
@@ -81,7 +81,7 @@ def _parts() -> Iterator[str]:
             else f"[tool.ltocompat.{table}]"
         )
         yield f"## `{header}`\n\n{_TITLES[table]}\n"
-        yield "| key | example | without it | what it says |\n|---|---|---|---|"
+        yield "| key | example | default | meaning |\n|---|---|---|---|"
         yield "".join(f"{_row(key)}\n" for key in keys)
     yield _ENVIRONMENT + "".join(f"| `{name}` | {text} |\n" for name, text in _variables())
     yield _CODES
@@ -91,7 +91,7 @@ def _row(key: PolicyKey) -> str:
     example = f"`{key.example}`" if key.example else ""
     code = key.default.startswith(('"', "[", "{")) or key.default == "false"
     default = f"`{key.default}`" if code else key.default
-    return f"| `{key.name}` | {example} | {default or 'it must be there'} | {key.text} |"
+    return f"| `{key.name}` | {example} | {default or 'required'} | {key.text} |"
 
 
 def _variables() -> Iterator[tuple[str, str]]:

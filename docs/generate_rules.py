@@ -38,12 +38,11 @@ _DATA = Path(__file__).parents[1] / "tests" / "data"
 _INTRODUCTION = """\
 # Rules
 
-What ltocompat judges by, a page a rule: what it means, what programs print, why, how it was
-measured, what to do. `ltocompat explain ID` prints the same in a terminal, and
-`ltocompat explain TEXT` finds the rules behind an error message.
+Each rule has a page with its meaning, the messages that programs print, the cause, the evidence and
+the fix. `ltocompat explain ID` prints the same in a terminal, and `ltocompat explain TEXT` finds
+the rules behind an error message.
 
-These pages are written by `python docs/generate_rules.py` out of `ltocompat/rules/catalogue`; a
-change belongs there.
+<!-- docs/generate_rules.py writes these pages: change the text in ltocompat/rules/catalogue. -->
 """
 _IGNORE = """\
 In the [policy](../policy.md) of `ltocompat audit`, for a while and with a reason; `path`, `target`

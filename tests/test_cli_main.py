@@ -347,6 +347,15 @@ def test_help_all_has_every_option_and_help_the_common_ones(
     assert flags("--help") <= every | {"--help"}
 
 
+@pytest.mark.parametrize("words", [[], ["linkers"]])
+def test_a_list_of_verbs_takes_help_all(words: list[str], capsys: Captured) -> None:
+    shown = [
+        (run([*words, option]), capsys.readouterr().out) for option in ("--help-all", "--help")
+    ]
+    assert shown[0] == shown[1]
+    assert shown[0][0] == 0
+
+
 def test_completion_is_kept() -> None:
     done = python("-c", "from ltocompat.cli import main; main()", "--show-completion", "zsh")
     assert "#compdef ltocompat" in done.stdout

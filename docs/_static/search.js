@@ -14,7 +14,11 @@ const stem = (word) =>
 // The words of a text as they stand in the index (extension/error_search.py has the same).
 function wordsOf(text) {
   const found = [];
-  for (const word of text.match(/[A-Za-z0-9_]+/g) || []) {
+  for (const word of text.match(/[0-9]+(?:\.[0-9]+)+|[A-Za-z0-9_]+/g) || []) {
+    if (word.includes(".")) {
+      found.push(word); // a version
+      continue;
+    }
     const parts = word.match(/[A-Z]?[a-z0-9]+|[A-Z0-9]+/g) || [];
     const name = parts.join("").toLowerCase().replace(/^cudaerror/, "");
     found.push(...(parts.length > 1 ? [name, ...parts] : parts));
@@ -102,10 +106,10 @@ function show(text) {
       ? `${number === 1 ? "A rule knows" : `${number} rules know`} this text; then come pages with its words.`
       : "Pages with these words, the best first.";
   for (const result of results) {
-    const [name, title, summary] = result.page;
+    const [address, title, summary] = result.page;
     const item = element("li", "", list);
     if (result.known) item.className = "known";
-    element("a", title, item).href = `${name}.html`;
+    element("a", title, item).href = address;
     element("p", summary, item);
   }
 }

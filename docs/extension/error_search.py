@@ -2,7 +2,8 @@
 
 Sphinx's search wants every word of a query on one page, which no pasted log has. This one adds up
 what words are worth (BM25), and puts the rule of a known message first, by the very table that
-``ltocompat explain`` reads. It needs no server: pages load ``_static/search-index.js``.
+``ltocompat explain`` reads. A rule's page is found as a whole, any other section by section, so
+that the answer is in sight. It needs no server: pages load ``_static/search-index.js``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from sphinx.application import Sphinx
 
 from ltocompat.rules.prose import rule_ids
 
-_WORDS = re.compile(r"[A-Za-z0-9_]+")
+_WORDS = re.compile(r"[0-9]+(?:\.[0-9]+)+|[A-Za-z0-9_]+")  # a version is one word
 _PARTS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")  # of CUDA_ERROR_NO_BINARY and of NoBinaryForGpu
 _TITLE = 5  # a word of a title counts as often
 _MESSAGE = 3  # and one of a block of messages
@@ -51,18 +53,39 @@ def index(app: Sphinx) -> dict[str, Any]:
     rules = {f"rules/{rule_id.lower()}": rule_id for rule_id in rule_ids()}
     pages, postings = [], {}
     for name in sorted(app.env.found_docs):
-        doctree = app.env.get_doctree(name)
-        counts = _counts(doctree)
-        for word, number in counts.items():
-            postings.setdefault(word, []).append([len(pages), number])
-        pages.append([name, _title(doctree), _summary(doctree), rules.get(name), counts.total()])
+        for address, title, texts in _parts(app.env.get_doctree(name), whole=name in rules):
+            counts = _counts(title, texts)
+            for word, number in counts.items():
+                postings.setdefault(word, []).append([len(pages), number])
+            summary = _summary(texts)
+            pages.append([f"{name}.html{address}", title, summary, rules.get(name), counts.total()])
     return {"pages": pages, "words": postings, **explain_tables()}
+
+
+def _parts(doctree: nodes.document, *, whole: bool) -> Iterator[tuple[str, str, list[nodes.Text]]]:
+    """The address in the page, the title and the texts of what the search finds."""
+    texts: dict[nodes.Node, list[nodes.Text]] = {}
+    for text in doctree.findall(nodes.Text):
+        sections, node = list[nodes.Node](), text.parent
+        while node is not None:
+            sections += [node] if isinstance(node, nodes.section) else []
+            node = node.parent
+        if sections:
+            texts.setdefault(sections[-1 if whole or len(sections) < 2 else -2], []).append(text)
+    page = _title(doctree)
+    for section, found in texts.items():
+        title = _title(section)
+        top = title == page
+        yield ("", page, found) if top else (f"#{section['ids'][0]}", f"{title} - {page}", found)
 
 
 def words_of(text: str) -> list[str]:
     """The words of a text as they stand in the index; ``search.js`` has the same."""
     found = []
     for word in _WORDS.findall(text):
+        if "." in word:
+            found.append(word)
+            continue
         parts = _PARTS.findall(word)
         # CUDA_ERROR_NO_BINARY_FOR_GPU is NoBinaryForGpu in the bindings of some languages.
         name = "".join(parts).lower().removeprefix("cudaerror")
@@ -74,11 +97,12 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def _counts(doctree: nodes.document) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for node in doctree.findall(nodes.Text):
+def _counts(title: str, texts: list[nodes.Text]) -> Counter[str]:
+    """What the words of a part count; the headings inside are alike on many pages."""
+    counts = Counter(words_of(title))
+    for node in texts:
         weight = 1
-        if isinstance(node.parent, nodes.title):
+        if isinstance(node.parent, nodes.title) and node in title:
             weight = _TITLE
         elif isinstance(node.parent, nodes.literal_block):
             weight = _MESSAGE
@@ -88,12 +112,18 @@ def _counts(doctree: nodes.document) -> Counter[str]:
     return counts
 
 
-def _title(doctree: nodes.document) -> str:
-    title = next(iter(doctree.findall(nodes.title)), None)
+def _title(node: nodes.Element) -> str:
+    title = next(iter(node.findall(nodes.title)), None)
     return title.astext() if title is not None else ""
 
 
-def _summary(doctree: nodes.document) -> str:
-    paragraph = next(iter(doctree.findall(nodes.paragraph)), None)
-    text = " ".join(paragraph.astext().split()) if paragraph is not None else ""
-    return text if len(text) <= _SUMMARY else f"{text[:_SUMMARY].rsplit(' ', 1)[0]} ..."
+def _summary(texts: list[nodes.Text]) -> str:
+    """The first paragraph that stands in no table."""
+    for text in texts:
+        node = text.parent
+        while node is not None and not isinstance(node, nodes.paragraph):
+            node = node.parent
+        if node is not None and not isinstance(node.parent, nodes.entry):
+            words = " ".join(node.astext().split())
+            return words if len(words) <= _SUMMARY else f"{words[:_SUMMARY].rsplit(' ', 1)[0]} ..."
+    return ""

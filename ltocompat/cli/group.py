@@ -19,4 +19,5 @@ class Group(click.Group):
         if not (args or ctx.resilient_parsing):
             click.echo(ctx.get_help(), err=True)
             ctx.exit(USAGE)
-        return super().parse_args(ctx, args)
+        # A list of verbs has no rare options, so that all help is the help.
+        return super().parse_args(ctx, ["--help"] if args[:1] == ["--help-all"] else args)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _LEFT_OUT = (NODEFAULT, inspect.Parameter.empty)
 _SECTIONS = {
-    "Input": "beside python kind arch made_by root jobs match sources append shard platforms",
+    "Input": "beside python platform kind arch made_by root jobs match sources append shard "
+    "platforms",
     "Target": "targets route together policy require_archs max_bytes keep_gpus keep_archs",
     "Trials": "trial_link trial_load trial_seconds install_linkers require_sandbox cache linkers",
     "Output": "form output why notes quiet verbose changes svg by images weigh kernels hashes "

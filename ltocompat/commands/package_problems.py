@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ltocompat.rules.rule import Problem
 
 NO_SOURCES: Mapping[str, ByteView] = {}
-_LOOKED = "its metadata and promises held against what is inside"
+_LOOKED = "its metadata and promises, compared with the contents"
 
 
 class Packages:

@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ltocompat.report import Options, Report, write
-from ltocompat.report.document import Block, Code, Column, Heading, Items, Listing, Row, Table
+from ltocompat.report.document import (
+    Block,
+    Code,
+    Column,
+    Diagnostic,
+    Heading,
+    Items,
+    Listing,
+    Row,
+    Style,
+    Table,
+)
 
 WIDTHS = (60, 80, 120, 200, None)
 WORDS = st.text("abcXYZ019_-.", min_size=1, max_size=30)
@@ -50,7 +61,9 @@ def test_no_line_is_wider_than_it_may_be(
 ) -> None:
     columns, made = drawn
     listed = tuple(Column(c.name, c.right, c.width or 9, place=c.place) for c in columns)
+    member = place.replace("/", "::")
     fixed: list[Block] = [
+        Diagnostic("fail", Style.FAIL, "PTX-01", text, ((Code(member),), (text,)), member, ()),
         Table(columns, tuple(row.cells for row in made)),
         Heading((Code(place), ": ", text)),
         Items("problems", ((Code(place), "; ", text),)),

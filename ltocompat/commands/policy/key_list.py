@@ -36,23 +36,23 @@ class PolicyKey(Struct, frozen=True):
 
 
 class _TargetKeys:
-    """A place where releases go.
+    """A place where the releases will run.
 
     Attributes:
-        driver: The driver: a release, a branch, a range.
+        driver: The driver: a release, a branch or a range.
         container: In place of driver: the NVIDIA_REQUIRE_CUDA of an image, for all hosts that start
             it.
         nvjitlink: The nvJitLink that links there.
         gpu: The GPUs: names, or architectures such as sm_90.
         nvrtc: The NVRTC that compiles there.
-        nvlink: The release of nvlink that links the code, if a toolkit's nvlink does.
-        lto: Links there are made with -lto, unless off.
+        nvlink: The release of nvlink that links the code, if a toolkit's nvlink links it.
+        lto: "off" for links without -lto.
         compat: The cuda-compat package in front of the driver.
         os: linux, linux-aarch64, windows or wsl2.
         stock: A toolkit with the driver and libraries of its release.
-        lock: A lock file, whose nvJitLink and NVRTC are there.
-        python: The Python for which the lock file is read.
-        name: What to call it.
+        lock: A lock file with the nvJitLink and NVRTC that are installed there.
+        python: The Python version for the markers of the lock file.
+        name: The name that reports show.
     """
 
     driver = PolicyKey(forms.DRIVERS, '"580.65.06"')
@@ -74,10 +74,10 @@ class _PromiseKeys:
     """What a project promises of its packages.
 
     Attributes:
-        sass: SASS for these is inside.
-        ptx: PTX for these is inside.
-        driver: All of it loads from this driver on.
-        nvjitlink: All of it links from this nvJitLink on.
+        sass: Every package has SASS for these architectures.
+        ptx: Every package has PTX for these architectures.
+        driver: All code loads on this driver and newer ones.
+        nvjitlink: All code links with this nvJitLink.
     """
 
     sass = PolicyKey(forms.archs("sm"), '["sm_80", "sm_90"]', "[]")
@@ -87,35 +87,34 @@ class _PromiseKeys:
 
 
 class _AuditKeys:
-    """What releases are held to.
+    """The requirements for releases.
 
     Attributes:
-        targets: The targets that count, of those above.
-        require_gpus: GPUs that every artifact must serve: by their own SASS, by that of their
-            family, or by PTX or LTO-IR that reaches them.
-        require_archs: Images that every artifact must hold: sm_80 is SASS for just that, compute_90
-            PTX, lto_90 LTO-IR. Build systems' own lists are read, too: 8.0;9.0+PTX of PyTorch,
-            80-real;90 of CMake (a bare number is SASS and PTX), -gencode lines of nvcc, and hopper,
-            which is SASS for its GPUs. Where the GPU is meant, require-gpus says so.
-        least_driver: The driver that everything must go on loading on; a branch is its first
-            release.
+        targets: The names of the targets to check.
+        require_gpus: GPUs that every artifact must have code for: SASS of the GPU or its family, or
+            PTX or LTO-IR that works there.
+        require_archs: Images that every artifact must contain: sm_80 is SASS for exactly this
+            architecture, compute_90 PTX, lto_90 LTO-IR. The lists of build systems work, too:
+            8.0;9.0+PTX of PyTorch, 80-real;90 of CMake (a bare number is SASS and PTX), -gencode
+            options of nvcc, and hopper, the SASS for its GPUs. To ask for a GPU, use require-gpus.
+        least_driver: The driver on which everything must load; a branch means its first release.
         max_bytes: The largest file that may be released: a number of bytes, or with kB, MB, GB, MiB
             or GiB.
-        coverage: The kernels that a GPU must have code for, in percent of those of the GPU that is
-            served best (IMG-04). Without it, a lost kernel is told and fails nothing, but with
-            --strict.
-        fail_on: The mildest verdict that fails the audit; --fail-on beats it.
-        trial_link: Ask the nvJitLinks that the targets name, or of them only those in a list, as in
-            ["13.3"]; "auto" asks those at hand about what stays unknown.
-        trial_load: Load the modules on the GPUs of the machine that audits; it is one more target
-            then, called this machine, on which loading alone is judged.
-        no_device_code: What becomes of an audit without device code: it passes, or is undecided
-            (exit code 3).
+        coverage: The least share of kernels with code for a GPU, in percent of the kernels of the
+            GPU that has most (IMG-04). Without this key, missing kernels are a warning, which only
+            --strict counts.
+        fail_on: The mildest verdict that fails the audit; --fail-on overrides it.
+        trial_link: true asks the nvJitLinks that the targets name, a list such as ["13.3"] only
+            those of them; "auto" asks installed ones about unknown verdicts.
+        trial_load: Load the modules on the GPUs of the machine that runs the audit, as one more
+            target called this machine.
+        no_device_code: The result of an audit that finds no device code: pass, or undecided (exit
+            code 3).
         variants: Files of one package of which its loader opens one: the one that fits best
-            decides; [] where all of them are opened.
-        provided_by: Libraries that other packages bring, where the metadata requires these.
-        ignore: Findings that do not count for a while; see below.
-        allow: Findings that do not count for good; see below.
+            decides; [] if the package opens all of them.
+        provided_by: Libraries that required packages install, by package.
+        ignore: Findings that do not count until a day; see below.
+        allow: Findings that never count; see below.
     """
 
     targets = PolicyKey({**forms.WORDS, "minItems": 1}, '["oldest"]', "all of them")
@@ -144,23 +143,22 @@ class _IgnoreKeys:
     """Findings that do not count.
 
     Attributes:
-        rule: The rule.
-        reason: Why, for those who read it.
-        expires: The last day on which it holds; after it, the audit ends with exit code 2.
-        path: Pattern of the artifact or a file in it: of a name, a path, or a place without
-            versions: "libx-cu12::pkg/libaxpy.so".
+        rule: The ID of the rule.
+        reason: Why the finding does no harm, for readers of the policy.
+        expires: The last day on which the table counts; after it, the audit exits with 2.
+        path: Pattern of the artifact, or of a file in it: a name, a path, or a place without
+            versions, "libx-cu12::pkg/libaxpy.so".
         verdict: The worst verdict that does not count.
-        target: Pattern of the name of the target.
+        target: Pattern of the target's name.
         gpu: The GPUs; [] for findings that name none.
-        about: Pattern of what the finding is about, as baselines name it.
-        route: How modules get onto the GPU: load or link; empty where each has one way only.
-        modules: The most modules of a file, on a GPU and target, that may be concerned; 0: the
-            finding is about an artifact as a whole.
-        asks: The newest versions that the code may ask for.
-        kernel: Pattern of the names of kernels: mangled, or in source up to the first template
-            argument (gemm::run of _ZN4gemm3runIfEEvPT_). A finding is forgiven only if every kernel
-            of every module that it is about matches; one in modules with LTO-IR or Tile IR stays,
-            because these show no names.
+        about: Pattern of the subject of the finding, as a baseline names it.
+        route: The route of the modules: load or link; "" if each can take one route only.
+        modules: The largest number of affected modules in one file, for one GPU and target; 0 for
+            findings about an artifact as a whole.
+        asks: The newest versions that the code may need.
+        kernel: Pattern of kernel names: mangled, or as in the source up to the first template
+            argument (gemm::run for _ZN4gemm3runIfEEvPT_). A finding is ignored only if every kernel
+            of its modules matches. LTO-IR and Tile IR show no names, so findings in them stay.
     """
 
     rule = PolicyKey({}, '"PTX-06"', "")
@@ -248,7 +246,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "ltocompat/policy/v1",
-        "title": "What a project holds its releases to: ltocompat.toml, or [tool.ltocompat]",
+        "title": "The policy for releases: ltocompat.toml, or [tool.ltocompat]",
         "anyOf": [{"$ref": "#/$defs/policy"}, {"$ref": "#/$defs/pasted"}],
         "$defs": {"policy": policy, "pasted": _pasted()},
     }

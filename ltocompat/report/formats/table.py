@@ -246,7 +246,7 @@ def _below(text: str, width: int) -> str:
 
 
 def _filled(parts: Iterable[str], options: Options, first: str = "", following: str = "") -> str:
-    """A paragraph, broken between words only, so that a place can still be copied.
+    """A paragraph, broken between words; within one only where it is longer than a line.
 
     Args:
         parts: its words; those with a style are coloured.
@@ -285,7 +285,13 @@ def _broken(line: str, width: int, first: str, following: str) -> list[str]:
         break_on_hyphens=False,
     )
     wrapped = wrapper.wrap(line) or [""]
-    return [text[len(following if number else first) :] for number, text in enumerate(wrapped)]
+    lines = []
+    for number, text in enumerate(wrapped):
+        indent = len(following if number else first)
+        # A place that is longer than a line goes on behind a member or a folder.
+        piece = rf".{{1,{wrapper.width - indent}}}"
+        lines += re.findall(rf"{piece}$|{piece}(?:(?<=::)|(?<=/))|{piece}", text[indent:]) or [""]
+    return lines
 
 
 def _coloured(
