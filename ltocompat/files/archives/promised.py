@@ -100,9 +100,10 @@ def _is_image(view: ByteView, budget: Budget) -> bool:
     from ltocompat.files.objects import structure_of
 
     head = view.peek(0, ptx.HEAD_SIZE)
+    os_abi = int.from_bytes(head[_OS_ABI : _OS_ABI + 1], "little")
     machine = int.from_bytes(head[_MACHINE : _MACHINE + 2], "little")
     # Of a cubin that is damaged more is said where it is read.
-    cubin = head.startswith(ELF) and (machine == EM_CUDA or head[_OS_ABI] in CUDA_ABIS)
+    cubin = head.startswith(ELF) and (machine == EM_CUDA or os_abi in CUDA_ABIS)
     if cubin or head.startswith(_IMAGES) or ptx.sniff(head):
         return True
     if container_of(view, budget) is not None:
