@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from packages_made import wheel
+from samples import FOLDER
 
 from ltocompat import UnreadableInput, inspect
 from ltocompat.model.image import Image, Module, PtxFlaw, Skipped
 
-SAMPLE = Path(__file__).parent.parent / "sample_artifacts" / "objects" / "libaxpy-no-device-link.so"
+SAMPLE = FOLDER / "objects" / "libaxpy-no-device-link.so"
 # Elf64_Ehdr and Elf64_Phdr of elf.h: where the tables' places and numbers stand.
 _PHOFF, _SHOFF, _PHNUM, _SHNUM = 32, 40, 56, 60
 _PT_LOAD, _PHDR, _SHDR = 1, 56, 64
@@ -74,6 +75,43 @@ def test_a_region_of_a_file_without_sections_whose_header_is_damaged(tmp_path: P
     assert reason.endswith("fatbin wrappers lead to no region")
 
 
+def test_a_region_of_a_library_whose_header_says_0_bytes(tmp_path: Path) -> None:
+    data = bytearray(SAMPLE.read_bytes())
+    region = data.index(b"\x50\xed\x55\xba\1\0\x10\0")
+    struct.pack_into("<Q", data, region + 8, 0)
+    reasons = skipped(bytes(data), tmp_path / "size.so")
+    assert any("fatbin section belong to no region" in reason for reason in reasons), reasons
+    # nvFatbin writes such a file when it is given no image.
+    assert skipped(bytes(data[region : region + 16]), tmp_path / "empty.fatbin") == []
+
+
+def test_a_concatenated_entry_that_counts_fewer_images_than_it_has(tmp_path: Path) -> None:
+    sample = FOLDER / "fatbin" / "nvfatbin-13.5-concat.fatbin"
+    data = bytearray(sample.read_bytes())
+    assert struct.unpack_from("<HHI", data, 16)[0] == 0x100
+    assert skipped(bytes(data), tmp_path / "whole.fatbin") == []
+    assert data[80] == 2
+    data[80] = 1
+    (reason,) = skipped(bytes(data), tmp_path / "fewer.fatbin")
+    assert reason.endswith("bytes of the concatenated entry belong to no image")
+
+
+@pytest.mark.parametrize("suffix", [".cubin", ".fatbin", ".ltoir", ".so", ".o"])
+def test_a_cubin_that_is_cut_in_its_first_header(suffix: str, tmp_path: Path) -> None:
+    data = (FOLDER / "cubin" / "nvrtc-13.0-sm_90.cubin").read_bytes()
+    for left in range(1, 64):
+        path = tmp_path / f"x{suffix}"
+        with suppress(UnreadableInput):
+            assert skipped(data[:left], path), left
+
+
+def test_a_library_whose_rest_looks_like_an_object_of_windows(tmp_path: Path) -> None:
+    data = SAMPLE.read_bytes()
+    for head in (b"\0\0\xff\xff", b"\x64\x86\7\0", b"\xc4\1\0\0"):
+        with pytest.raises(UnreadableInput, match="no library or device code"):
+            skipped(head + data[-1000:], tmp_path / "x.so")
+
+
 def test_a_header_that_is_cut_or_names_nothing(tmp_path: Path) -> None:
     data = bytearray(SAMPLE.read_bytes())
     for left in (4, 5, 15, 40):
@@ -101,6 +139,10 @@ def test_a_library_of_windows_that_has_fewer_sections_than_its_image(tmp_path: P
     count = struct.unpack_from("<I", data, 0x3C)[0] + 6  # winnt.h: NumberOfSections
     assert skipped(bytes(data), tmp_path / "whole.dll") == []
     data[count] -= 1
+    assert any("its sections end at" in reason for reason in skipped(bytes(data), tmp_path / "x"))
+    zeros = data.index(b".text\0\0\0")
+    data[zeros : zeros + 40 * data[count]] = bytes(40 * data[count])
+    data[count + 74 : count + 78] = bytes(4)  # SizeOfImage
     assert any("its sections end at" in reason for reason in skipped(bytes(data), tmp_path / "x"))
 
 

@@ -319,8 +319,8 @@ def damage(data: bytes) -> object:
     told = after.words - before.words or any(each[0] is ImageKind.UNKNOWN for each in new)
     if told or _is_another_file(before_bytes, after_bytes):
         return after.shape
-    fewer = (before.proven & lost).total() > new.total()
-    if fewer and _is_evident(_name(before_bytes), before_bytes, split(data)[0], after):
+    fewer = (before.proven - after.claims).total() > new.total()
+    if fewer and _is_evident(before_bytes, after_bytes, split(data)[0], after):
         kinds = "+".join(sorted({str(each[0]) for each in lost}))
         kind = _kind(before_bytes)
         raise Broken(f"fewer images ({kinds}) of {kind} without a word")
@@ -340,16 +340,17 @@ def _is_another_file(before: bytes, after: bytes) -> bool:
     return empty or _name(after) not in (_name(before), _NAMELESS)
 
 
-def _is_evident(name: str, before: bytes, steps: list[Step], after: Meaning) -> bool:
+def _is_evident(before: bytes, after_bytes: bytes, steps: list[Step], after: Meaning) -> bool:
     """Return whether what is left proves that something was there.
 
     Members of a package with right sums are whatever they are, and those of tar and ar have no
     sums; a file that is called nothing may be anything.
     """
+    name = _name(before)
     shape_is_broken = all(step.kind in (CUT, DELETE, INSERT, BEHEAD) for step in steps)
     outside = all(step.depth == 0 for step in steps)
-    in_place = all(step.kind in (CUT, ZERO, FILL, NOISE, FLIP) for step in steps)
-    if name == "x.so" and before[40:48] == bytes(8) and not in_place:
+    moved = len(after_bytes) > len(before) or any(s.kind in (DELETE, INSERT, BEHEAD) for s in steps)
+    if name == "x.so" and before[40:48] == bytes(8) and moved:
         return False  # without sections, nothing tells that a wrapper has moved
     if name == _NAMELESS:
         return False

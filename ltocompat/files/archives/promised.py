@@ -22,7 +22,6 @@ from ltocompat.files.first_bytes import (
     holds_no_code,
     is_ar,
     is_tar,
-    may_be_coff,
     packing_of,
 )
 from ltocompat.files.images import TILEIR, ptx
@@ -85,11 +84,19 @@ def _is_tar(view: ByteView, budget: Budget) -> bool:
     return is_tar(unpacked_head(view, BLOCK, budget))
 
 
-def _is_library(view: ByteView, _: Budget) -> bool:
+def _is_host(view: ByteView, budget: Budget) -> bool:
+    # Objects of Windows begin with no magic.
+    from ltocompat.files.objects import structure_of
+
+    host = structure_of(view, budget)
+    return host is not None and not host.machine.isdecimal()
+
+
+def _is_library(view: ByteView, budget: Budget) -> bool:
     # Linkers take by such a name what glibc has as libm.a and libmcheck.a, too.
     head = view.peek(0, BLOCK)
     known = head.startswith(_OBJECTS) or _LINKER_SCRIPT.match(head) is not None
-    return known or is_ar(view) or may_be_coff(view)
+    return known or is_ar(view) or _is_host(view, budget)
 
 
 def _is_image(view: ByteView, budget: Budget) -> bool:
@@ -97,8 +104,6 @@ def _is_image(view: ByteView, budget: Budget) -> bool:
         return False
     if holds_no_code(view):
         raise Malformed("it is text")
-    from ltocompat.files.objects import structure_of
-
     head = view.peek(0, ptx.HEAD_SIZE)
     os_abi = int.from_bytes(head[_OS_ABI : _OS_ABI + 1], "little")
     machine = int.from_bytes(head[_MACHINE : _MACHINE + 2], "little")
@@ -108,9 +113,7 @@ def _is_image(view: ByteView, budget: Budget) -> bool:
         return True
     if container_of(view, budget) is not None:
         return True
-    # A host file serves under any name, if it is whole: objects of Windows begin with no magic.
-    host = structure_of(view, budget)
-    return host is not None and not host.machine.isdecimal()
+    return _is_host(view, budget)  # which serves under any name, if it is whole
 
 
 def _is_code(view: ByteView, budget: Budget) -> bool:

@@ -387,7 +387,7 @@ def _concatenated(
     budget.check("entries", count, "the concatenated entry says {size} images")
     if not count:
         raise Malformed("the concatenated entry says 0 images")
-    position += _DIRECTORY.size
+    position, end = position + _DIRECTORY.size, 0
     for number in budget.timed(range(count)):
         header = directory.peek(position, 1 << 16)
         if len(header) < _ENTRY.size:
@@ -408,6 +408,9 @@ def _concatenated(
             problems=(*outer.problems, *image.problems),
         )
         position += size
+        end = max(end, padded(fields.header_size + fields.payload_size))
+    if end < data.size:
+        raise Malformed(f"{data.size - end} bytes of the concatenated entry belong to no image")
 
 
 def _inline_size(header: bytes, fields: EntryHeader) -> int:

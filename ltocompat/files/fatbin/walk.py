@@ -325,7 +325,9 @@ class FatbinWalk:
         if read.without_entries and self._among_instructions(offset):
             return ()
         self._scanner.skip_to(read.walked)
-        self._accounting.cover(offset, read.accounted)
+        # nvFatbin writes empty regions to files, and no library is known to have one.
+        if read.images or read.unread or self._host is None:
+            self._accounting.cover(offset, read.accounted)
         if offset in self._claimed:
             return read.unread
         images = [read.images]

@@ -116,7 +116,7 @@ class PeHost(ObjectReader):
         """See that the sections fill the image: loaders hold them to its size."""
         alignment, size = self.view.u32(optional + 32), self.view.u32(optional + 56)
         end = self.view.u32(last + 8) + self.view.u32(last + 12)
-        if size - end not in range(alignment):
+        if not end or size - end not in range(alignment):
             self.problems.append(f"its sections end at {end:#x}, and its image at {size:#x}")
         elif any(row.rva % alignment for row in self._rows):
             self.problems.append(f"its sections begin at no multiple of {alignment:#x}")
