@@ -106,6 +106,7 @@ def test_nvcc_compiles_what_its_flags_are_read_as(flags: str, tmp_path: Path) ->
         (["--max-bytes", "4KiB"], 1),  # 4,224 bytes
         (["--max-bytes", "5 kB"], 0),
         (["--max-bytes", "big"], 2),
+        (["--max-member-bytes", "1kB"], 0),  # no file is inside
         (["--require-archs", ""], 2),  # as of a variable that is not set
         (["--require-archs", "native"], 2),
     ],

@@ -178,6 +178,18 @@ def test_what_is_packed_anew_is_what_nvcc_packs(
     assert not data[len(regions[mode]) : len(regions[from_mode])].strip(b"\0")
 
 
+def test_the_first_words_on_packing_tell_how_long_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ltocompat.rewrite.library._SHORT", 100)
+    told: list[Progress] = []
+    slim(LIBRARY, tmp_path / "new", pack="size", to_zstd=True, progress=told.append)
+    done = [(row.done, row.total) for row in told if row.path.startswith("packing")]
+    total = done[0][1]
+    assert done[0] == (0, total)
+    assert done[1:] == [(total, total)] * 2  # a sample of a small library is the whole of it
+
+
 def dll(folder: Path, *, checksum: int = 0, signed: bool = False) -> Path:
     data = bytearray((OBJECTS / "saxpy.dll").read_bytes())
     (at,) = struct.unpack_from("<I", data, 0x3C)
@@ -301,6 +313,10 @@ def test_the_fix_of_a_file_that_is_too_large_is_a_command_that_mends_it(tmp_path
     assert ltocompat.slim(old, output=tmp_path / "x.whl", policy=policy)
     kept = slim(old, tmp_path / "2.whl", policy=policy)
     assert kept.removed == slim(old, tmp_path / "3.whl", keep_gpus=["h100"]).removed
+    for most, count in ((len(LIBRARY.read_bytes()) - 1, 1), (len(LIBRARY.read_bytes()), 0)):
+        (tmp_path / "ltocompat.toml").write_text(f"[audit]\nmax-member-bytes = {most}\n")
+        assert [str(each.example) for each in too_large(old)] == [f"{old}::x/lib.so"] * count
+        assert not too_large(LIBRARY)
     (tmp_path / "ltocompat.toml").write_text("[audit]\nmax-bytes = 1\n")
     with pytest.raises(UsageError, match="names no GPU"):
         slim(old, tmp_path / "4.whl", policy=policy)

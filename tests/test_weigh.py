@@ -418,3 +418,17 @@ def test_modules_of_shapes_beyond_the_most_count_without_their_images(
     assert (found.stored, found.overhead, found.archs) == (overhead, overhead, ())
     (library,) = found.libraries
     assert library.modules == 1
+
+
+def test_what_slim_saves_is_foretold_for_the_gpus_that_are_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = str(tmp_path / "x.so")
+    (found,) = ltocompat.slim(str(LIBRARY), output=new, keep_gpus=["h100"])
+    (weighed,) = ltocompat.weigh(str(LIBRARY), keep_gpus=["h100"])
+    assert weighed.slim_saved == pytest.approx(found.saved, rel=0.05)
+    assert weight(LIBRARY).slim_saved is None
+    assert run(["inspect", "--weigh", "--keep-gpu", "a100+h100", str(LIBRARY)]) == 0
+    assert "slim saves 0 B (0%)" in capsys.readouterr().out
+    assert run(["inspect", "--keep-gpu", "h100", str(LIBRARY)]) == 2
+    assert run(["inspect", "--weigh", "--keep-gpu", "h1000", str(LIBRARY)]) == 2

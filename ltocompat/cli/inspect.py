@@ -24,11 +24,13 @@ class Rows(Struct, frozen=True):
         by: Group the summary by this (default: by kind and maker).
         images: One row per image, in file order, instead of the summary.
         weigh: Show which code takes how many bytes, and what could be saved.
+        keep_gpus: With --weigh: show what slim saves if it keeps code for these GPUs: h100+l4.
     """
 
     by: Annotated[str | None, Option(choices=tuple(GROUPS))] = None
     images: Annotated[bool, Option()] = False
     weigh: Annotated[bool, Option(after="hashes")] = False
+    keep_gpus: Annotated[tuple[str, ...], Option(flags=("--keep-gpu",), metavar="GPU")] = ()
 
 
 class Amount(Struct, frozen=True):
@@ -62,6 +64,8 @@ def inspect(
     by, listed = rows.by, rows.images or options.hashes
     if by is not None and listed:
         raise UsageError("--by groups the summary, --images and --hash replace it; drop one")
+    if rows.keep_gpus and not rows.weigh:
+        raise UsageError("--keep-gpu says what --weigh foretells of slim; add --weigh")
     where = choice.filter()
     options = replace(options, where=where)
     view = Options(
@@ -81,7 +85,8 @@ def inspect(
         from ltocompat.commands import weigh as weigh_command
         from ltocompat.report.verbs import weigh as weigh_report
 
-        weighing = WeighOptions(options.paths, options.kernels, options.jobs, options.platform)
+        asked = (options.kernels, rows.keep_gpus, options.jobs, options.platform)
+        weighing = WeighOptions(options.paths, *asked)
         writing = in_format(form, weigh_report.REPORT, view, map(str, options.paths))
         return run_verb(weigh_command.run, weighing, writing, ExitStatus(of_weight))
     from ltocompat.commands import inspect as command

@@ -26,7 +26,8 @@ _LEFT_OUT = (NODEFAULT, inspect.Parameter.empty)
 _SECTIONS = {
     "Input": "beside python platform kind arch made_by root jobs match sources append shard "
     "platforms",
-    "Target": "targets route together policy require_archs max_bytes keep_gpus keep_archs",
+    "Target": "targets route together policy require_archs max_bytes max_member_bytes "
+    "keep_gpus keep_archs",
     "Trials": "trial_link trial_load trial_seconds install_linkers require_sandbox cache linkers",
     "Output": "form output why notes quiet verbose changes svg by images weigh kernels hashes "
     "paste_for save write_baseline full ci page log_level",
@@ -37,7 +38,7 @@ _SECTIONS = {
 _RARE = (
     "trial_seconds require_sandbox cache jobs notes verbose allow_empty fail_on write_baseline "
     "route changes to_zstd build add_only shard scheduler dashboard append retry_failed hashes "
-    "limit_bytes every_python platforms log_level"
+    "max_member_bytes limit_bytes every_python platforms log_level"
 )
 """Names of the options that ``--help`` leaves to ``--help-all``."""
 _ALL = "help_all"

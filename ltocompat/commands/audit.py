@@ -75,6 +75,7 @@ def audit(
     targets: Sequence[Target | str] = (),
     require_archs: str | Sequence[str] = (),
     max_bytes: int | None = None,
+    max_member_bytes: int | None = None,
     baseline: Baseline = _NO_BASELINE,
     beside: Sequence[str | os.PathLike[str]] = (),
     install_linkers: bool = False,
@@ -93,6 +94,7 @@ def audit(
         require_archs: lists of architectures that every artifact must hold code for, as
             ``TORCH_CUDA_ARCH_LIST``, CMake or nvcc spell them, in place of the policy's.
         max_bytes: the largest file that may be released, in place of the policy's.
+        max_member_bytes: the largest file inside of a wheel, unpacked, in place of the policy's.
         baseline: findings that are known and do not count.
         beside: packages that are installed with them.
         install_linkers: install nvJitLinks that are to be asked and are not at hand.
@@ -201,8 +203,9 @@ def _overridden(policy: Policy, options: AuditOptions) -> Policy:
 
         listed = (arch for text in options.require_archs for arch in arch_list(text))
         by_options["require_archs"] = tuple(dict.fromkeys(listed))
-    if options.max_bytes is not None:
-        by_options["max_bytes"] = options.max_bytes
+    for name in ("max_bytes", "max_member_bytes"):
+        if (most := getattr(options, name)) is not None:
+            by_options[name] = most
     keys = tuple(name.replace("_", "-") for name in by_options)
     policy = replace(policy, **by_options, options=keys)
     if options.fail_on is not None:

@@ -280,6 +280,7 @@ class AuditOptions(VerdictOptions, frozen=True):
         require_archs: Architectures that every artifact must have code for: a TORCH_CUDA_ARCH_LIST,
             CMake's 80-real;90, nvcc's -gencode ..., sm_90 or hopper.
         max_bytes: Fail if a file is larger: 100MB, 1GiB or 104857600.
+        max_member_bytes: Fail if a file inside of a wheel is larger, unpacked.
         baseline: A file of known findings, which don't fail.
         write_baseline: Write today's findings to such a file.
         dataset: Name the newest release in this survey's dataset that runs where one fails.
@@ -295,6 +296,7 @@ class AuditOptions(VerdictOptions, frozen=True):
     targets: Annotated[tuple["Target | str", ...], _TARGET] = ()
     require_archs: Annotated[tuple[str, ...], Option(metavar="ARCHS")] = ()
     max_bytes: Annotated[int | None, Option(metavar="SIZE", parse=bytes_of)] = None
+    max_member_bytes: Annotated[int | None, Option(metavar="SIZE", parse=bytes_of)] = None
     baseline: Annotated[
         "Baseline | str | None", Option(metavar="FILE", env="LTOCOMPAT_BASELINE")
     ] = None
@@ -420,6 +422,7 @@ class WeighOptions(ReadOptions, frozen=True):
 
     paths: tuple[Source, ...]
     kernels: bool = False
+    keep_gpus: tuple[str, ...] = ()
     jobs: int | None = None
     platform: str | None = None
 

@@ -27,10 +27,10 @@ from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.slimmed import CodeTally, KeptVerdict, Slimmed
-from ltocompat.model.target import System, Target, exactly
+from ltocompat.model.target import Target, exactly
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.packages.reading import package_of
-from ltocompat.rewrite.kept_images import Kept
+from ltocompat.rewrite.kept_images import Kept, gpus_of
 from ltocompat.rewrite.library import LibraryRewriter, Packer, Packing
 from ltocompat.rewrite.package import Written, is_packed, written, written_in_place
 from ltocompat.rules import floors
@@ -41,7 +41,6 @@ from ltocompat.rules.weight_advice import OTHER_CPUS, known_numbers
 from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import Batch, batches_of_view
 from ltocompat.targets.arch_list import arch_list
-from ltocompat.targets.gpu_groups import gpus_named
 
 _LEVELS = {"size": 19, "balance": 5}
 """Levels of Zstandard by which NVIDIA's own tools pack in these modes, byte for byte."""
@@ -148,8 +147,7 @@ def _kept(options: SlimOptions, targets: Sequence[Target], policy: Policy) -> Ke
     Raises:
         UsageError: a name means no GPU or architecture.
     """
-    names = [name for text in options.keep_gpus for name in text.replace(",", "+").split("+")]
-    gpus = [gpu for name in names if name for gpu in gpus_named(name, System(), None)]
+    gpus = gpus_of(options.keep_gpus)
     gpus += [gpu for target in targets for gpu in gpus_to_judge(target)]
     gpus += policy.require_gpus
     archs = [arch for text in options.keep_archs for arch in arch_list(text)]

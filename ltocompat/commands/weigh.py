@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -30,6 +30,7 @@ from ltocompat.model.weight import (
     MeasuredLibrary,
     Weight,
 )
+from ltocompat.rewrite.kept_images import Kept, foretold, gpus_of
 from ltocompat.rules.weight_advice import savings
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.sources import Source, opened_sources
@@ -41,6 +42,7 @@ _MOST_KERNELS = 1000
 def weigh(
     *paths: Source,
     kernels: bool = False,
+    keep_gpus: Sequence[str] = (),
     limits: Limits = DEFAULT_LIMITS,
     jobs: int | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -52,6 +54,7 @@ def weigh(
         paths: files, folders, places as ``Location`` writes them, ``-`` for standard input, bytes
             or open binary files.
         kernels: also rank the kernels by the size of their code, for which all is unpacked.
+        keep_gpus: also foretell what ``slim`` saves where it keeps code for these: ``h100+l4``.
         limits: what one file may cost.
         jobs: how many processes may read at the same time, a path each; None: one a core.
         progress: called as reading goes on.
@@ -64,21 +67,25 @@ def weigh(
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: nothing lies at a place.
+        UsageError: nothing lies at a place; a name means no GPU.
     """
     return answers(run(options_of(WeighOptions, locals())), on_error)
 
 
 def run(options: WeighOptions) -> Iterator[Weight | Failure]:
     """The weights; a path that can't be read is a ``Failure`` among them."""
+    numbers = dict.fromkeys(gpu.arch.number for gpu in gpus_of(options.keep_gpus))
+    kept = Kept(tuple(numbers)) if numbers else None
     with opened_sources(options.paths, options.limits) as sources:
         settings = replace(options.settings, jobs=options.jobs, sources=sources)
         texts = named(sources.texts)
-        work = functools.partial(_weights_of, settings=settings, kernels=options.kernels)
+        work = functools.partial(_weights_of, settings=settings, kernels=options.kernels, kept=kept)
         yield from with_failures(parallel.read(work, texts, parallel.path_of_text, settings))
 
 
-def _weights_of(text: str, settings: walk.ScanSettings, *, kernels: bool) -> Iterator[Weight]:
+def _weights_of(
+    text: str, settings: walk.ScanSettings, *, kernels: bool, kept: Kept | None
+) -> Iterator[Weight]:
     """The weight of one path, which may be read in a process of its own."""
     place = settings.place_of(text)
     weigher = Weigher(kernels=kernels)
@@ -86,11 +93,11 @@ def _weights_of(text: str, settings: walk.ScanSettings, *, kernels: bool) -> Ite
         weigher.take(batch)
     measured = weigher.measured
     place.check_found(found=bool(measured.libraries or measured.skipped))
-    yield weight_of(text, measured)
+    yield weight_of(text, measured, kept)
 
 
-def weight_of(path: str, measured: Measured) -> Weight:
-    """The answer that was measured."""
+def weight_of(path: str, measured: Measured, kept: Kept | None = None) -> Weight:
+    """The answer that was measured, and what slim saves where this is kept."""
     advice, saved = savings(measured)
     tallies = [tally for library in measured.libraries.values() for tally in _tallies(library)]
     overhead = sum(library.overhead for library in measured.libraries.values())
@@ -108,6 +115,7 @@ def weight_of(path: str, measured: Measured) -> Weight:
         stored=overhead + sum(tally.stored for tally in tallies),
         libraries=tuple(sorted(libraries, key=lambda row: (-row.stored, str(row.place)))),
         savings=advice,
+        slim_saved=None if kept is None else foretold(measured, kept),
         kernels=_kernels(measured),
         kernels_left_out=measured.kernels_left_out + max(len(measured.kernels) - _MOST_KERNELS, 0),
         unsized=sum(tally.unsized for tally in tallies),

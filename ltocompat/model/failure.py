@@ -97,9 +97,12 @@ class PacedProgress(ABC):
         return True
 
     def seconds_left(self, progress: Progress) -> float:
-        """Return the seconds that the rest takes, if it is as quick as what is done of the path."""
-        spent = time.monotonic() - self._since
-        return spent * (progress.total - progress.done) / progress.done if progress.done else 0.0
+        """Return the seconds that the rest takes, if it is as quick as what is done of the path.
+
+        Where hardly anything is done that tells nothing, and they are 0.
+        """
+        spent, done = time.monotonic() - self._since, progress.done
+        return spent * (progress.total - done) / done if 1000 * done > progress.total else 0.0
 
     @abstractmethod
     def pause(self, elapsed: float) -> float:

@@ -198,6 +198,8 @@ class Weight(Struct, frozen=True):
         stored: bytes that all device code takes.
         libraries: the heaviest first.
         savings: the largest first; no byte is in two of them.
+        slim_saved: bytes that ``slim`` takes out where only the GPUs in question are kept; None
+            where none are.
         kernels: the largest first; empty unless asked for.
         kernels_left_out: kernels that are not among them: too many names, or unreadable cubins.
         unsized: images that nothing records the end of, and that count for nothing.
@@ -212,6 +214,7 @@ class Weight(Struct, frozen=True):
     stored: int
     libraries: tuple[LibraryWeight, ...]
     savings: tuple[Saving, ...]
+    slim_saved: int | None
     kernels: tuple[KernelWeight, ...]
     kernels_left_out: int
     unsized: int

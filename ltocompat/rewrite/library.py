@@ -81,6 +81,12 @@ class Packer:
         """The frame of an image, as it will be."""
         return self._pool.submit(_frame, image.payload.decode(), self._packing.level)
 
+    def sampled(self, image: StoredImage) -> int:
+        """Pack the beginning of an image; return the bytes that all cores pack in that time."""
+        data = image.payload.decode()[:MIB]
+        _frame(data, self._packing.level)
+        return len(data) * (os.cpu_count() or 1)
+
     def __enter__(self) -> Self:
         return self
 
@@ -112,8 +118,11 @@ class _Rewritten(Struct):
     @property
     def decoded(self) -> int:
         """Bytes that are packed for it."""
-        payloads = [image.payload for _, image in self.parts if image]
-        return sum(payload.declared or payload.stored.size for payload in payloads)
+        return sum(_decoded(image) for _, image in self.parts if image)
+
+
+def _decoded(image: StoredImage) -> int:
+    return image.payload.declared or image.payload.stored.size
 
 
 class LibraryRewriter:
@@ -249,17 +258,21 @@ class LibraryRewriter:
     def _write_regions(self) -> None:
         """Write all regions in their order, while what stands behind them is packed."""
         total = sum(region.decoded for region in self._regions)
+        packed = [image for region in self._regions for _, image in region.parts if image]
         waiting = iter(self._regions)
-        pending = done = 0
+        pending = done = told = 0
+        if self._packer and total > _SHORT:  # its progress tells from the start how long it takes
+            self._progress(0, total)
+            told = min(self._packer.sampled(max(packed, key=_decoded)), total)
         for region in self._regions:
             while pending < _MOST_PENDING and (begun := next(waiting, None)):
                 images = [image for _, image in begun.parts if image]
                 begun.frames.extend(map(self._packer.frame, images) if self._packer else ())
                 pending += begun.decoded
-                self._progress(done, total)
+            self._progress(max(done, told), total)
             self._write(region)
             pending, done = pending - region.decoded, done + region.decoded
-            self._progress(done, total)
+        self._progress(done, total)
 
     def _write(self, region: _Rewritten) -> None:
         """Write a region, and learn the digests that it has to have."""
@@ -335,6 +348,7 @@ def _gone(
 
 
 _MOST_PENDING = 256 * MIB  # of unpacked code that is packed at the same time
+_SHORT = 8 * MIB  # is packed in seconds
 
 
 def _entries(stored: StoredModule) -> list[FatbinEntry] | None:

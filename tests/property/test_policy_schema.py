@@ -47,6 +47,7 @@ GOOD: dict[str, tuple[object, ...]] = {
     "require-gpus": ([], ["h100", "sm_90", "rtx-4090"]),
     "require-archs": ([], ["sm_80", "COMPUTE_90", "lto_90", "75"], "8.0;9.0+PTX", ["90a-real"]),
     "coverage": (1, 75, 100),
+    "max-member-bytes": (1, "400MB"),
     "max-bytes": (104_857_600, "100MB", "1.5 GiB", " 20k"),
     "least-driver": ("580", "525.60.13", 580),
     "fail-on": ("fail", "unknown", "undocumented", "jit"),

@@ -157,6 +157,10 @@ def test_what_stays_is_what_it_was_and_kept_gpus_are_served_as_before(
         for gpu in gpus:
             assert verdicts(new, gpu) == verdicts(old, gpu)
         assert answer.images <= sum(map(len, modules))
+        (weight,) = ltocompat.weigh(str(old), keep_gpus=["+".join(gpus)])
+        if ptx and pack is None:
+            near = 0.05 * answer.saved + 32 * sum(map(len, modules))  # headers differ in length
+            assert abs((weight.slim_saved or 0) - answer.saved) <= near
         again = Path(folder, "again")
         (second,) = ltocompat.slim(str(new), output=str(again), keep_gpus=sorted(gpus), ptx=ptx)
         assert not second.removed  # nothing is left to go

@@ -269,26 +269,6 @@ def run(python: Path, code: str, folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-_HEADER = 64  # of an entry, without which ``--weigh`` counts images
-
-
-def foretold(archs: Sequence[tuple[str, int, int, int]], gpus: Sequence[int]) -> int:
-    """Bytes that go, by the table of ``inspect --weigh`` alone.
-
-    Args:
-        archs: kind, number of the architecture, images, bytes.
-        gpus: those that are kept.
-    """
-    numbers = {"ptx": _PTX, "sass": _SASS}
-    known = [
-        (numbers[kind], arch, size + _HEADER * images)
-        for kind, arch, images, size in archs
-        if kind in numbers
-    ]
-    stay = picked([Entry(kind, arch, b"") for kind, arch, _ in known], gpus)
-    return sum(size for kind, arch, size in known if (kind, arch) not in stay)
-
-
 def unpacked(wheel: Path, folder: Path) -> list[Path]:
     """The files of a wheel that may have device code."""
     with zipfile.ZipFile(wheel) as archive:

@@ -100,6 +100,7 @@ class _AuditKeys:
         least_driver: The driver on which everything must load; a branch means its first release.
         max_bytes: The largest file that may be released: a number of bytes, or with kB, MB, GB, MiB
             or GiB.
+        max_member_bytes: The largest file, unpacked, that may be inside of a wheel or another zip.
         coverage: The least share of kernels with code for a GPU, in percent of the kernels of the
             GPU that has most (IMG-04). Without this key, missing kernels are a warning, which only
             --strict counts.
@@ -122,6 +123,7 @@ class _AuditKeys:
     require_archs = PolicyKey(forms.ARCHS, '["sm_80", "compute_90"]', "[]")
     least_driver = PolicyKey(forms.DRIVER, '"580"')
     max_bytes = PolicyKey(forms.SIZE, '"100MB"')
+    max_member_bytes = PolicyKey(forms.SIZE, '"400MB"')
     coverage = PolicyKey(forms.PERCENT, "90")
     fail_on = PolicyKey(forms.VERDICT, '"fail"', '"fail"')
     trial_link = PolicyKey(
@@ -199,8 +201,8 @@ TABLES: Mapping[str, tuple[PolicyKey, ...]] = {
 """The keys of each table, in the order in which they are explained."""
 
 TARGET_FREE = (
-    *("require-gpus", "require-archs", "least-driver", "max-bytes", "no-device-code"),
-    *("provided-by", "variants", "ignore", "allow"),
+    *("require-gpus", "require-archs", "least-driver", "max-bytes", "max-member-bytes"),
+    *("no-device-code", "provided-by", "variants", "ignore", "allow"),
 )
 """Keys of the audit that ask something wherever an artifact goes: a policy of them alone works."""
 

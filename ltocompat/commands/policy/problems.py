@@ -6,16 +6,21 @@ import os
 import shlex
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from ltocompat.commands.policy.extent import gpu_key
 from ltocompat.commands.policy.values import Policy
 from ltocompat.facts import drivers
+from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
+from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.packages.values import Package
+from ltocompat.packages.zip_members import ZipMember, zip_members
 from ltocompat.rules import artifact_code
 from ltocompat.rules.builtin_rules import (
     ARCH_MISSING,
@@ -167,27 +172,42 @@ def _driver(policy: Policy, required: Required) -> Iterator[Problem]:
 
 def _size(policy: Policy, summary: ArtifactSummary) -> Iterator[Problem]:
     """Find a file that is larger than may be released; a place in a file has no size of its own."""
-    most = policy.max_bytes
-    if most is None or not os.path.isfile(summary.path):
+    if not os.path.isfile(summary.path):
         return
-    size = os.path.getsize(summary.path)
-    if size > most:
+    path, size = shlex.quote(summary.path), os.path.getsize(summary.path)
+    weigh = f"see what takes the space with: ltocompat inspect --weigh {path}"
+    most, inside = policy.max_bytes, policy.max_member_bytes
+    if most is not None and size > most:
         # Imported here: few files are too large.
         from ltocompat.rewrite.package import is_packed
 
-        path = shlex.quote(summary.path)
-        remedy = f"see what takes the space with: ltocompat inspect --weigh {path}"
+        remedy = weigh
         if is_packed(summary.path):
             named = policy.names_gpus and not {"targets", "require-archs"} & {*policy.options}
             keep = f" --config {shlex.quote(policy.source)}" if policy.source and named else ""
             remedy = "take out what nobody needs, if that is enough, with: ltocompat slim "
             remedy += f"{path} --max-bytes {most}{keep} -o smaller/"
-        yield Problem(
-            Verdict.FAIL,
-            f"the file has {size:,} bytes, and {most:,} are the most",
-            f"{remedy}; or raise max-bytes",
-            policy.origin("max-bytes"),
-            subject="size",
-            asked=(f"bytes {size}",),
-            rule=TOO_LARGE,
-        )
+        yield _too_large(policy, "max-bytes", size, most, remedy)
+    if inside is not None and (member := _largest_member(summary.path)) and member.size > inside:
+        found = _too_large(policy, "max-member-bytes", member.size, inside, weigh)
+        yield replace(found, example=Location(summary.path).member(member.name))
+
+
+def _too_large(policy: Policy, key: str, size: int, most: int, remedy: str) -> Problem:
+    name, subject = ("the file", "size") if key == "max-bytes" else ("a file in it", "largest file")
+    return Problem(
+        Verdict.FAIL,
+        f"{name} has {size:,} bytes, and {most:,} are the most",
+        f"{remedy}; or raise {key}",
+        policy.origin(key),
+        subject=subject,
+        asked=(f"bytes {size}",),
+        rule=TOO_LARGE,
+    )
+
+
+def _largest_member(path: str) -> ZipMember | None:
+    """The largest file inside of a zip, by its directory; None where that can't be read."""
+    with open(path, "rb") as file:
+        members = zip_members(ByteView(FileSource(file.fileno())), Budget())
+    return max(members or (), key=lambda member: member.size, default=None)

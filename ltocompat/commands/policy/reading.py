@@ -119,7 +119,8 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         allow_empty=audit.choice("no-device-code", _ALLOW_EMPTY, default=False),
         variants=audit.texts("variants"),
         provided_by=_provided_by(audit),
-        max_bytes=_max_bytes(audit),
+        max_bytes=_bytes(audit, "max-bytes"),
+        max_member_bytes=_bytes(audit, "max-member-bytes"),
         coverage=audit.number("coverage", 1, 100),
     )
 
@@ -173,13 +174,13 @@ def _archs(audit: PolicyTable) -> tuple[SmArch, ...]:
     return audit.parsed("require-archs", lambda: tuple(dict.fromkeys(archs)))
 
 
-def _max_bytes(audit: PolicyTable) -> int | None:
-    value = audit.values.get("max-bytes")
+def _bytes(audit: PolicyTable, key: str) -> int | None:
+    value = audit.values.get(key)
     if value is None:
         return None
     # A number with a point is none, and neither is a truth value.
     text = str(value) if isinstance(value, int | str) and value is not True else ""
-    return audit.parsed("max-bytes", lambda: bytes_of(text))
+    return audit.parsed(key, lambda: bytes_of(text))
 
 
 def _driver(audit: PolicyTable) -> DriverVersion | None:

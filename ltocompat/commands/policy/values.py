@@ -151,6 +151,7 @@ class Policy(Struct, frozen=True, kw_only=True):
             are found.
         provided_by: patterns of library files that a dependency brings, by its normalized name.
         max_bytes: the largest file that may be released; None for any size.
+        max_member_bytes: the largest file, unpacked, inside of one that is a zip; None for any.
         coverage: the least kernels that a GPU has, in percent of those of the best-served one.
         options: the keys that were given as options of this run instead.
     """
@@ -173,6 +174,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     variants: tuple[str, ...] | None = None
     provided_by: tuple[tuple[str, tuple[str, ...]], ...] = ()
     max_bytes: int | None = None
+    max_member_bytes: int | None = None
     coverage: int | None = None
     options: tuple[str, ...] = ()
 

@@ -69,6 +69,7 @@ class Policy(Record):
             is judged, and what options ask.
         options: The keys that options of this run gave instead: require-archs.
         max_bytes: The largest file that may be released; null for any size.
+        max_member_bytes: The largest file inside of a wheel or another zip; null for any size.
         coverage: The least kernels that a GPU has code for, in percent of those of the best-served
             one; null for any.
         allow_empty: What has no device code passes, and so does no file at all.
@@ -92,6 +93,7 @@ class Policy(Record):
     variants: tuple[str, ...]
     provided_by: dict[str, tuple[str, ...]]
     max_bytes: Count | None
+    max_member_bytes: Count | None
     coverage: Count | None
     options: tuple[str, ...]
 

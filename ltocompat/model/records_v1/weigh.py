@@ -87,6 +87,7 @@ class Artifact(Record):
         stored_size: Bytes of all device code: those of archs, and overhead_size.
         overhead_size: Bytes of fatbin headers and padding.
         saved: Bytes that all savings together are.
+        slim_saved: Bytes that slim takes out with the same --keep-gpu; null without one.
         kernels: Empty unless asked for.
         unsized_images: Images that nothing records the end of; they count for no bytes.
         skipped: Places that could not be read.
@@ -101,6 +102,7 @@ class Artifact(Record):
     libraries: tuple[Library, ...]
     saved: Count
     savings: tuple[Saving, ...]
+    slim_saved: Count | None
     kernels: tuple[Kernel, ...]
     kernels_left_out: Count
     unsized_images: Annotated[Count, From("unsized")]

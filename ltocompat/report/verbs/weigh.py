@@ -63,6 +63,9 @@ def _weight(weight: Weight, options: Options) -> Iterator[Block]:
     yield Heading(_heading(weight))
     if weight.stored or weight.saved:
         yield Entry((Styled(_answer(weight), Style.STRONG),))
+    if weight.slim_saved is not None:
+        share = f"{binary_size(weight.slim_saved)} ({_share(weight.slim_saved, weight.stored)})"
+        yield Entry((f"slim saves {share} if only the GPUs of --keep-gpu, and PTX, are kept",))
     worth = [saving for saving in weight.savings if saving.saved >= WORTH_A_LINE]
     if worth:
         yield Items("could be saved", tuple(map(_saving, worth)), _rest(weight, worth))
