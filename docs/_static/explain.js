@@ -194,6 +194,7 @@ function evidence(text) {
       ...[...gpus].map((name) => String(modelsNamed(name)[0].number)),
     ],
     optix: valuesOf("optix", text),
+    windows: valuesOf("windows", text).map(() => searchIndex.explain.windows),
   };
   for (const name of ["nvcc", "toolkit", "torch", "said", "smi"]) read[name] = valuesOf(name, text).map(release);
   const once = {};
@@ -221,7 +222,7 @@ const known = (values) => Object.fromEntries(Object.entries(values).filter(([, v
 
 function branchOf(cuda) {
   const row = searchIndex.explain.branches.find(([, of]) => of === parsed(cuda).join("."));
-  return row ? String(row[0]) : "";
+  return row ? String(row[0]) : searchIndex.explain.earlier[parsed(cuda).join(".")] || "";
 }
 
 function index(cuda, first) {
@@ -231,7 +232,12 @@ function index(cuda, first) {
   return row ? `cu${row.replace(".", "")}` : "";
 }
 
-const ofCuda = (text) => ({ major: majorOf(text), branch: branchOf(text), index: index(text, false) });
+const ofCuda = (text) => ({
+  major: majorOf(text),
+  branch: branchOf(text),
+  feature: `cuda-${parsed(text).join("0")}0`,
+  index: index(text, false),
+});
 
 function ofPtx(isa) {
   const cuda = searchIndex.explain.ptx[isa];
@@ -282,6 +288,7 @@ const DERIVED = {
   sm: ofSm,
   gpu_sm: ofSm,
   nvcc: ofCuda,
+  said: ofCuda,
   toolkit: ofCuda,
   torch: ofCuda,
   symbol: (text) => searchIndex.explain.removed[text] || {},

@@ -6,6 +6,7 @@ The patterns are the program's own, wherever they stand in it, so that the two c
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ltocompat.commands import explain as command
@@ -52,6 +53,8 @@ def explain_tables() -> dict[str, Any]:
         },
         "branches": [[branch, str(cuda)] for branch, cuda in drivers._branches().items()],
         "floors": {floor.major: floor.branch for floor in drivers._major_floors()},
+        "earlier": {r["cuda"]: r["linux"].split(".")[0] for r in table("drivers")["earlier"]},
+        "windows": evidence._DRIVERS_OF_WINDOWS,
         "indexes": [str(cuda) for cuda in toolkits.pytorch_indexes()],
         "languages": message_values._LANGUAGES,
         "nvenc": message_values._NVENC,
@@ -123,4 +126,5 @@ def _row(row: Message) -> dict[str, Any]:
 
 
 def _javascript(pattern: str) -> str:
-    return pattern.replace("(?P<", "(?<").replace(r"\Z", "$")
+    named = re.sub(r"\(\?P=(\w+)\)", r"\\k<\1>", pattern)
+    return named.replace("(?P<", "(?<").replace(r"\Z", "$")

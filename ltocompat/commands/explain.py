@@ -251,12 +251,11 @@ _LOGS = {
 
 def _unknown(text: str) -> str:
     """The sentence for a text that no rule knows: its error's meaning, or its error line."""
-    line = _error_line(text)
     start = text[:_LONGEST]
     known = rows(CudaError, "errors", "error")
     said = [row.name for words in _SAID.findall(start) for row in known if words == row.text]
     named = _named(text, *_NAMED.findall(start), *said, *_NUMBERED.findall(start))
-    unknown = f'no rule knows "{line}"'
+    unknown = f'no rule knows "{_error_line(text)}"'
     if not named:
         return (
             f"{unknown}; where another line of the log names the error, paste that, or list every "

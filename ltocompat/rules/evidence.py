@@ -11,6 +11,7 @@ from ltocompat.facts.gpus import models_named, sm
 from ltocompat.rules.prose import catalogue_file
 
 _LONGEST = 200_000
+_DRIVERS_OF_WINDOWS = "Windows, for WSL as well: https://www.nvidia.com/drivers"
 
 
 @functools.cache
@@ -29,8 +30,8 @@ def evidence(text: str) -> dict[str, str]:
     Returns:
         Of ``driver`` (550.54.14, or the branch 550), ``nvcc``, ``toolkit`` and ``torch`` (the CUDA
         releases of these), ``said`` (what is called CUDA), ``smi`` (the driver's CUDA, as
-        nvidia-smi has it), ``optix`` (9.0), ``gpu`` (its name) and ``gpu_sm`` (90) those that the
-        text tells.
+        nvidia-smi has it), ``optix`` (9.0), ``gpu`` (its name), ``gpu_sm`` (90) and ``windows``
+        (where its drivers are) those that the text tells.
     """
     found = {name: values for name, read in _READ.items() if (values := {*read(text)})}
     once = {name: values.pop() for name, values in found.items() if len(values) == 1}
@@ -58,8 +59,7 @@ def _values(name: str) -> Callable[[str], Iterator[str]]:
 
 
 def _releases(name: str) -> Callable[[str], Iterator[str]]:
-    values = _values(name)
-    return lambda text: map(_release, values(text))
+    return lambda text: map(_release, _values(name)(text))
 
 
 def _release(value: str) -> str:
@@ -74,8 +74,7 @@ def _release(value: str) -> str:
 def _drivers(text: str) -> Iterable[str]:
     """The driver; its branch only where the text has no full version of it."""
     values = {*_values("driver")(text)}
-    full = {value for value in values if "." in value}
-    return {value for value in values if not any(other.startswith(f"{value}.") for other in full)}
+    return {value for value in values if not any(other.startswith(f"{value}.") for other in values)}
 
 
 def _gpus(text: str) -> Iterator[str]:
@@ -106,4 +105,5 @@ _READ: dict[str, Callable[[str], Iterable[str]]] = {
     "optix": _values("optix"),
     "gpu": _gpus,
     "gpu_sm": _architectures,
+    "windows": lambda text: (_DRIVERS_OF_WINDOWS for _ in _values("windows")(text)),
 }

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 
+from ltocompat.facts import table
 from ltocompat.facts.drivers import branch_cuda, branch_of, cuda_branch, major_floor
 from ltocompat.facts.gpus import sm
 from ltocompat.facts.libraries import library_packages, packages_with
@@ -109,7 +110,8 @@ def _of_ptx(isa: str) -> dict[str, str]:
 
 def _of_cuda(text: str) -> dict[str, str]:
     cuda = Release.parse(text)
-    return {"major": str(cuda.major), "branch": _branch(cuda), "index": _index(cuda)}
+    known = {"major": str(cuda.major), "branch": _branch(cuda), "index": _index(cuda)}
+    return known | {"feature": f"cuda-{cuda.major}0{cuda.minor}0"}  # as the crate cudarc calls it
 
 
 def _made_with(values: Mapping[str, str]) -> dict[str, str]:
@@ -201,15 +203,13 @@ def _of_language(text: str) -> dict[str, str]:
 def _of_driver(text: str) -> dict[str, str]:
     branch = branch_of(DriverVersion(version_numbers(text)))
     cuda = branch_cuda(branch)
-    own = str(branch)
     optix = [row.optix for row in optix_releases() if row.branch <= branch]
-    known = {"own_branch": own, "optix": optix[-1] if optix else ""}
+    known = {"own_branch": str(branch), "optix": optix[-1] if optix else ""}
     if cuda is None:
         return known
     floor = major_floor(cuda.major + 1)
     next_major = {"next": str(floor.branch), "next_major": str(floor.major)} if floor else {}
-    release = {**_of_cuda(str(cuda)), "cuda": str(cuda), "branch": own}
-    return {**known, **release, **next_major}
+    return known | _of_cuda(str(cuda)) | {"cuda": str(cuda), "branch": str(branch)} | next_major
 
 
 def _of_sm(text: str) -> dict[str, str]:
@@ -242,7 +242,8 @@ def _of_optix(text: str) -> dict[str, str]:
 
 
 def _branch(cuda: Release) -> str:
-    return str(cuda_branch(cuda) or "")
+    first = {row["cuda"]: row["linux"] for row in table("drivers")["earlier"]}.get(str(cuda), "")
+    return str(cuda_branch(cuda) or first.partition(".")[0])
 
 
 _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
@@ -258,6 +259,7 @@ _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     "sm": _of_sm,
     "gpu_sm": _of_sm,
     "nvcc": _of_cuda,
+    "said": _of_cuda,
     "toolkit": _of_cuda,
     "torch": _of_cuda,
     "symbol": _of_symbol,
