@@ -155,34 +155,42 @@ class Search:
 
 
 def search(bug: Bug, minutes: float, seed: int) -> Search:
-    """Fuzz a copy of the project with the bug until the first find."""
+    """Fuzz a copy of the project with the bug until the first find of it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         put_back(bug, folder)
         found = folder / "found"
-        words = ["--only", bug.target, "--minutes", str(minutes), "--jobs", "1", "--first"]
-        words += ["--seed", str(seed), "--found", str(found)]
-        begun = time.monotonic()
-        with open(folder / "output", "w+", encoding="utf-8") as output:
-            process = subprocess.Popen(
-                [sys.executable, str(folder / "tests" / "fuzz" / "fuzz.py"), *words],
-                stdout=output,
-                stderr=output,
-                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-            )
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = 0  # it was waited for
-            output.seek(0)
-            text = output.read()
-        spent, cpu = (time.monotonic() - begun) / 60, (used.ru_utime + used.ru_stime) / 60
-        kept = next(found.iterdir(), None) if found.is_dir() else None
-        if kept is None and status:
-            raise RuntimeError(f"the fuzzer of {bug.name!r} ended by an error: {text[-2000:]}")
-        if kept is None:
-            return Search(spent, cpu)
-        line = next(line for line in text.splitlines() if line.startswith(f"{bug.target}: "))
-        what = line.removeprefix(f"{bug.target}: ").partition(": kept")[0]
-        return Search(spent, cpu, what if _is_of(bug, kept) else None)
+        begun, cpu = time.monotonic(), 0.0
+        while (spent := (time.monotonic() - begun) / 60) < minutes:
+            words = ["--only", bug.target, "--minutes", str(minutes - spent), "--jobs", "1"]
+            words += ["--first", "--seed", str(seed), "--found", str(found)]
+            text, status, used = _fuzzed(folder, words)
+            cpu += used
+            kept = next(found.iterdir(), None) if found.is_dir() else None
+            if kept is None and status:
+                raise RuntimeError(f"the fuzzer of {bug.name!r} ended by an error: {text[-2000:]}")
+            if kept is not None and _is_of(bug, kept):
+                line = next(line for line in text.splitlines() if line.startswith(bug.target + ":"))
+                what = line.removeprefix(f"{bug.target}: ").partition(": kept")[0]
+                return Search((time.monotonic() - begun) / 60, cpu, what)
+            shutil.rmtree(found, ignore_errors=True)
+            seed += 1000
+        return Search(spent, cpu)
+
+
+def _fuzzed(folder: Path, words: list[str]) -> tuple[str, int, float]:
+    """Run a copy's fuzzer: its output, its status, and the minutes of CPU that it took."""
+    with open(folder / "output", "w+", encoding="utf-8") as output:
+        process = subprocess.Popen(
+            [sys.executable, str(folder / "tests" / "fuzz" / "fuzz.py"), *words],
+            stdout=output,
+            stderr=output,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = 0  # it was waited for
+        output.seek(0)
+        return output.read(), status, (used.ru_utime + used.ru_stime) / 60
 
 
 def _is_of(bug: Bug, case: Path) -> bool:
