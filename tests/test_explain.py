@@ -796,11 +796,12 @@ def test_this_machine_stands_in_for_what_the_text_leaves_open(
         gpus=(LocalGpu("NVIDIA H100", SmArch(90), "a test"),),
     )
     monkeypatch.setattr("ltocompat.commands.env.probe", lambda _: machine)
-    assert run(["explain", "--here", "PTX was compiled with an unsupported toolchain"]) == 0
+    text = "/x/liby.so: PTX was compiled with an unsupported toolchain"
+    assert run(["explain", "--here", text]) == 0
     out = capsys.readouterr().out
     assert "Here:  driver 550.163.01 (CUDA 12.4), NVIDIA H100 (sm_90)" in out
     assert "build for CUDA 12.4 or older" in out
-    assert "ltocompat check FILE --deploy-target driver=550.163.01,gpu=sm_90" in out
+    assert "ltocompat check /x/liby.so --deploy-target driver=550.163.01,gpu=sm_90" in out
     # What the text names goes first, and without --here no machine is looked at.
     (first, *_) = explain("Driver Version: 535.54\nCUDA error 222", here=True)
     assert first.values["driver"] == "535.54"
