@@ -118,6 +118,8 @@ def read_sections(
         # Images pad the stored bytes to a whole sector; objects have no virtual size.
         stored = min(size, virtual) if virtual else size
         if traits & _SCN_ZERO_FILLED or not offset:
+            if traits & SCN_DATA and stored:
+                problems.append(f"section {name[:80]!r} of {stored} bytes lies nowhere in the file")
             stored = 0
         inside = max(0, min(stored, view.size - offset))
         if inside < stored:
