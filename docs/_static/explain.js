@@ -194,6 +194,7 @@ function evidence(text) {
       ...[...gpus].map((name) => String(modelsNamed(name)[0].number)),
     ],
     optix: valuesOf("optix", text),
+    package: valuesOf("package", text),
     windows: valuesOf("windows", text).map(() => searchIndex.explain.windows),
   };
   for (const name of ["nvcc", "toolkit", "torch", "said", "smi"]) read[name] = valuesOf(name, text).map(release);

@@ -30,8 +30,8 @@ def evidence(text: str) -> dict[str, str]:
     Returns:
         Of ``driver`` (550.54.14, or the branch 550), ``nvcc``, ``toolkit`` and ``torch`` (the CUDA
         releases of these), ``said`` (what is called CUDA), ``smi`` (the driver's CUDA, as
-        nvidia-smi has it), ``optix`` (9.0), ``gpu`` (its name), ``gpu_sm`` (90) and ``windows``
-        (where its drivers are) those that the text tells.
+        nvidia-smi has it), ``optix`` (9.0), ``package`` (of Python), ``gpu`` (its name),
+        ``gpu_sm`` (90) and ``windows`` (where its drivers are) those that the text tells.
     """
     found = {name: values for name, read in _READ.items() if (values := {*read(text)})}
     once = {name: values.pop() for name, values in found.items() if len(values) == 1}
@@ -103,6 +103,7 @@ _READ: dict[str, Callable[[str], Iterable[str]]] = {
     "said": _releases("said"),
     "smi": _values("smi"),
     "optix": _values("optix"),
+    "package": _values("package"),
     "gpu": _gpus,
     "gpu_sm": _architectures,
     "windows": lambda text: (_DRIVERS_OF_WINDOWS for _ in _values("windows")(text)),
