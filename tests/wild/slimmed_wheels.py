@@ -231,19 +231,18 @@ def extracted(path: Path) -> Counter[bytes]:
     return found
 
 
-def check_record(wheel: Path) -> set[str]:
-    """Hold RECORD against every file of a wheel; the files that it does not list."""
+def not_in_record(wheel: Path) -> set[str]:
+    """Hold RECORD against every file of a wheel; the files that it lacks, or has wrong sums of."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/RECORD"))
         rows = list(csv.reader(io.StringIO(archive.read(name).decode())))
-        files = {n for n in archive.namelist() if not n.endswith("/")}
+        left = {n for n in archive.namelist() if not n.endswith("/")}
         for path, digest, size in rows:
-            if not digest:
-                continue
             data = archive.read(path)
             found = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-            assert (digest, size) == (f"sha256={found}", str(len(data))), path
-        return files - {row[0] for row in rows}
+            if not digest or (digest, size) == (f"sha256={found}", str(len(data))):
+                left.remove(path)
+        return left
 
 
 def install(python: Path, wheel: Path, options: Sequence[str]) -> None:
