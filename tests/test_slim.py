@@ -270,8 +270,11 @@ def test_a_folder_is_copied_and_an_environment_has_a_way_back(tmp_path: Path) ->
     with zipfile.ZipFile(wheel(tmp_path)) as archive:
         archive.extractall(site)  # noqa: S202 - a zip
     (site / "link.so").symlink_to("x/lib.so")
+    (site / "y-1.dist-info").mkdir()
+    others = b'"y.py",,\r\ny-1.dist-info/RECORD,,\r\n'  # as csv does not write it by itself
+    (site / "y-1.dist-info/RECORD").write_bytes(others)
     copied = slim(site, tmp_path / "copy", keep_gpus=["h100"])
-    assert copied.files == 2  # with RECORD
+    assert copied.files == 1  # RECORD has no device code
     assert (tmp_path / "copy" / "link.so").is_symlink()
     assert (site / "x/lib.so").read_bytes() == LIBRARY.read_bytes()
     new = (tmp_path / "copy" / "x/lib.so").read_bytes()
@@ -279,6 +282,8 @@ def test_a_folder_is_copied_and_an_environment_has_a_way_back(tmp_path: Path) ->
     before = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
     slim(site, tmp_path / "old", keep_gpus=["h100"], in_place=True)
     assert (site / "x/lib.so").read_bytes() == new
+    assert (site / "y-1.dist-info/RECORD").read_bytes() == others
+    assert not (tmp_path / "old/y-1.dist-info").exists()
     record = (site / INFO / "RECORD").read_text("utf-8")
     assert record == (tmp_path / "copy" / INFO / "RECORD").read_text("utf-8")
     (site / "pyvenv.cfg").touch()

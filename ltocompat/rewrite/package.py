@@ -42,7 +42,7 @@ class Written(Struct, frozen=True):
         path: where it lies.
         size: bytes of what was named; of a folder, of the files in it.
         new_size: bytes of the new one.
-        files: files that were changed.
+        files: libraries that were changed.
         void: signatures that were left out.
     """
 
@@ -162,13 +162,14 @@ def _folder(path: str, target: str, rewrite: Rewrite) -> Iterator[Written]:
     with scratch_folder() as scratch, writing(target):
         if os.path.lexists(target):
             raise LtocompatError(f"{target!r} is there already; name a new folder")
-        changed, size = Libraries(rewrite, scratch, Budget(), sums=True).of_folder(path)
+        libraries = Libraries(rewrite, scratch, Budget(), sums=True)
+        changed, size = libraries.of_folder(path)
         with folder_beside(target) as part:
             new = os.path.join(part, os.path.basename(target))
             shutil.copytree(path, new, symlinks=True)
             for name, content in changed.items():
                 _put(content, os.path.join(new, name))
-            yield Written(target, size, size, len(changed))
+            yield Written(target, size, size, libraries.count)
             os.rename(new, target)
 
 
@@ -185,9 +186,10 @@ def written_in_place(path: str, backup: str, rewrite: Rewrite) -> Iterator[Writt
         LtocompatError: the backup lies there already, or something can't be written.
     """
     with scratch_folder() as scratch, writing(backup):
-        changed, size = Libraries(rewrite, scratch, Budget(), sums=True).of_folder(path)
+        libraries = Libraries(rewrite, scratch, Budget(), sums=True)
+        changed, size = libraries.of_folder(path)
         os.makedirs(backup)
-        yield Written(backup, size, size, len(changed))
+        yield Written(backup, size, size, libraries.count)
         for name in changed:
             os.makedirs(os.path.dirname(os.path.join(backup, name)), exist_ok=True)
             shutil.copy2(os.path.join(path, name), os.path.join(backup, name))

@@ -108,9 +108,11 @@ def renewed_record(
     """
     new = {name: _hashed(content) for name, content in replaced.items()}
     rows = list(csv.reader(io.StringIO(old.decode("utf-8", "surrogateescape"), newline="")))
+    if not {row[0] for row in rows if row} & {*new, *gone}:
+        return old
     lines = [[row[0], *new.get(row[0], row[1:])] for row in rows if row and row[0] not in gone]
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(lines)
+    csv.writer(text, lineterminator="\r\n" if b"\r\n" in old else "\n").writerows(lines)
     return text.getvalue().encode("utf-8", "surrogateescape")
 
 

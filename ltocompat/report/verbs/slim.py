@@ -40,10 +40,11 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
     device = (
         f"{binary_size(slimmed.saved)} of {binary_size(slimmed.code.stored)} of device code saved"
     )
+    if not slimmed.code.stored:
+        device = "no device code, so that it is a copy"
     zeros = f"; {binary_size(slimmed.code.zeros)} of zeros take nothing once packed"
-    yield Entry(
-        (f"{device} in {count(slimmed.files, 'file')}{zeros if slimmed.code.zeros else ''}",)
-    )
+    files = f" in {count(slimmed.files, 'file')}" if slimmed.files else ""
+    yield Entry((f"{device}{files}{zeros if slimmed.code.zeros else ''}",))
     if slimmed.removed:
         rows = (
             (binary_size(row.size), f"{row.images:,}", _TEXTS[row.reason])
