@@ -13,7 +13,7 @@ import pytest
 from package_writer import zip_of
 
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
-from ltocompat.rewrite.wheel import new_wheel, with_build
+from ltocompat.rewrite.wheel import new_wheel, renewed_record, with_build
 
 INFO = "x-1.dist-info"
 CODE, NOTE = b"code" * 9000, "ünï.txt"
@@ -79,6 +79,14 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
         with new_wheel(str(old), str(tmp_path / name), {NOTE: b"other"}):
             pass
     assert (tmp_path / "1.whl").read_bytes() == (tmp_path / "2.whl").read_bytes()
+
+
+def test_names_and_lines_of_a_record_stay_as_some_tool_of_windows_wrote_them() -> None:
+    old = b'"x\\y.pyd",sha256=old,1\r\nz.py,,\r\n'
+    new = renewed_record(old, {"x/y.pyd": b"new"})
+    digest = base64.urlsafe_b64encode(hashlib.sha256(b"new").digest()).rstrip(b"=")
+    assert new == b"x\\y.pyd,sha256=" + digest + b",3\r\nz.py,,\r\n"
+    assert renewed_record(old, {"another": b""}) == old
 
 
 def test_a_signature_of_the_old_record_goes(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from ltocompat.packages.conda import PATHS
 from ltocompat.packages.zip_members import ZipMember, may_hold_device_code
 from ltocompat.rewrite.library import chunks, digest_of
 from ltocompat.rewrite.wheel import renewed_record
-from ltocompat.rewrite.zips import Content, opened_content
+from ltocompat.rewrite.zips import BROKEN, Content, opened_content
 
 _ARCHIVE = ".tar.zst"
 _LEVEL = 19  # of Zstandard, as conda packs by default
@@ -76,7 +76,7 @@ class Libraries:
             try:
                 with archive.open(info) as source:
                     shutil.copyfileobj(source, old, MIB)
-            except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+            except BROKEN as error:
                 raise UnreadableInput(f"{place} can't be read: {error}") from error
             old.flush()
             if place.path.endswith(".conda") and info.filename.endswith(_ARCHIVE):

@@ -103,6 +103,7 @@ def _zip(
     if conda and os.path.basename(target) != name:  # names of members repeat it
         raise UsageError(f"conda needs the file name {name!r}; give a folder for the new package")
     with scratch_folder() as scratch, opened_zip(path) as archive, ExitStack() as stack:
+        stack.enter_context(opened(path, limits, typed=True))  # which holds it to its name
         libraries = Libraries(rewrite, scratch, _patient(limits), sums=conda)
         changed: dict[str, Content] = {}
         # The archive with the sums of a conda package comes last.

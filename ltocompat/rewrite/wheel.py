@@ -107,10 +107,12 @@ def renewed_record(
     Others stay as they are: the bytes do too, and a line that was wrong, or missing, still is.
     """
     new = {name: _hashed(content) for name, content in replaced.items()}
-    rows = list(csv.reader(io.StringIO(old.decode("utf-8", "surrogateescape"), newline="")))
-    if not {row[0] for row in rows if row} & {*new, *gone}:
+    text = io.StringIO(old.decode("utf-8", "surrogateescape"), newline="")
+    # Some tools of Windows write backslashes (catboost 0.25).
+    rows = [(row[0].replace("\\", "/"), row) for row in csv.reader(text) if row]
+    if not {name for name, _ in rows} & {*new, *gone}:
         return old
-    lines = [[row[0], *new.get(row[0], row[1:])] for row in rows if row and row[0] not in gone]
+    lines = [[row[0], *new.get(name, row[1:])] for name, row in rows if name not in gone]
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\r\n" if b"\r\n" in old else "\n").writerows(lines)
     return text.getvalue().encode("utf-8", "surrogateescape")

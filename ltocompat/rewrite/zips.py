@@ -25,7 +25,8 @@ Content = bytes | str
 
 _LOCAL = struct.Struct("<26x2H")
 _DESCRIPTOR = 1 << 3
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, struct.error)
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, struct.error)
+"""Errors that ``zipfile`` raises where an archive is broken, or packed as it can't unpack."""
 
 
 def opened_zip(path: str) -> zipfile.ZipFile:
@@ -36,7 +37,7 @@ def opened_zip(path: str) -> zipfile.ZipFile:
     """
     try:
         archive = zipfile.ZipFile(path)
-    except (OSError, *_BROKEN) as error:
+    except (OSError, *BROKEN) as error:
         raise UnreadableInput(f"{path!r} can't be read as a zip archive: {error}") from error
     if len(archive.NameToInfo) != len(archive.filelist):
         archive.close()
@@ -52,7 +53,7 @@ def content_of(archive: zipfile.ZipFile, name: str) -> bytes:
     """
     try:
         return archive.read(name)
-    except (OSError, NotImplementedError, *_BROKEN) as error:
+    except (OSError, *BROKEN) as error:
         raise UnreadableInput(f"{name!r} of {archive.filename!r} can't be read: {error}") from error
 
 
@@ -104,7 +105,7 @@ def _copy(source: zipfile.ZipFile, archive: zipfile.ZipFile, info: zipfile.ZipIn
         fresh.seek(info.header_offset)
         name, extra = _LOCAL.unpack(fresh.read(_LOCAL.size))
         fresh.seek(info.header_offset + _LOCAL.size + name + extra)
-    except _BROKEN as error:
+    except BROKEN as error:
         raise UnreadableInput(
             f"{source.filename!r} has no member at {info.header_offset:#x}: {error}"
         ) from error

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import struct
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -189,3 +192,48 @@ def test_a_damaged_library_is_never_written_less_readable(
         assert skipped[1] <= skipped[0]
         worst = [max(row[1] for row in verdicts(path, "h100")) for path in (old, new)]
         assert worst[1] <= worst[0]
+
+
+def damaged_wheel(draw: st.DrawFn) -> bytes:
+    """A wheel with some bytes overwritten, cut out or cut off."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x/lib.so", (FOLDER / "objects/libsaxpy.so").read_bytes())
+        archive.writestr("x-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: x\nVersion: 1\n")
+        archive.writestr("x-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-linux_x86_64\n")
+        archive.writestr("x-1.dist-info/RECORD", "x/lib.so,,\nx-1.dist-info/RECORD,,\n")
+    data = bytearray(made.getvalue())
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(data)))
+        data[at : at + draw(st.integers(0, 8))] = draw(st.binary(max_size=8))
+    return bytes(data[: draw(st.sampled_from([len(data), len(data) // 2, len(data) - 1]))])
+
+
+def readable(wheel: Path) -> set[str]:
+    """Names of the members that an installer unpacks."""
+    found = set()
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            with contextlib.suppress(Exception):  # of any kind
+                archive.read(name)
+                found.add(name)
+    return found
+
+
+@given(st.data())
+def test_a_damaged_wheel_is_written_no_less_readable_or_told(drawn: st.DataObject) -> None:
+    data = damaged_wheel(drawn.draw)
+    with tempfile.TemporaryDirectory() as folder:
+        old = Path(folder, "x-1-py3-none-linux_x86_64.whl")
+        old.write_bytes(data)
+        for verb, options in ((ltocompat.slim, {"keep_gpus": ["h100"]}), (ltocompat.repair, {})):
+            new = Path(folder, verb.__name__)
+            new.mkdir()
+            try:
+                (found,) = verb(str(old), output=str(new), **options)  # type: ignore[operator]
+            except LtocompatError:
+                assert not list(new.iterdir())
+            else:
+                assert readable(old) <= readable(Path(found.output))
+                assert list(ltocompat.inspect(str(old)))  # which takes no other for a wheel
+            assert old.read_bytes() == data

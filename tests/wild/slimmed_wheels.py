@@ -238,10 +238,11 @@ def not_in_record(wheel: Path) -> set[str]:
         rows = list(csv.reader(io.StringIO(archive.read(name).decode())))
         left = {n for n in archive.namelist() if not n.endswith("/")}
         for path, digest, size in rows:
-            data = archive.read(path)
+            name = path.replace("\\", "/")  # as catboost has it
+            data = archive.read(name)
             found = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             if not digest or (digest, size) == (f"sha256={found}", str(len(data))):
-                left.remove(path)
+                left.remove(name)
         return left
 
 
