@@ -14,7 +14,7 @@ from machines import shared
 from packages_made import CUBIN_12_4, CUBIN_13_5, judged, told
 from rule_cases import spares, strikes
 
-from ltocompat import check, diff, inspect
+from ltocompat import check, diff, inspect, weigh
 from ltocompat.cli import run
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.image import Module, Skipped
@@ -336,3 +336,44 @@ def test_what_an_image_says_of_drivers_is_compared_with_that_of_another(tmp_path
     assert [(each.kind, each.old, each.new) for each in found.changes] == [
         ("requires", ("NVIDIA_REQUIRE_CUDA=cuda>=12.4",), ("NVIDIA_REQUIRE_CUDA=cuda>=12.8",))
     ]
+
+
+HISTORY = [
+    {"created_by": "ENV X=1", "empty_layer": True},
+    {"created_by": "RUN |1 A=b /bin/sh -c pip install cupy-cuda12x # buildkit"},
+    {"created_by": "/bin/bash -o pipefail -c conda install foo-gpu"},
+    {"created_by": "/bin/sh -c apt-get update  &&  apt-get install libx9"},
+    {"created_by": "RUN apk add gpu"},
+    {"created_by": "/bin/sh -c #(nop) COPY file:1 in /opt/app "},
+]
+LINES = (
+    "RUN pip install cupy-cuda12x",
+    "RUN conda install foo-gpu",
+    "RUN apt-get update && apt-get install libx9",
+    "RUN apk add gpu",
+    "COPY file:1 in /opt/app",
+)
+
+
+def test_a_layer_is_called_by_the_line_that_made_it(tmp_path: Path) -> None:
+    layers = [archive({f"{name}.cubin": CUBIN_12_4}) for name in "abcde"]
+    for history, lines in ((HISTORY, [*LINES]), (HISTORY[:-1], [""] * 5), ("nonsense", [""] * 5)):
+        (found,) = weigh(written(tmp_path, oci_layout(layers, {"history": history})))
+        assert [each.history for each in found.layers] == lines
+
+
+def test_the_weight_of_an_image_is_told_by_layer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    size = len(CUBIN_13_5)
+    lower = archive({"opt/a.cubin": CUBIN_13_5, "opt/big": bytes(1 << 20), "opt/b": b"1234"})
+    upper = archive({"opt/.wh.big": b"", "opt/b": CUBIN_12_4, "opt/c.cubin": CUBIN_12_4})
+    lines = [{"created_by": "COPY a"}, {"created_by": "RUN rm big"}]
+    (found,) = weigh(written(tmp_path, oci_layout([lower, upper], {"history": lines})))
+    assert [(each.history, each.size, each.hidden, each.stored) for each in found.layers] == [
+        ("COPY a", size + (1 << 20) + 4, (1 << 20) + 4, size),
+        ("RUN rm big", 2 * len(CUBIN_12_4), 0, 2 * len(CUBIN_12_4)),
+    ]
+    run(["inspect", "--weigh", str(tmp_path / "image.tar")])
+    text = capsys.readouterr().out
+    assert "1.0 MiB of files that later layers hide, and which ship all the same" in text

@@ -18,7 +18,7 @@ from ltocompat.commands.options import (
 )
 from ltocompat.model.arch import SmArch
 from ltocompat.model.failure import Failure, Progress
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import ImageKind, ImageLayer
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.projection import project
 from ltocompat.model.weight import (
@@ -120,7 +120,18 @@ def weight_of(path: str, measured: Measured, kept: Kept | None = None) -> Weight
         kernels_left_out=measured.kernels_left_out + max(len(measured.kernels) - _MOST_KERNELS, 0),
         unsized=sum(tally.unsized for tally in tallies),
         skipped=measured.skipped,
+        layers=tuple(_layers(measured.layers, libraries)),
     )
+
+
+def _layers(
+    layers: Sequence[ImageLayer], libraries: Sequence[LibraryWeight]
+) -> Iterator[ImageLayer]:
+    stored = Counter[str]()
+    for library in libraries:
+        stored["".join(library.place.members[:1])] += library.stored
+    for layer in reversed(layers):
+        yield replace(layer, stored=sum(stored[path] for path in layer.files))
 
 
 def _tallies(library: MeasuredLibrary) -> Iterator[ImageTally]:

@@ -350,6 +350,26 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
         return self.type in ("shared library", "executable")
 
 
+class ImageLayer(Struct, frozen=True):
+    """A layer of a container image.
+
+    Attributes:
+        place: the layer in its archive.
+        history: the line that made it, ``RUN pip install torch``; empty where the image has none.
+        size: bytes of its files, unpacked.
+        hidden: bytes of these files that later layers replace or remove; they ship all the same.
+        files: paths in the image of its files that hold device code, or are libraries or programs.
+        stored: bytes of the device code in them, where it is weighed.
+    """
+
+    place: Location
+    history: str
+    size: int
+    hidden: int
+    files: tuple[str, ...] = ()
+    stored: int = 0
+
+
 class Artifact(Tabular, frozen=True):
     """A file that was read to its end; it follows everything that was found inside.
 
@@ -359,13 +379,17 @@ class Artifact(Tabular, frozen=True):
         modules: number of modules that were found.
         images: number of images that were found.
         skipped: number of places that were skipped.
+        layers: of a container image, the uppermost first.
     """
+
+    row_columns: ClassVar[str] = "path size modules images skipped"
 
     path: str
     size: int
     modules: int
     images: int
     skipped: int
+    layers: tuple[ImageLayer, ...] = ()
 
 
 Record = Artifact | HostBinary | Module | Skipped

@@ -10,7 +10,7 @@ import enum
 from msgspec import Struct, field
 
 from ltocompat.model.arch import SmArch
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import ImageKind, ImageLayer
 from ltocompat.model.location import Location
 from ltocompat.model.row import Tabular
 from ltocompat.model.signature import ModuleSignature
@@ -101,6 +101,7 @@ class Measured(Struct):
         skipped: places that could not be read.
         size: bytes of the files that were read.
         files: how many.
+        layers: of a container image, the uppermost first.
     """
 
     libraries: dict[Location, MeasuredLibrary] = field(default_factory=dict)
@@ -110,6 +111,7 @@ class Measured(Struct):
     skipped: int = 0
     size: int = 0
     files: int = 0
+    layers: tuple[ImageLayer, ...] = ()
 
 
 class ArchWeight(Tabular, frozen=True):
@@ -204,6 +206,7 @@ class Weight(Struct, frozen=True):
         kernels_left_out: kernels that are not among them: too many names, or unreadable cubins.
         unsized: images that nothing records the end of, and that count for nothing.
         skipped: places that could not be read.
+        layers: of a container image, the lowest first.
     """
 
     path: str
@@ -219,6 +222,7 @@ class Weight(Struct, frozen=True):
     kernels_left_out: int
     unsized: int
     skipped: int
+    layers: tuple[ImageLayer, ...] = ()
 
     @property
     def saved(self) -> int:

@@ -19,7 +19,7 @@ from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.region import NEEDLE, REGION_HEADER
 from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.model.errors import LimitExceeded
-from ltocompat.model.image import HostBinary, Module, Skipped
+from ltocompat.model.image import HostBinary, ImageLayer, Module, Skipped
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.location import Location
 from ltocompat.scan.workers import Pool
@@ -40,6 +40,7 @@ _STEP = 2 * MIB
 
 D = TypeVar("D")
 """A module as a describer hands it from process to process."""
+P = TypeVar("P", bound=Module | Skipped | HostBinary | ImageLayer)
 Span = tuple[int, int]
 """From offset to offset, bytes."""
 
@@ -57,9 +58,7 @@ class Describer(Protocol[D]):
         """The module, once all in front of it are finished."""
 
 
-def described(
-    stored: StoredModule | Module | Skipped | HostBinary, describer: Describer[D]
-) -> Iterator[Module | Skipped | HostBinary]:
+def described(stored: StoredModule | P, describer: Describer[D]) -> Iterator[Module | Skipped | P]:
     """Yield the records of a stored module; what is a record already is passed on."""
     if not isinstance(stored, StoredModule):
         yield stored

@@ -12,7 +12,7 @@ import functools
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -41,6 +41,7 @@ from ltocompat.model.image import (
     Compression,
     HostBinary,
     ImageKind,
+    ImageLayer,
     Module,
     Record,
     Skipped,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from ltocompat.files.objects.host_file import ObjectFile
 
 R = TypeVar("R")
-Stored = StoredModule | Skipped | HostBinary
+Stored = StoredModule | Skipped | HostBinary | ImageLayer
 Modules = Sequence[tuple[StoredModule, Module]]
 """Modules as stored, and as described."""
 
@@ -259,9 +260,7 @@ def records_of_view(
         jobs = workers.available(settings.jobs or min(workers.cores(), slices.ENOUGH_WORKERS))
         slicing = None if jobs < 2 else Slicing(jobs, describer)
     for found in _in_file(view, place, settings, slicing):
-        for record in slices.described(found, describer):
-            if counted.passes(record):
-                yield record
+        yield from counted.shown(slices.described(found, describer))
         _recent(found).forget()
     yield from counted.rest()
     yield counted.artifact(view.size)
@@ -274,8 +273,7 @@ def batches_of_view(view: ByteView, place: Location, settings: ScanSettings) -> 
     records: list[Record] = []
     modules: list[StoredModule] = []
     for stored in stored_in_file(view, place, settings):
-        described = slices.described(stored, headers)
-        records += (record for record in described if counted.passes(record))
+        records += counted.shown(slices.described(stored, headers))
         recent = _recent(stored)
         if isinstance(stored, StoredModule):
             modules.append(stored)
@@ -299,16 +297,28 @@ class _Count:
         self._place = place
         self._most = limits.skipped
         self.modules = self.images = self.skipped = 0
+        self._layers: list[ImageLayer] = []
+        self._files: dict[str, None] = {}
 
-    def passes(self, record: Module | Skipped | HostBinary) -> bool:
-        """Count a record; return whether it is one to show."""
-        if isinstance(record, Module):
-            self.modules += 1
-            self.images += len(record.images)
-        elif isinstance(record, Skipped):
-            self.skipped += 1
-            return self.skipped <= self._most
-        return True
+    def shown(
+        self, records: Iterable[Module | Skipped | HostBinary | ImageLayer]
+    ) -> Iterator[Module | Skipped | HostBinary]:
+        """Count records, and yield those that are to show."""
+        for record in records:
+            if isinstance(record, ImageLayer):
+                self._layers.append(replace(record, files=tuple(self._files)))
+                self._files.clear()
+                continue
+            if isinstance(record, Skipped):
+                self.skipped += 1
+                if self.skipped > self._most:
+                    continue
+            elif record.place.members:
+                self._files[record.place.members[0]] = None
+            if isinstance(record, Module):
+                self.modules += 1
+                self.images += len(record.images)
+            yield record
 
     def rest(self) -> Iterator[Skipped]:
         more = self.skipped - self._most
@@ -317,7 +327,8 @@ class _Count:
 
     def artifact(self, size: int) -> Artifact:
         """The file of this size, bytes, once all of it was counted."""
-        return Artifact(self._place.path, size, self.modules, self.images, self.skipped)
+        counts = (self.modules, self.images, self.skipped)
+        return Artifact(self._place.path, size, *counts, tuple(self._layers))
 
 
 @contextmanager
@@ -472,7 +483,7 @@ def _in_file(
                 yield replace(stored, images=images, size=None)
 
 
-def _reached(stored: StoredModule | Module | HostBinary, budget: Budget) -> int:
+def _reached(stored: Stored | Module, budget: Budget) -> int:
     """Return the offset reached in the file: in a container, that of the current member."""
     return budget.reached if stored.place.members else stored.place.offset or 0
 
@@ -517,11 +528,11 @@ class _FileWalk(Struct, Generic[D], frozen=True):
             yield Skipped(at, f"the rest is not read: {error}", size, error.limit)
 
     def _in_members(
-        self, members: Iterator[Member | Skipped], *, top: bool
+        self, members: Iterator[Member | Skipped | ImageLayer], *, top: bool
     ) -> Iterator[Stored | Module]:
         for member in members:
             self.budget.check_time()
-            if isinstance(member, Skipped):
+            if not isinstance(member, Member):
                 yield member
                 continue
             if top:

@@ -79,6 +79,7 @@ class Weigher:
             elif isinstance(record, Artifact):
                 self.measured.files += 1
                 self.measured.size += record.size
+                self.measured.layers += record.layers
 
     def _library(self, place: Location) -> MeasuredLibrary:
         place = _library_of(place)

@@ -8,7 +8,7 @@ from typing import Protocol
 from ltocompat.files.archives.member import Member
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import BLOCK, is_ar, is_tar, may_be_zip, names_image, packing_of
-from ltocompat.model.image import Skipped
+from ltocompat.model.image import ImageLayer, Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
@@ -21,8 +21,8 @@ class ContainerFormat(Protocol):
 
     def members(
         self, view: ByteView, place: Location, wanted: Location, budget: Budget, /
-    ) -> Iterator[Member | Skipped]:
-        """Yield its members in file order; broken ones as ``Skipped``.
+    ) -> Iterator[Member | Skipped | ImageLayer]:
+        """Yield its members in file order; broken ones as ``Skipped``, a layer behind its files.
 
         Those that have nothing to do with ``wanted`` may be left out, which saves unpacking them.
 

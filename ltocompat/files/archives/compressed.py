@@ -14,7 +14,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import BLOCK, Packing, is_tar, names_image, packing_of
 from ltocompat.files.images.cubin_header import parse_header
 from ltocompat.model.errors import LimitExceeded, Malformed
-from ltocompat.model.image import Skipped
+from ltocompat.model.image import ImageLayer, Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
@@ -31,7 +31,7 @@ class CompressedFormat:
 
     def members(
         self, view: ByteView, place: Location, wanted: Location, budget: Budget
-    ) -> Iterator[Member | Skipped]:
+    ) -> Iterator[Member | Skipped | ImageLayer]:
         """The members of the archive, or the single file, named as the whole without its suffix."""
         source = Input(view)
         stream = Stream(unpacked(source, packing_of(view) or Packing.GZIP, budget))

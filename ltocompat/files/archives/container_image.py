@@ -40,7 +40,7 @@ from ltocompat.files.archives.unpacking import Input, Stream, unpacked
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import BLOCK, names_image, packing_of
 from ltocompat.model.errors import LimitExceeded
-from ltocompat.model.image import Skipped
+from ltocompat.model.image import ImageLayer, Skipped
 from ltocompat.model.limits import MIB, Budget, NamesOfTable
 from ltocompat.model.location import Location
 
@@ -53,10 +53,17 @@ _DEEPEST = 4  # indexes in indexes
 
 
 class Layer(Struct, frozen=True):
-    """One layer: its name in the archive, and its bytes; None where the archive lacks them."""
+    """One layer.
+
+    Attributes:
+        name: its name in the archive.
+        view: its bytes; None where the archive lacks them.
+        history: the line that made it; empty where the config says none.
+    """
 
     name: str
     view: ByteView | None
+    history: str = ""
 
 
 class ContainerImage(Struct, frozen=True):
@@ -85,7 +92,7 @@ class ContainerImageFormat:
 
     def members(
         self, view: ByteView, place: Location, wanted: Location, budget: Budget
-    ) -> Iterator[Member | Skipped]:
+    ) -> Iterator[Member | Skipped | ImageLayer]:
         """The files that a container sees; of several images each below its name."""
         archive = _Archive(view, place, budget)
         yield from archive.problems
@@ -98,7 +105,10 @@ class ContainerImageFormat:
         for image in images:
             at = place if len(images) == 1 else names.take(image.name)[0]
             asks = functools.partial(concerns, wanted=wanted)
-            yield from applied(image, place, at, wanted, budget, asks=asks)
+            for found in applied(image, place, at, wanted, budget, asks=asks):
+                # Of several images that are read as one, nobody knows whose a file is.
+                if at == place or not isinstance(found, ImageLayer):
+                    yield found
 
 
 def archive_of(path: str) -> str:
@@ -181,12 +191,11 @@ class _Archive:
                 yield replace(image, name=tag or platform or platform_of(image.config) or blob)
 
     def _image(self, name: str, config: str, layers: Iterable[str]) -> ContainerImage:
-        found = self._json(config)
-        return ContainerImage(
-            name,
-            found if isinstance(found, dict) else {},
-            tuple(Layer(each, self.files.get(_path(each))) for each in layers),
-        )
+        found, names = self._json(config), list(layers)
+        known = found if isinstance(found, dict) else {}
+        made_by = _histories(known, len(names))
+        views = (self.files.get(_path(each)) for each in names)
+        return ContainerImage(name, known, tuple(map(Layer, names, views, made_by)))
 
     def _json(self, name: str) -> object:
         self._budget.check_time()
@@ -206,6 +215,25 @@ def _is_docker(entry: object) -> bool:
         and isinstance(entry.get("Layers"), list)
         and all(isinstance(name, str) for name in entry["Layers"])
     )
+
+
+_SHELL = re.compile(
+    r"^(?:RUN )?(?:\|[0-9]+ .*?)?/bin/(?:ba)?sh (?:-[a-z]+ (?:pipefail )?)+(#\(nop\) )?"
+)
+"""Builders write the shell and its arguments into the line."""
+
+
+def _histories(config: dict[str, Any], number: int) -> list[str]:
+    """The line of a Dockerfile that made each layer; none where they are not as many."""
+    lines = [
+        str(each.get("created_by", ""))
+        for each in _objects(config, "history")
+        if not each.get("empty_layer")
+    ]
+    if len(lines) != number:
+        return [""] * number
+    plain = (" ".join(line.removesuffix("# buildkit").split()) for line in lines)
+    return [_SHELL.sub(lambda m: "" if m[1] else "RUN ", line, count=1) for line in plain]
 
 
 def _objects(value: object, key: str) -> list[dict[str, Any]]:
@@ -236,8 +264,8 @@ def applied(
     *,
     asks: Callable[[Location], bool],
     links: dict[str, str] | None = None,
-) -> Iterator[Member | Skipped]:
-    """The files of an image that a container sees.
+) -> Iterator[Member | Skipped | ImageLayer]:
+    """The files of an image that a container sees, and each layer behind its own.
 
     Args:
         image: the image.
@@ -263,6 +291,7 @@ def applied(
             layer.view, place, at, wanted, budget, asks, links, shown, owed, kept, done
         )
         yield from until_damage(walk.members(), place)
+        yield ImageLayer(place, layer.history, walk.size, walk.hidden)
         shown.add(walk.has)
         owed = walk.lower | owed
         done += layer.view.size
@@ -333,6 +362,8 @@ class _LayerWalk(Struct):
         again: files of which only a hard link behind them is seen -> its name.
         below: hard links to files of lower layers that are not seen -> the file.
         lower: files of lower layers -> hard links to them here that are seen.
+        size: bytes of its files.
+        hidden: bytes of those that are not seen.
     """
 
     view: ByteView
@@ -351,6 +382,8 @@ class _LayerWalk(Struct):
     below: dict[int, int] = field(default_factory=dict)
     again: dict[int, str] = field(default_factory=dict)
     lower: dict[int, str] = field(default_factory=dict)
+    size: int = 0
+    hidden: int = 0
 
     def members(self) -> Iterator[Member | Skipped]:
         names = Names(self.at, self.budget.limits)
@@ -391,7 +424,9 @@ class _LayerWalk(Struct):
         self, tape: Tape, header: TarHeader, path: str, names: Names
     ) -> Iterator[Member | Skipped]:
         name = self._seen_as(path)
+        self.size += header.size
         if name is None:
+            self.hidden += header.size
             self.passed[hash(path)] = hash(path)
             self._pass_over(tape, header)
             return
@@ -431,6 +466,8 @@ class _LayerWalk(Struct):
             linked = header.type in (LINK, HARD_LINK, *DEVICES)
             name = None if linked else self.again.get(hash(_path(header.name)))
             place = self.at.member(f"/{name}")
+            if name is not None:
+                self.hidden -= header.size
             if name is not None and self.asks(place):
                 yield from file_of(tape, header, place, self.budget, wanted=True)
             else:

@@ -49,6 +49,7 @@ def write_root(
     for found in applied(image, place, place, place, budget, asks=asks, links=links):
         if isinstance(found, Skipped):
             yield found
+        if not isinstance(found, Member):
             continue
         waiting[found.place.innermost] = kept = os.path.join(root, f".{len(waiting)}")
         _write(found, kept)

@@ -79,6 +79,22 @@ class Kernel(Record):
     count: Count
 
 
+class Layer(Record):
+    """One layer of a container image.
+
+    Attributes:
+        history: The line that made it: RUN pip install torch; empty where the image has none.
+        size: Bytes of its files, unpacked.
+        hidden_size: Bytes of these that later layers replace or remove; they ship all the same.
+        stored_size: Bytes of the device code in those that a container sees.
+    """
+
+    history: str
+    size: Count
+    hidden_size: Annotated[Count, From("hidden")]
+    stored_size: Annotated[Count, From("stored")]
+
+
 class Artifact(Record):
     """Weight of the device code of one path.
 
@@ -91,6 +107,7 @@ class Artifact(Record):
         kernels: Empty unless asked for.
         unsized_images: Images that nothing records the end of; they count for no bytes.
         skipped: Places that could not be read.
+        layers: Of a container image, the lowest first.
     """
 
     path: str
@@ -107,6 +124,7 @@ class Artifact(Record):
     kernels_left_out: Count
     unsized_images: Annotated[Count, From("unsized")]
     skipped: Count
+    layers: tuple[Layer, ...]
 
 
 class Summary(Record):

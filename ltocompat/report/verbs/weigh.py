@@ -74,6 +74,7 @@ def _weight(weight: Weight, options: Options) -> Iterator[Block]:
     yield _archs(weight)
     if len(weight.libraries) > 1:
         yield from _libraries(weight)
+    yield from _layers(weight)
     yield from _kernels(weight, options)
     if weight.unsized:
         images = count(weight.unsized, "image")
@@ -167,6 +168,24 @@ def _libraries(weight: Weight) -> Iterator[Block]:
     if others:
         beside = f"{count(len(others), 'file')} without device code"
         yield Paragraph((f"{beside}: {binary_size(sum(others))} of debug sections",))
+
+
+_LAYER_COLUMNS = (
+    Column("files", right=True),
+    Column("hidden", right=True),
+    Column("device code", right=True),
+    Column("layer", width=30),
+)
+
+
+def _layers(weight: Weight) -> Iterator[Block]:
+    sizes = [(row.size, row.hidden, row.stored, row.history or "not said") for row in weight.layers]
+    if sizes:
+        rows = [(*map(binary_size, each), Code(clip(line, _LONGEST_NAME))) for *each, line in sizes]
+        yield Table(_LAYER_COLUMNS, tuple(rows))
+    if hidden := sum(row.hidden for row in weight.layers):
+        hint = "later layers hide, and which ship all the same; remove them where they are added"
+        yield Paragraph((f"{binary_size(hidden)} of files that {hint}",))
 
 
 def _inside(library: Location, weight: Weight) -> str:
