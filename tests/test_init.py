@@ -80,7 +80,7 @@ def test_a_policy_in_pyproject_is_compared_by_what_its_words_mean(
         '[tool.ltocompat.targets]\nprod = "driver=R580,gpu=h100"\n', "utf-8"
     )
     assert run(["init", name]) == 0
-    assert capsys.readouterr().out == "pyproject.toml is there, and nothing moved\n"
+    assert capsys.readouterr().out == "pyproject.toml exists, and these packages still pass it\n"
     assert not (folder / "ltocompat.toml").exists()
     lost = package(folder, "cubin/nvrtc-13.0-sm_80.cubin")
     assert run(["init", lost]) == 0
@@ -94,7 +94,7 @@ def test_what_is_ignored_is_shown_with_what_to_do(folder: Path, capsys: Captured
     name = wheel(folder, members, ["nvidia-nvjitlink>=13.0"]).name
     assert run(["init", name]) == 0
     first = capsys.readouterr().out.splitlines()[:4]
-    assert re.match(r"until 2[0-9-]+ it ignores 1 rule: mend this, and take the ignore", first[1])
+    assert re.match(r"it ignores 1 rule until 2[0-9-]+: fix this, then delete the exception:", first[1])
     assert first[2].startswith("  unknown NJL-06: the metadata allow nvidia-nvjitlink 13.0, but")
     assert first[3].startswith("    what to do: write Requires-Dist: nvidia-nvjitlink>=13.5,<14;")
     assert run(["audit", name]) == 0
@@ -158,7 +158,7 @@ def test_run_again_it_shows_what_moved_and_changes_nothing(
     written = Path("ltocompat.toml").read_text("utf-8")
     capsys.readouterr()
     assert run(["init"]) == 0
-    assert capsys.readouterr().out == "ltocompat.toml is there, and nothing moved\n"
+    assert capsys.readouterr().out == "ltocompat.toml exists, and these packages still pass it\n"
     project.code["scale.ltoir"] = "ltoir/nvrtc-13.5-lto_80.ltoir"
     project.edit("nvidia-nvjitlink>=13.2,<14", "nvidia-nvjitlink>=13.5,<14")
     project.build()

@@ -406,7 +406,7 @@ def test_sentences_say_what_they_mean(case: str, tmp_path: Path, capsys: Capture
     if case == "torch":
         members = {"x/x.so": library(tmp_path, needs=["libcusparse.so.12"])}
         text = checked(capsys, wheel(tmp_path, members, ["torch"]))[2]
-        assert "which torch beside it has to bring: it loads only where that is so" in text
+        assert "which torch beside it has to bring, so it loads only with one that does" in text
     elif case == "a part of the modules":
         text = checked(capsys, host(tmp_path / "x.so", [sass(80)], [sass(90, b"daxpy")]))[2]
         assert "modules for it" in text

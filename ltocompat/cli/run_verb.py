@@ -183,7 +183,7 @@ class ProgressLine(PacedProgress):
     def _state(self, progress: Progress) -> str:
         percent = 100 * progress.done // progress.total if progress.total else 100
         left = self.seconds_left(progress)
-        time_left = f"({left / 60:.0f} min left) " if left > _WORTH_SAYING else ""
+        time_left = f"({left / 60:.0f} min left) " if left > _WORTH_SAYING and percent else ""
         return f"{min(percent, 100):3d}% of {binary_size(progress.total)} {time_left}"
 
 

@@ -144,7 +144,7 @@ class DraftTarget(Struct, frozen=True):
             "",
         ]
         lines = [
-            "# What releases are held to by ltocompat audit; docs/policy.md has every key.",
+            "# ltocompat audit checks releases against this policy; docs/policy.md explains every key.",
             *(["# No device code was found: nothing to restrict."] if self.no_code else target),
             "[audit]",
             *([f"require-gpus = {gpus}"] if self.gpus else []),
@@ -171,10 +171,10 @@ class DraftTarget(Struct, frozen=True):
 
 def _example(expires: dt.date) -> Sequence[str]:
     return (
-        "# [[audit.ignore]]  # what may stay for a while",
+        "# [[audit.ignore]]  # a finding that does not count until a day",
         '# rule = "PTX-06"',
         '# path = "libx*.so"',
-        '# reason = "why, and until what is done"',
+        '# reason = "why it does no harm"',
         f"# expires = {expires}",
         "",
     )

@@ -175,7 +175,7 @@ def _size(policy: Policy, summary: ArtifactSummary) -> Iterator[Problem]:
     if not os.path.isfile(summary.path):
         return
     path, size = shlex.quote(summary.path), os.path.getsize(summary.path)
-    weigh = f"see what takes the space with: ltocompat inspect --weigh {path}"
+    weigh = f"see what takes the space: ltocompat inspect --weigh {path}"
     most, inside = policy.max_bytes, policy.max_member_bytes
     if most is not None and size > most:
         # Imported here: few files are too large.
@@ -185,7 +185,7 @@ def _size(policy: Policy, summary: ArtifactSummary) -> Iterator[Problem]:
         if is_packed(summary.path):
             named = policy.names_gpus and not {"targets", "require-archs"} & {*policy.options}
             keep = f" --config {shlex.quote(policy.source)}" if policy.source and named else ""
-            remedy = "take out what nobody needs, if that is enough, with: ltocompat slim "
+            remedy = "remove code that no GPU uses, if that is enough: ltocompat slim "
             remedy += f"{path} --max-bytes {most}{keep} -o smaller/"
         yield _too_large(policy, "max-bytes", size, most, remedy)
     if inside is not None and (member := _largest_member(summary.path)) and member.size > inside:
@@ -197,7 +197,7 @@ def _too_large(policy: Policy, key: str, size: int, most: int, remedy: str) -> P
     name, subject = ("the file", "size") if key == "max-bytes" else ("a file in it", "largest file")
     return Problem(
         Verdict.FAIL,
-        f"{name} has {size:,} bytes, and {most:,} are the most",
+        f"{name} has {size:,} bytes; the limit is {most:,}",
         f"{remedy}; or raise {key}",
         policy.origin(key),
         subject=subject,

@@ -42,13 +42,13 @@ def _lines(draft: PolicyDraft) -> Iterable[str]:
         yield from (f"  {line}" for line in draft.moved)
         yield f"what to do: write intended changes into it; then check the packages: {draft.audit}"
     else:
-        yield f"{draft.path} is there, and nothing moved"
+        yield f"{draft.path} exists, and these packages still pass it"
 
 
 def _ignored(draft: PolicyDraft) -> Iterable[str]:
     if draft.ignored:
         number = count(len({finding.rule for finding in draft.ignored}), "rule")
-        yield f"until {draft.expires} it ignores {number}: mend this, and take the ignore out:"
+        yield f"it ignores {number} until {draft.expires}: fix this, then delete the exception:"
     told = {(f.verdict, f.rule, f.message): f.remedy for f in draft.ignored}
     for (verdict, rule, message), remedy in told.items():
         yield f"  {verdict} {rule}: {message}"

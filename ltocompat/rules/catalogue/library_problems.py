@@ -164,16 +164,16 @@ def not_brought(
         "which torch beside it has to bring"
         if beside_torch
         else f"which {truncate_list(unknown, 1, link='or')} may bring"
-    ) + ": it loads only where that is so"
+    ) + ", so it loads only with one that does"
     requires = "" if name in unknown else f"write Requires-Dist: {name}, and "
     cure = (
-        f", unless every {name} that is admitted brings it: give it by --with, or {requires}"
-        f"provided-by = {{{name} = ['{stem_of(file)}*']}} in the policy"
+        f"; if every {name} that the metadata allow brings it, name that package with --with, or "
+        f"{requires}provided-by = {{{name} = ['{stem_of(file)}*']}} in the policy"
     )
     torch = newest_torch(shipped) if unknown == (_TORCH,) else None
     if torch is not None and ".so" in file and torch.major not in _majors(file, shipped):
-        told = f"and the admitted torch {torch.last} brings CUDA {torch.major}"
-        return Verdict.FAIL, told, f", or bound torch from above{cure}"
+        told = f"and torch {torch.last}, which the metadata allow, brings CUDA {torch.major}"
+        return Verdict.FAIL, told, f", or write an upper bound for torch{cure}"
     return Verdict.OK, told, cure
 
 

@@ -190,7 +190,7 @@ def without_libraries(left_out: Sequence[Result]) -> Finding:
         left_out: the verdicts for these GPUs, which only some of its libraries have code for.
     """
     gpus, files = _gpus_and_libraries(left_out)
-    headline = f"no verdict on {gpus}, for which there is nothing in {files}"
+    headline = f"not checked on {gpus}, since there is no code for it in {files}"
     return finding_by_engine(
         SPARSE_COVERAGE,
         Verdict.OK,
