@@ -53,7 +53,7 @@ class ArchiveFormat:
             try:
                 name, size, data = _header(view, position, names, budget)
             except Malformed as error:
-                reason = f"the archive can't be read on at {position:#x}: {error}"
+                reason = f"the archive can't be read from {position:#x} on: {error}"
                 yield Skipped(place, reason, view.size - position)
                 return
             stored_here = not thin or name in _INDEXES or name == _NAMES

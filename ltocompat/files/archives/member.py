@@ -41,7 +41,7 @@ def until_damage(found: Iterator[Member | Skipped], place: Location) -> Iterator
     except LimitExceeded:
         raise
     except Malformed as error:
-        yield Skipped(place, f"the archive can't be read on: {error}")
+        yield Skipped(place, f"the rest of the archive can't be read: {error}")
 
 
 # PATH_MAX of Linux; other systems take less.

@@ -113,7 +113,7 @@ def _how_many(problems: Sequence[Problem], options: Options) -> Iterator[str]:
     notes = sum(problem.verdict is Verdict.OK for problem in problems)
     number = len(problems) - notes
     worst = max((problem.verdict for problem in problems), default=Verdict.OK)
-    yield Styled(count(number, "problem") if number else "no problem", style_of(worst))
+    yield Styled(count(number, "problem") if number else "no problems", style_of(worst))
     if notes:
         yield f", {count(notes, 'note')}{'' if options.notes else ' (--notes)'}"
 

@@ -407,7 +407,7 @@ def _line(line: PasteLine) -> tuple[str, ...]:
 
 def _reason(need: Asked) -> tuple[str, ...]:
     number = f"{count(need.module_count, 'module')}, first " if need.module_count > 1 else ""
-    text = f"{need.component} {need.constraint} for {need.subject}, else {need.consequence}"
+    text = f"{need.component} {need.constraint} for {need.subject}; else {need.consequence}"
     evidence = truncate(f"; evidence: {need.evidence}") if need.evidence else ""
     return (f"{need.rule}: ", truncate(text), f" ({number}at ", Code(need.example), evidence, ")")
 
@@ -418,7 +418,7 @@ def _setter(setter: FloorSetter) -> tuple[str, ...]:
     rules = f" ({', '.join(setter.rules)})" if setter.rules else ""
     code = f", {setter.subject}{rules} at " if setter.subject else f"{rules} in "
     without = f"; without it {setter.without}" if setter.without else ""
-    without = "; others ask it, too" if setter.without == setter.floor else without
+    without = "; others need it, too" if setter.without == setter.floor else without
     release = f"; lower in {setter.release}" if setter.release else ""
     return (
         f"{setter.component} {setter.floor}{archs}: ",

@@ -10,11 +10,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.grouping import grouped
-from ltocompat.model.target import Target
+from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.model.words import count, truncate_list
 from ltocompat.report.cells import Cell, CellNames, EvaluatedArtifact, cell_of, target_facts
 from ltocompat.report.findings import SortedRecords, finding_key
+from ltocompat.report.text import common_folder
 
 
 class _Alike(Struct, frozen=True):
@@ -66,12 +67,13 @@ def matrix(answer: SortedRecords, names: Mapping[str, str]) -> dict[str, object]
     """The rows and columns of the matrix, by the names that its template has for them."""
     every = [cell_of(result) for result in answer.results]
     columns = list(dict.fromkeys(replace(cell, route="") for cell in every))
-    order = list(names)
+    order = [ANY_TARGET.name, *names]
     columns.sort(key=lambda cell: order.index(cell.target) if cell.target in order else -1)
     numbers = itertools.count(1)
     return {
         "artifacts": [_row(one, names, numbers) for one in answer.artifacts.values()],
         "columns": columns,
+        "folder": common_folder(answer.artifacts),
         "targets": Counter(column.target for column in columns),
         "routed": any(cell.route for cell in every),
         "used": {result.verdict for result in answer.results},
