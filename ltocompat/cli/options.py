@@ -31,8 +31,8 @@ class ImageChoice(Struct, frozen=True):
 
     Attributes:
         arch: Only images for this architecture: sm_90a, compute_90, lto_75, or 90a for any of them.
-        made_by: Only images that this compiler may have made: a release (12.4), an exact version (13.3.73),
-            a tool (nvlink), a role, or unknown.
+        made_by: Only images that this compiler may have made: a release (12.4), an exact version
+            (13.3.73), a tool (nvlink), a role, or unknown.
     """
 
     kind: Annotated[tuple[str, ...], KIND] = ()

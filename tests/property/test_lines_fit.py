@@ -66,7 +66,7 @@ def test_no_line_is_wider_than_it_may_be(
         Diagnostic("fail", Style.FAIL, "PTX-01", text, ((Code(member),), (text,)), member, ()),
         Table(columns, tuple(row.cells for row in made)),
         Heading((Code(place), ": ", text)),
-        Items("problems", ((Code(place), "; ", text),)),
+        Items("problems", ((Code(place), "; ", text), (Code(member), "; ", text))),
     ]
     for width in WIDTHS:
         for block in (*fixed, Listing(listed, iter(made))):

@@ -144,7 +144,7 @@ class DraftTarget(Struct, frozen=True):
             "",
         ]
         lines = [
-            "# ltocompat audit checks releases against this policy; docs/policy.md explains every key.",
+            "# ltocompat audit checks releases against this policy; docs/policy.md lists all keys.",
             *(["# No device code was found: nothing to restrict."] if self.no_code else target),
             "[audit]",
             *([f"require-gpus = {gpus}"] if self.gpus else []),

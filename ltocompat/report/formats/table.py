@@ -284,13 +284,15 @@ def _broken(line: str, width: int, first: str, following: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-    wrapped = wrapper.wrap(line) or [""]
+    # A member's place, or a symbol, that is longer than a line goes on in the next one. Addresses
+    # and paths are whole, since they stand in commands to paste.
+    piece = rf".{{1,{wrapper.width - max(len(first), len(following))}}}"
+    pieces = re.compile(rf"{piece}$|{piece}(?:(?<=::)|(?<=/))|{piece}")
     lines = []
-    for number, text in enumerate(wrapped):
-        indent = len(following if number else first)
-        # A place that is longer than a line goes on behind a member or a folder.
-        piece = rf".{{1,{wrapper.width - indent}}}"
-        lines += re.findall(rf"{piece}$|{piece}(?:(?<=::)|(?<=/))|{piece}", text[indent:]) or [""]
+    for number, wrapped in enumerate(wrapper.wrap(line) or [""]):
+        text = wrapped[len(following if number else first) :]
+        too_long = len(wrapped) > wrapper.width and re.search("::|_Z", text)
+        lines += pieces.findall(text) if too_long else [text]
     return lines
 
 

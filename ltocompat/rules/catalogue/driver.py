@@ -37,8 +37,8 @@ def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
         consequence = (
             f"the tables name no least driver for CUDA {cuda.major}"
             if floor is None
-            else f"older drivers run no code that CUDA {cuda.major} built (error 35 of the runtime, or "
-            "200)"
+            else f"older drivers run no code that CUDA {cuda.major} built (error 35 of the "
+            "runtime, or 200)"
         )
         yield Requirement(
             driver_of_major(cuda.major),
