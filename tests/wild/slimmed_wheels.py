@@ -241,7 +241,7 @@ def not_in_record(wheel: Path) -> set[str]:
             name = path.replace("\\", "/")  # as catboost has it
             data = archive.read(name)
             found = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-            if not digest or (digest, size) == (f"sha256={found}", str(len(data))):
+            if not digest or (digest.rstrip("="), size) == (f"sha256={found}", str(len(data))):
                 left.remove(name)
         return left
 
