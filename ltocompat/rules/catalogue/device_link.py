@@ -140,8 +140,8 @@ def _too_old(image: ImageSignature, cuda: Release) -> Requirement:
     return Requirement(
         FixedVerdict(Verdict.UNKNOWN, Component.LINKER, trial_decides=True),
         f"SASS of CUDA {cuda}",
-        "nvJitLink was seen to die with a segmentation fault on relocatable SASS of 7.5, 9.0 and "
-        "9.2, and to take that of 11.1",
+        "when tried, nvJitLink crashed on relocatable SASS of 7.5, 9.0 and 9.2 (segmentation "
+        "fault), and linked that of 11.1",
         remedy="compile it with CUDA 11.1 or newer",
         evidence=makers.evidence(image),
     )
