@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -338,6 +339,31 @@ def test_what_an_image_says_of_drivers_is_compared_with_that_of_another(tmp_path
     ]
 
 
+SITE = "usr/lib/python3/site-packages"
+INSTALLED = {
+    "cupy_cuda12x 13.6.0 (pip)": {
+        f"{SITE}/cupy/x.cubin": CUBIN_13_5,
+        f"{SITE}/cupy_cuda12x-13.6.0.dist-info/RECORD": (
+            b'"cupy/x.cubin",sha256=a,1\ncupy/x.py,,\ncupy_cuda12x-13.6.0.dist-info/RECORD,,\n'
+        ),
+    },
+    "foo-gpu 1.0 (conda)": {
+        "opt/conda/lib/x.cubin": CUBIN_13_5,
+        "opt/conda/conda-meta/foo-gpu-1.0-h12_0.json": b'{"files": ["lib/x.cubin"]}',
+    },
+    "libx9 (dpkg)": {
+        "usr/lib/x86_64-linux-gnu/x.cubin": CUBIN_13_5,
+        "var/lib/dpkg/info/libx9:amd64.list": b"/.\n/lib\n/lib/x86_64-linux-gnu/x.cubin\n",
+    },
+    "gpu 1.2-r0 (apk)": {
+        "usr/libexec/x.cubin": CUBIN_13_5,
+        "lib/apk/db/installed": (
+            b"C:Q1\nP:musl\nV:1.2.4\nF:lib\nR:x.so\nZ:Q1\n\nP:gpu\nV:1.2-r0\nF:usr\nF:usr/libexec\n"
+            b"R:x.cubin\n\n"
+        ),
+    },
+    "": {APP: CUBIN_13_5},
+}
 HISTORY = [
     {"created_by": "ENV X=1", "empty_layer": True},
     {"created_by": "RUN |1 A=b /bin/sh -c pip install cupy-cuda12x # buildkit"},
@@ -355,11 +381,47 @@ LINES = (
 )
 
 
-def test_a_layer_is_called_by_the_line_that_made_it(tmp_path: Path) -> None:
-    layers = [archive({f"{name}.cubin": CUBIN_12_4}) for name in "abcde"]
-    for history, lines in ((HISTORY, [*LINES]), (HISTORY[:-1], [""] * 5), ("nonsense", [""] * 5)):
-        (found,) = weigh(written(tmp_path, oci_layout(layers, {"history": history})))
-        assert [each.history for each in found.layers] == lines
+def of_managers(folder: Path, history: object = HISTORY) -> str:
+    layers = [archive(files) for files in INSTALLED.values()]
+    return written(folder, oci_layout(layers, {"os": "linux", "history": history}))
+
+
+def test_findings_say_whose_the_files_of_an_image_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = of_managers(tmp_path)
+    (found,) = (r for r in check(path, ON_550, floors=False) if r.verdict is Verdict.FAIL)
+    (finding,) = (each for each in found.findings if each.verdict is Verdict.FAIL)
+    told = {each.path: (each.distribution, each.layer) for each in finding.origins}
+    names = [name.replace("_", "-") for name in INSTALLED]
+    first = [f"/{next(iter(files))}" for files in INSTALLED.values()]
+    assert told == dict(zip(first, zip(names, LINES, strict=True), strict=True))
+    run(["check", path, "--deploy-target", ON_550])
+    text = capsys.readouterr().out
+    for line, name, file in zip(LINES, names, first, strict=True):
+        assert f"from {line}:\n  {name or 'no package'}: {finding.rule} in {file}" in text
+
+
+def test_without_a_history_the_distributions_are_told_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for history in ([], HISTORY[:-1], "nonsense"):
+        run(["check", of_managers(tmp_path, history), "--deploy-target", ON_550])
+        text = capsys.readouterr().out
+        assert "from a layer of which the image does not say what made it:" in text
+        assert "foo-gpu 1.0 (conda): " in text
+
+
+def test_of_two_lists_the_upper_layer_counts_and_a_removed_one_does_not(tmp_path: Path) -> None:
+    old, new = (
+        archive({f"{SITE}/a/x.cubin": CUBIN_13_5, f"{SITE}/a-{v}.dist-info/RECORD": b"a/x.cubin,,"})
+        for v in ("1", "2")
+    )
+    gone = archive({f"{SITE}/.wh.a-2.dist-info": b""})
+    for layers, name in (([old, new], "a 2 (pip)"), ([old, new, gone], "a 1 (pip)")):
+        path = written(tmp_path, oci_layout(layers))
+        (found,) = (r for r in check(path, ON_550, floors=False) if r.verdict is Verdict.FAIL)
+        assert {each.distribution for f in found.findings for each in f.origins} == {name}
 
 
 def test_the_weight_of_an_image_is_told_by_layer(
@@ -377,3 +439,20 @@ def test_the_weight_of_an_image_is_told_by_layer(
     run(["inspect", "--weigh", str(tmp_path / "image.tar")])
     text = capsys.readouterr().out
     assert "1.0 MiB of files that later layers hide, and which ship all the same" in text
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/var/lib/dpkg/info").is_dir(), reason="no Debian")
+def test_the_packages_of_this_debian_are_those_that_dpkg_names(tmp_path: Path) -> None:
+    lists = sorted(Path("/var/lib/dpkg/info").glob("lib*.list"))[:200]
+    named = {p: p.read_text().splitlines() for p in lists}
+    files = [f for each in named.values() for f in each if f.endswith(".so.6") or ".so.1" in f][:50]
+    inside = {file.lstrip("/"): CUBIN_13_5 for file in files}
+    inside |= {str(p).lstrip("/"): p.read_bytes() for p in lists}
+    path = written(tmp_path, oci_layout([archive(inside)]))
+    (found,) = (r for r in check(path, ON_550, floors=False) if r.verdict is Verdict.FAIL)
+    told = {each.path: each.distribution for f in found.findings for each in f.origins}
+    assert len(told) >= 10
+    for file, name in told.items():
+        out = subprocess.run(["dpkg", "-S", file], capture_output=True, text=True, check=True)  # noqa: S607
+        assert f"{out.stdout.split(':')[0]} (dpkg)" == name

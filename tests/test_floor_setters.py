@@ -142,10 +142,13 @@ def test_a_library_of_an_image_sets_a_floor(
 ) -> None:
     site = "usr/lib/python3/site-packages"
     files = {f"{site}/old/k.cubin": CUBIN_12_4, f"{site}/new/k.cubin": CUBIN_13_5}
+    files |= {f"{site}/new_gpu-2.0.dist-info/RECORD": b"new/k.cubin,,\n"}
     image = tmp_path / "image.tar"
     image.write_bytes(oci_layout([layer_of(files)]))
     found = [s for s in setters(capsys, str(image)) if s["component"] == "driver"]
-    assert {(s["distribution"], s["floor"]) for s in found} >= {("new", ">= 580.65.06")}
+    assert {(s["distribution"], s["floor"]) for s in found} >= {
+        ("new-gpu 2.0 (pip)", ">= 580.65.06")
+    }
     assert all(f"image.tar::/{site}/" in s["place"] for s in found)
 
 

@@ -75,6 +75,7 @@ def test_json_says_all_of_a_result() -> None:
         "kernels": [],
         "kernel_count": 0,
         "kernel_modules": 0,
+        "origins": [],
     }
     assert (value["target"], value["gpu"], value["route"]) == ("prod", "h100", None)
     assert value["coverage"]["served"] == 1617

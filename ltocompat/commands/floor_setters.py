@@ -54,17 +54,9 @@ def libraries_of(
         hosts = [host for host in summary.hosts if host.place.members[:1] == members]
         part = replace(summary, groups=groups, hosts=hosts, variants=())
         needs = whole if len(files) == 1 else required(part)
-        inside = _in_site(members[0]) if image and members else ""
-        yield Library(inside or named or summary.path, Location(summary.path, members), needs)
-
-
-def _in_site(path: str) -> str:
-    """The folder of a distribution below site-packages of an image; empty for other files."""
-    for site in ("site-packages/", "dist-packages/"):
-        _, found, rest = path.rpartition(site)
-        if found:
-            return rest.partition("/")[0]
-    return ""
+        place, origin = Location(summary.path, members), summary.origins.get("".join(members))
+        inside = (origin.distribution if origin else "") or str(place)
+        yield Library(inside if image else named or summary.path, place, needs)
 
 
 _Asked = tuple[tuple[Any, ...], str, tuple[str, ...]]

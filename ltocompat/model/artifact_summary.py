@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
-from ltocompat.model.image import HostBinary, ImageKind, Skipped
+from ltocompat.model.image import HostBinary, ImageKind, Origin, Skipped
 from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import VersionSet, exactly
@@ -118,6 +118,7 @@ class ArtifactSummary(Struct):
             from starting elsewhere.
         compat: the driver of the cuda-compat in it, which NVIDIA's container tools put in front of
             drivers of older branches; empty for none.
+        origins: path in a container image -> how the file came there.
     """
 
     path: str
@@ -134,6 +135,7 @@ class ArtifactSummary(Struct):
     has_sources: bool = False
     starts_on: tuple[tuple[str, str], ...] = ()
     compat: str = ""
+    origins: dict[str, Origin] = field(default_factory=dict)
 
     @property
     def modules(self) -> int:

@@ -358,6 +358,8 @@ class ImageLayer(Struct, frozen=True):
         history: the line that made it, ``RUN pip install torch``; empty where the image has none.
         size: bytes of its files, unpacked.
         hidden: bytes of these files that later layers replace or remove; they ship all the same.
+        packages: paths in the image that its lists of distributions name, of files that may hold
+            code, each with the distribution: ``torch 2.4.0 (pip)``.
         files: paths in the image of its files that hold device code, or are libraries or programs.
         stored: bytes of the device code in them, where it is weighed.
     """
@@ -366,8 +368,23 @@ class ImageLayer(Struct, frozen=True):
     history: str
     size: int
     hidden: int
+    packages: tuple[tuple[str, str], ...]
     files: tuple[str, ...] = ()
     stored: int = 0
+
+
+class Origin(Struct, frozen=True):
+    """The way in which a file came into a container image.
+
+    Attributes:
+        path: of the file in the image.
+        distribution: what installed it, ``torch 2.4.0 (pip)``; empty for none.
+        layer: the line that made its layer, ``RUN pip install torch``; empty: not known.
+    """
+
+    path: str
+    distribution: str
+    layer: str
 
 
 class Artifact(Tabular, frozen=True):

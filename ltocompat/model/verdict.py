@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
+from ltocompat.model.image import Origin
 from ltocompat.model.location import Location
 from ltocompat.model.row import Tabular
 from ltocompat.model.target import Gpu, Target
@@ -139,6 +140,7 @@ class Finding(Tabular, frozen=True, gc=False):
         subject: what it is about, in words that a rebuild of the artifact leaves as they are.
         asked: versions and names that it asks for, each with its kind: ``driver 525.60.13``,
             ``sm_90``; empty where no version changes it.
+        origins: of a container image, how the files of its modules came there.
     """
 
     row_columns: ClassVar[str] = (
@@ -167,6 +169,7 @@ class Finding(Tabular, frozen=True, gc=False):
     forgiven: str = ""
     subject: str = ""
     asked: tuple[str, ...] = ()
+    origins: tuple[Origin, ...] = ()
 
     @property
     def left_to_chance(self) -> bool:

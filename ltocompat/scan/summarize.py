@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ltocompat.facts import among_tests, is_device_runtime
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, Variant, variant_of
 from ltocompat.model.cuda_tag import tagged_path
-from ltocompat.model.image import HostBinary, Module, Record, Skipped
+from ltocompat.model.image import Artifact, HostBinary, ImageLayer, Module, Origin, Record, Skipped
 from ltocompat.model.signature import module_signature
 from ltocompat.model.trial_answer import Trials
 
@@ -47,6 +47,7 @@ class SummaryBuilder:
         self._hosts: list[HostBinary] = []
         self.skipped: list[Skipped] = []
         self._skipped_count = 0
+        self._layers: tuple[ImageLayer, ...] = ()
 
     def take(self, record: Record, trials: Trials | None = None) -> None:
         """Add a record; of a module with what linkers and drivers did with it."""
@@ -56,6 +57,8 @@ class SummaryBuilder:
             self.add_host(record)
         elif isinstance(record, Skipped):
             self.skip(record)
+        elif isinstance(record, Artifact):
+            self._layers = record.layers
 
     def skip(self, skipped: Skipped) -> None:
         """Add a place that can't be read."""
@@ -100,6 +103,7 @@ class SummaryBuilder:
             test_groups=of_tests,
             device_runtime=device_runtime,
             variants=variants,
+            origins=_origins(self._layers),
         )
 
     def add_module(self, module: Module, trials: Trials) -> None:
@@ -141,6 +145,25 @@ class SummaryBuilder:
         archives = members[len(self._members) : -1]
         inside = any(is_device_runtime(name.rsplit("/", 1)[-1]) for name in archives)
         return inside and members[-1].rsplit("/", 1)[-1].startswith(_OF_DEVICE_RUNTIME)
+
+
+def _origins(layers: Sequence[ImageLayer]) -> dict[str, Origin]:
+    """The distributions and layers of files of a container image; of several the uppermost."""
+    owners: dict[str, str] = {}
+    for layer in layers:
+        # pip's record lies in packages of conda, too.
+        for path, name in sorted(layer.packages, key=lambda each: each[1].endswith("(pip)")):
+            owners.setdefault(_merged(path), name)
+    return {
+        path: Origin(path, owners.get(_merged(path), ""), layer.history)
+        for layer in layers
+        for path in layer.files
+    }
+
+
+def _merged(path: str) -> str:
+    """A path where /lib is a link to /usr/lib, and dpkg lists the one or the other."""
+    return path.removeprefix("/usr")
 
 
 def _waiting(groups: _Groups) -> _Groups:

@@ -23,6 +23,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ltocompat.files.archives.image_packages import packages_listed
 from ltocompat.files.archives.member import Member, Names, concerns, until_damage
 from ltocompat.files.archives.tar import (
     DEVICES,
@@ -291,7 +292,7 @@ def applied(
             layer.view, place, at, wanted, budget, asks, links, shown, owed, kept, done
         )
         yield from until_damage(walk.members(), place)
-        yield ImageLayer(place, layer.history, walk.size, walk.hidden)
+        yield ImageLayer(place, layer.history, walk.size, walk.hidden, tuple(walk.packages))
         shown.add(walk.has)
         owed = walk.lower | owed
         done += layer.view.size
@@ -364,6 +365,7 @@ class _LayerWalk(Struct):
         lower: files of lower layers -> hard links to them here that are seen.
         size: bytes of its files.
         hidden: bytes of those that are not seen.
+        packages: the distributions whose lists of files are seen.
     """
 
     view: ByteView
@@ -384,6 +386,7 @@ class _LayerWalk(Struct):
     lower: dict[int, str] = field(default_factory=dict)
     size: int = 0
     hidden: int = 0
+    packages: list[tuple[str, str]] = field(default_factory=list)
 
     def members(self) -> Iterator[Member | Skipped]:
         names = Names(self.at, self.budget.limits)
@@ -435,6 +438,7 @@ class _LayerWalk(Struct):
         yield from (Skipped(place, problem) for problem in problems)
         for found in file_of(tape, header, place, self.budget, wanted=self.asks(place)):
             if isinstance(found, Member):
+                self.packages += packages_listed(name, found.view, self.budget, self.kept)
                 yield replace(found, position=self.done + found.position)
             else:
                 yield found

@@ -77,6 +77,9 @@ VerdictWord = Annotated[
 ]
 
 
+OrNull = Annotated[str | None, From(through=lambda text: text or None)]
+
+
 class Coverage(Record):
     """How many modules serve the GPU, have no kernels, or have nothing for it.
 
@@ -111,6 +114,20 @@ class Extent(Record):
     judged: Count
 
 
+class Origin(Record):
+    """The way in which a file came into a container image.
+
+    Attributes:
+        path: In the image.
+        distribution: What installed it: torch 2.4.0 (pip); null for none.
+        layer: The line that made its layer: RUN pip install torch; null: not known.
+    """
+
+    path: str
+    distribution: OrNull
+    layer: OrNull
+
+
 class Finding(Record):
     """Finding of a rule on modules of the artifact.
 
@@ -124,6 +141,7 @@ class Finding(Record):
         kernels: The first kernels of its modules, mangled; empty where they were not read.
         kernel_count: How many there are in kernel_modules; 0 where they were not read.
         kernel_modules: In how many of its modules kernels were read.
+        origins: Of a container image, how the files of its modules came there.
     """
 
     rule: str
@@ -139,6 +157,7 @@ class Finding(Record):
     kernels: Annotated[tuple[str, ...], From(through=itemgetter(slice(MOST_KERNELS)))]
     kernel_count: Annotated[Count, From("kernels", len)]
     kernel_modules: Count
+    origins: tuple[Origin, ...]
 
 
 class Variant(Record):
@@ -184,5 +203,5 @@ class Result(Record):
     findings: tuple[Finding, ...]
     why: tuple[str, ...]
     extent: Extent
-    distribution: Annotated[str | None, From(through=lambda text: text or None)]
+    distribution: OrNull
     variants: tuple[Variant, ...]

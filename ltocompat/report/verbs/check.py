@@ -12,7 +12,7 @@ from ltocompat.model.grouping import grouped
 from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
-from ltocompat.model.verdict import Loss, Result, Verdict, worst
+from ltocompat.model.verdict import Level, Loss, Result, Verdict, worst
 from ltocompat.model.words import count, truncate_list
 from ltocompat.report import Failure, Options
 from ltocompat.report.cells import (
@@ -47,6 +47,8 @@ from ltocompat.report.document import (
     Row,
     Styled,
     Table,
+    first_lines,
+    separated,
     style_of,
     table_of,
 )
@@ -273,8 +275,37 @@ def _findings(artifacts: list[EvaluatedArtifact], answer: _Answer) -> Iterator[B
     cells = CellNames(every, answer.names)
     results = [result for artifact in artifacts for result in artifact.results]
     yield from answer.tally.blocks(grouped_findings(results, join=True), cells)
+    yield from _origins(results, answer.options)
     if answer.options.why:
         yield from _reasons(results, cells)
+
+
+_MOST_PATHS = 3
+_MOST_DISTRIBUTIONS = 20
+_NOT_SAID = "a layer of which the image does not say what made it"
+
+
+def _origins(results: Iterable[Result], options: Options) -> Iterator[Block]:
+    """Who has to mend what in a container image: by layer, distribution and path."""
+    findings = (finding for result in results for finding in result.findings)
+    told = (each for each in findings if options.notes or each.level is not Level.NOTE)
+    rules = grouped((origin, each.rule) for each in told for origin in each.origins)
+    alike = grouped(
+        ((origin.layer, (origin.distribution, *dict.fromkeys(found))), origin.path)
+        for origin, found in rules.items()
+    )
+    layers = grouped((layer, (who, paths)) for (layer, who), paths in alike.items())
+    for layer, parts in layers.items():
+        lines = [_origin(*who, paths=paths) for who, paths in parts]
+        yield first_lines(f"from {truncate(layer or _NOT_SAID)}", lines, _MOST_DISTRIBUTIONS)
+
+
+def _origin(distribution: str, *rules: str, paths: Sequence[str]) -> tuple[str, ...]:
+    """``torch 2.4.0 (pip): SASS-07 in /usr/lib/x.so, /usr/lib/y.so, /usr/lib/z.so and 2 more``."""
+    whose = truncate(distribution or "no package")
+    shown = separated(Code(truncate(path)) for path in paths[:_MOST_PATHS])
+    more = f" and {len(paths) - _MOST_PATHS:,} more" if paths[_MOST_PATHS:] else ""
+    return (f"{whose}: {', '.join(rules)} in ", *shown, more)
 
 
 def _reasons(results: Iterable[Result], names: CellNames) -> Iterator[Block]:

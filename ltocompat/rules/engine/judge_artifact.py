@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from msgspec import Struct
@@ -119,11 +119,23 @@ class Artifact:
             target = target.on_windows
         judge = functools.partial(self._on_exact, wanted=wanted, line=line)
         found, conditions = over_versions(target, judge), self._whole.summary.starts_on
+        found = self._with_origins(found) if self._whole.summary.origins else found
         if not conditions:
             return found
         from ltocompat.rules.engine.container_start import starting  # late: few are images
 
         return starting(found, conditions)
+
+    def _with_origins(self, found: Iterable[Result]) -> Iterator[Result]:
+        known = self._whole.summary.origins
+        for result in found:
+            findings = []
+            for each in result.findings:
+                places = each.places or filter(None, (each.example,))
+                paths = {"".join(place.members[:1]): None for place in places}
+                origins = tuple(known[path] for path in paths if path in known)
+                findings.append(replace(each, origins=origins))
+            yield replace(result, findings=tuple(findings))
 
     def _on_untold(self, target: Target) -> Iterator[Result]:
         """The verdict on machines of which a file tells too little, whatever the artifact is."""

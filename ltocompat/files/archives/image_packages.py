@@ -1,0 +1,63 @@
+"""Distributions that a container image has installed: the lists of their files, by path.
+
+Sources: PEP 376 and 627 (RECORD); conda's ``conda-meta``; dpkg-query(1), ``info/*.list``; apk's
+``lib/apk/db/installed`` (wiki.alpinelinux.org, "Apk spec").
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from ltocompat.files.archives.folder import MOST_RECORD
+from ltocompat.files.byteview import ByteView
+from ltocompat.model.limits import Budget, NamesOfTable
+
+_LIST = re.compile(
+    r"(?P<folder>.*/)?(?:(?P<pip>[^/]+)\.dist-info/RECORD|conda-meta/(?P<conda>[^/]+)\.json)"
+    r"|var/lib/dpkg/info/(?P<dpkg>[^/:]+)(?::[^/:]+)?\.list|lib/apk/db/installed"
+)
+# Of JSON any text counts: what is no path is no file of the image either.
+_FILE = {"pip": r'^"?([^"\n]+?)"?,', "conda": r'"([^"\n]+)"', "dpkg": r"^(.+)"}
+_OF_APK = re.compile(r"^([PVFR]):(.+)", re.MULTILINE)
+_OTHERS = re.compile(r"\.(?:pyc|pyi|h|hpp|hh|cuh|inl|txt|md|html|js|gz|mo)$|/share/", re.IGNORECASE)
+"""Files that hold no code, which are most of them."""
+
+
+def packages_listed(
+    path: str, view: ByteView, budget: Budget, kept: NamesOfTable
+) -> Iterator[tuple[str, str]]:
+    """The files that may hold code in a list, each with its distribution, ``torch 2.4.0 (pip)``.
+
+    Args:
+        path: of the file in the image; of one that is no list nothing is read.
+        view: its bytes; of broken ones as much as can be read is given.
+        budget: what reading may cost.
+        kept: the account of names, of which an eighth may be used.
+    """
+    found = _LIST.fullmatch(path)
+    data = view.peek(0, MOST_RECORD).decode("utf-8", "replace") if found else ""
+    for file, name in budget.timed(_listed(found, data)) if found else ():
+        if not _OTHERS.search(file) and kept.kept < kept.most // 8:
+            kept.kept += len(file)
+            yield posixpath.normpath(f"/{file.lstrip('/')}"), name
+
+
+def _listed(found: re.Match[str], data: str) -> Iterator[tuple[str, str]]:
+    """Files, each with its distribution."""
+    manager, folder = found.lastgroup or "apk", found["folder"] or ""
+    name = found[manager] if manager in _FILE else ""
+    if manager == "pip":
+        name = name.replace("-", " ").replace("_", "-")
+    elif manager == "conda":
+        name = " ".join(name.rsplit("-", 2)[:2])
+    for file in re.finditer(_FILE.get(manager, "(?!)"), data, re.MULTILINE):
+        yield f"{folder}{file[1]}", f"{name} ({manager})"
+    for key, value in () if name else _OF_APK.findall(data):
+        if key == "R":
+            yield f"{folder}/{value}", f"{name} (apk)"
+        elif key == "F":
+            folder = value
+        else:
+            name = value if key == "P" else f"{name} {value}"
