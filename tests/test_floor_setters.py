@@ -13,7 +13,7 @@ import pytest
 from container_images_made import layer_of, oci_layout
 from packages_made import CUBIN_12_4, CUBIN_13_5, metadata, wheel
 from samples import FOLDER
-from surveys_made import survey
+from surveys_made import example, survey
 from tiers import sampled
 
 import ltocompat
@@ -191,6 +191,36 @@ def test_a_survey_names_the_newest_release_with_a_lower_floor(
         assert run([*line, f"driver=570.124.06,gpu={gpu}"]) == 1
         expected = f"{answer} only-sass in '{tmp_path / 'dataset'}' whose code runs on driver="
         assert expected in capsys.readouterr().err
+
+
+def test_the_floors_of_a_lock_are_those_that_a_survey_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is said of a lock is what is said of the wheels that it pins."""
+    data, lock = example(tmp_path), tmp_path / "requirements.txt"
+    pins = (("only-sass", "2.0"), ("linked", "1.0"), ("hopper", "1.0"), ("pure", "1.0"))
+    lock.write_text("".join(f"{name}=={version}\n" for name, version in pins))
+    found = setters(capsys, str(lock), f"--survey={data}")
+    stems = [f"{name.replace('-', '_')}-{version}-" for name, version in pins]
+    wheels = [
+        path for path in (tmp_path / "packages").iterdir() if path.name.startswith(tuple(stems))
+    ]
+    expected = setters(capsys, *map(str, wheels))
+
+    # Rules that are of no image, such as the GPUs that a driver knows, no survey keeps.
+    def said(rows: list[dict[str, Any]]) -> set[tuple[str, ...]]:
+        keys = ("component", "floor", "distribution", "without")
+        return {
+            (*(row[key] for key in keys), arch) for row in rows for arch in row["archs"] or [""]
+        }
+
+    assert said(found) == said(expected)
+    assert {row["distribution"] for row in found} == {"only-sass 2.0", "linked 1.0", "hopper 1.0"}
+    lock.write_text("only-sass==2.0\nnumpy==2.0\n")
+    assert run(["require", str(lock), "--why", f"--survey={data}"]) == 0
+    out, err = capsys.readouterr()
+    assert "driver >= 580.65.06 on sm_80, 86, 87, 88, 89: only-sass 2.0, SASS" in out
+    assert "the survey has 1 of its 2 releases" in err
 
 
 def test_a_lock_has_no_code_and_says_what_to_name(

@@ -59,6 +59,20 @@ def libraries_of(
         yield Library(inside if image else named or summary.path, place, needs)
 
 
+def surveyed(pinned: Sequence[Package], folder: str) -> list[Library]:
+    """The releases that a lock pins, as far as a survey has read their code.
+
+    Raises:
+        UnreadableInput: there is no survey in the folder, or it can't be read.
+    """
+    # Imported here: without a survey nobody needs DuckDB.
+    from ltocompat.commands.survey.releases import Releases
+
+    releases = Releases(folder)
+    found = ((f"{each.name} {each.version}", releases.needs(each)) for each in pinned)
+    return [Library(name, Location(needs.path), needs) for name, needs in found if needs]
+
+
 _Asked = tuple[tuple[Any, ...], str, tuple[str, ...]]
 """What a library asks of one part of a target: an order, its words, and the rules that set it."""
 Floor = Callable[[Required], "_Asked | None"]
@@ -68,11 +82,10 @@ def floor_setters(libraries: Sequence[Library]) -> Iterator[FloorSetter]:
     """Yield who sets each floor of all libraries together.
 
     Args:
-        libraries: of an environment, an image or several artifacts; of a single one all is said.
+        libraries: of an environment, an image, a lock or several artifacts.
     """
-    if len(libraries) < 2:
-        return
-    known = (service.number for service in libraries[0].needs.services if service.name != NEXT)
+    numbers = (each.number for lib in libraries for each in lib.needs.services if each.name != NEXT)
+    known = dict.fromkeys(numbers)
     served = [n for n in known if any(_serving(each.needs, n) for each in libraries)]
     found = [
         (setter, number)
@@ -106,7 +119,8 @@ def _setters(component: str, floor: Floor, libraries: Sequence[Library]) -> Iter
     for distribution, library in setting.items():
         _, text, rules = next(found for each, found in asked if each is library)
         others = [found[:2] for each, found in asked if each.distribution != distribution]
-        code = next((need for need in library.needs.asked if need.rule in rules), None)
+        named = [need for need in library.needs.asked if need.rule in rules]
+        code = next((need for need in named if need.constraint == text), (*named, None)[0])
         place, subject = (code.example, code.subject) if code else (library.place, "")
         _, without = max(others, default=((), ""))
         yield FloorSetter(component, text, distribution, place, (), rules, subject, without)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 
 from ltocompat.commands.floor_setters import (
     Library,
     floor_setters,
     libraries_of,
+    surveyed,
     with_releases,
 )
 from ltocompat.commands.options import OnError, RequireOptions, answers, options_of
@@ -74,10 +74,18 @@ def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
     return found[0]
 
 
-def _is_lock(path: str, limits: Limits) -> bool:
-    with suppress(LtocompatError):
-        return bool(packages_at(path, limits))
-    return False
+def _of_lock(path: str, options: RequireOptions) -> Sequence[Library | Note]:
+    """The code of what a lock pins, as a survey has it; nothing of another file."""
+    try:
+        pinned = packages_at(path, options.limits)
+    except LtocompatError:
+        return ()
+    found = surveyed(pinned, options.survey) if options.why and options.survey else []
+    if len(found) == len(pinned):
+        return found
+    told = f" (the survey has {len(found)} of its {len(pinned)} releases)" if found else ""
+    wheels = "name the wheels that it pins (pip download), or an environment of it"
+    return (*found, Note(f"{path} is a lock, which has no code{told}: {wheels}"))
 
 
 def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure | Note]:
@@ -90,6 +98,7 @@ def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure | 
         narrower = trials.narrower() if options.trial_link else None
         parts: list[ArtifactSummary] = []
         libraries: list[Library] = []
+        locked: list[Library] = []
         apart = options.why and not options.together
         for summary in summaries_of(
             options, sources, narrower=narrower, single_link=options.together, apart=apart
@@ -102,11 +111,14 @@ def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure | 
                 package = package_of(summary.path, options.limits, sources.get(summary.path))
                 needs = required(summary, package=package, limits=options.limits)
                 yield needs
-                if not (needs.modules or package) and _is_lock(summary.path, options.limits):
-                    wheels = "name the wheels that it pins (pip download), or an environment of it"
-                    yield Note(f"{summary.path} is a lock, which has no code: {wheels}")
-                if apart:
+                if not (needs.modules or package):
+                    pinned = _of_lock(summary.path, options)
+                    yield from (each for each in pinned if isinstance(each, Note))
+                    locked += (each for each in pinned if isinstance(each, Library))
+                elif apart:
                     libraries += libraries_of(summary, needs, package)
         if parts:
             yield required(together_as_one(parts))
-        yield from with_releases(floor_setters(libraries), options.survey)
+        # Of a single one with code all is said.
+        if len(libraries) > 1 or locked:
+            yield from with_releases(floor_setters([*libraries, *locked]), options.survey)

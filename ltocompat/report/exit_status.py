@@ -157,7 +157,7 @@ def of_required(record: Required | FloorSetter) -> int | None:
     from ltocompat.model.requirement import Required
 
     if not isinstance(record, Required):
-        return None
+        return OK
     if record.skipped:
         return NOTHING_JUDGED
     return OK if record.modules else None

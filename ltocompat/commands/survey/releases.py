@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from ltocompat.commands.survey.dataset import Dataset
 from ltocompat.commands.survey.report import opened
+from ltocompat.model.arch import Release, version_numbers
+from ltocompat.model.grouping import grouped
+from ltocompat.model.location import Location
+from ltocompat.model.requirement import (
+    NEXT,
+    Asked,
+    LinkerFloor,
+    Required,
+    RouteFloor,
+    Service,
+)
+from ltocompat.model.target import DriverVersion
+from ltocompat.model.verdict import Coverage, Verdict
+from ltocompat.packages.values import Package
 
 # Of all files of a release the greatest floor counts; one that is not known is above all.
 _RELEASES = r"""
@@ -20,6 +35,16 @@ WHERE lower(regexp_replace(project, '[-_.]+', '-', 'g')) = $project
 GROUP BY version
 HAVING count(DISTINCT arch) >= len($archs) AND bool_and(least IS NOT NULL) AND ($below IS NULL
   OR max(list_transform(regexp_extract_all(least, '[0-9]+'), lambda text: text::BIGINT)) < $below)
+"""
+
+# The files of a release for Linux, which are for several Pythons and processors.
+_NEEDS = r"""
+SELECT component, arch, served_by, least, "constraint", rule, subject, needs.modules, example,
+  filename FROM distributions LEFT JOIN needs USING (sha256)
+WHERE lower(regexp_replace(project, '[-_.]+', '-', 'g')) = $project AND version = $version
+  AND status <> 'failed' AND what IS DISTINCT FROM 'library'
+  AND len(list_filter(platforms, lambda name: name LIKE 'win%')) = 0
+ORDER BY filename
 """
 
 
@@ -67,3 +92,46 @@ class Releases:
             with suppress(InvalidVersion):
                 found.append(Version(version))
         return str(max(found, default=""))
+
+    def needs(self, package: Package) -> Required | None:
+        """The needs of all files of a release for Linux; None where the dataset has none.
+
+        Raises:
+            UnreadableInput: the dataset can't be read.
+        """
+        known = {"project": canonicalize_name(package.name), "version": package.version}
+        with opened(self._dataset) as database:
+            rows = database.execute(_NEEDS, known).fetchall()
+        asked = tuple(
+            Asked(part, constraint, rule, subject, "", "", modules, Location.parse(example))
+            for part, _, _, _, constraint, rule, subject, modules, example, _ in rows
+            if rule is not None
+        )
+        floors = [row for row in rows if row[5] is None]
+        on = grouped((arch, row) for part, arch, *row in floors if part == "driver")
+        services = (_service(a, on[a], asked) for a in on if a != NEXT)
+        linkers = [
+            Release.parse(least) for part, arch, _, least, *_ in floors if arch is None and least
+        ]
+        linker = max(linkers, default=None)
+        rules = _rules(asked, "nvJitLink", linker)
+        floor = LinkerFloor(linker, None, 0, tried=False, rules=rules) if linker else None
+        path, modules = rows[0][-1] if rows else "", int(bool(on))
+        found = Required(path, modules, floor, None, None, False, tuple(services), (), asked, (), 0)  # noqa: FBT003
+        return found if rows else None
+
+
+def _rules(asked: Sequence[Asked], component: str, least: object) -> tuple[str, ...]:
+    """The rules that ask for that version of a part of the target."""
+    named = (each for each in asked if each.component == component)
+    return tuple({each.rule: None for each in named if each.constraint == f">= {least}"})
+
+
+def _service(arch: str, rows: Sequence[Sequence[Any]], asked: Sequence[Asked]) -> Service:
+    """What the files of a release ask on one GPU architecture."""
+    served = [(how, least) for how, least, *_ in rows if how != "none"]
+    leasts = [DriverVersion(version_numbers(least)) for _, least in served if least]
+    driver = max(leasts, default=None) if len(leasts) == len(served) else None
+    floor = RouteFloor(None, Coverage(0), driver, None, Verdict.OK, _rules(asked, "driver", driver))
+    how = served[0][0] if served else "none"
+    return Service(int(arch.removeprefix("sm_")), "", how, 0, 0, 0, 0, driver, routes=(floor,))
