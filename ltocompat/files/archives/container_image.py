@@ -219,7 +219,7 @@ def _is_docker(entry: object) -> bool:
 
 
 _SHELL = re.compile(
-    r"^(?:RUN )?(?:\|[0-9]+ .*?)?/bin/(?:ba)?sh (?:-[a-z]+ (?:pipefail )?)+(#\(nop\) )?"
+    r"^(?:RUN )?(?:\|[0-9]{1,9} .*?)?/bin/(?:ba)?sh (?:-[a-z]+ (?:pipefail )?)+(#\(nop\) )?"
 )
 """Builders write the shell and its arguments into the line."""
 
