@@ -384,12 +384,10 @@ def _is_evident(before: bytes, after_bytes: bytes, steps: list[Step], after: Mea
         return False
     if name == "x.a" and before[8:10] != b"/ ":
         return False  # only an index tells of members behind the end
-    if name == "x.tar" and b"blobs/sha256/" in before:
-        return outside  # the layers' names are their sums
+    if name in _PACKED or (name == "x.tar" and b"blobs/sha256/" in before):
+        return outside  # the layers of an image have their sums for names
     if name in _WITHOUT_SUMS:
         return outside and shape_is_broken and bool(after.claims)
-    if name in _PACKED:
-        return outside
     return True
 
 

@@ -288,7 +288,7 @@ def _broken(line: str, width: int, first: str, following: str) -> list[str]:
     # and paths are whole, since they stand in commands to paste.
     piece = rf".{{1,{wrapper.width - max(len(first), len(following))}}}"
     pieces = re.compile(rf"{piece}$|{piece}(?:(?<=::)|(?<=/))|{piece}")
-    lines = []
+    lines: list[str] = []
     for number, wrapped in enumerate(wrapper.wrap(line) or [""]):
         text = wrapped[len(following if number else first) :]
         too_long = len(wrapped) > wrapper.width and re.search("::|_Z", text)
