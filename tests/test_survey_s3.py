@@ -5,6 +5,8 @@ pip install 'moto[server]' s3fs
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from surveys_made import packages
 
 from ltocompat.cli import run
+from ltocompat.commands.survey.dataset import Dataset
 from ltocompat.commands.survey.tables import MEASURED, TABLES
 
 pytestmark = pytest.mark.nightly
@@ -51,6 +54,28 @@ def rows(files: Any, folder: str) -> dict[str, list[str]]:  # noqa: ANN401
         )
         for name in TABLES
     }
+
+
+def test_what_another_process_wrote_since_a_listing_is_read(bucket: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    first, *others = sorted(packages(tmp_path / "wheels").glob("only_*.whl"))
+    line = ["survey", "s3://bkt/wheels", "-o", "s3://bkt/all", "--jobs", "1", *TARGET]
+    bucket.put(str(first), f"bkt/wheels/{first.name}")
+    assert run(line) == 0
+    listed = [bucket.ls(f"bkt/all/{name}") for name in TABLES]
+    again = f"""
+import sys
+import s3fs
+from ltocompat.cli import run
+for path in {[str(other) for other in others]}:
+    s3fs.S3FileSystem().put(path, "bkt/wheels/" + path.rpartition("/")[2])
+sys.exit(run({line}))
+"""
+    subprocess.run([sys.executable, "-c", again], check=True)
+    assert [bucket.ls(f"bkt/all/{name}") for name in TABLES] == listed  # s3fs remembers
+    dataset = Dataset("s3://bkt/all")
+    for name in TABLES:
+        dataset.table(name)
+    assert len(dataset.table("distributions")) == 1 + len(others)
 
 
 def test_shards_in_a_bucket_are_the_survey_of_the_folder(bucket: Any, tmp_path: Path) -> None:  # noqa: ANN401

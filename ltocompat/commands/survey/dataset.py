@@ -136,8 +136,7 @@ class Dataset:
         try:
             return self.scan(name).to_table(columns=wanted)
         except (OSError, extra("pyarrow").ArrowException) as error:
-            path = self.folder.path(name)
-            raise UnreadableInput(f"{path!r} can't be read: {error}") from error
+            raise UnreadableInput(f"{self.folder.path(name)!r} can't be read: {error}") from error
 
     def surveyed(self) -> Iterator[Surveyed]:
         """The rows of each distribution and of each failure, checked against their types.

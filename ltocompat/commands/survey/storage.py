@@ -30,6 +30,7 @@ def file_system(address: str) -> tuple[Any, str]:
         files, path = fsspec.url_to_fs(address)
     except Exception as error:  # whatever a foreign file system raises
         raise UsageError(f"{address!r} can't be reached by fsspec: {error}") from error
+    files.invalidate_cache()  # what this process listed before, others may have added to
     return files, path
 
 
