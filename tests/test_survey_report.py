@@ -16,6 +16,7 @@ import pytest
 from packages_made import CUBIN_12_4, wheel
 from surveys_made import example, survey
 
+from ltocompat.cli import run as main
 from ltocompat.commands.survey import report as report_module
 from ltocompat.commands.survey.answer_values import Answer, Chart, SurveyReport
 from ltocompat.commands.survey.options import ReportOptions
@@ -182,6 +183,16 @@ def test_a_damaged_dataset_is_one_sentence(folder: Path, tmp_path: Path) -> None
     part.write_bytes(part.read_bytes()[:100])
     with pytest.raises(UnreadableInput, match="can't be read"):
         list(run(ReportOptions(str(tmp_path / "broken"))))
+
+
+def test_a_page_stays_as_it_is_where_a_survey_cannot_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("of last month")
+    assert main(["survey", "report", str(tmp_path), "-o", str(page)]) == 3
+    assert page.read_text() == "of last month"
+    assert capsys.readouterr().out == ""
 
 
 def test_the_answers_read_well_on_a_terminal(report: SurveyReport) -> None:

@@ -85,10 +85,10 @@ def report(*, options: ReportOptions) -> int:
 def _write_page(path: str, records: Iterable[Any], stream: Writable) -> None:
     from ltocompat.report.formats.html.survey import write
 
-    with _page(path) as file:
-        for record in answers(records):
+    for record in answers(records):
+        with _page(path) as file:
             write(record, file)
-    stream.write(f"page: {escape(path)}\n")
+        stream.write(f"page: {escape(path)}\n")
 
 
 def _page(path: str) -> AbstractContextManager[TextIO]:
