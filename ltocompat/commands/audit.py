@@ -169,8 +169,8 @@ def _with_releases(
         below = (*min(each.numbers for each in driver.values), 0)  # that driver is enough
         release = releases.newest(name, "driver", [f"sm_{gpu.arch.number}"], below)
         where = f"{result.target.name} ({gpu.name})"
-        found = f"{release} is the newest release of {name}" if release else f"no release of {name}"
-        yield Note(f"{found} in {folder!r} whose code runs on {where}")
+        found = f"{release} is the newest" if release else "there is no"
+        yield Note(f"{found} release of {name} in {folder!r} whose code runs on {where}")
 
 
 def _policy(policy: Policy | StrPath | None) -> Policy:

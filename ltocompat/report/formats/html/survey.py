@@ -48,7 +48,7 @@ def write(report: SurveyReport, stream: Writable) -> None:
 
 
 def _section(answer: Answer) -> Section:
-    word = answer.name.capitalize()
+    word = "PTX" if answer.name == "ptx" else answer.name.capitalize()
     return _AnswerSection(answer.name, answer.question, "survey.html", word, answer=answer)
 
 
