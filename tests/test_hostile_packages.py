@@ -328,6 +328,21 @@ def test_two_methods_of_one_member_are_said(read: Read) -> None:
     assert found.reasons == ["its own header says method 0, the directory 8, which is used"]
 
 
+def test_a_size_that_stands_before_a_descriptor_is_no_contradiction(read: Read) -> None:
+    made = io.BytesIO()
+    info = zipfile.ZipInfo("good.fatbin")
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(info, FATBIN)
+    data = bytearray(made.getvalue())
+    central = data.rindex(b"PK\1\2")
+    data[6] |= 8  # a descriptor follows
+    data[central + 8] |= 8
+    data[14:22] = bytes(8)  # CRC and packed size; the unpacked one stays, as macOS writes it
+    assert python_zip(bytes(data)).read("good.fatbin") == FATBIN
+    found = read(bytes(data))
+    assert (found.names, found.reasons) == (["good.fatbin"], [])
+
+
 def test_a_member_that_the_directory_leaves_out_is_said(read: Read) -> None:
     data = raw_zip(GOOD, Raw(b"hidden", FATBIN, local_only=True))
     assert python_zip(data).namelist() == ["good.fatbin"]  # only readers of streams see it

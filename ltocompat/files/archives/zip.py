@@ -212,11 +212,9 @@ def _local_header(view: ByteView, entry: ZipEntry) -> tuple[int, list[str]]:
     if flags & _ENCRYPTED != entry.flags & _ENCRYPTED:
         problems.append("its own header and the directory disagree whether it is encrypted")
     unpacked, packed = _wide_sizes(extra, unpacked, packed)
-    numbers = (crc, packed, unpacked)
-    # With a descriptor behind the data these are zero, or already right.
-    if numbers != (entry.crc, entry.packed, entry.unpacked) and not (
-        flags & _DESCRIPTOR and not any(numbers)
-    ):
+    numbers = ((crc, entry.crc), (packed, entry.packed), (unpacked, entry.unpacked))
+    # With a descriptor behind the data each of these is zero, or already right.
+    if any(said != right and (said or not flags & _DESCRIPTOR) for said, right in numbers):
         problems.append(
             f"its own header says {packed} bytes that unpack to {unpacked} (CRC {crc:08x}), the "
             f"directory {entry.packed} to {entry.unpacked} ({entry.crc:08x}), which is used"

@@ -149,13 +149,15 @@ def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
     right = _right_platform(kind, shipped.package)
     found = ", ".join(f"{machine} ({form})" for form, machine in sorted(kinds))
     whole, alone = len(other) == len(hosts), len(kinds) == 1
+    # With files for several machines of one system its own code chooses, as pip does of launchers.
+    chooses = anywhere and len({form for form, _ in kinds}) < len(kinds)
     tagged = f"tag it {right or f'one of {kind[1]}'}"
     cure = tagged if alone else "build a package for each of them"
     tags = [f"{tag.rpartition('-')[0]}-{right}" for tag in shipped.package.tags if right]
     # Installers went by the name of the wheel, which may have been right (PEP 427).
     wrong = Verdict.UNDOCUMENTED if shipped.package.kind is Kind.INSTALLED else Verdict.FAIL
     yield Problem(
-        wrong if whole else Verdict.OK,
+        wrong if whole and not chooses else Verdict.OK,
         f"its tag says {'.'.join(platforms)}, but {_count(other, hosts)} for {found}",
         cure if whole else "leave out what does not run there, if nothing reads it",
         str(first.place),
