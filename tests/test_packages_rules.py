@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
 from fatbin_writer import KINDS, EntrySpec, entry, region
-from libraries_made import needs_gcc
+from libraries_made import build, needs_gcc
 from package_writer import zip_of
 from packages_made import (
     CUBIN_12_4,
@@ -27,6 +28,7 @@ from samples import FOLDER
 from test_hosts_windows import image
 
 from ltocompat.cli import run
+from ltocompat.files.objects.structure import OF_LIBRT
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion
@@ -722,3 +724,80 @@ def test_tags_inside_a_wheel_are_those_of_its_name(
     text = "".join(("Wheel-Version: 1.0\n", *lines)).encode()
     path.write_bytes(zip_of(*{**members, "libx-1.0.dist-info/WHEEL": text}.items()))
     assert told(judged(path)) == ({"PKG-06": UNDOCUMENTED} if differ else {})
+
+
+def taking(folder: Path, source: str, *needs: str) -> bytes:
+    """A library that calls puts of a libc with versions, as all real ones do, and something."""
+    versions = folder / "versions"
+    versions.write_text("GLIBC_2.2.5 { puts; };\n")
+    flags = [f"-Wl,--version-script={versions}"]
+    libc = build(folder / "libc.so.6", source="void puts(void) {}", flags=flags)
+    stubs = [build(folder / "stubs" / name) for name in needs]
+    source = f"void puts(void); void x(void) {{ puts(); }} {source}"
+    open_names = ["-Wl,--unresolved-symbols=ignore-all"]
+    path = folder / "libx.so"
+    return build(path, needs=[libc, *stubs], flags=open_names, source=source).read_bytes()
+
+
+SHM = "int shm_open(void); int y(void) { return shm_open(); }"
+WEAK = "__attribute__((weak)) int shm_open(void); int y(void) { return shm_open(); }"
+
+
+@pytest.mark.parametrize(
+    ("source", "needs", "tag", "verdict"),
+    [
+        (SHM, [], "manylinux_2_27_x86_64", FAIL),
+        (SHM, [], "manylinux1_x86_64.manylinux_2_34_x86_64", FAIL),
+        (SHM, ["libm.so.6", "libstdc++.so.6", "libnear.so"], "manylinux2014_x86_64", FAIL),
+        (SHM.replace("shm_open", "timer_create"), [], "manylinux_2_28_x86_64", FAIL),
+        (SHM.replace("shm_open", "shm_open_mine"), [], "manylinux_2_28_x86_64", None),
+        (WEAK, [], "manylinux_2_28_x86_64", None),
+        (SHM, [], "manylinux_2_34_x86_64", None),
+        (SHM, [], "linux_x86_64", None),
+        (SHM, ["librt.so.1"], "manylinux_2_28_x86_64", None),
+        (SHM, ["libcudart.so.12"], "manylinux_2_28_x86_64", None),
+        (SHM, ["libfar.so"], "manylinux_2_28_x86_64", None),
+    ],
+)
+@strikes("PKG-22")
+@spares("PKG-22")
+def test_a_name_of_librt_needs_librt_where_glibc_is_old(
+    tmp_path: Path, source: str, needs: list[str], tag: str, verdict: Verdict | None
+) -> None:
+    """NVIDIA's libcufile.so.0 1.15.1.6 for Arm; that of x86-64, and the next one, have librt."""
+    members = {
+        "x/libx.so": taking(tmp_path, source, *needs),
+        "x/libnear.so": library(tmp_path / "near"),
+        "x/libfar.so": library(tmp_path / "far", needs=["librt.so.1"]),
+    }
+    found = judged(wheel(tmp_path, members, tag=f"py3-none-{tag}"))
+    assert [each.verdict for each in found if each.rule == "PKG-22"] == [verdict] * bool(verdict)
+
+
+def test_a_linker_that_sees_libc_writes_the_version(tmp_path: Path) -> None:
+    """A library that gcc links with this system's libc, which has the names of librt since 2.34."""
+    flags = ["-nodefaultlibs", "-lc", "-lrt"]
+    data = build(tmp_path / "libx.so", source=SHM, flags=flags).read_bytes()
+    found = judged(wheel(tmp_path, {"x/libx.so": data}))
+    assert [each for each in found if each.rule == "PKG-22"] == []
+
+
+def test_libc_has_the_names_of_librt_since_2_34() -> None:
+    """By readelf on the libc of this system."""
+    maps = Path("/proc/self/maps").read_text()
+    (libc,) = {line.split()[-1] for line in maps.splitlines() if "libc.so.6" in line}
+    asked = ["readelf", "--dyn-syms", "-W", libc]
+    listed = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    there = {
+        name for name in re.findall(r" (\w+)@@GLIBC_2\.34", listed) if OF_LIBRT.fullmatch(name)
+    }
+    assert (
+        sorted(there)
+        == (
+            "aio_cancel aio_cancel64 aio_error aio_error64 aio_fsync aio_fsync64 aio_init aio_read "
+            "aio_read64 aio_return aio_return64 aio_suspend aio_suspend64 aio_write aio_write64 "
+            "lio_listio lio_listio64 mq_close mq_getattr mq_notify mq_open mq_receive mq_send "
+            "mq_setattr mq_timedreceive mq_timedsend mq_unlink shm_open shm_unlink timer_create "
+            "timer_delete timer_getoverrun timer_gettime timer_settime"
+        ).split()
+    )

@@ -29,6 +29,8 @@ PF_X, PF_W = 1, 2
 STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
 STT_OBJECT, STT_FUNC = 1, 2
 DF_1_PIE = 0x08000000
+WITHOUT_VERSION = (b"\0\0", b"\1\0")
+"""VER_NDX_LOCAL and VER_NDX_GLOBAL, as a little-endian file has them."""
 
 
 class Tag(IntEnum):
@@ -51,6 +53,7 @@ class Tag(IntEnum):
     RUNPATH = 29
     RELRSZ = 35
     RELR = 36
+    VERSYM = 0x6FFFFFF0
     FLAGS_1 = 0x6FFFFFFB
 
 

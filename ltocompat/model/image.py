@@ -323,6 +323,8 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
             not all of them where there are very many.
         ptx_texts: PTX that lies as text in its data, whose library gives it to OptiX or a driver:
             ``2 texts of PTX 7.0 for sm_50, the first at 0x2040``. It is not judged.
+        unversioned: names of glibc's librt that it takes without a version, and without needing
+            librt.
     """
 
     row_columns: ClassVar[str] = (
@@ -343,6 +345,7 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
     debug_size: int = 0
     exports: tuple[str, ...] = ()
     ptx_texts: tuple[str, ...] = ()
+    unversioned: tuple[str, ...] = ()
 
     @property
     def linked(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 
 from ltocompat.files import elf_layout as layout
@@ -24,6 +24,9 @@ from ltocompat.files.objects.relocations import (
     relocations_at,
 )
 from ltocompat.files.objects.structure import (
+    LIBRT,
+    LIBRT_PREFIXES,
+    OF_LIBRT,
     SYMBOL_PREFIXES,
     Needed,
     ObjectReader,
@@ -238,9 +241,23 @@ class ElfHost(ObjectReader):
         defined: set[str] = set()
         for table in self._symbol_tables:
             with guarded(self.problems, "a symbol table"):
-                for name, symbol in table.named(SYMBOL_PREFIXES):
+                for _, name, symbol in table.named(SYMBOL_PREFIXES):
                     (undefined if symbol.section == layout.SHN_UNDEF else defined).add(name)
-        return Symbols.sorted_from(undefined, defined)
+        return Symbols.sorted_from(undefined, defined, self._unversioned())
+
+    def _unversioned(self) -> Iterator[str]:
+        """Yield names of librt for which the linker saw no library that has them.
+
+        It writes the version of what it saw; without one, any library may have the name.
+        """
+        table, versions = self._dynamic_symbols, self._tables.start_of(Tag.VERSYM)
+        if table is None or versions is None or LIBRT in self._tables.texts(Tag.NEEDED):
+            return
+        for index, name, symbol in table.named(LIBRT_PREFIXES):
+            needed = (symbol.section, symbol.binding) == (layout.SHN_UNDEF, layout.STB_GLOBAL)
+            version = self.view.peek(versions + 2 * index, 2)
+            if needed and version in layout.WITHOUT_VERSION and OF_LIBRT.fullmatch(name):
+                yield name
 
     def exports(self) -> list[str]:
         """From .dynsym."""

@@ -29,9 +29,10 @@ _MOST_EXPORTS = 20_000
 
 
 class Symbol(Struct, frozen=True):
-    """One symbol: st_name, type, section index, st_value, st_size."""
+    """One symbol: st_name, binding, type, section index, st_value, st_size."""
 
     name: int
+    binding: int
     type: int
     section: int
     value: int
@@ -60,7 +61,7 @@ class SymbolTable(Struct, frozen=True):
             name, info, _, section, value, size = SYMBOL_64.unpack(raw)
         else:
             name, value, size, info, _, section = SYMBOL_32.unpack(raw)
-        return Symbol(name, info & 15, section, value, size)
+        return Symbol(name, info >> 4, info & 15, section, value, size)
 
     def at(self, index: int) -> Symbol | None:
         """Symbol ``index``, None where the table is shorter."""
@@ -81,8 +82,8 @@ class SymbolTable(Struct, frozen=True):
         for _, piece in windows(self.view, self.budget, self.offset, self.size, row=entry):
             yield piece
 
-    def named(self, prefixes: Iterable[bytes]) -> Iterator[tuple[str, Symbol]]:
-        """The symbols whose names start with one of the prefixes.
+    def named(self, prefixes: Iterable[bytes]) -> Iterator[tuple[int, str, Symbol]]:
+        """The symbols whose names start with one of the prefixes, with their numbers.
 
         The string table is searched first: where no prefix occurs, no symbol is looked at.
         """
@@ -94,12 +95,14 @@ class SymbolTable(Struct, frozen=True):
         if not positions:
             return
         entry, kept = self.layout.size, self.budget.names()
+        first = 0
         for piece in self._pieces():
             names = words_of(piece, 32)[:: entry // 4]
             wanted = compress(count(), map(positions.__contains__, names))
             for index in self.budget.timed(wanted):
                 symbol = self._decode(piece[index * entry : (index + 1) * entry])
-                yield kept.keep(self.name_of(symbol.name)), symbol
+                yield first + index, kept.keep(self.name_of(symbol.name)), symbol
+            first += len(names)
 
     def data_at(self, value: int) -> Iterator[Symbol]:
         """The data symbols whose st_value is exactly ``value``."""

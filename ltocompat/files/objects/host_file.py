@@ -104,6 +104,7 @@ class ObjectFile:
             debug_size=sum(section.size for section in self.sections if section.debug),
             exports=tuple(sorted(set(names))),
             ptx_texts=texts,
+            unversioned=symbols.unversioned,
         )
 
     def _read(self, what: str, read: Callable[[], T], nothing: T) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -134,6 +135,15 @@ REGISTRATION_PREFIXES = ("__cudaRegisterLinkedBinary_", "__fatbinwrap_")
 NVJITLINK_PREFIXES = ("__nvJitLink", "nvJitLink")
 SYMBOL_PREFIXES = tuple(name.encode() for name in REGISTRATION_PREFIXES + NVJITLINK_PREFIXES)
 
+LIBRT = "librt.so.1"
+LIBRT_PREFIXES = (b"aio_", b"lio_listio", b"mq_", b"shm_", b"timer_")
+OF_LIBRT = re.compile(
+    r"(?:aio_(?:cancel|error|fsync|read|return|suspend|write)|lio_listio)(?:64)?|aio_init"
+    r"|mq_(?:close|getattr|notify|open|receive|send|setattr|timedreceive|timedsend|unlink)"
+    r"|shm_(?:open|unlink)|timer_(?:create|delete|getoverrun|gettime|settime)"
+)
+"""The names that librt alone had before glibc 2.34, when libc got them (rt/Versions of 2.33)."""
+
 
 DELAYED = "delay-load import table"
 """The evidence for a library that a PE image loads when it calls it first, not before."""
@@ -153,20 +163,25 @@ class Symbols(Struct, frozen=True):
         undefined_registrations: ``__cudaRegisterLinkedBinary_*`` and ``__fatbinwrap_*``, sorted.
         nvjitlink_imports: ``__nvJitLink*_M_m`` and ``nvJitLink*`` taken from elsewhere, sorted.
         nvjitlink_defined: the same kind of names, defined in this file.
+        unversioned: names as librt has them, taken from elsewhere without a version.
     """
 
     undefined_registrations: tuple[str, ...] = ()
     nvjitlink_imports: tuple[str, ...] = ()
     nvjitlink_defined: tuple[str, ...] = ()
+    unversioned: tuple[str, ...] = ()
 
     @classmethod
-    def sorted_from(cls, undefined: Iterable[str], defined: Iterable[str]) -> Symbols:
+    def sorted_from(
+        cls, undefined: Iterable[str], defined: Iterable[str], unversioned: Iterable[str] = ()
+    ) -> Symbols:
         """Sort names of undefined and defined symbols into their kinds; others are left out."""
         open_names = sorted(undefined)
         return cls(
             tuple(name for name in open_names if name.startswith(REGISTRATION_PREFIXES)),
             tuple(name for name in open_names if name.startswith(NVJITLINK_PREFIXES)),
             tuple(name for name in sorted(defined) if name.startswith(NVJITLINK_PREFIXES)),
+            tuple(sorted(unversioned)),
         )
 
 

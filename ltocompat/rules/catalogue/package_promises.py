@@ -1,8 +1,10 @@
-"""Packages: what projects and metadata promise (PKG-09 to PKG-12, PKG-15, PKG-16, PKG-19)."""
+"""Packages: what projects and metadata promise (PKG-09 to 12, 15, 16, 19 and 22)."""
 
 from __future__ import annotations
 
 import json
+import posixpath
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import NEXT
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
+from ltocompat.model.words import truncate_list
 from ltocompat.packages.resolving import dependencies_always
 from ltocompat.rules import artifact_code
 from ltocompat.rules.builtin_rules import PROMISES_NOT_JUDGED
@@ -29,6 +32,7 @@ from ltocompat.rules.shipped_needs import (
 )
 
 if TYPE_CHECKING:
+    from ltocompat.model.image import HostBinary
     from ltocompat.model.requirement import Required, Service
     from ltocompat.packages.promise import Promise
     from ltocompat.packages.values import (
@@ -328,3 +332,47 @@ def _other_kind(shipped: Shipped, declared: Declared) -> Iterator[Problem]:
             subject=str(kind).upper(),
             asked=tuple(f"sm_{number}" for number in missing),
         )
+
+
+_GLIBC_WITH_LIBRT = 34  # the minor of 2.34, whose libc has all names of librt
+_GLIBC_OF_TAG = re.compile(r"manylinux(?:_2_([0-9]{1,3})|(1|2010|2014))_")
+_OLD_TAGS = {"1": 5, "2010": 12, "2014": 17}  # PEP 513, 571, 599
+# Libraries of the system that don't need librt, as programs of Python have them.
+_BASE = re.compile(
+    r"(?:lib(?:c|m)\.so\.6|lib(?:dl|stdc\+\+|gcc_s|pthread|util|z)\.so\.\d|ld-linux-\S+\.so\.\d)"
+)
+
+
+@rule("PKG-22")
+def librt_not_needed(shipped: Shipped) -> Iterator[Problem]:
+    """A library takes names of glibc's librt, which nothing that it needs brings."""
+    tags = [m for m in map(_GLIBC_OF_TAG.match, shipped.package.platforms) if m is not None]
+    oldest = min((int(m[1] or _OLD_TAGS[m[2]]) for m in tags), default=_GLIBC_WITH_LIBRT)
+    if oldest >= _GLIBC_WITH_LIBRT:
+        return
+    for host in shipped.budget.timed(shipped.hosts, every=16):
+        if host.unversioned and host.linked and _is_without_librt(host, shipped):
+            name = posixpath.basename(host.place.innermost)
+            yield Problem(
+                Verdict.FAIL,
+                f"{name} takes {truncate_list(host.unversioned, 2)} of librt.so.1, and nothing "
+                f"that it needs brings that: with glibc before 2.{_GLIBC_WITH_LIBRT} it fails to "
+                f"load, and the tag promises 2.{oldest}",
+                f"link it with -lrt, or run patchelf --add-needed librt.so.1 {name}",
+                str(host.place),
+                subject=f"librt of {name}",
+            )
+
+
+def _is_without_librt(host: HostBinary, shipped: Shipped) -> bool:
+    """Return whether all that it needs is known, through the package, and none of it has librt."""
+    inside = {posixpath.basename(each.place.innermost): each for each in shipped.hosts}
+    waiting, seen = [host], set[str]()
+    while waiting:
+        for file in waiting.pop().needed:
+            if file not in seen and not _BASE.fullmatch(file):
+                if file not in inside:
+                    return False
+                waiting.append(inside[file])
+            seen.add(file)
+    return True
