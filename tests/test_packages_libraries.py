@@ -73,7 +73,9 @@ def dll(name: str) -> bytes:
         ("libcublas.so.12", "nvidia-cuda-runtime-cu12", {"PKG-01": FAIL}),
         ("libcublas.so.12", "cuda-toolkit[cudart]==12.*", {"PKG-01": FAIL}),
         ("libcublas.so.12", "numpy", {"PKG-01": UNKNOWN}),
-        ("libcublas.so.12", "cupy-cuda12x", {"PKG-01": OK}),
+        ("libcublas.so.12", "cupy-cuda11x", {"PKG-01": OK}),  # of which nobody has read
+        ("libcublas.so.12", "cupy-cuda12x", {"PKG-01": UNKNOWN}),
+        ("libcublas.so.12", "cupy-cuda12x[ctk]", {"PKG-01": OK}),
         ("libcusparse.so.9.2", "nvidia-cusparse-cu12", {"PKG-01": FAIL}),
         ("libcusparse.so.9.2", "numpy", {"PKG-01": UNKNOWN}),
         ("libcublas.so.12", "libx-core", {"PKG-01": OK}),  # of the same project
@@ -218,6 +220,27 @@ def test_a_metapackage_brings_what_it_asks_for(tmp_path: Path) -> None:
         assert {problem.rule for problem in judged(wheel(tmp_path, members, [requires]))} <= {
             "PKG-07"
         }, requires
+
+
+@pytest.mark.parametrize(
+    ("opens", "needs", "requires", "verdict"),
+    [
+        (["libcublas.so.11"], [], "nvidia-cublas-cu12", UNKNOWN),
+        (["libcudnn.so.8"], [], "nvidia-cudnn-cu12>=9", UNKNOWN),
+        (["libcublas.so.11", "libcublas.so.12"], [], "nvidia-cublas-cu12", None),
+        (["libcublas.so.11"], ["libcublas.so.12"], "nvidia-cublas-cu12", None),
+        (["libcublas.so.12"], [], "nvidia-cublas-cu12", None),
+        (["libcublas.so.11"], [], "nvidia-cufft-cu12", None),
+        (["libcublas.so.11"], [], 'nvidia-cublas-cu12; extra == "gpu"', UNKNOWN),
+    ],
+)
+def test_the_one_name_that_is_opened_is_of_the_major_that_is_brought(
+    tmp_path: Path, opens: list[str], needs: list[str], requires: str, verdict: Verdict | None
+) -> None:
+    """CTranslate2 3.24 opens libcublas.so.11 alone, where an environment has CUDA 12."""
+    members = {PLACE: library(tmp_path / "build", opens=opens, needs=needs, runpath=LEADS)}
+    found = told(judged(wheel(tmp_path, members, [requires], extras=["gpu"])))
+    assert found.get("PKG-04") is verdict
 
 
 def test_what_is_only_opened_by_name_is_a_note(tmp_path: Path) -> None:

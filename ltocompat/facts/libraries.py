@@ -75,6 +75,12 @@ def folders_of(package: LibraryPackage, file: str) -> frozenset[str]:
 
 
 @functools.cache
+def without_libraries() -> frozenset[str]:
+    """Names of packages that bring no library of CUDA, unless one of their extras is asked for."""
+    return frozenset(row["package"] for row in table("no_libraries")["package"])
+
+
+@functools.cache
 def conda_libraries() -> dict[str, str]:
     """Name of a package of conda-forge -> that on PyPI with the same files, without -cu12."""
     return {row["conda"]: row["pypi"] for row in table("conda_libraries")["package"]}

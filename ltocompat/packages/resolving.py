@@ -15,6 +15,7 @@ from ltocompat.facts.libraries import (
     library_packages,
     toolkit_majors,
     toolkit_packages,
+    without_libraries,
 )
 from ltocompat.facts.toolkits import toolkit_pins
 from ltocompat.model.arch import Release
@@ -44,7 +45,6 @@ _MAY_BRING = re.compile(
     r"cuda|nvidia|cupy|torch|jax|tensorflow|tensorrt|numba|cuquantum|nvmath|rapids|gpu|runtime"
     r"|-libs?(?:-|$)|-cu1[0-9]"
 )
-_BRINGS_NOTHING = ("cuda-pathfinder", "cuda-version", "torch-c-dlpack-ext")
 _DEEPEST = 8
 _EXTRA = re.compile(r"\bextra\b")
 _IS_EXTRA = re.compile(
@@ -176,7 +176,7 @@ def not_at_hand(
     """Dependencies that may bring a library of CUDA, but whose metadata is not known here."""
     budget = budget or Budget()
     names = {other.name for other in others}
-    known = names | library_packages().keys() | {_TOOLKIT, *_BRINGS_NOTHING}
+    known = names | library_packages().keys() | {_TOOLKIT}
     environment = _environment(package)
     found = (
         require.name
@@ -185,6 +185,7 @@ def not_at_hand(
         if not require.only_limits
         and environment.holds(require.marker)
         and require.name not in known
+        and (require.asks or require.name not in without_libraries())
         and (_MAY_BRING.search(require.name) or _of_project(require.name, package.name))
         and require.name not in _CONDA.values()
     )

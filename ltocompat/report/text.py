@@ -14,7 +14,7 @@ UNKNOWN_MAKER = "unknown"
 
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 _LONGEST = 2_000
-_CLAUSE_END = re.compile(r": |; |\. |, (?:or|so that|which|and|but) ")
+_CLAUSE_END = re.compile(r"(?<!Requires-Dist)(?<!epends): |; |\. |, (?:or|so that|which|and|but) ")
 
 # The first character of what CI systems obey. GitHub's runner passes over blanks before ``::``, and
 # takes what follows up to a blank for a command: ``Environment :: GPU`` is none, however it is cut.

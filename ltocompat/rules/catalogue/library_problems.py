@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -268,21 +269,28 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
 
 
 def of_another_major(shipped: Shipped) -> Iterator[Problem]:
-    """PKG-04: dependencies on the right library, of which none brings the file that is needed."""
+    """PKG-04: dependencies on the right library, of which none brings the file that is asked for.
+
+    Of one that is opened, its name has to be the only one that is asked for.
+    """
     found = needed_libraries(shipped)
+    opened_too = opened_libraries(shipped)
+    names = Counter(library.stem for library in (*found, *opened_too))
     brought = {library.stem for library in found if library.leads}
     elsewhere = not_at_hand(shipped.package, shipped.others, shipped.budget)
     seen = set()
-    for library in found:
+    for library in (*found, *(each for each in opened_too if names[each.stem] == 1)):
         if library.leads or not library.leads_to_others or library.packages in seen:
             continue
         seen.add(library.packages)
         lead = min(library.leads_to_others, key=lambda lead: lead.extra is not None)
         # What an extra brings decides nothing where the library may come without it.
         told = library.stem in brought or (lead.extra is not None and elsewhere)
+        verdict = Verdict.FAIL if library in found else Verdict.UNKNOWN
+        does = library.named if library in found else f"{library.first} opens {library.file} alone"
         yield Problem(
-            Verdict.OK if told else Verdict.FAIL,
-            f"{library.named}, but {lead.package} here never has it",
+            Verdict.OK if told else verdict,
+            f"{does}, but {lead.package} here never has it",
             _advice(library, shipped),
             lead.line,
             subject=library.stem,
