@@ -726,6 +726,20 @@ def test_tags_inside_a_wheel_are_those_of_its_name(
     assert told(judged(path)) == ({"PKG-06": UNDOCUMENTED} if differ else {})
 
 
+@pytest.mark.parametrize("opened", ["libnvJitLink.so.", "libnvJitLink.so.{}", "libnvJitLink.so.%d"])
+def test_a_name_that_is_put_together_is_asked_for(tmp_path: Path, opened: str) -> None:
+    """libcudf-cu12 26.6.0 has the first one in its data, 26.8.1 the second one."""
+    members = {"x/libx.so": library(tmp_path, opens=[opened])}
+    found = only(judged(wheel(tmp_path, members, name="libx-cu12")), "PKG-01")
+    assert (found.verdict, found.message) == (
+        OK,
+        "libx.so opens libnvJitLink.so, and nothing in the metadata brings nvJitLink",
+    )
+    brought = wheel(tmp_path, members, ["nvidia-nvjitlink-cu12>=12.9,<13"], name="libx-cu12")
+    assert judged(brought) == ()
+    assert judged(wheel(tmp_path, members)) == ()
+
+
 def taking(folder: Path, source: str, *needs: str) -> bytes:
     """A library that calls puts of a libc with versions, as all real ones do, and something."""
     versions = folder / "versions"

@@ -224,6 +224,8 @@ def _nvjitlink(
         # Of several names to open, those of majors that can't link what is inside don't count.
         majors = tuple(major for major in majors if major >= linker.possible.major) or majors
         majors = majors or (linker.possible.major,)
+    if not majors and (of_name := suffix_major(shipped.package.name)):
+        majors = (of_name,)  # which it puts behind the name when it runs
     if not majors:
         return None
     lows = [Release(majors[0], 0)]

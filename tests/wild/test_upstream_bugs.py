@@ -51,16 +51,6 @@ def wheel_of(bug: dict[str, Any], release: str) -> Path:
     return path
 
 
-def resolved(bug: dict[str, Any], folder: Path) -> Path:
-    """What pip installs with the release that has the bug, as it reports that."""
-    report = folder / "report.json"
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--dry-run", "--ignore-installed"]
-    pip += ["--only-binary=:all:", f"--report={report}", f"--target={folder / 'unused'}"]
-    requirement = f"{bug['package']}=={bug['before']}"
-    subprocess.run([*pip, "--python-version=3.12", requirement], check=True)
-    return report
-
-
 def findings(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Findings of all results."""
     return [found for result in results for found in result["findings"]]
@@ -95,11 +85,6 @@ def test_a_settled_bug_is_red_before_and_green_after(
     told = set(found.get("rules", bug["rules"])) & set(before.named)
     assert (before.exit_code != 0 and bool(told)) is found.get("red", bug.get("bytes", True))
     assert (after.exit_code == 0) is found.get("green", True)
-    if found.get("resolved"):
-        asked = {**bug, "command": f"{bug['command']} --with {resolved(bug, tmp_path)}"}
-        beside = answer(asked, wheel_of(bug, bug["before"]), tmp_path, capsys)
-        assert beside.exit_code == 3
-        assert set(bug["rules"]) & set(beside.named)
 
 
 def test_an_answer_that_was_not_expected_has_its_reason() -> None:

@@ -45,6 +45,8 @@ _WINDOWS_STARTS = tuple(
     b"nvcuda cudart nvrtc nvvm nvJitLink nvfatbin cublas cudnn cudss cufft cupti curand cusolver "
     b"cusparse cutensor npp nvcomp nvjpeg nvtiff".split()
 )
+# The major comes behind it when the program runs: "libnvJitLink.so.", "libnvJitLink.so.{}".
+_PUT_TOGETHER = re.compile(r"(?<=\.so)\.(?:\{\}|%[dis])?$")
 # Longer than every string that is looked for, with what stands before and behind it.
 _AROUND = 128
 
@@ -138,7 +140,7 @@ def _note(view: ByteView, at: int, span: tuple[int, int], found: _Strings) -> No
         return
     wide = tail[1:2] == b"\0"
     text, end, _ = tail.partition(b"\0\0" if wide else b"\0")
-    file = text.replace(b"\0", b"").decode("ascii", "replace")
+    file = _PUT_TOGETHER.sub("", text.replace(b"\0", b"").decode("ascii", "replace"))
     if end and library_name(file):
         _note_file(file, at, head[:-1] if wide else head, found)
 
