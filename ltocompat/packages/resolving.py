@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
@@ -88,7 +89,7 @@ def ways_to(
     """
     found = [
         way
-        for reached in _Walk(package, others, budget or Budget()).dependencies()
+        for reached in _walk(package, others, budget or Budget())
         for way in _ways_of(part, package.kind, reached)
     ]
     resolved = {
@@ -237,9 +238,8 @@ def leads(
     Raises:
         LimitExceeded: the time is used up.
     """
-    walk = _Walk(package, others, budget or Budget())
     of = _conda_leads_of if package.kind is Kind.CONDA else _leads_of
-    found = [lead for reached in walk.dependencies() for lead in of(reached)]
+    found = [lead for reached in _walk(package, others, budget or Budget()) for lead in of(reached)]
     resolved = {
         other.name: (f"=={other.version}",)
         for other in others
@@ -314,31 +314,21 @@ class _Reached(Struct, frozen=True):
     followed: bool
 
 
-class _Walk:
-    """A walk through the dependencies of a package, and of those at hand that it depends on."""
-
-    def __init__(self, package: Package, others: Sequence[Package], budget: Budget) -> None:
-        self._package = package
-        self._budget = budget
-        self._others = {other.name: other for other in others}
-
-    def dependencies(self) -> Iterator[_Reached]:
-        """Every dependency that is installed, by each way to it; the nearest first."""
-        for dependency, extra in _installed(self._package, self._package.extras, self._budget):
-            yield from self._behind(dependency, dependency.line, extra, 0)
-
-    def _behind(
-        self, dependency: Dependency, line: str, extra: str | None, depth: int
-    ) -> Iterator[_Reached]:
-        if depth > _DEEPEST:
-            return
-        self._budget.check_time()
-        other = self._others.get(dependency.name)
+def _walk(package: Package, others: Sequence[Package], budget: Budget) -> Iterator[_Reached]:
+    """Every dependency that is installed, by each way to it, through packages at hand."""
+    at_hand = {other.name: other for other in others}
+    first = _installed(package, package.extras, budget)
+    waiting = deque((dependency, dependency.line, extra, 0) for dependency, extra in first)
+    while waiting:
+        budget.check_time()
+        dependency, line, extra, depth = waiting.popleft()
+        other = at_hand.get(dependency.name)
         yield _Reached(dependency, line, extra, followed=other is not None)
-        if other is not None:
-            for following, _ in _installed(other, sorted(dependency.asks), self._budget):
-                way = f"{line}{_STEP}{_short(following.line)}"
-                yield from self._behind(following, way, extra, depth + 1)
+        if other is not None and depth < _DEEPEST:
+            behind = [found for found, _ in _installed(other, sorted(dependency.asks), budget)]
+            for found in reversed(behind):
+                way = f"{line}{_STEP}{_short(found.line)}"
+                waiting.appendleft((found, way, extra, depth + 1))
 
 
 def _installed(

@@ -334,9 +334,8 @@ def _other_kind(shipped: Shipped, declared: Declared) -> Iterator[Problem]:
         )
 
 
-_GLIBC_WITH_LIBRT = 34  # the minor of 2.34, whose libc has all names of librt
-_GLIBC_OF_TAG = re.compile(r"manylinux(?:_2_([0-9]{1,3})|(1|2010|2014))_")
-_OLD_TAGS = {"1": 5, "2010": 12, "2014": 17}  # PEP 513, 571, 599
+# Platforms with a glibc before 2.34, whose libc has all names of librt (PEP 513, 571, 599, 600).
+_BEFORE_2_34 = re.compile(r"manylinux(?:_2_(?:[0-9]|[12][0-9]|3[0-3])|1|2010|2014)_")
 # Libraries of the system that don't need librt, as programs of Python have them.
 _BASE = re.compile(
     r"(?:lib(?:c|m)\.so\.6|lib(?:dl|stdc\+\+|gcc_s|pthread|util|z)\.so\.\d|ld-linux-\S+\.so\.\d)"
@@ -346,18 +345,15 @@ _BASE = re.compile(
 @rule("PKG-22")
 def librt_not_needed(shipped: Shipped) -> Iterator[Problem]:
     """A library takes names of glibc's librt, which nothing that it needs brings."""
-    tags = [m for m in map(_GLIBC_OF_TAG.match, shipped.package.platforms) if m is not None]
-    oldest = min((int(m[1] or _OLD_TAGS[m[2]]) for m in tags), default=_GLIBC_WITH_LIBRT)
-    if oldest >= _GLIBC_WITH_LIBRT:
-        return
-    for host in shipped.budget.timed(shipped.hosts, every=16):
+    old = [platform for platform in shipped.package.platforms if _BEFORE_2_34.match(platform)]
+    for host in shipped.budget.timed(shipped.hosts if old else (), every=16):
         if host.unversioned and host.linked and _is_without_librt(host, shipped):
             name = posixpath.basename(host.place.innermost)
             yield Problem(
                 Verdict.FAIL,
                 f"{name} takes {truncate_list(host.unversioned, 2)} of librt.so.1, and nothing "
-                f"that it needs brings that: with glibc before 2.{_GLIBC_WITH_LIBRT} it fails to "
-                f"load, and the tag promises 2.{oldest}",
+                f"that it needs brings that: with glibc before 2.34, as {old[0]} promises it, it "
+                "fails to load",
                 f"link it with -lrt, or run patchelf --add-needed librt.so.1 {name}",
                 str(host.place),
                 subject=f"librt of {name}",
