@@ -90,6 +90,7 @@ def test_a_file_name_in_the_data_is_opened() -> None:
     found = described(b"text\0libcuda.so.1\0/opt/libnvrtc.so.12\0libnvrtc.so.%d\0libcudart.so.1")
     assert found == (
         CudaLibrary("libcuda", "opened", "libcuda.so.1", None, 'string "libcuda.so.1" at 0x205'),
+        CudaLibrary("libnvrtc", "opened", "libnvrtc.so", None, 'string "libnvrtc.so" at 0x226'),
     )
 
 
