@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 from surveys_made import packages
@@ -37,6 +38,9 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         "AWS_DEFAULT_REGION": "us-east-1",
     }.items():
         monkeypatch.setenv(name, value)
+    # moto keeps buckets, and s3fs connections, for the whole process.
+    urlopen(Request(f"http://{host}:{port}/moto-api/reset", method="POST")).close()
+    s3fs.S3FileSystem.clear_instance_cache()
     files = s3fs.S3FileSystem()
     files.mkdir("bkt")
     yield files
