@@ -138,8 +138,8 @@ from ltocompat.rewrite.mends import Mended as Mended
 from ltocompat.rules.rule import Problem as Problem
 from ltocompat.scan.filters import ArchFilter as ArchFilter, ImageFilter as ImageFilter
 from ltocompat.scan.sources import Source
-from ltocompat.targets.linkers.linker import Linker as Linker, Tool as Tool
-from ltocompat.targets.machine.environment import (
+from ltocompat.model.linker import Linker as Linker, Tool as Tool
+from ltocompat.model.environment import (
     CompatFolder as CompatFolder,
     CompatNote as CompatNote,
     Compiler as Compiler,

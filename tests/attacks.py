@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ltocompat.targets.linkers.linker import Tool
+from ltocompat.model.linker import Tool
 from ltocompat.trial import sandbox
 from ltocompat.trial.compile_pool import CompilerProcess
 from ltocompat.trial.link_pool import Pool

@@ -15,12 +15,12 @@ from samples import FOLDER
 from ltocompat.cli import run
 from ltocompat.commands.check import check
 from ltocompat.commands.this_machine import ThisMachine
+from ltocompat.model.environment import Environment, LibraryPick
 from ltocompat.model.library_name import PATHFINDER
 from ltocompat.model.target import THIS_MACHINE, Quantifier, Target
 from ltocompat.model.verdict import Verdict
 from ltocompat.targets import parse
 from ltocompat.targets.linkers import Machine
-from ltocompat.targets.machine.environment import Environment, LibraryPick
 from ltocompat.targets.machine.python_environment import Installation
 
 PTX_13 = FOLDER / "ptx" / "nvcc-13.0-compute_80.ptx"

@@ -15,9 +15,9 @@ import ltocompat
 from ltocompat.cli import run
 from ltocompat.cli.verb import with_values
 from ltocompat.commands.this_machine import ThisMachine
+from ltocompat.model.environment import Environment
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.targets.linkers import Machine
-from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.python_environment import Installation
 
 SASS = str(FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin")

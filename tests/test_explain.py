@@ -28,6 +28,7 @@ from ltocompat.facts import table
 from ltocompat.facts.drivers import errors_called
 from ltocompat.facts.gpus import sms
 from ltocompat.model.arch import SmArch
+from ltocompat.model.environment import Environment, KernelDriver, LocalGpu
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.target import DriverVersion, System
 from ltocompat.report import Options
@@ -35,7 +36,6 @@ from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
 from ltocompat.rules.messages import Match, Message, filled, matches, messages, pattern_of
 from ltocompat.rules.prose import Prose, Topic, rule_ids, rules, rules_left_out, topics
-from ltocompat.targets.machine.environment import Environment, KernelDriver, LocalGpu
 from ltocompat.targets.paste import Reading
 from ltocompat.trial.logs import explain as reason_of
 

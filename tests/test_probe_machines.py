@@ -13,9 +13,7 @@ from machines import MULTIARCH, Recorded, shared
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.targets.linkers import Machine
-from ltocompat.targets.machine.driver_probe import ask
-from ltocompat.targets.machine.environment import (
+from ltocompat.model.environment import (
     CompatNote,
     Environment,
     Jetson,
@@ -23,6 +21,8 @@ from ltocompat.targets.machine.environment import (
     LocalGpu,
     UserDriver,
 )
+from ltocompat.targets.linkers import Machine
+from ltocompat.targets.machine.driver_probe import ask
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.save import target_of
 

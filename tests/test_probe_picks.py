@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from libraries_made import build, needs_gcc
 
+from ltocompat.model.environment import LibraryPick
 from ltocompat.targets.linkers import Machine
-from ltocompat.targets.machine.environment import LibraryPick
 from ltocompat.targets.machine.library_search import picks
 
 pytest.importorskip("cuda.pathfinder")

@@ -52,7 +52,7 @@ def served(
     """A GPU that SASS serves from a driver on."""
     first = None if driver is None else DriverVersion(driver)
     newest = None if last is None else DriverVersion(last)
-    floor = RouteFloor(None, Coverage(1, sass=1), first, None, verdict, last_driver=newest)
+    floor = RouteFloor(None, Coverage(1, sass=1), first, newest, None, None, verdict)
     return Service(number, "any", "sass", 1, 0, 0, 0, first, routes=(floor,), last_driver=newest)
 
 
@@ -123,11 +123,11 @@ def test_the_widest_rows_of_gpus_fit_80_columns_and_no_word_of_them_is_broken() 
         None,
         counts,
         DriverVersion((525, 60, 13)),
+        DriverVersion((580, 65, 6)),
         Release(12, 8),
+        Release(12, 9),
         Verdict.UNDOCUMENTED,
         doubts=("LTO-02", "SASS-02"),
-        last_driver=DriverVersion((580, 65, 6)),
-        last_nvjitlink=Release(12, 9),
     )
     rows = [
         replace(

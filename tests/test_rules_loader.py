@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from rule_cases import spares, strikes
 
 from ltocompat.model.arch import Release
+from ltocompat.model.environment import Environment
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import CudaLibrary, HostBinary
 from ltocompat.model.location import Location
@@ -23,7 +24,6 @@ from ltocompat.rules.catalogue import found_about, rules_about
 from ltocompat.rules.linker_imports import exports
 from ltocompat.rules.rule import Component, Problem, Requirement
 from ltocompat.targets.linkers import Machine, installed
-from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library_on_machine import look_at
 from ltocompat.targets.machine.loaded import BindRule as Found
 from ltocompat.targets.machine.loaded import Library

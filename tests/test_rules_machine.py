@@ -11,10 +11,10 @@ import pytest
 from machines import CLOSED, IN_WHEEL, MULTIARCH, OPEN, SITE, Recorded, banner, library, shared
 from rule_cases import spares, strikes
 
+from ltocompat.model.environment import Environment
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Problem
-from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.versions.container import ContainerHost, satisfied
 

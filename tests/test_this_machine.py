@@ -8,10 +8,10 @@ from samples import FOLDER
 import ltocompat.commands.this_machine
 from ltocompat.commands.check import check
 from ltocompat.commands.this_machine import ThisMachine
+from ltocompat.model.environment import Environment
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.targets.linkers import Machine
-from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.python_environment import Installation
 
 LIBRARY = str(FOLDER / "objects" / "libaxpy-no-device-link.so")  # it asks something of others

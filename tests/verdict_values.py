@@ -190,20 +190,24 @@ def required(**facts: Any) -> Required:
 
 def _services() -> Iterator[Service]:
     sass, late = DriverVersion((580, 65, 6)), DriverVersion((615,))
-    nothing = RouteFloor(None, Coverage(2000, none=2000), None, None, Verdict.FAIL)
+    nothing = RouteFloor(None, Coverage(2000, none=2000), None, None, None, None, Verdict.FAIL)
     floor = RouteFloor(
-        None, Coverage(2000, 1600, 17, none=383), sass, None, Verdict.OK, ("DRV-01",)
+        None, Coverage(2000, 1600, 17, none=383), sass, None, None, None, Verdict.OK, ("DRV-01",)
     )
     linked = RouteFloor(
         Route.LINK,
         Coverage(2000, link=2000),
         late,
+        None,
         Release(13, 5),
+        None,
         Verdict.UNKNOWN,
         ("LTO-01", "LTO-15"),
         ("LTO-04",),
     )
-    yet = RouteFloor(None, Coverage(2000, ptx=17, none=1983), None, None, Verdict.FAIL, ("DRV-03",))
+    yet = RouteFloor(
+        None, Coverage(2000, ptx=17, none=1983), None, None, None, None, Verdict.FAIL, ("DRV-03",)
+    )
     yield Service(75, "Turing", "none", 0, 0, 0, 2000, None, routes=(nothing,))
     for number, name in ((80, "Ampere"), (86, "Ampere"), (90, "Hopper")):
         yield Service(number, name, "sass", 1600, 17, 0, 383, sass, routes=(floor,))

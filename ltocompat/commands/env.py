@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ltocompat.commands.options import EnvOptions
 from ltocompat.files.inside import BY_DESCRIPTOR
 from ltocompat.files.output import scratch_folder, write_named, writing
+from ltocompat.model.environment import Environment
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
@@ -20,7 +21,6 @@ from ltocompat.model.target import Target
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Problem
 from ltocompat.targets.linkers import Machine
-from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.save import target_of
 

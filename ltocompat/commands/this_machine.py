@@ -13,6 +13,7 @@ from ltocompat.commands.env import problems_of
 from ltocompat.facts.libraries import packages_with
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.environment import Environment
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.failure import Failure
 from ltocompat.model.library_name import LDSO, PATHFINDER
@@ -22,7 +23,6 @@ from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.engine.findings import machine_result, with_problems
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.targets.linkers import Linker, Machine
-from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library_on_machine import look_at
 from ltocompat.targets.machine.loaded import Library
 from ltocompat.targets.machine.probe import probe

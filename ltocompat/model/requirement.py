@@ -103,12 +103,12 @@ class RouteFloor(Struct, frozen=True):
     route: Route | None
     coverage: Coverage
     driver: DriverVersion | None
+    last_driver: DriverVersion | None
     nvjitlink: Release | None
+    last_nvjitlink: Release | None
     verdict: Verdict
     set_by: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
-    last_driver: DriverVersion | None = None
-    last_nvjitlink: Release | None = None
     or_older: bool = False
 
     @property
@@ -264,7 +264,7 @@ NO_NVJITLINK = "no known nvJitLink links all of it"
 """Why no nvJitLink is known where each refuses something."""
 
 
-class Required(Struct, frozen=True):
+class Required(Struct, frozen=True, kw_only=True):
     """All that an artifact asks.
 
     Attributes:
@@ -289,6 +289,7 @@ class Required(Struct, frozen=True):
     path: str
     modules: int
     nvjitlink: LinkerFloor | None
+    no_nvjitlink: str = ""
     driver_sass: DriverVersion | None
     driver_ptx: DriverVersion | None
     ptx_beyond: bool
@@ -297,7 +298,6 @@ class Required(Struct, frozen=True):
     asked: tuple[Asked, ...]
     lines: tuple[PasteLine, ...]
     skipped: int
-    no_nvjitlink: str = ""
     variants: tuple[VariantFloors, ...] = ()
     driver_or_older: tuple[str, ...] = ()
 

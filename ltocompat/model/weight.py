@@ -212,9 +212,9 @@ class Weight(Struct, frozen=True):
     path: str
     size: int
     files: int
-    archs: tuple[ArchWeight, ...]
-    overhead: int
     stored: int
+    overhead: int
+    archs: tuple[ArchWeight, ...]
     libraries: tuple[LibraryWeight, ...]
     savings: tuple[Saving, ...]
     slim_saved: int | None

@@ -8,7 +8,7 @@ from ltocompat.model.arch import Release
 from ltocompat.rules.constraints import driver_cuda
 
 if TYPE_CHECKING:
-    from ltocompat.targets.machine.environment import Environment
+    from ltocompat.model.environment import Environment
 
 
 def of_kernel(environment: Environment) -> Release | None:

@@ -10,7 +10,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.library_name import LDSO, PATHFINDER
 
 if TYPE_CHECKING:
-    from ltocompat.targets.machine.environment import Environment
+    from ltocompat.model.environment import Environment
 
 WAYS = (PATHFINDER, LDSO)
 

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from ltocompat import facts
 from ltocompat.files.output import scratch_folder
 from ltocompat.model.arch import Release
+from ltocompat.model.linker import Tool
 from ltocompat.model.trial_answer import TOO_NEW
 from ltocompat.scan.workers import cores
-from ltocompat.targets.linkers.linker import Tool
 from ltocompat.trial import logs, protocol
 from ltocompat.trial.child_pool import ChildPool
 from ltocompat.trial.protocol import Message, Report

@@ -23,9 +23,9 @@ from fuzz.structure import Form, Part, rearranging
 from ltocompat.commands.env import problems_of
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import Budget, Limits
+from ltocompat.model.linker import Tool
 from ltocompat.targets.linkers import Machine
 from ltocompat.targets.linkers.ldcache import cached
-from ltocompat.targets.linkers.linker import Tool
 from ltocompat.targets.linkers.searching import find
 from ltocompat.targets.machine.compilers import compilers
 from ltocompat.targets.machine.driver import compat_folders, kernel_driver, user_driver

@@ -82,11 +82,11 @@ def shipping(file: str, lines: list[str]) -> Shipped:
         libraries=(CudaLibrary(library_name(file) or "", "needed", file, None, ""),),
     )
     required = Required(
-        "",
-        0,
-        None,
-        None,
-        None,
+        path="",
+        modules=0,
+        nvjitlink=None,
+        driver_sass=None,
+        driver_ptx=None,
         ptx_beyond=False,
         services=(),
         link_options=(),

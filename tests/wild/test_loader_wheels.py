@@ -10,9 +10,9 @@ import pytest
 import wheels
 from machines import host_at
 
+from ltocompat.model.environment import Environment
 from ltocompat.rules.catalogue import found_about
 from ltocompat.targets.linkers import Machine
-from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library_on_machine import look_at
 
 pytestmark = pytest.mark.wild

@@ -8,8 +8,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from ltocompat.model.records_v1 import check, verdict
-from ltocompat.model.records_v1.base import Count, Document, Record, one_of
-from ltocompat.model.records_v1.verdict import Target, VerdictWord
+from ltocompat.model.records_v1.base import Count, Document, Record, VerdictWord, one_of
+from ltocompat.model.records_v1.verdict import Target
 
 
 class Promise(Record):

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import enum
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from types import GenericAlias, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import msgspec
 from msgspec import Meta, Struct
+
+from ltocompat.model import image
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.location import Location
+from ltocompat.model.projection import From
+from ltocompat.model.target import DriverVersion
+from ltocompat.model.verdict import Verdict
 
 
 class Record(Struct, gc=False):
@@ -51,6 +64,87 @@ ArchText = Annotated[str, Meta(pattern="^(sm|compute|lto)_[0-9]+[af]?$")]
 ReleaseText = Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+$")]
 
 
+VerdictWord = Annotated[
+    str,
+    one_of("ok", "jit", "undocumented", "unknown", "fail"),
+    Meta(
+        description=(
+            "From the best to the worst. ok: documented to work; jit: the driver compiles PTX at "
+            "load; undocumented: measured to work, not promised; unknown: a fact is missing, and "
+            "named; fail: will not link or load."
+        )
+    ),
+]
+
+R = TypeVar("R", bound=Record)
+_TYPES: dict[Any, Any] = {
+    **{plain: plain for plain in (bool, str, float, type(None), ...)},
+    int: Count,
+    Location: PlaceText,
+    SmArch: ArchText,
+    Release: str,
+    DriverVersion: str,
+    Verdict: VerdictWord,
+}
+"""The type in a record of what a model has by a type; ``published`` adds structs."""
+
+
+def published(model: type[Struct], *hidden: str) -> Callable[[type[R]], type[R]]:
+    """Give a record the fields of a model, in their order.
+
+    Only what differs is spelled in the class of the record: a field stands in the place of the one
+    that it is made of; one that is made of none comes behind the one above it, or first.
+
+    Args:
+        model: the struct.
+        hidden: its fields that are not published.
+    """
+
+    def with_fields(record: type[R]) -> type[R]:
+        order = [*model.__struct_fields__]
+        spelled = {}
+        hints = get_type_hints(record, include_extras=True)
+        above = -1
+        for member in msgspec.structs.fields(record):
+            parts = (part for part in get_args(hints[member.name])[1:] if isinstance(part, From))
+            source = next((part.path.split(".")[0] for part in parts), "") or member.name
+            if source in order:
+                above = order.index(source)
+            else:
+                above += 1
+                order.insert(above, source)
+            spelled[source] = (member.name, hints[member.name], member.default)
+        types = get_type_hints(model)
+        define: Any = msgspec.defstruct  # it does not say which struct it makes
+        made: type[R] = define(
+            record.__name__,
+            [
+                spelled.get(name) or (name, published_type(types[name]))
+                for name in order
+                if name not in hidden
+            ],
+            bases=(Record,),
+            namespace={"__doc__": record.__doc__},
+            module=record.__module__,
+        )
+        _TYPES[model] = made
+        return made
+
+    return with_fields
+
+
+def published_type(hint: Any) -> Any:  # noqa: ANN401 - type hints
+    """The type as which a record has what a model has by a type."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return functools.reduce(operator.or_, map(published_type, parts))
+    if origin in (tuple, Sequence):
+        return GenericAlias(tuple, tuple(map(published_type, (*parts, ...)[:2])))
+    if isinstance(hint, type) and issubclass(hint, enum.StrEnum):
+        return Annotated[str, one_of(*hint)]
+    return _TYPES[origin or hint]
+
+
 class Failure(Record):
     """An error in one sentence."""
 
@@ -60,17 +154,13 @@ class Failure(Record):
     message: str
 
 
+@published(image.Skipped)
 class Skipped(Record):
     """A place that was not read.
 
     Attributes:
         limit: Name of the limit that was hit.
     """
-
-    place: PlaceText
-    reason: str
-    size: Count | None
-    limit: str | None
 
 
 class Error(Document, tag="ltocompat/error/v1"):

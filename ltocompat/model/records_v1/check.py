@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import Count, Document, Failure, Positive, Record
-from ltocompat.model.records_v1.verdict import Result, Target, VerdictWord
+from ltocompat.model.records_v1.base import Count, Document, Failure, Positive, Record, VerdictWord
+from ltocompat.model.records_v1.verdict import Result, Target
 
 
 class Summary(Record):

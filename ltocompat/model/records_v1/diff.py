@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ltocompat.model import diff
 from ltocompat.model.diff import BREAKING, KINDS
 from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
@@ -13,6 +14,7 @@ from ltocompat.model.records_v1.base import (
     PlaceText,
     Record,
     one_of,
+    published,
 )
 
 BreakingWord = Annotated[str, one_of(*BREAKING)]
@@ -27,15 +29,12 @@ class LinkerFloor(Record):
     ceiling: Count
 
 
+@published(diff.Metadata)
 class Metadata(Record):
     """Metadata of the package."""
 
-    name: str
-    version: str
-    requires: tuple[str, ...]
-    tags: tuple[str, ...]
 
-
+@published(diff.DiffSummary)
 class Side(Record):
     """One of the two.
 
@@ -49,23 +48,9 @@ class Side(Record):
         nvjitlink_imports: The least nvJitLink that has all names imported of it.
     """
 
-    path: str
-    saved: bool
-    size: Count | None
-    files: Count
-    modules: Count
-    images: Count
     stored_size: Annotated[Count, From("stored")]
-    skipped: Count
-    complete: bool
-    kernels: Count | None
     nvjitlink: LinkerFloor | None
-    nvjitlink_beyond: bool
     nvjitlink_imports: Annotated[str | None, From("imports")]
-    driver_sass: str | None
-    driver_ptx: str | None
-    ptx_beyond: bool
-    metadata: Metadata | None
 
 
 class Change(Record):

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ltocompat.model import environment
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import Document, Failure, Record
-from ltocompat.model.records_v1.verdict import Target, VerdictWord
+from ltocompat.model.records_v1.base import Document, Failure, Record, VerdictWord, published
+from ltocompat.model.records_v1.verdict import Target
 from ltocompat.model.version import rule_url
 
 
+@published(environment.KernelDriver)
 class KernelDriver(Record):
     """The driver in the kernel."""
-
-    version: str
-    open: bool | None
-    source: str
 
 
 class CompatNote(Record):
@@ -27,43 +25,28 @@ class CompatNote(Record):
     devices: tuple[int, ...]
 
 
+@published(environment.Sibling)
 class Sibling(Record):
     """A library that libcuda opens to compile."""
 
-    name: str
-    path: str | None
-    version: str | None
 
-
+@published(environment.UserDriver)
 class UserDriver(Record):
     """A libcuda.so.1."""
 
-    path: str
-    real: str
-    found_by: str
-    version: str | None
-    cuda: str | None
-    cuda_source: str | None
-    compat: tuple[str, ...]
     note: CompatNote | None
-    stub: bool
-    siblings: tuple[Sibling, ...]
 
 
+@published(environment.CompatFolder)
 class CompatFolder(Record):
     """A copy of cuda-compat."""
 
-    driver: UserDriver
-    listed_by: tuple[str, ...]
-    in_front: bool
 
-
+@published(environment.LocalGpu)
 class LocalGpu(Record):
     """A GPU of the machine."""
 
-    name: str
     arch: str | None
-    source: str
 
 
 class NvJitLink(Record):
@@ -78,82 +61,42 @@ class NvJitLink(Record):
     machine: str
 
 
+@published(environment.Compiler)
 class Compiler(Record):
     """A copy of NVRTC or libNVVM."""
 
-    library: str
-    path: str
-    found_via: str
-    version: str | None
-    evidence: str | None
-    builtins: tuple[str, ...]
 
-
+@published(environment.LibraryPick)
 class LibraryPick(Record):
     """Which copy of a library one way of loading gets."""
 
-    library: str
-    way: str
-    asked: str
-    path: str | None
-    real: str | None
-    found_by: str
-    version: str | None
 
-
+@published(environment.Toolkit)
 class Toolkit(Record):
     """An installed CUDA toolkit."""
 
-    root: str
-    reached: tuple[str, ...]
-    version: str | None
-    evidence: str | None
-    nvcc: bool
-    nvlink: bool
 
-
+@published(environment.InstalledPackage)
 class InstalledPackage(Record):
     """A package that brings or drives CUDA."""
 
-    name: str
-    version: str
-    folder: str
 
-
+@published(environment.Conda)
 class Conda(Record):
     """The active conda environment."""
 
-    prefix: str
-    packages: tuple[InstalledPackage, ...]
 
-
+@published(environment.Jetson)
 class Jetson(Record):
     """The board of an integrated GPU."""
 
-    release: str | None
-    model: str | None
 
-
+@published(environment.Environment)
 class Environment(Record):
     """The driver, GPUs and libraries that device code meets on the machine."""
 
     system: str
-    kernel_driver: KernelDriver | None
-    user_driver: UserDriver | None
-    compat_folders: tuple[CompatFolder, ...]
-    gpus: tuple[LocalGpu, ...]
     nvjitlinks: tuple[NvJitLink, ...]
-    compilers: tuple[Compiler, ...]
-    picks: tuple[LibraryPick, ...]
-    toolkits: tuple[Toolkit, ...]
-    wheels: tuple[InstalledPackage, ...]
-    conda: Conda | None
-    wsl2: bool
-    jetson: Jetson | None
-    container: str | None
-    variables: tuple[tuple[str, str], ...]
-    python: str | None
-    problems: tuple[str, ...]
 
 
 class Problem(Record):

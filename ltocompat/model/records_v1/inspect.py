@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from ltocompat.model import image
 from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     ArchText,
@@ -17,32 +18,27 @@ from ltocompat.model.records_v1.base import (
     ReleaseText,
     Skipped,
     one_of,
+    published,
 )
+from ltocompat.model.symbols import DeviceSymbols
 
 
+@published(image.Producer)
 class Maker(Record):
     """A tool that made an image, and the bytes that say so."""
 
-    role: Annotated[str, one_of("compiler", "linker", "finalizer")]
-    tool: str | None
-    version: str | None
     releases: tuple[ReleaseText, ...]
-    evidence: str
 
 
+@published(image.Needs)
 class Needs(Record):
     """Versions that whoever compiles it further must understand."""
 
-    ptx_isa: str | None
-    tile_ir: str | None
 
-
+@published(image.LtoIrVersions)
 class Ltoir(Record):
     """Versions of LTO-IR."""
 
-    container: str
-    nvvm_ir: str | None
-    llvm: str | None
     debug: str | None = None
 
 
@@ -53,6 +49,7 @@ class Cubin(Record):
     virtual_arch: ArchText | None
 
 
+@published(DeviceSymbols)
 class Symbols(Record):
     """Names by which an image is linked with others.
 
@@ -61,12 +58,6 @@ class Symbols(Record):
         prototypes: Functions, and what assemblers note of their parameters: ``#vil``.
     """
 
-    undefined_functions: tuple[str, ...]
-    needed_by_kernels: tuple[str, ...]
-    undefined_variables: tuple[str, ...]
-    defined: tuple[str, ...]
-    weak: tuple[str, ...]
-    kernels: tuple[str, ...]
     prototypes: tuple[tuple[str, str], ...] = ()
 
 
@@ -130,16 +121,14 @@ class Module(Record):
     images: tuple[Image, ...]
 
 
+@published(image.CudaLibrary)
 class Library(Record):
     """A CUDA library that a host file brings or asks for."""
 
-    name: str
     how: Annotated[str, one_of("needed", "opened", "static")]
-    file: str | None
-    version: str | None
-    evidence: str
 
 
+@published(image.HostBinary, "place", "soname", "needed", "runpath", "debug_size", "exports")
 class Host(Record):
     """A host file and what its linker needs.
 
@@ -147,12 +136,6 @@ class Host(Record):
         ptx_texts: PTX that lies as text in its data, which is not judged.
     """
 
-    format: str
-    machine: str
-    type: str
-    undefined_registrations: tuple[str, ...]
-    nvjitlink_imports: tuple[str, ...]
-    libraries: tuple[Library, ...]
     ptx_texts: tuple[str, ...] = ()
 
 

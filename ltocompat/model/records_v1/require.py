@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ltocompat.model import requirement
 from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Count,
     Document,
     Failure,
-    PlaceText,
     Record,
     one_of,
+    published,
 )
-from ltocompat.model.records_v1.verdict import Coverage, VerdictWord
+from ltocompat.model.records_v1.verdict import Coverage
 
 
+@published(requirement.LinkerFloor)
 class LinkerFloor(Record):
     """The least nvJitLink that links all of it.
 
@@ -28,15 +30,13 @@ class LinkerFloor(Record):
         newest_producer: It holds if no release after this one made the scrambled LTO-IR.
     """
 
-    possible: str
     sure: str | None
     exact: bool
     ceiling: int
-    tried: bool
-    rules: tuple[str, ...]
     newest_producer: str | None = None
 
 
+@published(requirement.RouteFloor)
 class RouteFloor(Record):
     """One line of check for a GPU, and the least versions with which it passes.
 
@@ -51,18 +51,11 @@ class RouteFloor(Record):
         or_older: The tables begin with this driver, and an older one is not known to fail.
     """
 
-    route: Annotated[str, one_of("load", "link")] | None
     coverage: Coverage
-    driver: str | None
-    last_driver: str | None
-    nvjitlink: str | None
-    last_nvjitlink: str | None
-    verdict: VerdictWord
-    set_by: tuple[str, ...]
-    doubts: tuple[str, ...]
     or_older: bool = False
 
 
+@published(requirement.Service, "number")
 class Service(Record):
     """How one GPU architecture is served.
 
@@ -79,35 +72,21 @@ class Service(Record):
     """
 
     arch: str
-    name: str
     how: Annotated[str, one_of("sass", "ptx", "link", "none")]
-    sass: Count
-    ptx: Count
-    link: Count
-    none: Count
-    driver: str | None
-    beyond: bool
-    nvjitlink: str | None
-    routes: tuple[RouteFloor, ...]
     hardly: bool = False
     last_driver: str | None = None
     last_nvjitlink: str | None = None
     or_older: bool = False
 
 
+@published(requirement.Asked, "names_compiler")
 class Requirement(Record):
     """One requirement."""
 
     axis: Annotated[str, From("component")]
-    constraint: str
-    rule: str
-    subject: str
-    consequence: str
-    evidence: str
-    module_count: Count
-    example: PlaceText
 
 
+@published(requirement.PasteLine)
 class Line(Record):
     """A line to paste.
 
@@ -115,12 +94,10 @@ class Line(Record):
         met: The package's own metadata say so already, or more; text is as they have it.
     """
 
-    where: str
-    text: str
-    note: str
     met: bool = False
 
 
+@published(requirement.VariantFloors, "driver_or_older")
 class Variant(Record):
     """Requirements of one of several variants, with all that is in no variant.
 
@@ -129,14 +106,8 @@ class Variant(Record):
         nvjitlink: The least nvJitLink; null: nothing is linked.
     """
 
-    name: str
-    modules: Count
-    driver_sass: str | None
-    driver_ptx: str | None
-    ptx_beyond: bool
-    nvjitlink: str | None
 
-
+@published(requirement.Required)
 class Artifact(Record):
     """All that one artifact asks.
 
@@ -153,22 +124,11 @@ class Artifact(Record):
             do.
     """
 
-    path: str
-    modules: Count
-    nvjitlink: LinkerFloor | None
-    no_nvjitlink: str
-    driver_sass: str | None
-    driver_ptx: str | None
-    ptx_beyond: bool
-    services: tuple[Service, ...]
-    link_options: tuple[str, ...]
     requirements: Annotated[tuple[Requirement, ...], From("asked")]
-    lines: tuple[Line, ...]
-    skipped: Count
-    variants: tuple[Variant, ...]
     driver_or_older: tuple[str, ...] = ()
 
 
+@published(requirement.FloorSetter)
 class FloorSetter(Record):
     """A distribution whose code sets a floor of all artifacts together (--why).
 
@@ -183,14 +143,7 @@ class FloorSetter(Record):
     """
 
     component: Annotated[str, one_of("driver", "nvJitLink", "GPU")]
-    floor: str
-    distribution: str
-    place: PlaceText
     archs: tuple[int, ...]
-    rules: tuple[str, ...]
-    subject: str
-    without: str
-    release: str
 
 
 class Summary(Record):

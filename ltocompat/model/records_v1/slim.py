@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ltocompat.model import slimmed
 from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
-    ArchText,
     Count,
     Document,
     Failure,
-    PlaceText,
     Record,
-    one_of,
+    published,
 )
-from ltocompat.model.slimmed import RemovalReason
 
 
+@published(slimmed.Removal)
 class Removal(Record):
     """Bytes of device code that went for one reason; no byte is in two of them."""
 
-    reason: Annotated[str, one_of(*RemovalReason)]
-    images: Count
-    size: Count
 
-
+@published(slimmed.Untouched)
 class Untouched(Record):
     """Device code that stays as it is, whatever was asked for.
 
@@ -33,12 +29,8 @@ class Untouched(Record):
         example: The first of these modules.
     """
 
-    reason: str
-    modules: Count
-    size: Count
-    example: PlaceText
 
-
+@published(slimmed.LostGpu)
 class Lost(Record):
     """An architecture that was not kept.
 
@@ -47,17 +39,11 @@ class Lost(Record):
         compiled: Modules whose SASS for it went, so that a driver compiles PTX.
     """
 
-    arch: ArchText
-    lost: Count
-    compiled: Count
 
-
+@published(slimmed.KeptVerdict)
 class Kept(Record):
     """The verdict on one file, target, GPU and route, before and after."""
 
-    member: PlaceText
-    target: str
-    gpu: str | None
     route: str | None
     before: str
     after: str

@@ -5,21 +5,22 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Annotated
 
-from msgspec import Meta
-
+from ltocompat.model import target as targets
+from ltocompat.model import verdict as verdicts
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import Count, Record, one_of
+from ltocompat.model.records_v1.base import Count, Record, VerdictWord, one_of, published
 from ltocompat.model.verdict import MOST_KERNELS
 from ltocompat.model.version import rule_url
 
 
+@published(targets.System)
 class System(Record):
     """Operating system and processor."""
 
     name: Annotated[str, one_of("linux", "windows", "wsl2")]
-    machine: str
 
 
+@published(targets.VersionSet, "quantifier")
 class VersionSet(Record):
     """Versions of one part of a target.
 
@@ -30,21 +31,18 @@ class VersionSet(Record):
         source: Who said so: given, a file, stock 12.4.
     """
 
-    text: str
     values: tuple[str, ...]
     every: bool
-    source: str
 
 
+@published(targets.Gpu)
 class Gpu(Record):
     """A GPU that code is deployed to."""
 
-    name: str
     arch: str
-    data_center: bool | None
-    tegra: bool
 
 
+@published(targets.Target, "lto", "by_files", "windows_driver", "untold")
 class Target(Record):
     """Where device code is going.
 
@@ -52,34 +50,13 @@ class Target(Record):
         nodes: Names of the machines of a fleet that are such a target.
     """
 
-    name: str
-    system: System
-    driver: VersionSet | None
-    compat: VersionSet | None
-    nvjitlink: VersionSet | None
-    nvrtc: VersionSet | None
-    nvlink: VersionSet | None
-    gpus: tuple[Gpu, ...]
     sources: dict[str, str]
-    nodes: tuple[str, ...]
-
-
-VerdictWord = Annotated[
-    str,
-    one_of("ok", "jit", "undocumented", "unknown", "fail"),
-    Meta(
-        description=(
-            "From the best to the worst. ok: documented to work; jit: the driver compiles PTX at "
-            "load; undocumented: measured to work, not promised; unknown: a fact is missing, and "
-            "named; fail: will not link or load."
-        )
-    ),
-]
 
 
 OrNull = Annotated[str | None, From(through=lambda text: text or None)]
 
 
+@published(verdicts.Coverage)
 class Coverage(Record):
     """How many modules serve the GPU, have no kernels, or have nothing for it.
 
@@ -93,15 +70,9 @@ class Coverage(Record):
 
     modules: Count
     served: Count
-    sass: Count
-    ptx: Count
-    link: Count
-    without_kernels: Count
-    none: Count
-    kernels: Count
-    best_kernels: Count
 
 
+@published(verdicts.Extent)
 class Extent(Record):
     """How many of the modules have the verdict of the result.
 
@@ -109,9 +80,6 @@ class Extent(Record):
         modules: 0: it is the artifact's as a whole.
         judged: Modules that are for the GPU and were judged.
     """
-
-    modules: Count
-    judged: Count
 
 
 class Origin(Record):
@@ -160,6 +128,7 @@ class Finding(Record):
     origins: tuple[Origin, ...]
 
 
+@published(verdicts.VariantVerdict)
 class Variant(Record):
     """Outcome of one of several variants, of which the artifact's loader opens one.
 
@@ -171,14 +140,8 @@ class Variant(Record):
         decides: It fits best, and its verdict is the artifact's.
     """
 
-    name: str
-    version: str
-    verdict: VerdictWord
-    rules: tuple[str, ...]
-    serves: bool
-    decides: bool
 
-
+@published(verdicts.Result, "forgiven", "known_as")
 class Result(Record):
     """The verdict on one artifact, target and GPU.
 
@@ -193,15 +156,8 @@ class Result(Record):
         variants: Variants of which its loader opens one, oldest first; the best decides.
     """
 
-    path: str
     target: Annotated[str, From("target.name")]
     gpu: str | None
-    route: Annotated[str, one_of("load", "link")] | None
-    verdict: VerdictWord
-    coverage: Coverage
     not_judged: tuple[Annotated[str, one_of("load", "link")], ...]
     findings: tuple[Finding, ...]
-    why: tuple[str, ...]
-    extent: Extent
     distribution: OrNull
-    variants: tuple[Variant, ...]

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ltocompat.model.image import ImageKind
+from ltocompat.model import weight
 from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
-    ArchText,
     Count,
     Document,
     Failure,
-    PlaceText,
     Record,
-    one_of,
+    published,
 )
-from ltocompat.model.weight import Waste
 
 
+@published(weight.ArchWeight)
 class Arch(Record):
     """The images of one kind for one architecture.
 
@@ -25,12 +23,10 @@ class Arch(Record):
         stored_size: Bytes in the files, without headers and padding.
     """
 
-    kind: Annotated[str, one_of(*ImageKind)]
-    arch: ArchText | None
-    images: Count
     stored_size: Annotated[Count, From("stored")]
 
 
+@published(weight.LibraryWeight)
 class Library(Record):
     """The device code of one library, or of all objects of an archive.
 
@@ -40,15 +36,11 @@ class Library(Record):
         host_debug_size: Bytes of debug sections of its host code.
     """
 
-    place: PlaceText
-    machine: str | None
-    modules: Count
-    images: Count
     stored_size: Annotated[Count, From("stored")]
-    saved: Count
     host_debug_size: Annotated[Count, From("host_debug")]
 
 
+@published(weight.Saving)
 class Saving(Record):
     """Bytes that could be saved for one reason; no byte is in two of them.
 
@@ -56,14 +48,8 @@ class Saving(Record):
         estimated: A part of it was not compressed to see; else it is measured.
     """
 
-    waste: Annotated[str, one_of(*Waste)]
-    saved: Count
-    images: Count
-    estimated: bool
-    what: str
-    fix: str
 
-
+@published(weight.KernelWeight)
 class Kernel(Record):
     """The kernels of one name.
 
@@ -73,12 +59,10 @@ class Kernel(Record):
         count: Cubins that have it.
     """
 
-    name: str
-    demangled: str | None
     code_size: Annotated[Count, From("code")]
-    count: Count
 
 
+@published(weight.ImageLayer, "place", "files")
 class Layer(Record):
     """One layer of a container image.
 
@@ -89,12 +73,11 @@ class Layer(Record):
         stored_size: Bytes of the device code in those that a container sees.
     """
 
-    history: str
-    size: Count
     hidden_size: Annotated[Count, From("hidden")]
     stored_size: Annotated[Count, From("stored")]
 
 
+@published(weight.Weight)
 class Artifact(Record):
     """Weight of the device code of one path.
 
@@ -110,21 +93,11 @@ class Artifact(Record):
         layers: Of a container image, the lowest first.
     """
 
-    path: str
-    size: Count
-    files: Count
     stored_size: Annotated[Count, From("stored")]
     overhead_size: Annotated[Count, From("overhead")]
-    archs: tuple[Arch, ...]
     libraries: tuple[Library, ...]
     saved: Count
-    savings: tuple[Saving, ...]
-    slim_saved: Count | None
-    kernels: tuple[Kernel, ...]
-    kernels_left_out: Count
     unsized_images: Annotated[Count, From("unsized")]
-    skipped: Count
-    layers: tuple[Layer, ...]
 
 
 class Summary(Record):

@@ -38,8 +38,7 @@ from ltocompat.report.text import clip
 
 if TYPE_CHECKING:
     from ltocompat.commands.env import Surroundings
-    from ltocompat.rules.rule import Problem
-    from ltocompat.targets.machine.environment import (
+    from ltocompat.model.environment import (
         Compiler,
         Environment,
         InstalledPackage,
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
         LibraryPick,
         UserDriver,
     )
+    from ltocompat.rules.rule import Problem
 
 _COLUMNS = (
     Column(""),

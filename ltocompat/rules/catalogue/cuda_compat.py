@@ -16,7 +16,7 @@ from ltocompat.rules.constraints import (
 from ltocompat.rules.rule import Constraint, Problem, Requirement, Rule, Subject, rule
 
 if TYPE_CHECKING:
-    from ltocompat.targets.machine.environment import Environment, UserDriver
+    from ltocompat.model.environment import Environment, UserDriver
 
 
 def _wherever_code_runs(rule_id: str, constraint: Constraint, consequence: str) -> Rule:

@@ -27,7 +27,7 @@ from ltocompat.rules.link_selection import refused_across_family
 from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject, rule
 
 if TYPE_CHECKING:
-    from ltocompat.targets.machine.environment import Environment
+    from ltocompat.model.environment import Environment
 
 _REGISTRATION = "__cudaRegisterLinkedBinary_"
 _WRAPPER = "__fatbinwrap_"

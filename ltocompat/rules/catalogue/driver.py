@@ -18,7 +18,7 @@ from ltocompat.rules.constraints import (
 from ltocompat.rules.rule import Problem, Requirement, Subject, rule
 
 if TYPE_CHECKING:
-    from ltocompat.targets.machine.environment import Environment
+    from ltocompat.model.environment import Environment
 
 _FORM_OF_13 = 13
 

@@ -36,7 +36,7 @@ from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requireme
 from ltocompat.rules.selection import SelectionFailure, same_arch
 
 if TYPE_CHECKING:
-    from ltocompat.targets.machine.environment import Environment
+    from ltocompat.model.environment import Environment
 
 _FIRST_WITH_FAMILY = 100
 _ACROSS_MAJORS = "or ship PTX or relocatable SASS beside it, which link across majors"

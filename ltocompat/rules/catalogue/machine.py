@@ -21,7 +21,7 @@ from ltocompat.rules.picked import Found
 from ltocompat.rules.rule import Problem, rule
 
 if TYPE_CHECKING:
-    from ltocompat.targets.machine.environment import Environment, InstalledPackage
+    from ltocompat.model.environment import Environment, InstalledPackage
     from ltocompat.targets.versions.container import ContainerHost
 
 _REQUIRE_VARIABLE = re.compile(r"NVIDIA_REQUIRE_\w+")

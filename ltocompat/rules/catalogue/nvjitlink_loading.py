@@ -24,7 +24,7 @@ from ltocompat.rules.constraints import (
 from ltocompat.rules.rule import Problem, Requirement, rule
 
 if TYPE_CHECKING:
-    from ltocompat.targets.machine.environment import Environment
+    from ltocompat.model.environment import Environment
     from ltocompat.targets.machine.loaded import Library, Resolved
 
 _GIVE_NVJITLINK = "give it an nvJitLink >= {},<{}"

@@ -29,7 +29,7 @@ from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Su
 from ltocompat.rules.selection import compiles
 
 if TYPE_CHECKING:
-    from ltocompat.targets.machine.environment import Environment
+    from ltocompat.model.environment import Environment
 
 
 @rule("PTX-01")

@@ -369,12 +369,12 @@ def _route(line: LineFloors, floor: LinkerFloor | None, inside: Release | None) 
         line.route,
         coverage,
         driver.first if driver and served else None,
+        _branch(driver.last) if driver and served else None,
         least,
+        linker.last if linker and least else None,
         line.result.verdict,
         set_by=tuple(sorted(set_by)) if served else (),
         doubts=tuple(sorted(set(_rules(objecting, Verdict.UNDOCUMENTED)))) if driver else (),
-        last_driver=_branch(driver.last) if driver and served else None,
-        last_nvjitlink=linker.last if linker and least else None,
         or_older=driver is not None and served and driver.or_older,
     )
 

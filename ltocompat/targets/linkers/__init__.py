@@ -6,11 +6,11 @@ A linker is told by its bytes and never loaded into this process.
 from __future__ import annotations
 
 from ltocompat.model.errors import Missing
+from ltocompat.model.linker import Linker as Linker
+from ltocompat.model.linker import Tool as Tool
 from ltocompat.targets.linkers.cache import Cache as Cache
 from ltocompat.targets.linkers.installing import install_one
 from ltocompat.targets.linkers.installing import remove as remove
-from ltocompat.targets.linkers.linker import Linker as Linker
-from ltocompat.targets.linkers.linker import Tool as Tool
 from ltocompat.targets.linkers.machine import Machine as Machine
 from ltocompat.targets.linkers.searching import find as find
 from ltocompat.targets.linkers.searching import resolve as resolve

@@ -21,8 +21,8 @@ from ltocompat.files.regular import read_regular
 from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import KIB
+from ltocompat.model.linker import Linker, Tool
 from ltocompat.targets.linkers.installed_files import SEALED, are_sound, keep_seal
-from ltocompat.targets.linkers.linker import Linker, Tool
 from ltocompat.targets.seal import user_folder
 
 _ORIGIN = "origin.json"

@@ -19,7 +19,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget
-from ltocompat.targets.linkers.linker import Linker, Tool
+from ltocompat.model.linker import Linker, Tool
 
 if TYPE_CHECKING:
     from ltocompat.files.objects.structure import ObjectReader

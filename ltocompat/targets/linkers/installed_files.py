@@ -18,7 +18,7 @@ from contextlib import suppress
 from ltocompat import facts
 from ltocompat.files.regular import open_regular, read_regular
 from ltocompat.model.limits import GIB
-from ltocompat.targets.linkers.linker import Tool
+from ltocompat.model.linker import Tool
 from ltocompat.targets.seal import SIZE, Seal
 
 SEALED = "seal"

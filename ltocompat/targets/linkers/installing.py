@@ -16,10 +16,10 @@ from typing import IO
 from ltocompat.files.regular import sha256_of_path
 from ltocompat.model.errors import LtocompatError, Malformed, Missing
 from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.linker import Linker, Tool
 from ltocompat.targets.linkers.cache import Cache, InstalledFile, InstallOrigin
 from ltocompat.targets.linkers.identify import identify
 from ltocompat.targets.linkers.installed_files import LARGEST
-from ltocompat.targets.linkers.linker import Linker, Tool
 from ltocompat.targets.linkers.machine import Machine, program_folders, program_path
 from ltocompat.targets.linkers.version_request import ALL, VersionRequest, matches
 

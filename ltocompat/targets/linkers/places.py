@@ -14,8 +14,8 @@ from contextlib import suppress
 from msgspec import Struct
 
 from ltocompat.model.errors import Malformed
+from ltocompat.model.linker import Tool
 from ltocompat.targets.linkers.ldcache import cached_paths
-from ltocompat.targets.linkers.linker import Tool
 from ltocompat.targets.linkers.machine import Machine
 
 _LIBRARY = ("libnvJitLink.so*", "nvJitLink_*.dll")

@@ -13,10 +13,10 @@ from ltocompat.model.errors import LtocompatError, Malformed, Missing, UsageErro
 from ltocompat.model.grouping import grouped
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
+from ltocompat.model.linker import Linker, Tool
 from ltocompat.model.location import Location
 from ltocompat.targets.linkers.cache import Cache
 from ltocompat.targets.linkers.identify import identify
-from ltocompat.targets.linkers.linker import Linker, Tool
 from ltocompat.targets.linkers.machine import Machine, json_object
 from ltocompat.targets.linkers.places import places
 from ltocompat.targets.linkers.version_request import choose, is_version, matches

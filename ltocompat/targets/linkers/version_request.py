@@ -10,7 +10,7 @@ from msgspec import Struct
 from ltocompat.facts import LinkerWheel, linker_wheels
 from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.errors import Missing, UsageError
-from ltocompat.targets.linkers.linker import Tool
+from ltocompat.model.linker import Tool
 
 _VERSION = re.compile(r"([0-9]{1,3}\.[0-9]{1,3})(\.[0-9]{1,5})?")
 ALL = "all"

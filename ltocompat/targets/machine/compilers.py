@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
+from ltocompat.model.environment import Compiler, InstalledPackage, Toolkit
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import Budget
 from ltocompat.targets.linkers.identify import banners
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.places import listed_folders, package_folders
-from ltocompat.targets.machine.environment import Compiler, InstalledPackage, Toolkit
 
 _FILES = {"nvrtc": "libnvrtc.so*", "nvvm": "libnvvm.so*", "cudart": "libcudart.so*"}
 _IN_WHEELS: tuple[str, ...] = ("nvidia/*/lib", "nvidia/*/nvvm/lib64")

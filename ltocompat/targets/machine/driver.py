@@ -21,6 +21,13 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.elf_layout import SHT_NOTE
 from ltocompat.files.objects import elf
 from ltocompat.model.arch import Release
+from ltocompat.model.environment import (
+    CompatFolder,
+    CompatNote,
+    KernelDriver,
+    Sibling,
+    UserDriver,
+)
 from ltocompat.model.errors import LtocompatError, Malformed
 from ltocompat.model.grouping import grouped
 from ltocompat.model.limits import KIB, MIB, Budget
@@ -28,13 +35,6 @@ from ltocompat.model.target import DriverVersion
 from ltocompat.targets.linkers.ldcache import conf_folders
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.driver_probe import Answers
-from ltocompat.targets.machine.environment import (
-    CompatFolder,
-    CompatNote,
-    KernelDriver,
-    Sibling,
-    UserDriver,
-)
 from ltocompat.targets.machine.loader import Loader
 from ltocompat.targets.versions.drivers import driver_version, driver_version_in_name
 

@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.environment import Jetson, LocalGpu
 from ltocompat.targets.gpu_groups import known_gpu
 from ltocompat.targets.linkers.machine import Machine, json_object
 from ltocompat.targets.machine import driver_probe_child
-from ltocompat.targets.machine.environment import Jetson, LocalGpu
 from ltocompat.targets.versions.drivers import driver_version
 
 _QUERY = ("--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader")

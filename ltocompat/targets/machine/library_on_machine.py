@@ -24,14 +24,14 @@ from ltocompat.files.objects.elf_symbols import (
     symbol_tables,
 )
 from ltocompat.files.objects.structure import short_text, windows
+from ltocompat.model.environment import Environment
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import HostBinary
 from ltocompat.model.limits import Budget
+from ltocompat.model.linker import Linker
 from ltocompat.model.location import folders_around
-from ltocompat.targets.linkers.linker import Linker
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.searching import read_linker
-from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.loaded import BindRule, Library, Resolved
 from ltocompat.targets.machine.loader import Loader
 from ltocompat.targets.machine.objects import read_object

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
+from ltocompat.model.environment import LibraryPick
 from ltocompat.model.library_name import LDSO, PATHFINDER
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.places import package_folders
-from ltocompat.targets.machine.environment import LibraryPick
 from ltocompat.targets.machine.loader import Loader
 
 

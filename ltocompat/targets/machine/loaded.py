@@ -8,9 +8,9 @@ import os
 from msgspec import Struct
 
 from ltocompat.model.arch import Release
+from ltocompat.model.environment import Environment
 from ltocompat.model.image import HostBinary
 from ltocompat.targets.linkers import Linker
-from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.objects import SharedObject
 
 

@@ -8,16 +8,16 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from ltocompat.model.environment import Compiler, Environment, Jetson, LibraryPick
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
+from ltocompat.model.linker import Linker
 from ltocompat.model.target import System
 from ltocompat.targets.linkers.ldcache import cached_paths
-from ltocompat.targets.linkers.linker import Linker
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.searching import find
 from ltocompat.targets.machine.compilers import compilers
 from ltocompat.targets.machine.driver import compat_folders, kernel_driver, user_driver
 from ltocompat.targets.machine.driver_probe import Answers, ask, gpus
-from ltocompat.targets.machine.environment import Compiler, Environment, Jetson, LibraryPick
 from ltocompat.targets.machine.layout import processor_of
 from ltocompat.targets.machine.library_search import picks
 from ltocompat.targets.machine.loader import Loader

@@ -8,10 +8,10 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
+from ltocompat.model.environment import Environment, LocalGpu
 from ltocompat.model.library_name import LDSO, PATHFINDER
 from ltocompat.model.target import THIS_MACHINE, DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.targets.gpu_groups import known_gpu
-from ltocompat.targets.machine.environment import Environment, LocalGpu
 
 T = TypeVar("T")
 

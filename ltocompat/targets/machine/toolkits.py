@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 
+from ltocompat.model.environment import Conda, InstalledPackage, Toolkit
 from ltocompat.targets.linkers.machine import Machine, json_object
 from ltocompat.targets.linkers.places import package_folders
-from ltocompat.targets.machine.environment import Conda, InstalledPackage, Toolkit
 
 _NVCC = re.compile(r"release [0-9]{1,9}\.[0-9]{1,9}, V([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})")
 _HEADER = re.compile(r"^#define\s+CUDA_VERSION\s+([0-9]{4,6})\s*$", re.MULTILINE)

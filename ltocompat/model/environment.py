@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.linker import Linker
 from ltocompat.model.target import DriverVersion, System
-from ltocompat.targets.linkers.linker import Linker
 
 
 class KernelDriver(Struct, frozen=True):
