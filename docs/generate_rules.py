@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 from generated_page import write_or_check
 
-from ltocompat.commands.explain import Explained, explain
+from ltocompat.commands.explain import explain
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.model.errors import Missing
+from ltocompat.model.explained import Explained
 from ltocompat.rules.catalogue import rules_about
 from ltocompat.rules.message_values import derived
 from ltocompat.rules.messages import filled, matches, messages

@@ -14,11 +14,7 @@ from ltocompat.commands.deployment_target import DeploymentTarget as DeploymentT
 from ltocompat.commands.diff import diff as diff
 from ltocompat.commands.env import Surroundings as Surroundings, env as env
 from ltocompat.commands.evaluator import Evaluator as Evaluator
-from ltocompat.commands.explain import (
-    AtFault as AtFault,
-    Explained as Explained,
-    explain as explain,
-)
+from ltocompat.commands.explain import explain as explain
 from ltocompat.commands.extract import Extracted as Extracted, extract as extract
 from ltocompat.commands.inspect import inspect as inspect, producer as producer
 from ltocompat.commands.link import Linked as Linked, link as link
@@ -64,6 +60,7 @@ from ltocompat.model.errors import (
     UnreadableInput as UnreadableInput,
     UsageError as UsageError,
 )
+from ltocompat.model.explained import AtFault as AtFault, Explained as Explained
 from ltocompat.model.failure import Progress as Progress
 from ltocompat.model.image import (
     Artifact as Artifact,

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ltocompat.cli import app, run
-from ltocompat.commands.explain import Explained, explain, explain_all
+from ltocompat.commands.explain import explain, explain_all
 from ltocompat.commands.explain import run as run_command
 from ltocompat.commands.options import ExplainOptions
 from ltocompat.facts import table
@@ -30,12 +30,14 @@ from ltocompat.facts.gpus import sms
 from ltocompat.model.arch import SmArch
 from ltocompat.model.environment import Environment, KernelDriver, LocalGpu
 from ltocompat.model.errors import Missing, UsageError
+from ltocompat.model.explained import Explained
 from ltocompat.model.target import DriverVersion, System
+from ltocompat.model.verdict import Prose
 from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
 from ltocompat.rules.messages import Match, Message, filled, matches, messages, pattern_of
-from ltocompat.rules.prose import Prose, Topic, rule_ids, rules, rules_left_out, topics
+from ltocompat.rules.prose import Topic, rule_ids, rules, rules_left_out, topics
 from ltocompat.targets.paste import Reading
 from ltocompat.trial.logs import explain as reason_of
 

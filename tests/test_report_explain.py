@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from report_values import valid_json, written
 from syrupy.assertion import SnapshotAssertion
 
-from ltocompat.commands.explain import AtFault, Explained, explain_all
+from ltocompat.commands.explain import explain_all
+from ltocompat.model.explained import AtFault, Explained
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.verbs.explain import INDEX, REPORT
 

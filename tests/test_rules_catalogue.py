@@ -16,13 +16,12 @@ from rules import ask, image, loading, sample
 from samples import FOLDER
 
 from ltocompat.model.image import ImageKind
-from ltocompat.model.verdict import Verdict
+from ltocompat.model.verdict import Prose, Verdict
 from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.rules import builtin_rules, catalogue
 from ltocompat.rules.catalogue import requirements_of, rules_about
 from ltocompat.rules.prose import (
     FAMILIES,
-    Prose,
     family_prose,
     rules,
     rules_left_out,

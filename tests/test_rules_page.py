@@ -15,8 +15,9 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.commands.policy.reading import read_policy
+from ltocompat.model.verdict import Prose
 from ltocompat.model.version import SITE_URL, rule_url
-from ltocompat.rules.prose import Prose, rules, rules_left_out
+from ltocompat.rules.prose import rules, rules_left_out
 
 DOCS = Path(__file__).parents[1] / "docs"
 IDS = [*(rule.id for rule in rules()), *(left_out.id for left_out in rules_left_out())]

@@ -15,6 +15,7 @@ from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Argument, ExplainOptions, Option
 from ltocompat.model.errors import Missing, UnreadableInput
+from ltocompat.model.explained import Explained
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.location import Location
 from ltocompat.report import Options
@@ -57,7 +58,7 @@ def explain(*, typed: Typed, options: ExplainOptions, form: Format = ()) -> int:
     from ltocompat.commands import explain as command
     from ltocompat.report.verbs.explain import INDEX, REPORT
 
-    def run(options: ExplainOptions) -> Iterator[command.Explained | Failure | Note]:
+    def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
         try:
             return command.run(options)
         except Missing as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
@@ -86,6 +87,38 @@ LEVELS = {
     Verdict.UNKNOWN: Level.WARNING,
     Verdict.FAIL: Level.ERROR,
 }
+
+
+class Prose(Struct, frozen=True):
+    """The prose of a rule.
+
+    Attributes:
+        id: its ID, ``PTX-01``.
+        title: what is wrong, in a few words.
+        statement: what holds, in full sentences.
+        condition: when the rule speaks.
+        evidence: which bytes or facts it goes by.
+        verdict: what it says then.
+        messages: what users see: exact error texts, without the parts that vary.
+        remedy: what to do.
+        source: where the rule comes from, and what was measured.
+    """
+
+    id: str
+    title: str
+    statement: str
+    condition: str = ""
+    evidence: str = ""
+    verdict: str = ""
+    messages: tuple[str, ...] = ()
+    remedy: str = ""
+    source: str = ""
+
+    @property
+    def level(self) -> Level:
+        """The level of its usual findings: that of the verdict that it names first."""
+        first = re.split(r"[\s:;,(]", self.verdict)[0]
+        return {str(verdict): LEVELS[verdict] for verdict in Verdict}.get(first, Level.NOTE)
 
 
 class Route(enum.StrEnum):

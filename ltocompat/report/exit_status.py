@@ -15,7 +15,6 @@ from ltocompat.report.text import escape
 if TYPE_CHECKING:
     from ltocompat.commands.audit import AuditScope, AuditTally
     from ltocompat.commands.env import Surroundings
-    from ltocompat.commands.explain import Explained
     from ltocompat.commands.extract import Extracted
     from ltocompat.commands.init import PolicyDraft
     from ltocompat.commands.link import Linked
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from ltocompat.commands.selftest import SelfTestStep
     from ltocompat.commands.survey.run import Tally
     from ltocompat.model.diff import Diff
+    from ltocompat.model.explained import Explained
     from ltocompat.model.image import Record
     from ltocompat.model.link_options import Disagreement
     from ltocompat.model.requirement import FloorSetter, Required

@@ -21,6 +21,7 @@ from ltocompat.model.verdict import (
     Extent,
     Finding,
     Level,
+    Prose,
     Result,
     Verdict,
 )
@@ -45,7 +46,7 @@ from ltocompat.report.text import (
     function_name,
     truncate,
 )
-from ltocompat.rules.prose import Prose, rule_prose
+from ltocompat.rules.prose import rule_prose
 
 FindingRecord = Target | Result | Required | PolicyLines | Failure
 """Records that formats for findings read: the targets, the results, and facts about them."""

@@ -117,7 +117,19 @@ class Releases:
         rules = _rules(asked, "nvJitLink", linker)
         floor = LinkerFloor(linker, None, 0, tried=False, rules=rules) if linker else None
         path, modules = rows[0][-1] if rows else "", int(bool(on))
-        found = Required(path, modules, floor, None, None, False, tuple(services), (), asked, (), 0)  # noqa: FBT003
+        found = Required(
+            path=path,
+            modules=modules,
+            nvjitlink=floor,
+            driver_sass=None,
+            driver_ptx=None,
+            ptx_beyond=False,
+            services=tuple(services),
+            link_options=(),
+            asked=asked,
+            lines=(),
+            skipped=0,
+        )
         return found if rows else None
 
 
@@ -132,6 +144,7 @@ def _service(arch: str, rows: Sequence[Sequence[Any]], asked: Sequence[Asked]) -
     served = [(how, least) for how, least, *_ in rows if how != "none"]
     leasts = [DriverVersion(version_numbers(least)) for _, least in served if least]
     driver = max(leasts, default=None) if len(leasts) == len(served) else None
-    floor = RouteFloor(None, Coverage(0), driver, None, Verdict.OK, _rules(asked, "driver", driver))
+    rules = _rules(asked, "driver", driver)
+    floor = RouteFloor(None, Coverage(0), driver, None, None, None, Verdict.OK, rules)
     how = served[0][0] if served else "none"
     return Service(int(arch.removeprefix("sm_")), "", how, 0, 0, 0, 0, driver, routes=(floor,))

@@ -93,7 +93,7 @@ def published(model: type[Struct], *hidden: str) -> Callable[[type[R]], type[R]]
     """Give a record the fields of a model, in their order.
 
     Only what differs is spelled in the class of the record: a field stands in the place of the one
-    that it is made of; one that is made of none comes behind the one above it, or first.
+    that it is another name or type of; any other comes behind the one above it, or first.
 
     Args:
         model: the struct.
@@ -106,8 +106,9 @@ def published(model: type[Struct], *hidden: str) -> Callable[[type[R]], type[R]]
         hints = get_type_hints(record, include_extras=True)
         above = -1
         for member in msgspec.structs.fields(record):
-            parts = (part for part in get_args(hints[member.name])[1:] if isinstance(part, From))
-            source = next((part.path.split(".")[0] for part in parts), "") or member.name
+            written = [part for part in get_args(hints[member.name])[1:] if isinstance(part, From)]
+            renamed = [part.path.split(".")[0] for part in written if part.through is None]
+            source = next(iter(renamed), "") or member.name
             if source in order:
                 above = order.index(source)
             else:

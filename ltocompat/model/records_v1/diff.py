@@ -11,7 +11,6 @@ from ltocompat.model.records_v1.base import (
     Count,
     Document,
     Failure,
-    PlaceText,
     Record,
     one_of,
     published,
@@ -53,6 +52,7 @@ class Side(Record):
     nvjitlink_imports: Annotated[str | None, From("imports")]
 
 
+@published(diff.Change)
 class Change(Record):
     """One thing that is not as it was.
 
@@ -64,14 +64,10 @@ class Change(Record):
     """
 
     kind: Annotated[str, one_of(*KINDS)]
-    subject: str
-    about: str
     old: tuple[str, ...] | Count | None
     new: tuple[str, ...] | Count | None
-    count: Count
     breaking: BreakingWord | None
     forbidden: bool
-    places: tuple[PlaceText, ...]
 
 
 class Summary(Record):

@@ -6,18 +6,18 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from ltocompat.model import explained
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import Document, Failure, Record
+from ltocompat.model.records_v1.base import Document, Failure, Record, published
 from ltocompat.model.version import rule_url
 
 
+@published(explained.AtFault)
 class AtFault(Record):
     """A file at the given places that causes the error."""
 
-    place: str
-    reason: str
 
-
+@published(explained.Explained)
 class Rule(Record):
     """One rule of the catalogue, or a topic.
 
@@ -38,27 +38,10 @@ class Rule(Record):
         at_fault: Files at the given places that the rule speaks of.
     """
 
-    id: str
-    title: str
-    statement: str
-    condition: str
-    evidence: str
-    verdict: str
-    messages: tuple[str, ...]
-    remedy: str
     source: str
     url: Annotated[str, From("id", rule_url)]
-    built: bool
-    matched: str | None
     score: Annotated[float, Meta(ge=0, le=1)]
-    line: str | None
-    cause: str | None
-    fix: str | None
-    check: str | None
     values: dict[str, str]
-    here: str | None
-    also: tuple[str, ...]
-    at_fault: tuple[AtFault, ...]
 
 
 class Summary(Record):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from ltocompat.model import weight
+from ltocompat.model.image import ImageLayer
 from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Count,
@@ -62,7 +63,7 @@ class Kernel(Record):
     code_size: Annotated[Count, From("code")]
 
 
-@published(weight.ImageLayer, "place", "files")
+@published(ImageLayer, "place", "files", "packages")
 class Layer(Record):
     """One layer of a container image.
 

@@ -17,7 +17,7 @@ from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.records_v1 import verdict as v1
 from ltocompat.model.target import ANY_TARGET, PolicyLines
-from ltocompat.model.verdict import MOST_KERNELS, Finding, Result
+from ltocompat.model.verdict import MOST_KERNELS, Finding, Prose, Result
 from ltocompat.model.version import VERSION, rule_url
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Writable
@@ -28,7 +28,7 @@ from ltocompat.report.findings import (
 )
 from ltocompat.report.formats.jsonstream import Array, encode
 from ltocompat.report.text import escape, safe_text, sentence
-from ltocompat.rules.prose import Prose, rules
+from ltocompat.rules.prose import rules
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

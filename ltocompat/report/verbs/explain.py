@@ -10,7 +10,7 @@ from ltocompat.report import Failure, Options, Report, answers, rows_document
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
 
 if TYPE_CHECKING:
-    from ltocompat.commands.explain import Explained
+    from ltocompat.model.explained import Explained
 
 _INDEX = (Column("rule"), Column("what is wrong", width=20), Column("verdict", width=20))
 
