@@ -128,7 +128,9 @@ class Library(Record):
     how: Annotated[str, one_of("needed", "opened", "static")]
 
 
-@published(image.HostBinary, "place", "soname", "needed", "runpath", "debug_size", "exports")
+@published(
+    image.HostBinary, "place", "soname", "needed", "runpath", "debug_size", "exports", "unversioned"
+)
 class Host(Record):
     """A host file and what its linker needs.
 
