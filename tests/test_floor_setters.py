@@ -174,6 +174,10 @@ def test_a_survey_names_the_newest_release_with_a_lower_floor(
     wheels.mkdir()
     for version, content in (("1.0", CUBIN_12_4), ("1.5", CUBIN_12_4), ("2.0", CUBIN_13_5)):
         wheel(wheels, {"k/x.cubin": content}, name="only-sass", version=version)
+    # What runs on Arm, or fails there, says nothing of this machine.
+    arm = "py3-none-manylinux_2_28_aarch64"
+    for version, content in (("1.5", CUBIN_13_5), ("1.7", CUBIN_12_4)):
+        wheel(wheels, {"k/x.cubin": content}, name="only-sass", version=version, tag=arm)
     survey(wheels, tmp_path / "dataset")
     site = tmp_path / "site"
     installed(site, "only_sass", ["sass13"], "2.0")

@@ -167,7 +167,8 @@ def _with_releases(
             continue
         told.add(asked)
         below = (*min(each.numbers for each in driver.values), 0)  # that driver is enough
-        release = releases.newest(name, "driver", [f"sm_{gpu.arch.number}"], below)
+        archs, system = [f"sm_{gpu.arch.number}"], result.target.system
+        release = releases.newest(name, "driver", archs, below, system)
         where = f"{result.target.name} ({gpu.name})"
         found = f"{release} is the newest" if release else "there is no"
         yield Note(f"{found} release of {name} in {folder!r} whose code runs on {where}")

@@ -25,12 +25,13 @@ _TRIES = 16  # places of one text whose values are looked at: the same error rep
 # A number alone says little: it has to stand as an error does, and small ones beside CUDA's name.
 _CODE = (
     r"(?:(?:[Ee]rror|ERROR|[Ee]rror [Cc]ode|\b[Cc]ode=|returned|[Ff]ailure|says)\W{0,3}%s\b"
-    r"(?! [a-z]{2,20}s\b)"
+    r"(?! [a-z]{2,20}s\b|\.\d)"
     r"|\[%s\]|\(%s vs\. 0\))"
 )
 _CUDA_CODE = (
     r"(?:(?:\bcu[A-Z]\w{1,40}|\bcuda[A-Z]\w{1,40}|CUDA|[Cc]uda\w{0,20}|err_no)(?:(?: [a-z]{1,12})?"
-    r"\W{0,3}(?:(?:[Ee]rror|code|returned|failure)\W{1,3}){0,2}|(?: [a-z]{1,12}){2,4} error )%s\b)"
+    r"\W{0,3}(?:(?:[Ee]rror|code|returned|failure)\W{1,3}){0,2}|(?: [a-z]{1,12}){2,4} error )%s\b"
+    r"(?!\.\d))"
 )
 _NUMBERS = re.compile(r"<<(!?)(\d+)>>")
 _LONGEST_PATH = 300

@@ -22,20 +22,23 @@ from ltocompat.model.requirement import (
     RouteFloor,
     Service,
 )
-from ltocompat.model.target import DriverVersion
+from ltocompat.model.target import DriverVersion, System
 from ltocompat.model.verdict import Coverage, Verdict
 from ltocompat.packages.values import Package
 
-# Of all files of a release the greatest floor counts; one that is not known is above all.
+# Of all files of a release for that machine the greatest floor counts; an unknown one is above all.
 _RELEASES = r"""
 SELECT version FROM distributions JOIN needs USING (sha256)
 WHERE lower(regexp_replace(project, '[-_.]+', '-', 'g')) = $project
   AND what = 'floor' AND component = $component AND arch IS NOT NULL AND version IS NOT NULL
   AND (len($archs) = 0 OR list_contains($archs, arch))
+  AND len(list_filter(platforms, lambda name: regexp_matches(name, $others))) = 0
 GROUP BY version
 HAVING count(DISTINCT arch) >= len($archs) AND bool_and(least IS NOT NULL) AND ($below IS NULL
   OR max(list_transform(regexp_extract_all(least, '[0-9]+'), lambda text: text::BIGINT)) < $below)
 """
+
+_OTHERS = {"x86_64": "^win|aarch64", "aarch64": "^win|x86_64|^linux-64"}  # tags, conda's folders
 
 # The files of a release for Linux, which are for several Pythons and processors.
 _NEEDS = r"""
@@ -63,7 +66,12 @@ class Releases:
         self._dataset = Dataset(folder)
 
     def newest(
-        self, project: str, component: str, archs: Sequence[str], below: Sequence[int] | None
+        self,
+        project: str,
+        component: str,
+        archs: Sequence[str],
+        below: Sequence[int] | None,
+        system: System = System(),  # noqa: B008 - frozen
     ) -> str:
         """The newest release of a project that has code for GPUs and a lower floor there.
 
@@ -72,6 +80,7 @@ class Releases:
             component: ``driver`` or ``nvJitLink``.
             archs: all of these GPU architectures; none: whichever it has code for.
             below: what the floors have to be below; None: any floor will do.
+            system: where it has to run: Linux on that processor.
 
         Returns:
             Its version; empty where the dataset has none.
@@ -84,6 +93,7 @@ class Releases:
             "component": component,
             "archs": list(archs),
             "below": None if below is None else list(below),
+            "others": _OTHERS[system.machine],
         }
         with opened(self._dataset) as database:
             rows = database.execute(_RELEASES, asked).fetchall()

@@ -103,8 +103,6 @@ _WINDOW = 256 << 10
 _OVERLAP = max(map(len, _NEEDLES)) - 1
 # Images follow each other with at most this much padding (compilers align arrays to 32 bytes).
 _PADDING = 64
-# Every writer begins a region at a multiple of this.
-_ALIGNMENT = 8
 
 
 class _Hit(Struct, frozen=True):
@@ -377,12 +375,12 @@ class FatbinWalk:
     def _among_instructions(self, offset: int) -> bool:
         """Return whether a seeming region is a constant in code that writes or compares magics.
 
-        Such a constant may lie anywhere; a region is aligned, or a wrapper points at it.
+        A region among them is one that a wrapper points at.
         """
         section = self._host.section_at(offset) if self._host else None
         if self._host is None or section is None or not section.executable:
             return False
-        return offset % _ALIGNMENT != 0 and not self._host.registration().registered(offset)
+        return not self._host.registration().registered(offset)
 
     def _section(self, offset: int) -> str | None:
         section = self._host.section_at(offset) if self._host else None
