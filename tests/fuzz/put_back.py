@@ -105,7 +105,7 @@ BUGS = (
             ),
             ("in budget.timed(tried, every=16):", "in tried:"),
             ("        budget.check_time()\n        if environment", "        if environment"),
-            ("        self._budget.check_time()\n        other = ", "        other = "),
+            ("        budget.check_time()\n        dependency, line", "        dependency, line"),
         ),
     ),
     Bug(
