@@ -227,6 +227,27 @@ def test_the_floors_of_a_lock_are_those_that_a_survey_read(
     assert "the survey has 1 of its 2 releases" in err
 
 
+@pytest.mark.slow
+def test_a_wheel_for_another_machine_sets_no_floor_of_a_lock(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    wheel(wheels, {"k/x.cubin": CUBIN_12_4}, name="only-sass")
+    survey(wheels, tmp_path / "without")
+    wheel(
+        wheels, {"k/x.cubin": CUBIN_13_5}, name="only-sass", tag="py3-none-manylinux_2_28_aarch64"
+    )
+    survey(wheels, tmp_path / "with")
+    lock = tmp_path / "requirements.txt"
+    lock.write_text("only-sass==1.0\n")
+    without, beside = (
+        setters(capsys, str(lock), f"--survey={tmp_path / name}") for name in ("without", "with")
+    )
+    assert without == beside
+    assert without
+
+
 def test_a_lock_has_no_code_and_says_what_to_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ from ltocompat.model.cuda_tag import without_tags
 from ltocompat.model.grouping import grouped
 from ltocompat.model.location import Location
 from ltocompat.model.requirement import NEXT, FloorSetter, Required, Service
+from ltocompat.model.target import System
 from ltocompat.packages.reading import owner
 from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.engine.collect_requirements import required
@@ -69,7 +70,7 @@ def surveyed(pinned: Sequence[Package], folder: str) -> list[Library]:
     from ltocompat.commands.survey.releases import Releases
 
     releases = Releases(folder)
-    found = ((f"{each.name} {each.version}", releases.needs(each)) for each in pinned)
+    found = ((f"{each.name} {each.version}", releases.needs(each, System())) for each in pinned)
     return [Library(name, Location(needs.path), needs) for name, needs in found if needs]
 
 
@@ -180,4 +181,5 @@ def with_releases(setters: Iterable[FloorSetter], folder: str | None) -> Iterato
         below = version_numbers(setter.floor.removeprefix(">= ")) if known else None
         part = "nvJitLink" if setter.component == "nvJitLink" else "driver"
         archs = [f"sm_{number}" for number in setter.archs]
-        yield replace(setter, release=releases.newest(name, part, archs, below))
+        release = releases.newest(name, part, archs, below, System())
+        yield replace(setter, release=release)

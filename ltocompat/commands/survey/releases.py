@@ -40,13 +40,13 @@ HAVING count(DISTINCT arch) >= len($archs) AND bool_and(least IS NOT NULL) AND (
 
 _OTHERS = {"x86_64": "^win|aarch64", "aarch64": "^win|x86_64|^linux-64"}  # tags, conda's folders
 
-# The files of a release for Linux, which are for several Pythons and processors.
+# The files of a release for that machine, which are for several Pythons.
 _NEEDS = r"""
 SELECT component, arch, served_by, least, "constraint", rule, subject, needs.modules, example,
   filename FROM distributions LEFT JOIN needs USING (sha256)
 WHERE lower(regexp_replace(project, '[-_.]+', '-', 'g')) = $project AND version = $version
   AND status <> 'failed' AND what IS DISTINCT FROM 'library'
-  AND len(list_filter(platforms, lambda name: name LIKE 'win%')) = 0
+  AND len(list_filter(platforms, lambda name: regexp_matches(name, $others))) = 0
 ORDER BY filename
 """
 
@@ -71,7 +71,7 @@ class Releases:
         component: str,
         archs: Sequence[str],
         below: Sequence[int] | None,
-        system: System = System(),  # noqa: B008 - frozen
+        system: System,
     ) -> str:
         """The newest release of a project that has code for GPUs and a lower floor there.
 
@@ -103,13 +103,21 @@ class Releases:
                 found.append(Version(version))
         return str(max(found, default=""))
 
-    def needs(self, package: Package) -> Required | None:
+    def needs(self, package: Package, system: System) -> Required | None:
         """The needs of all files of a release for Linux; None where the dataset has none.
+
+        Args:
+            package: its name and version.
+            system: where it has to run: Linux on that processor.
 
         Raises:
             UnreadableInput: the dataset can't be read.
         """
-        known = {"project": canonicalize_name(package.name), "version": package.version}
+        known = {
+            "project": canonicalize_name(package.name),
+            "version": package.version,
+            "others": _OTHERS[system.machine],
+        }
         with opened(self._dataset) as database:
             rows = database.execute(_NEEDS, known).fetchall()
         asked = tuple(
