@@ -30,7 +30,8 @@ from ltocompat.model.weight import (
     MeasuredLibrary,
     Weight,
 )
-from ltocompat.rewrite.kept_images import Kept, foretold, gpus_of
+from ltocompat.rewrite.forecast import foretold
+from ltocompat.rewrite.kept_images import Kept, gpus_of
 from ltocompat.rules.weight_advice import savings
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.sources import Source, opened_sources
@@ -93,11 +94,12 @@ def _weights_of(
         weigher.take(batch)
     measured = weigher.measured
     place.check_found(found=bool(measured.libraries or measured.skipped))
-    yield weight_of(text, measured, kept)
+    planned = None if kept is None or text in settings.sources else foretold(text, kept, settings)
+    yield weight_of(text, measured, planned)
 
 
-def weight_of(path: str, measured: Measured, kept: Kept | None = None) -> Weight:
-    """The answer that was measured, and what slim saves where this is kept."""
+def weight_of(path: str, measured: Measured, slim_saved: int | None = None) -> Weight:
+    """The answer that was measured, and what slim saves where GPUs are kept."""
     advice, saved = savings(measured)
     tallies = [tally for library in measured.libraries.values() for tally in _tallies(library)]
     overhead = sum(library.overhead for library in measured.libraries.values())
@@ -115,7 +117,7 @@ def weight_of(path: str, measured: Measured, kept: Kept | None = None) -> Weight
         stored=overhead + sum(tally.stored for tally in tallies),
         libraries=tuple(sorted(libraries, key=lambda row: (-row.stored, str(row.place)))),
         savings=advice,
-        slim_saved=None if kept is None else foretold(measured, kept),
+        slim_saved=slim_saved,
         kernels=_kernels(measured),
         kernels_left_out=measured.kernels_left_out + max(len(measured.kernels) - _MOST_KERNELS, 0),
         unsized=sum(tally.unsized for tally in tallies),

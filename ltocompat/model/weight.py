@@ -201,7 +201,7 @@ class Weight(Struct, frozen=True):
         libraries: the heaviest first.
         savings: the largest first; no byte is in two of them.
         slim_saved: bytes that ``slim`` takes out where only the GPUs in question are kept; None
-            where none are.
+            where none are, and of what ``slim`` does not write.
         kernels: the largest first; empty unless asked for.
         kernels_left_out: kernels that are not among them: too many names, or unreadable cubins.
         unsized: images that nothing records the end of, and that count for nothing.

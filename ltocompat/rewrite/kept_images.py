@@ -15,7 +15,7 @@ from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.slimmed import RemovalReason
 from ltocompat.model.target import Gpu, System
-from ltocompat.model.weight import Measured, Waste
+from ltocompat.model.weight import Waste
 from ltocompat.rules.selection import compiles, pick_for_driver, runs
 from ltocompat.rules.weight_advice import GPU_TO_COME, dead, known_numbers, loaded_as_it_is
 from ltocompat.targets.gpu_groups import gpus_named
@@ -89,26 +89,6 @@ def gpus_of(texts: Iterable[str]) -> list[Gpu]:
     """
     names = "+".join(texts).replace(",", "+").split("+")
     return [gpu for name in names if name for gpu in gpus_named(name, System(), None)]
-
-
-def foretold(measured: Measured, kept: Kept) -> int:
-    """Return the bytes that go from libraries that were weighed, headers and padding included.
-
-    What stays for a region's sake is taken to be the smallest of its images on average.
-    """
-    total = 0.0
-    for library in measured.libraries.values():
-        shapes, linked = library.tallies.items(), library.linked
-        header = library.overhead / max(sum(t.images for _, tallies in shapes for t in tallies), 1)
-        for module, tallies in shapes:
-            prelinked = any(image.prelinked for image in module.images)
-            if linked if prelinked else not module.registered:
-                continue  # which stays as it is
-            why = reasons(module, kept=kept, machine=library.machine, linked=linked)
-            pairs = zip(tallies, why, strict=True)
-            going = [tally.stored + header * tally.images for tally, reason in pairs if reason]
-            total += sum(going) - (min(going) if len(going) == len(tallies) else 0)
-    return int(total)
 
 
 def is_loaded(module: ModuleSignature, *, linked: bool) -> bool:

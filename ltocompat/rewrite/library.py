@@ -145,7 +145,7 @@ class LibraryRewriter:
         packer: Packer | None,
         tally: CodeTally,
         *,
-        progress: Callable[[int, int], None],
+        progress: Callable[[int, int], None] = lambda *_: None,
     ) -> None:
         self.tally = tally
         self._view, self._file = view, file
@@ -164,14 +164,7 @@ class LibraryRewriter:
     def written(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Pass the batches of the file on, and write it anew as they come."""
         for batch in batches:
-            for stored, module in batch.modules:
-                self._take(stored, module)
-            for record in batch.records:
-                if isinstance(record, Skipped):
-                    self._skipped += 1
-                    self._leave(
-                        "it can't be read; inspect says why", record.size or 0, record.place
-                    )
+            self.take(batch)
             yield batch
         self._write_regions()
         self._copy_to(self._view.size)
@@ -187,6 +180,15 @@ class LibraryRewriter:
     def changed(self) -> bool:
         """Return whether a region was rewritten."""
         return bool(self._regions)
+
+    def take(self, batch: Batch) -> None:
+        """Plan what becomes of a batch, which the tally tells."""
+        for stored, module in batch.modules:
+            self._take(stored, module)
+        for record in batch.records:
+            if isinstance(record, Skipped):
+                self._skipped += 1
+                self._leave("it can't be read; inspect says why", record.size or 0, record.place)
 
     def _take(self, stored: StoredModule, module: Module) -> None:
         size = stored.size or sum(image.stored_size or 0 for image in module.images)

@@ -87,7 +87,8 @@ class Artifact(Record):
         stored_size: Bytes of all device code: those of archs, and overhead_size.
         overhead_size: Bytes of fatbin headers and padding.
         saved: Bytes that all savings together are.
-        slim_saved: Bytes that slim takes out with the same --keep-gpu; null without one.
+        slim_saved: Bytes that slim takes out with the same --keep-gpu; null without one, and of
+            what slim does not write.
         kernels: Empty unless asked for.
         unsized_images: Images that nothing records the end of; they count for no bytes.
         skipped: Places that could not be read.
