@@ -9,7 +9,7 @@ from pathlib import Path
 from generated_page import write_or_check
 
 from ltocompat.cli import VERBS, verb_command
-from ltocompat.commands.policy.key_list import EXCEPTIONS, TABLES, PolicyKey
+from ltocompat.commands.policy.key_list import EXCEPTIONS, PolicyKey, keys_of_tables
 
 PAGE = Path(__file__).with_name("policy.md")
 _INTRODUCTION = """\
@@ -74,7 +74,7 @@ def page() -> str:
 
 def _parts() -> Iterator[str]:
     yield _INTRODUCTION
-    for table, keys in TABLES.items():
+    for table, keys in keys_of_tables().items():
         header = (
             f"[[tool.ltocompat.{table}]]"
             if table.removeprefix("audit.") in EXCEPTIONS

@@ -36,7 +36,10 @@ gpu = "t4"
 """
 WHOLE = """
 [promise]
-sass = ["sm_90"]
+sass = ["sm_80", "90a", 100]
+ptx = ["compute_90"]
+driver = "550"
+nvjitlink = "12.4"
 [audit]
 targets = ["edge", "prod"]
 require-archs = ["sm_90", "compute_90", "lto_80"]
@@ -62,7 +65,12 @@ def test_a_policy_says_it_all(tmp_path: Path) -> None:
     policy = read_policy(path, TODAY)
     assert policy.source == path
     assert [target.name for target in policy.targets] == ["edge", "prod"]
-    assert policy.promise is not None
+    promise = policy.promise
+    assert promise is not None
+    assert [str(arch) for arch in promise.sass] == ["sm_80", "sm_90a", "sm_100"]
+    assert [str(arch) for arch in promise.ptx] == ["compute_90"]
+    assert str(promise.driver) == "550.54.14"  # as below
+    assert (promise.nvjitlink, promise.source) == (Release(12, 4), path)
     assert [str(require_arch) for require_arch in policy.require_archs] == [
         "sm_90",
         "compute_90",
@@ -151,7 +159,7 @@ def test_a_policy_of_another_user_is_not_obeyed(
         ("[audit]\nfail_on = 'fail'", "[audit] has no key 'fail_on' (did you mean fail-on?)"),
         ("audit = 3", "audit is 3; write a table [audit]"),
         ("[audit]\ntargets = 'prod'", "audit.targets is 'prod'; write targets = ["),
-        ("[audit]\ntargets = []", "audit.targets names no target"),
+        ("[audit]\ntargets = []", 'audit.targets is []; write targets = ["oldest"]'),
         ("[audit]\ntargets = ['prd']", "audit.targets names 'prd' (did you mean prod"),
         ("[audit]\nrequire-archs = ['hoper']", "audit.require-archs: 'hoper' is no known GPU"),
         (
@@ -159,12 +167,13 @@ def test_a_policy_of_another_user_is_not_obeyed(
             "audit.max-bytes: '100 mb!' is not a size; write it like",
         ),
         ("[audit]\nrequire-archs = [90]", "audit.require-archs is [90]; write"),
-        ("[audit]\nleast-driver = 525.60", "audit.least-driver is 525.6, which is not a driver"),
+        ("[audit]\nleast-driver = 525.60", 'audit.least-driver is 525.6; write least-driver = "'),
         ("[audit]\nleast-driver = 'new'", "audit.least-driver is 'new', which is not a driver"),
         ("[audit]\nfail-on = 'ok'", "audit.fail-on is 'ok'; write fail-on = \"fail\" | "),
         ("[audit]\nfail-on = true", "audit.fail-on is True"),
         ("[audit]\ntrial-link = 'yes'", "audit.trial-link is 'yes'; write trial-link = true"),
-        ("[audit]\ntrial-link = [13.3]", "audit.trial-link names 13.3, which is not a release"),
+        ("[audit]\ntrial-link = [13.3]", "audit.trial-link is [13.3]; write trial-link = true"),
+        ("[audit]\ntrial-link = ['13']", "audit.trial-link: '13' is not a release of"),
         (
             "[audit]\ntrial-link = ['12.4']",
             "audit.trial-link names 12.4, which no target has; the targets' nvJitLinks are: 13.2",
@@ -173,16 +182,21 @@ def test_a_policy_of_another_user_is_not_obeyed(
             "[audit]\nno-device-code = true",
             'audit.no-device-code is True; write no-device-code = "pass" | "undecided"',
         ),
-        ("[audit]\nignore = 'all'", "audit.ignore is not a list of tables"),
+        ("[audit]\nignore = 'all'", "audit.ignore is 'all'; write a table [[audit.ignore]]"),
+        ("[audit]\nignore = [3]", "audit.ignore is [3]; write a table [[audit.ignore]]"),
+        ("[audit.provided-by]\n'a.b' = [' ']", "audit.provided-by is {'a.b': [' ']}; write"),
         ("[[audit.ignore]]\nrul = 'PTX-06'", "audit.ignore[0] has no key 'rul'"),
         ("[[audit.ignore]]\nreason = 'x'", "audit.ignore[0] has no rule; write rule = "),
-        ("[[audit.ignore]]\nrule = 'PTX-66'", "audit.ignore[0].rule is 'PTX-66' (did you mean"),
+        (
+            "[[audit.ignore]]\nrule = 'PTX-66'\nreason = 'x'\nexpires = 2099-12-31",
+            "audit.ignore[0].rule is 'PTX-66' (did you mean",
+        ),
         ("[[audit.ignore]]\nrule = 'PTX-06'", "audit.ignore[0] has no reason"),
         ("[[audit.ignore]]\nrule = 'PTX-06'\nreason = ' '", "audit.ignore[0].reason is ' '"),
         ("[[audit.ignore]]\nrule = 'PTX-06'\nreason = 'x'", "audit.ignore[0] has no expires"),
         (
             "[[audit.ignore]]\nrule = 'PTX-06'\nreason = 'x'\nexpires = 'soon'",
-            "audit.ignore[0].expires is 'soon', which is not a day; write expires = 2027-01-31",
+            "audit.ignore[0].expires is 'soon'; write expires = 2099-12-31",
         ),
         (
             "[[audit.ignore]]\nrule = 'PTX-06'\nreason = 'x'\nexpires = 2026-11-20",
@@ -195,7 +209,18 @@ def test_a_policy_of_another_user_is_not_obeyed(
             ),
             "audit.ignore[0].verdict is 'not for this GPU'; write verdict = \"fail\"",
         ),
-        ("[promise]\nsas = []", "[promise] has no key 'sas'"),
+        ("[promise]\nsas = []", "[promise] has no key 'sas' (did you mean sass?)"),
+        ("[promise]\ncolour = 1", "no key 'colour'; known are sass, ptx, driver, nvjitlink"),
+        ("[promise]\nsass = 'sm_80'", "promise.sass is 'sm_80'; write sass = [\"sm_80\""),
+        ("[promise]\nsass = ['hopper']", "promise.sass: 'hopper' is not an architecture"),
+        ("[promise]\nsass = [true]", "promise.sass is [True]; write sass = ["),
+        ("[promise]\nsass = ['compute_80']", "promise.sass takes no compute_80; write sass = ["),
+        ("[promise]\nptx = ['sm_80']", "promise.ptx takes no sm_80; write ptx = ["),
+        ("[promise]\ndriver = 525.60", "promise.driver is 525.6; write driver = "),
+        ("[promise]\ndriver = 'new'", "promise.driver is 'new', which is not a driver; write"),
+        ("[promise]\nnvjitlink = 12.1", "promise.nvjitlink is 12.1; write nvjitlink = "),
+        ("promise = 'all'", "promise is 'all'; write a table [promise]"),
+        ('["a` - at `$[0].audit"]', "the file has no key 'a` - at `$[0].audit'; known are"),
     ],
 )
 def test_a_mistake_is_told_by_file_and_key(tmp_path: Path, text: str, said: str) -> None:

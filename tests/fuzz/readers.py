@@ -84,7 +84,6 @@ from ltocompat.model.target import Target
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Verdict
 from ltocompat.packages import conda
 from ltocompat.packages.metadata import python_and_platforms, read_metadata, read_tags
-from ltocompat.packages.promise import read_promise
 from ltocompat.packages.python_packages import read_installed, read_wheel
 from ltocompat.packages.reading import owner, package_in, package_of
 from ltocompat.packages.resolving import leads, ways_to
@@ -606,7 +605,7 @@ def _policy(path: str) -> object:
     audited([result], policy, Baseline())
     changed = with_named_variants(without_provided(summary, policy, package), policy.variants)
     nearest = find_policy(os.path.dirname(path))
-    return nearest, policy.given, policy.table, policy.every_target, changed, read_promise(path)
+    return nearest, policy.given, policy.table, policy.every_target, changed, policy.promise
 
 
 _PROJECT = b"""
@@ -787,7 +786,6 @@ READERS: dict[str, Reader] = {
         (
             *(f"commands.policy.{name}" for name in ("reading", "values", "keys")),
             *(f"commands.policy.{name}" for name in ("exceptions", "gate", "variants", "provided")),
-            "packages.promise",
         ),
         (*_OF_TOML, *_OF_POLICY),
         text=True,

@@ -1,18 +1,24 @@
-"""Values of the keys, as JSON Schema says them: as far as editors can know.
+"""Values of the keys: their types, and the look of texts as far as editors can know it.
 
-That a target, a file, a GPU or a release exists is for the reader to see.
+The look stands in the JSON Schema alone: the reader parses texts, and says more of a wrong one.
+That a target, a file, a GPU or a release exists is for it to see, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 Form = Mapping[str, Any]
-"""A JSON Schema."""
+"""What a JSON Schema says beside the type."""
 
-WORD: Form = {"type": "string", "pattern": r"\S"}
-WORDS: Form = {"type": "array", "items": WORD}
+Word = Annotated[str, Meta(pattern=r"\S")]
+Words = tuple[Word, ...]
+Text = str | int
+"""Text, or an integer; a number with a point is none: 12.10 would be read as 12.1."""
+WorseThanOk = Literal["fail", "unknown", "undocumented", "jit"]
 
 _NUMBERS = r"[0-9]{1,6}(\.[0-9]{1,6}){0,3}"
 _RELEASE = r"[0-9]{1,6}(\.[0-9]{1,6}){1,3}"
@@ -21,7 +27,7 @@ _DRIVER = r"[0-9]{3,6}(\.[0-9]{1,6}){0,3}"  # below 100 it is a CUDA release
 
 def _text(pattern: str) -> Form:
     """A text that is this, with or without blanks around it."""
-    return {"type": "string", "pattern": rf"^\s*{pattern}\s*$"}
+    return {"pattern": rf"^\s*{pattern}\s*$"}
 
 
 def _any_case(text: str) -> str:
@@ -30,8 +36,7 @@ def _any_case(text: str) -> str:
 
 
 def _or_number(form: Form, least: int, most: int) -> Form:
-    """The same, or an integer; one with a point is none: 12.10 would be read as 12.1."""
-    return {**form, "type": ["string", "integer"], "minimum": least, "maximum": most}
+    return {**form, "minimum": least, "maximum": most}
 
 
 def _versions(number: str, alone: str, least: int) -> Form:
@@ -52,49 +57,34 @@ _BRANDED = rf"{_any_case('brand')}!?=[A-Za-z]+"
 _CONDITION = rf"({_NUMBERED}|{_BRANDED})"
 CONTAINER = _text(rf"{_CONDITION}([ ,]{_CONDITION})*")
 RELEASE = _text(_RELEASE)
-RELEASES: Form = {"type": "array", "items": RELEASE, "minItems": 1}
+ReleaseName = Annotated[str, Meta(extra_json_schema=dict(RELEASE))]
 PYTHON = _text(r"3\.[0-9]{1,3}(\.[0-9]{1,3})?")
 SYSTEM = _text(
     f"({'|'.join(map(_any_case, ('linux', 'windows', 'wsl2')))})"
     f"(-({'|'.join(map(_any_case, ('x86_64', 'aarch64')))})?)?"
 )
 # Nothing that begins as a comparison.
-NAME: Form = {"type": ["string", "integer"], "pattern": r"^\s*[^\s<>=!~]"}
+NAME: Form = {"pattern": r"^\s*[^\s<>=!~]"}
 _GPU = r"[^\s<>=!~+][^+]*"
 _GPUS = _text(rf"{_GPU}(\+\s*{_GPU})*")
-ANY_GPUS: Form = {
-    **_or_number(_GPUS, 0, 9999),
-    "type": ["string", "integer", "array"],
-    "items": _GPUS,
-}
-GPUS: Form = {**ANY_GPUS, "minItems": 1}
-DAY: Form = {
-    "type": "string",
-    "format": "date",
-    "pattern": r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
-}
-
-
-ARCHS: Form = {"type": ["string", "array"], "pattern": r"[0-9A-Za-z]", "items": WORD}
-PERCENT = {"type": "integer", "minimum": 1, "maximum": 100}
+GPUS = _or_number(_GPUS, 0, 9999)
+GpuNames = Annotated[str, Meta(extra_json_schema=dict(_GPUS))]
+DAY: Form = {"pattern": r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}
+ARCHS: Form = {"pattern": r"[0-9A-Za-z]"}
 SIZE = _or_number(_text(r"[0-9]{1,12}(\.[0-9]{1,3})?\s*([kKmMgGtT][iI]?)?[bB]?"), 1, 10**12)
 
 
-def archs(prefix: str) -> Form:
+def _arch(prefix: str) -> Meta:
     """Architectures with a prefix or none; integers, too."""
-    item = _text(f"(({_any_case(prefix)})_?)?[0-9]{{1,10}}[afAF]?")
-    return {"type": "array", "items": _or_number(item, 0, 9_999_999_999)}
+    pattern = _text(f"(({_any_case(prefix)})_?)?[0-9]{{1,10}}[afAF]?")
+    return Meta(extra_json_schema=dict(_or_number(pattern, 0, 9_999_999_999)))
+
+
+Sass = Annotated[Text, _arch("sm")]
+Ptx = Annotated[Text, _arch("compute")]
 
 
 def rule_ids(ids: Iterable[str]) -> Form:
     """One of these, in small or capital letters."""
     listed = sorted(ids)
     return {"anyOf": [{"enum": listed}, _text(f"({'|'.join(map(_any_case, listed))})")]}
-
-
-def one_of(*words: str) -> Form:
-    """One of these words."""
-    return {"enum": list(words)}
-
-
-VERDICT = one_of("fail", "unknown", "undocumented", "jit")

@@ -1,41 +1,44 @@
-"""Every key of a policy: what it takes, what it is without, an example, and what it is for.
+"""Every key of a policy, once: its type, what it is without, an example, and what it is for.
 
-The reader knows no other keys; the JSON Schema for editors and the page of the policy are made of
-this list.
+The reader fills these tables; the JSON Schema for editors and the page of the policy are made of
+them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import datetime as dt
+import functools
+import json
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
-from msgspec.structs import replace
+import msgspec
+from msgspec import NODEFAULT, Meta, Struct, field
 
 from ltocompat.commands.policy import forms
+from ltocompat.commands.policy.forms import Form, Text, Word, Words, WorseThanOk
+from ltocompat.commands.policy.values import ANY
 from ltocompat.model.described import described
 from ltocompat.targets.inline import SPELLINGS
 
 
-class PolicyKey(Struct, frozen=True):
-    """A key of one of the tables.
+def _key(example: str, form: Form | None = None, without: str = "") -> Meta:
+    """What is said of a key.
 
-    Attributes:
-        form: what it takes, as JSON Schema says it.
+    Args:
         example: a value, as TOML.
-        default: what holds without it; empty where it must be there.
-        name: as it is written.
-        text: what it is for, in a sentence or two: what the docstring of its table says.
+        form: what its JSON Schema says beside the type.
+        without: what holds without it, where its default does not tell.
     """
-
-    form: forms.Form
-    example: str
-    default: str = "none"
-    name: str = ""
-    text: str = ""
+    extra = {"example": example, "without": without}
+    return Meta(extra=extra, extra_json_schema=dict(form or {}))
 
 
-class _TargetKeys:
+class _Table(Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+    """A table, whose keys are its fields."""
+
+
+class TargetTable(_Table, frozen=True, kw_only=True):
     """A place where the releases will run.
 
     Attributes:
@@ -55,22 +58,25 @@ class _TargetKeys:
         name: The name that reports show.
     """
 
-    driver = PolicyKey(forms.DRIVERS, '"580.65.06"')
-    container = PolicyKey(forms.CONTAINER, '"cuda>=12.4"')
-    nvjitlink = PolicyKey(forms.VERSIONS, '"13.3"')
-    gpu = PolicyKey(forms.GPUS, '["a100", "h100", "l4"]', "every GPU that an artifact serves")
-    nvrtc = PolicyKey(forms.VERSIONS, '"13.3"')
-    nvlink = PolicyKey(forms.VERSIONS, '"13.3"')
-    lto = PolicyKey(forms.one_of("on", "off"), '"off"', "on")
-    compat = PolicyKey(forms.COMPAT_VERSIONS, '"13.3"')
-    os = PolicyKey(forms.SYSTEM, '"linux-aarch64"', "linux")
-    stock = PolicyKey(forms.RELEASE, '"13.3"')
-    lock = PolicyKey(forms.NAME, '"uv.lock"')
-    python = PolicyKey(forms.PYTHON, '"3.12"')
-    name = PolicyKey(forms.NAME, '"old machines"', "the name of the table")
+    driver: Annotated[Text | None, _key('"580.65.06"', forms.DRIVERS)] = None
+    container: Annotated[str | None, _key('"cuda>=12.4"', forms.CONTAINER)] = None
+    nvjitlink: Annotated[Text | None, _key('"13.3"', forms.VERSIONS)] = None
+    gpu: Annotated[
+        Text | Annotated[tuple[forms.GpuNames, ...], Meta(min_length=1)] | None,
+        _key('["a100", "h100", "l4"]', forms.GPUS, "every GPU that an artifact serves"),
+    ] = None
+    nvrtc: Annotated[Text | None, _key('"13.3"', forms.VERSIONS)] = None
+    nvlink: Annotated[Text | None, _key('"13.3"', forms.VERSIONS)] = None
+    lto: Annotated[Literal["on", "off"], _key('"off"', without="on")] = "on"
+    compat: Annotated[Text | None, _key('"13.3"', forms.COMPAT_VERSIONS)] = None
+    os: Annotated[str, _key('"linux-aarch64"', forms.SYSTEM, "linux")] = "linux"
+    stock: Annotated[str | None, _key('"13.3"', forms.RELEASE)] = None
+    lock: Annotated[Text | None, _key('"uv.lock"', forms.NAME)] = None
+    python: Annotated[str | None, _key('"3.12"', forms.PYTHON)] = None
+    name: Annotated[Text, _key('"old machines"', forms.NAME, "the name of the table")] = ""
 
 
-class _PromiseKeys:
+class PromiseTable(_Table, frozen=True, kw_only=True):
     """What a project promises of its packages.
 
     Attributes:
@@ -80,13 +86,69 @@ class _PromiseKeys:
         nvjitlink: All code links with this nvJitLink.
     """
 
-    sass = PolicyKey(forms.archs("sm"), '["sm_80", "sm_90"]', "[]")
-    ptx = PolicyKey(forms.archs("compute"), '["compute_90"]', "[]")
-    driver = PolicyKey(forms.DRIVER, '"525.60.13"')
-    nvjitlink = PolicyKey(forms.RELEASE, '"12.4"')
+    sass: Annotated[tuple[forms.Sass, ...], _key('["sm_80", "sm_90"]')] = ()
+    ptx: Annotated[tuple[forms.Ptx, ...], _key('["compute_90"]')] = ()
+    driver: Annotated[Text | None, _key('"525.60.13"', forms.DRIVER)] = None
+    nvjitlink: Annotated[str | None, _key('"12.4"', forms.RELEASE)] = None
 
 
-class _AuditKeys:
+class _ExceptionTable(_Table, frozen=True, kw_only=True):
+    """Findings that do not count.
+
+    Attributes:
+        rule: The ID of the rule.
+        reason: Why the finding does no harm, for readers of the policy.
+        path: Pattern of the artifact, or of a file in it: a name, a path, or a place without
+            versions, "libx-cu12::pkg/libaxpy.so".
+        verdict: The worst verdict that does not count.
+        target: Pattern of the target's name.
+        gpu: The GPUs; [] for findings that name none.
+        about: Pattern of the subject of the finding, as a baseline names it.
+        route: The route of the modules: load or link; "" if each can take one route only.
+        modules: The largest number of affected modules in one file, for one GPU and target; 0 for
+            findings about an artifact as a whole.
+        asks: The newest versions that the code may need.
+        kernel: Pattern of kernel names: mangled, or as in the source up to the first template
+            argument (gemm::run for _ZN4gemm3runIfEEvPT_). A finding is ignored only if every kernel
+            of its modules matches. LTO-IR and Tile IR show no names, so findings in them stay.
+    """
+
+    rule: Annotated[str, _key('"PTX-06"')]
+    reason: Annotated[Word, _key('"libaxpy gets SASS in 1.1"')]
+    path: Annotated[Word, _key('"libaxpy*.so"')] = ANY
+    verdict: Annotated[WorseThanOk, _key('"unknown"')] = "fail"
+    target: Annotated[Word, _key('"oldest"')] = ANY
+    gpu: Annotated[
+        Text | tuple[forms.GpuNames, ...] | None, _key('["h100"]', forms.GPUS, "every GPU")
+    ] = None
+    about: Annotated[Word, _key('"PTX compute_90"')] = ANY
+    route: Annotated[Literal["load", "link", ""] | None, _key('"load"', without="any route")] = None
+    modules: Annotated[Annotated[int, Meta(ge=0)] | None, _key("3", without="any number")] = None
+    asks: Annotated[Words | None, _key('["driver 525.60.13"]', without="any version")] = None
+    kernel: Annotated[Word, _key('"*nopHardware*"')] = ANY
+
+
+class IgnoreTable(_ExceptionTable, frozen=True, kw_only=True):
+    """Findings that do not count until a day.
+
+    Attributes:
+        expires: The last day on which the table counts; after it, the audit exits with 2.
+    """
+
+    expires: Annotated[dt.date, _key("2099-12-31", forms.DAY)]
+
+
+class AllowTable(_ExceptionTable, frozen=True, kw_only=True):
+    """Findings that never count."""
+
+    path: Annotated[Word, _key('"libaxpy*.so"')]
+    verdict: Annotated[WorseThanOk, _key('"unknown"')]
+
+
+_Trials = bool | Literal["auto"] | Annotated[tuple[forms.ReleaseName, ...], Meta(min_length=1)]
+
+
+class AuditTable(_Table, frozen=True, kw_only=True):
     """The requirements for releases.
 
     Attributes:
@@ -118,87 +180,84 @@ class _AuditKeys:
         allow: Findings that never count; see below.
     """
 
-    targets = PolicyKey({**forms.WORDS, "minItems": 1}, '["oldest"]', "all of them")
-    require_gpus = PolicyKey(forms.WORDS, '["a100", "h100"]', "[]")
-    require_archs = PolicyKey(forms.ARCHS, '["sm_80", "compute_90"]', "[]")
-    least_driver = PolicyKey(forms.DRIVER, '"580"')
-    max_bytes = PolicyKey(forms.SIZE, '"100MB"')
-    max_member_bytes = PolicyKey(forms.SIZE, '"400MB"')
-    coverage = PolicyKey(forms.PERCENT, "90")
-    fail_on = PolicyKey(forms.VERDICT, '"fail"', '"fail"')
-    trial_link = PolicyKey(
-        {"anyOf": [{"type": "boolean"}, {"const": "auto"}, forms.RELEASES]}, "true", "false"
+    targets: Annotated[
+        Annotated[Words, Meta(min_length=1)] | None, _key('["oldest"]', without="all of them")
+    ] = None
+    require_gpus: Annotated[Words, _key('["a100", "h100"]')] = ()
+    require_archs: Annotated[str | Words, _key('["sm_80", "compute_90"]', forms.ARCHS)] = ()
+    least_driver: Annotated[Text | None, _key('"580"', forms.DRIVER)] = None
+    max_bytes: Annotated[Text | None, _key('"100MB"', forms.SIZE)] = None
+    max_member_bytes: Annotated[Text | None, _key('"400MB"', forms.SIZE)] = None
+    coverage: Annotated[Annotated[int, Meta(ge=1, le=100)] | None, _key("90")] = None
+    fail_on: Annotated[WorseThanOk, _key('"fail"')] = "fail"
+    trial_link: Annotated[_Trials, _key("true")] = False
+    trial_load: Annotated[bool, _key("true")] = False
+    no_device_code: Annotated[Literal["pass", "undecided"], _key('"pass"')] = "undecided"
+    variants: Annotated[Words | None, _key('["libx_cuda*.so"]', without="those found")] = None
+    provided_by: Annotated[dict[str, Words], _key('{torch = ["libcudart.so.*"]}')] = field(
+        default_factory=dict
     )
-    trial_load = PolicyKey({"type": "boolean"}, "true", "false")
-    no_device_code = PolicyKey(forms.one_of("pass", "undecided"), '"pass"', '"undecided"')
-    variants = PolicyKey(forms.WORDS, '["libx_cuda*.so"]', "those found")
-    provided_by = PolicyKey(
-        {"type": "object", "additionalProperties": forms.WORDS},
-        '{torch = ["libcudart.so.*"]}',
-        "{}",
-    )
-    ignore = PolicyKey({}, "", "[]")
-    allow = PolicyKey({}, "", "[]")
+    ignore: Annotated[tuple[IgnoreTable, ...], _key("")] = ()
+    allow: Annotated[tuple[AllowTable, ...], _key("")] = ()
 
 
-class _IgnoreKeys:
-    """Findings that do not count.
+class PolicyTables(_Table, frozen=True, kw_only=True):
+    """All tables; those of targets are read as ``--deploy-target`` reads them."""
+
+    targets: Any = None
+    promise: PromiseTable | None = None
+    audit: AuditTable = field(default_factory=AuditTable)
+
+
+class PolicyKey(Struct, frozen=True):
+    """A key of one of the tables.
 
     Attributes:
-        rule: The ID of the rule.
-        reason: Why the finding does no harm, for readers of the policy.
-        expires: The last day on which the table counts; after it, the audit exits with 2.
-        path: Pattern of the artifact, or of a file in it: a name, a path, or a place without
-            versions, "libx-cu12::pkg/libaxpy.so".
-        verdict: The worst verdict that does not count.
-        target: Pattern of the target's name.
-        gpu: The GPUs; [] for findings that name none.
-        about: Pattern of the subject of the finding, as a baseline names it.
-        route: The route of the modules: load or link; "" if each can take one route only.
-        modules: The largest number of affected modules in one file, for one GPU and target; 0 for
-            findings about an artifact as a whole.
-        asks: The newest versions that the code may need.
-        kernel: Pattern of kernel names: mangled, or as in the source up to the first template
-            argument (gemm::run for _ZN4gemm3runIfEEvPT_). A finding is ignored only if every kernel
-            of its modules matches. LTO-IR and Tile IR show no names, so findings in them stay.
+        name: as it is written.
+        example: a value, as TOML.
+        default: what holds without it; empty where it must be there.
+        text: what it is for, in a sentence or two: what the docstring of its table says.
+        words: all values that it takes, where they are few.
     """
 
-    rule = PolicyKey({}, '"PTX-06"', "")
-    reason = PolicyKey(forms.WORD, '"libaxpy gets SASS in 1.1"', "")
-    expires = PolicyKey(forms.DAY, "2099-12-31", "")
-    path = PolicyKey(forms.WORD, '"libaxpy*.so"', '"*"')
-    verdict = PolicyKey(forms.VERDICT, '"unknown"', '"fail"')
-    target = PolicyKey(forms.WORD, '"oldest"', '"*"')
-    gpu = PolicyKey(forms.ANY_GPUS, '["h100"]', "every GPU")
-    about = PolicyKey(forms.WORD, '"PTX compute_90"', '"*"')
-    route = PolicyKey(forms.one_of("load", "link", ""), '"load"', "any route")
-    modules = PolicyKey({"type": "integer", "minimum": 0}, "3", "any number")
-    asks = PolicyKey(forms.WORDS, '["driver 525.60.13"]', "any version")
-    kernel = PolicyKey(forms.WORD, '"*nopHardware*"', '"*"')
+    name: str
+    example: str
+    default: str = ""
+    text: str = ""
+    words: tuple[str, ...] = ()
 
 
-def _keys(table: type) -> tuple[PolicyKey, ...]:
-    """The keys of a table in their order, each with its name and what is said of it."""
+def _keys(table: type[_Table]) -> Iterator[PolicyKey]:
+    """The keys of a table, those first that must be there."""
     _, texts = described(table)
-    return tuple(
-        replace(key, name=name.replace("_", "-"), text=texts.get(name, ""))
-        for name, key in vars(table).items()
-        if isinstance(key, PolicyKey)
-    )
+    info: Any = msgspec.inspect.type_info(table)
+    for key in sorted(info.fields, key=lambda key: not key.required):
+        extra = key.type.extra
+        value = key.default if key.default_factory is NODEFAULT else key.default_factory()
+        kinds = getattr(key.type.type, "types", (key.type.type,))
+        yield PolicyKey(
+            key.encode_name,
+            extra["example"],
+            "" if key.required else extra["without"] or json.dumps(value).replace("null", "none"),
+            texts[key.name],
+            getattr(kinds[0], "values", ()),
+        )
 
 
-TABLES: Mapping[str, tuple[PolicyKey, ...]] = {
-    "targets.NAME": _keys(_TargetKeys),
-    "promise": _keys(_PromiseKeys),
-    "audit": _keys(_AuditKeys),
-    "audit.ignore": _keys(_IgnoreKeys),
-    "audit.allow": tuple(
-        replace(key, default="") if key.name in ("path", "verdict") else key
-        for key in _keys(_IgnoreKeys)
-        if key.name != "expires"
-    ),
+_TABLES: Mapping[str, type[_Table]] = {
+    "targets.NAME": TargetTable,
+    "promise": PromiseTable,
+    "audit": AuditTable,
+    "audit.ignore": IgnoreTable,
+    "audit.allow": AllowTable,
 }
-"""The keys of each table, in the order in which they are explained."""
+
+
+@functools.cache
+def keys_of_tables() -> Mapping[str, tuple[PolicyKey, ...]]:
+    """The keys of each table, in the order in which they are explained."""
+    return {name: tuple(_keys(table)) for name, table in _TABLES.items()}
+
 
 TARGET_FREE = (
     *("require-gpus", "require-archs", "least-driver", "max-bytes", "max-member-bytes"),
@@ -210,34 +269,38 @@ EXCEPTIONS = ("ignore", "allow")
 """Tables that an audit may have several of."""
 
 
-def names(table: str) -> tuple[str, ...]:
-    """The keys that a table may have."""
-    return tuple(key.name for key in TABLES[table])
-
-
 def schema() -> dict[str, Any]:
     """The JSON Schema of a policy: of an ltocompat.toml, and of ``tool.ltocompat`` elsewhere."""
     # Imported here: who reads a policy needs no list of rules for it.
     from ltocompat.rules.prose import rule_ids
 
-    audit = _table("audit")
-    for kind in EXCEPTIONS:
-        table = _table(f"audit.{kind}")
-        table["properties"]["rule"] |= forms.rule_ids(rule_ids(built=True))
-        audit["properties"][kind] |= {"type": "array", "items": table}
-    target = _table("targets.NAME")
-    places = [key.name for key in TABLES["targets.NAME"] if key.name not in ("name", "python")]
+    _, parts = msgspec.json.schema_components(_TABLES.values())
+    for name, table in _TABLES.items():
+        part = parts[table.__name__]
+        part["description"] = described(table)[0]
+        for key in keys_of_tables()[name]:
+            form = part["properties"][key.name]
+            form["description"] = key.text
+            form.pop("default", None)
+            if "anyOf" in form:  # TOML has no null
+                form["anyOf"] = [each for each in form["anyOf"] if each != {"type": "null"}]
+    for table in (IgnoreTable, AllowTable):
+        parts[table.__name__]["properties"]["rule"] |= forms.rule_ids(rule_ids(built=True))
+    target = parts[TargetTable.__name__]
+    places = [
+        key.name for key in keys_of_tables()["targets.NAME"] if key.name not in ("name", "python")
+    ]
     target["anyOf"] = [{"required": [place]} for place in (*places, *SPELLINGS)]
-    for alias, key in SPELLINGS.items():
-        target["properties"][alias] = target["properties"][key]
-        target["not"] = {"required": [alias, key]}
-    targets = {"anyOf": [target, forms.WORD]}
+    for alias, name in SPELLINGS.items():
+        target["properties"][alias] = target["properties"][name]
+        target["not"] = {"required": [alias, name]}
+    targets = {"anyOf": [_part(TargetTable), {"type": "string", "pattern": r"\S"}]}
     policy = {
         "type": "object",
         "properties": {
             "targets": {"type": "object", "additionalProperties": targets, "minProperties": 1},
-            "promise": _table("promise"),
-            "audit": audit,
+            "promise": _part(PromiseTable),
+            "audit": _part(AuditTable),
         },
         "additionalProperties": False,
         "anyOf": [
@@ -250,8 +313,12 @@ def schema() -> dict[str, Any]:
         "$id": "ltocompat/policy/v1",
         "title": "The policy for releases: ltocompat.toml, or [tool.ltocompat]",
         "anyOf": [{"$ref": "#/$defs/policy"}, {"$ref": "#/$defs/pasted"}],
-        "$defs": {"policy": policy, "pasted": _pasted()},
+        "$defs": {"policy": policy, "pasted": _pasted(), **parts},
     }
+
+
+def _part(table: type[_Table]) -> dict[str, str]:
+    return {"$ref": f"#/$defs/{table.__name__}"}
 
 
 def _without_target() -> dict[str, Any]:
@@ -270,15 +337,4 @@ def _pasted() -> dict[str, Any]:
         "properties": {"tool": ours | {"required": ["ltocompat"]}},
         "required": ["tool"],
         "not": {"anyOf": [{"required": [table]} for table in ("targets", "promise", "audit")]},
-    }
-
-
-def _table(name: str) -> dict[str, Any]:
-    keys = TABLES[name]
-    needed = [key.name for key in keys if not key.default]
-    return {
-        "type": "object",
-        "properties": {key.name: {"description": key.text, **key.form} for key in keys},
-        "additionalProperties": False,
-        **({"required": needed} if needed else {}),
     }

@@ -1,151 +1,88 @@
-"""One table of a policy; every complaint about it names file and key."""
+"""The tables of a policy; every complaint about them names file and key."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-from msgspec import Struct
+import msgspec
 
-from ltocompat.commands.policy.key_list import TABLES
+from ltocompat.commands.policy.key_list import EXCEPTIONS, PolicyTables, keys_of_tables
 from ltocompat.model.errors import UsageError, did_you_mean
+from ltocompat.targets.text_file import OwnTables
 
 _SHOWN = 60
-_PATTERNS = '["libcudart.so.*"]'  # of what another package provides, by the name of that
+_FIELD = re.compile(r"Object (missing required|contains unknown) field `(.*)`", re.DOTALL)
+_NUMBERS = re.compile(r"\[[0-9.]+\]")
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 
-class PolicyTable(Struct, frozen=True):
-    """A table.
+class PolicyFile(OwnTables, frozen=True):
+    """The tables of a policy as they are written."""
 
-    Attributes:
-        path: the file.
-        key: the way to it: ``audit.ignore[0]``; empty at the top.
-        values: its keys and values.
-        title: what to call it.
-    """
-
-    path: str
-    key: str
-    values: dict[str, Any]
-    title: str
-
-    def only(self, known: Iterable[str]) -> None:
-        """See that it has no other keys.
+    def read(self) -> PolicyTables:
+        """The tables with all values of their types.
 
         Raises:
-            UsageError: it has.
+            UsageError: a key is unknown or missing, or a value has no meaning.
         """
-        known = tuple(known)
-        for key in self.values:
-            if key not in known:
-                near = did_you_mean(key, known)
-                raise UsageError(
-                    f"{self.path}: {self.title} has no key {key[:_SHOWN]!r}{near}; known are "
-                    f"{', '.join(known)}"
-                )
+        try:
+            # A tuple, so that every complaint has a place.
+            return msgspec.convert((self.tables,), tuple[PolicyTables])[0]
+        except msgspec.ValidationError as error:
+            text, _, place = str(error).rpartition(" - at `$[0]")
+            raise self._complaint(text, place.strip("`.")) from error
 
-    def table(self, key: str) -> dict[str, Any]:
-        """A table in it; empty where it is not there.
+    def _complaint(self, text: str, place: str) -> UsageError:
+        """The error for what msgspec says of a place: ``audit.ignore[0].path``."""
+        field = _FIELD.fullmatch(text)
+        if field is None:
+            key = re.sub(rf"({_NUMBERS.pattern})+$", "", place)
+            return self.wrong(key, f"is {_brief(self._value(key))}")
+        if field[1].startswith("missing"):
+            remedy = self._example(f"{place}.{field[2]}")
+            return UsageError(f"{self.path}: {place} has no {field[2]}; {remedy}")
+        known = [key.name for key in keys_of_tables().get(_NUMBERS.sub("", place), ())]
+        known = known or [*PolicyTables.__struct_fields__]
+        title = place if "[" in place else self.header(place) if place else self.title
+        near = did_you_mean(field[2], known)
+        return UsageError(
+            f"{self.path}: {title} has no key {field[2][:_SHOWN]!r}{near}; known are "
+            f"{', '.join(known)}"
+        )
 
-        Raises:
-            UsageError: it is not a table.
-        """
-        value = self.values.get(key, {})
-        if not isinstance(value, dict):
-            raise self.wrong(key, f"is {_brief(value)}", f"write a table [{key}]")
+    def _value(self, place: str) -> object:
+        value: Any = self.tables
+        for name, number in re.findall(r"([\w-]+)|\[([0-9]+)\]", place):
+            value = value[name or int(number)]
         return value
 
-    def texts(self, key: str) -> tuple[str, ...] | None:
-        """A list of texts, none of them blank; None where it is not there.
-
-        Raises:
-            UsageError: it is anything else.
-        """
-        value = self.values.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, list) or not all(
-            isinstance(each, str) and each.strip() for each in value
-        ):
-            raise self.wrong(key, f"is {_brief(value)}")
-        return tuple(value)
-
-    def text(self, key: str) -> str:
-        """A text that must be there, and not be empty.
-
-        Raises:
-            UsageError: it isn't so.
-        """
-        value = self.values.get(key)
-        if value is None:
-            raise UsageError(f"{self.path}: {self.key} has no {key}; {self._as_in_list(key)}")
-        if not isinstance(value, str) or not value.strip():
-            raise self.wrong(key, f"is {_brief(value)}")
-        return value.strip()
-
-    def flag(self, key: str) -> bool:
-        """A truth value; false where it is not there.
-
-        Raises:
-            UsageError: it is anything else.
-        """
-        value = self.values.get(key, False)
-        if not isinstance(value, bool):
-            raise self.wrong(key, f"is {value!r}")
-        return value
-
-    def number(self, key: str, least: int, most: int | None = None) -> int | None:
-        """A whole number within bounds; None where it is not there.
-
-        Raises:
-            UsageError: it is anything else, or beyond them.
-        """
-        value = self.values.get(key)
-        if value is None:
-            return None
-        # A truth value is a number for Python.
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if not whole or value < least or (most is not None and value > most):
-            raise self.wrong(key, f"is {_brief(value)}")
-        return int(value)
-
-    def choice(self, key: str, choices: Mapping[str, T], default: T) -> T:
-        """The value that the word of a key stands for; ``default`` where the key is not there.
-
-        Raises:
-            UsageError: it is none of these words.
-        """
-        value = self.values.get(key)
-        if value is None:
-            return default
-        if not isinstance(value, str) or value not in choices:
-            known = " | ".join(f'"{word}"' for word in choices if word)
-            raise self.wrong(key, f"is {value!r}", f"write {key} = {known}")
-        return choices[value]
-
-    def parsed(self, key: str, parse: Callable[[], T]) -> T:
+    def parsed(self, place: str, parse: Callable[[V], T], value: V) -> T:
         """Parse the value of a key; errors say which key it was.
 
         Raises:
             UsageError: it has no meaning.
         """
         try:
-            return parse()
+            return parse(value)
         except UsageError as error:
-            raise UsageError(f"{self.path}: {self.key}.{key}: {error}") from error
+            raise UsageError(f"{self.path}: {place}: {error}") from error
 
-    def wrong(self, key: str, text: str, remedy: str = "") -> UsageError:
+    def wrong(self, place: str, text: str, remedy: str = "") -> UsageError:
         """The error for a key whose value has no meaning; the remedy is the example of its list."""
-        where = f"{self.key}.{key}" if self.key else key
-        return UsageError(f"{self.path}: {where} {text}; {remedy or self._as_in_list(key)}")
+        return UsageError(f"{self.path}: {place} {text}; {remedy or self._example(place)}")
 
-    def _as_in_list(self, key: str) -> str:
-        keys = TABLES.get(re.sub(r"\[[0-9]+\]", "", self.key), ())
-        examples = (each.example for each in keys if each.name == key)
-        return f"write {key} = {next(examples, _PATTERNS)}"
+    def _example(self, place: str) -> str:
+        table, _, name = _NUMBERS.sub("", place).rpartition(".")
+        key = next((key for key in keys_of_tables().get(table, ()) if key.name == name), None)
+        if key is None or not key.example:
+            header = self.header(place)
+            return f"write a table {f'[{header}]' if name in EXCEPTIONS else header}"
+        words = " | ".join(f'"{word}"' for word in key.words if word)
+        return f"write {name} = {words or key.example}"
 
 
 def _brief(value: object) -> str:

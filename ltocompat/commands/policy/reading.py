@@ -7,28 +7,27 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import PurePath
 
-from ltocompat.commands.policy.exceptions import WORSE_THAN_OK, read_exceptions
-from ltocompat.commands.policy.key_list import TARGET_FREE, names
-from ltocompat.commands.policy.keys import PolicyTable
+from ltocompat.commands.policy.exceptions import read_exceptions
+from ltocompat.commands.policy.key_list import TARGET_FREE, AuditTable, PromiseTable
+from ltocompat.commands.policy.keys import PolicyFile
 from ltocompat.commands.policy.values import NO_POLICY, Policy
-from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import UsageError, did_you_mean
 from ltocompat.model.location import folders_around
 from ltocompat.model.target import DriverVersion, Gpu, Target
 from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import bytes_of
-from ltocompat.packages.promise import read_promise
+from ltocompat.packages.promise import Promise
 from ltocompat.packages.values import normalized
 from ltocompat.targets.reading import targets_of_file
 from ltocompat.targets.text_file import OWN, PYPROJECT, own_tables
 from ltocompat.targets.versions.releases import exact_release
 
-_TABLES = ("targets", "promise", "audit")
-_ALLOW_EMPTY = {"pass": True, "undecided": False}
 # Where a job of GitHub or GitLab has its checkout, which may be another user's in a container.
 _CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
@@ -96,32 +95,31 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
     found = own_tables(path)
     if found.tables is None:
         raise UsageError(f"{path} has no policy; write [tool.ltocompat.targets.NAME] into it")
-    whole = PolicyTable(path, "", found.tables, found.title)
-    whole.only(_TABLES)
-    audit = PolicyTable(path, "audit", whole.table("audit"), found.header("audit"))
-    audit.only(names("audit"))
-    targets = _targets(audit, has_targets="targets" in found.tables)
-    trial, releases = _trials(audit, targets)
+    file = PolicyFile(path, found.prefix, found.tables)
+    tables = file.read()
+    audit = tables.audit
+    targets = _targets(file, audit)
+    day = today or dt.datetime.now(dt.UTC).date()
     return Policy(
         source=path,
         prefix=found.prefix,
         targets=targets,
-        promise=read_promise(path),
-        require_gpus=_gpus(audit),
-        require_archs=_archs(audit),
-        least_driver=_driver(audit),
-        fail_on=audit.choice("fail-on", WORSE_THAN_OK, Verdict.FAIL),
-        trial_links=trial is True,
-        trial_auto=trial == AUTO,
-        trial_releases=releases,
-        trial_load=audit.flag("trial-load"),
-        exceptions=read_exceptions(audit, today or dt.datetime.now(dt.UTC).date()),
-        allow_empty=audit.choice("no-device-code", _ALLOW_EMPTY, default=False),
-        variants=audit.texts("variants"),
-        provided_by=_provided_by(audit),
-        max_bytes=_bytes(audit, "max-bytes"),
-        max_member_bytes=_bytes(audit, "max-member-bytes"),
-        coverage=audit.number("coverage", 1, 100),
+        promise=None if tables.promise is None else _promise(file, tables.promise),
+        require_gpus=file.parsed("audit.require-gpus", _gpus, audit.require_gpus),
+        require_archs=file.parsed("audit.require-archs", _archs, audit.require_archs),
+        least_driver=_driver(file, "audit.least-driver", audit.least_driver),
+        fail_on=Verdict[audit.fail_on.upper()],
+        trial_links=audit.trial_link not in (False, AUTO),
+        trial_auto=audit.trial_link == AUTO,
+        trial_releases=_trials(file, audit, targets),
+        trial_load=audit.trial_load,
+        exceptions=tuple(read_exceptions(file, audit, day)),
+        allow_empty=audit.no_device_code == "pass",
+        variants=audit.variants,
+        provided_by=tuple((normalized(name), libs) for name, libs in audit.provided_by.items()),
+        max_bytes=file.parsed("audit.max-bytes", _bytes, audit.max_bytes),
+        max_member_bytes=file.parsed("audit.max-member-bytes", _bytes, audit.max_member_bytes),
+        coverage=audit.coverage,
     )
 
 
@@ -132,59 +130,68 @@ def _shown(path: str, where: str) -> str:
     return path
 
 
-def _targets(audit: PolicyTable, *, has_targets: bool) -> tuple[Target, ...]:
-    names = audit.texts("targets")
-    if names is None and not has_targets and audit.values.keys() & TARGET_FREE:
+def _targets(file: PolicyFile, audit: AuditTable) -> tuple[Target, ...]:
+    tables = file.tables or {}
+    names = audit.targets
+    if names is None and "targets" not in tables and tables.get("audit", {}).keys() & TARGET_FREE:
         return ()
-    every = {target.name: target for target in targets_of_file(audit.path, audit.path, None)}
-    if names is None:
-        return tuple(every.values())
-    if not names:
-        raise audit.wrong("targets", "names no target")
-    for name in names:
+    every = {target.name: target for target in targets_of_file(file.path, file.path, None)}
+    for name in names or ():
         if name not in every:
             text = f"names {name!r}{did_you_mean(name, every)}"
-            raise audit.wrong("targets", text, f"there are {', '.join(every)}")
-    return tuple(every[name] for name in dict.fromkeys(names))
+            raise file.wrong("audit.targets", text, f"there are {', '.join(every)}")
+    return tuple(every[name] for name in dict.fromkeys(names or every))
 
 
-def _gpus(audit: PolicyTable) -> tuple[Gpu, ...]:
+def _promise(file: PolicyFile, table: PromiseTable) -> Promise:
+    """What a project promises of its packages."""
+    return Promise(
+        file.path,
+        _promised(file, "sass", table.sass, ArchForm.REAL),
+        _promised(file, "ptx", table.ptx, ArchForm.VIRTUAL),
+        _driver(file, "promise.driver", table.driver),
+        file.parsed("promise.nvjitlink", _release, table.nvjitlink),
+    )
+
+
+def _promised(
+    file: PolicyFile, key: str, values: Sequence[str | int], form: ArchForm
+) -> tuple[SmArch, ...]:
+    found = []
+    for value in values:
+        arch = file.parsed(f"promise.{key}", lambda text: SmArch.parse(text, form), str(value))
+        if arch.form is not form:
+            raise file.wrong(f"promise.{key}", f"takes no {arch}")
+        found.append(arch)
+    return tuple(dict.fromkeys(found))
+
+
+def _gpus(names: Sequence[str]) -> tuple[Gpu, ...]:
     # Imported here: most policies require none by name.
     from ltocompat.facts.gpus import find_gpu
 
-    names = audit.texts("require-gpus") or ()
-    return audit.parsed("require-gpus", lambda: tuple(dict.fromkeys(map(find_gpu, names))))
+    return tuple(dict.fromkeys(map(find_gpu, names)))
 
 
-def _provided_by(audit: PolicyTable) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    table = audit.table("provided-by")
-    inner = PolicyTable(audit.path, f"{audit.key}.provided-by", table, "provided-by")
-    return tuple((normalized(name), inner.texts(name) or ()) for name in table)
-
-
-def _archs(audit: PolicyTable) -> tuple[SmArch, ...]:
-    if "require-archs" not in audit.values:
+def _archs(value: str | Sequence[str]) -> tuple[SmArch, ...]:
+    if not value and not isinstance(value, str):
         return ()
     # Imported here: most policies require none.
     from ltocompat.targets.arch_list import arch_list
 
-    value = audit.values["require-archs"]
-    lists = [value] if isinstance(value, str) else audit.texts("require-archs")
-    archs = (arch for text in lists or () for arch in arch_list(text))
-    return audit.parsed("require-archs", lambda: tuple(dict.fromkeys(archs)))
+    lists = [value] if isinstance(value, str) else value
+    return tuple(dict.fromkeys(arch for text in lists for arch in arch_list(text)))
 
 
-def _bytes(audit: PolicyTable, key: str) -> int | None:
-    value = audit.values.get(key)
-    if value is None:
-        return None
-    # A number with a point is none, and neither is a truth value.
-    text = str(value) if isinstance(value, int | str) and value is not True else ""
-    return audit.parsed(key, lambda: bytes_of(text))
+def _bytes(value: str | int | None) -> int | None:
+    return None if value is None else bytes_of(str(value))
 
 
-def _driver(audit: PolicyTable) -> DriverVersion | None:
-    value = audit.values.get("least-driver")
+def _release(text: str | None) -> Release | None:
+    return None if text is None else exact_release("nvjitlink", text)
+
+
+def _driver(file: PolicyFile, place: str, value: str | int | None) -> DriverVersion | None:
     if value is None:
         return None
     # Imported here: most policies keep no driver.
@@ -193,32 +200,22 @@ def _driver(audit: PolicyTable) -> DriverVersion | None:
     try:
         return least_driver(value)
     except UsageError as error:
-        raise audit.wrong("least-driver", f"is {value!r}, which is not a driver") from error
+        raise file.wrong(place, f"is {value!r}, which is not a driver") from error
 
 
 def _trials(
-    audit: PolicyTable, targets: tuple[Target, ...]
-) -> tuple[bool | str, tuple[Release, ...]]:
-    key = "trial-link"
-    value = audit.values.get(key)
-    if value == AUTO:
-        return AUTO, ()
-    if value is None or isinstance(value, bool):
-        return bool(value), ()
-    example = 'trial-link = true, "auto" or ["13.3"]'
-    if not isinstance(value, list) or not value:
-        raise audit.wrong(key, f"is {value!r}", f"write {example}")
+    file: PolicyFile, audit: AuditTable, targets: tuple[Target, ...]
+) -> tuple[Release, ...]:
+    if not isinstance(audit.trial_link, tuple):
+        return ()
+    place = "audit.trial-link"
     named = {linker for t in targets if t.nvjitlink for linker in t.nvjitlink.values}
     found = []
-    for spelling in value:
-        try:
-            release = exact_release("nvjitlink", spelling if isinstance(spelling, str) else "")
-        except UsageError as error:
-            text = f"names {spelling!r}, which is not a release of nvJitLink"
-            raise audit.wrong(key, text, f"write {example}") from error
+    for spelling in audit.trial_link:
+        release = file.parsed(place, _release, spelling)
         if release not in named:
             have = ", ".join(map(str, sorted(named))) or "none"
             text = f"names {release}, which no target has"
-            raise audit.wrong(key, text, f"the targets' nvJitLinks are: {have}")
+            raise file.wrong(place, text, f"the targets' nvJitLinks are: {have}")
         found.append(release)
-    return True, tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found))
