@@ -36,6 +36,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ("rules", "scan", "files", "commands")
 MAP = ROOT / "build" / "mutants" / "map.json"
 SENDERS = {"kill", "killpg"}  # with their arguments swapped, they end processes of others
+SYMMETRIC = {"max", "min"}  # with their arguments swapped, they give the same
 TIERS = ("-m", "not wild and not nightly")
 RECORDED = "LTOCOMPAT_RECORDED_CALLS"  # a folder: of the runs that record
 
@@ -95,8 +96,9 @@ def _value(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield "a call dropped", ast.Pass()
         case ast.Call(args=[first, second, *rest]):
             starred = isinstance(first, ast.Starred) or isinstance(second, ast.Starred)
-            sends = getattr(node.func, "attr", "") in SENDERS
-            if not (starred or sends) and ast.dump(first) != ast.dump(second):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            kept = starred or name in SENDERS | SYMMETRIC
+            if not kept and ast.dump(first) != ast.dump(second):
                 yield (
                     "arguments swapped",
                     ast.Call(node.func, [second, first, *rest], node.keywords),

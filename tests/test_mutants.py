@@ -13,7 +13,7 @@ SOURCE = dedent("""\
     @cache(9)
     def f(a: Literal[1], b: int = 2) -> int:
         if a < b and g(a, b):
-            note(a)
+            note(max(a, b))
         elif a:
             raise ValueError(f"{a + 1}")
         kept: Literal[5] = b
