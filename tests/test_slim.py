@@ -280,7 +280,9 @@ def test_a_folder_is_copied_and_an_environment_has_a_way_back(tmp_path: Path) ->
     new = (tmp_path / "copy" / "x/lib.so").read_bytes()
     assert hashlib.sha256(new).hexdigest() != hashlib.sha256(LIBRARY.read_bytes()).hexdigest()
     before = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
-    slim(site, tmp_path / "old", keep_gpus=["h100"], in_place=True)
+    found = slim(site, tmp_path / "old", keep_gpus=["h100"], in_place=True)
+    text = " ".join(written("table", REPORT, [found], Options()).split())
+    (back,) = re.findall("put them back: (.*)$", text)
     assert (site / "x/lib.so").read_bytes() == new
     assert (site / "y-1.dist-info/RECORD").read_bytes() == others
     assert not (tmp_path / "old/y-1.dist-info").exists()
@@ -290,8 +292,27 @@ def test_a_folder_is_copied_and_an_environment_has_a_way_back(tmp_path: Path) ->
     with pytest.raises(UsageError, match="--in-place"):
         slim(site, tmp_path / "another")
     (site / "pyvenv.cfg").unlink()
-    shutil.copytree(tmp_path / "old", site, dirs_exist_ok=True)
+    with pytest.raises(LtocompatError, match="name a new folder"):
+        slim(site, tmp_path / "old", in_place=True)
+    slim(site, tmp_path / "unused", keep_gpus=["h100"], in_place=True)
+    assert not (tmp_path / "unused").exists()
+    subprocess.run(shlex.split(back), check=True)
     assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="holes of Linux")
+def test_freed_bytes_of_a_folder_take_no_disk(tmp_path: Path) -> None:
+    data = (FOLDER / "cubin/nvrtc-12.4-sm_80.cubin").read_bytes()
+    for name in ("here", "copied"):
+        (tmp_path / name).mkdir()
+        specs = [EntrySpec(2, data.ljust(1 << 20, b"x"), sm) for sm in (80, 90)]
+        (tmp_path / name / "x.so").write_bytes(program(region([entry(spec) for spec in specs])))
+    slim(tmp_path / "copied", tmp_path / "copy", keep_gpus=["h100"])
+    slim(tmp_path / "here", tmp_path / "old", keep_gpus=["h100"], in_place=True)
+    for folder in ("here", "copy"):
+        status = (tmp_path / folder / "x.so").stat()
+        assert status.st_size > 2 << 20
+        assert status.st_blocks * 512 < (1 << 20) + (1 << 16)
 
 
 def test_the_fix_of_a_file_that_is_too_large_is_a_command_that_mends_it(tmp_path: Path) -> None:

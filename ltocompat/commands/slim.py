@@ -275,6 +275,7 @@ class _Run:
         self, kept: Kept, packer: Packer | None, targets: Sequence[Target], options: SlimOptions
     ) -> None:
         self._kept, self._packer, self._to_zstd = kept, packer, options.to_zstd
+        self._in_place = options.in_place
         self._engine = Engine()
         newest = (_newest(kept),) if kept.gpus or kept.everything else ()
         self._targets = (*targets, *newest)
@@ -343,4 +344,5 @@ class _Run:
             code=self._tally,
             verdicts=tuple(self._verdicts),
             zstd_driver=str(floors.driver("zstd-driver")),
+            in_place=self._in_place,
         )

@@ -122,7 +122,7 @@ class Slimmed(Struct, frozen=True, kw_only=True):
 
     Attributes:
         path: what was named.
-        output: the new one; with ``in_place`` the folder that has the old files.
+        output: the new one; with ``in_place`` the folder that has the original files, if any.
         size: bytes of it, before; of a folder, of the files in it.
         new_size: bytes of the new one.
         files: files in it that were changed.
@@ -130,6 +130,7 @@ class Slimmed(Struct, frozen=True, kw_only=True):
         verdicts: on kept GPUs.
         zstd_driver: the least driver that reads Zstandard (rule FB-01).
         void: signatures that were left out, as they were of what is no more.
+        in_place: files of a folder were replaced.
     """
 
     path: str
@@ -141,6 +142,7 @@ class Slimmed(Struct, frozen=True, kw_only=True):
     verdicts: tuple[KeptVerdict, ...]
     zstd_driver: str
     void: tuple[str, ...] = ()
+    in_place: bool = False
 
     @property
     def saved(self) -> int:

@@ -34,6 +34,8 @@ from ltocompat.rewrite.wheel import new_wheel, signatures, with_build
 from ltocompat.rewrite.zips import Content, content_of, opened_content, opened_zip, write_zip
 from ltocompat.scan.walk import opened
 
+_PAGE = 4096  # bytes of the smallest hole
+
 
 class Written(Struct, frozen=True):
     """What was written.
@@ -159,10 +161,17 @@ def _prove(file: BinaryIO, changed: Mapping[str, Content]) -> None:
 
 
 @contextmanager
+def _new_folder(path: str) -> Iterator[None]:
+    """Raise an error that names ``path`` where it is there already, or can't be written."""
+    if os.path.lexists(path):
+        raise LtocompatError(f"{path!r} is there already; name a new folder")
+    with writing(path):
+        yield
+
+
+@contextmanager
 def _folder(path: str, target: str, rewrite: Rewrite) -> Iterator[Written]:
-    with scratch_folder() as scratch, writing(target):
-        if os.path.lexists(target):
-            raise LtocompatError(f"{target!r} is there already; name a new folder")
+    with scratch_folder() as scratch, _new_folder(target):
         libraries = Libraries(rewrite, scratch, Budget(), sums=True)
         changed, size = libraries.of_folder(path)
         with folder_beside(target) as part:
@@ -180,16 +189,15 @@ def written_in_place(path: str, backup: str, rewrite: Rewrite) -> Iterator[Writt
 
     Args:
         path: the folder, such as an environment.
-        backup: a new folder that gets the files as they were, by which they come back.
+        backup: a new folder that gets the original files, where any is replaced.
         rewrite: writes the libraries.
 
     Raises:
         LtocompatError: the backup lies there already, or something can't be written.
     """
-    with scratch_folder() as scratch, writing(backup):
+    with scratch_folder() as scratch, _new_folder(backup):
         libraries = Libraries(rewrite, scratch, Budget(), sums=True)
         changed, size = libraries.of_folder(path)
-        os.makedirs(backup)
         yield Written(backup, size, size, libraries.count)
         for name in changed:
             os.makedirs(os.path.dirname(os.path.join(backup, name)), exist_ok=True)
@@ -201,7 +209,9 @@ def written_in_place(path: str, backup: str, rewrite: Rewrite) -> Iterator[Writt
 def _put(content: Content, path: str) -> None:
     """Give a file another content, and leave other names of the old one alone."""
     beside = name_beside(path)
-    with opened_content(content) as new, open(beside, "wb") as file:
-        shutil.copyfileobj(new, file, MIB)
+    with opened_content(content) as new, created(beside) as file:
+        while page := new.read(_PAGE):  # zeros become holes, as they are in what is read
+            file.write(page) if page.strip(b"\0") else file.seek(len(page), os.SEEK_CUR)
+        file.truncate()
     shutil.copymode(path, beside)
     os.replace(beside, path)

@@ -54,7 +54,7 @@ def regions(data: bytes, sections: Sequence[tuple[int, int]]) -> list[Region]:
         at = first
         while (at := data.find(_MAGIC, at, last)) >= 0:
             version, header, size = struct.unpack_from("<HHQ", data, at + 4)
-            if at % 8 or (version, header) != (1, 16) or at + 16 + size > last:
+            if (at - first) % 8 or (version, header) != (1, 16) or at + 16 + size > last:
                 at += 4
                 continue
             end = at + header + size
@@ -72,7 +72,9 @@ def _entries(data: bytes, at: int, end: int) -> Iterator[Entry]:
 
 
 def sections(data: bytes) -> list[tuple[int, int]]:
-    """Where the sections of a library lie that have device code to be loaded."""
+    """Where the sections of a library lie that have device code to be loaded, or to be linked."""
+    if data[:8] == b"!<arch>\n":
+        return list(_sections_of_members(data))
     if data[:4] == b"\x7fELF":
         (table,) = struct.unpack_from("<Q", data, 0x28)
         size, count, names = struct.unpack_from("<HHH", data, 0x3A)
@@ -82,7 +84,8 @@ def sections(data: bytes) -> list[tuple[int, int]]:
             data[texts + row[0] : data.index(b"\0", texts + row[0])]: (row[4], row[4] + row[5])
             for row in rows
         }
-        return [spans[b".nv_fatbin"]] if b".nv_fatbin" in spans else []
+        waiting = [b"__nv_relfatbin"] if data[16] == 1 else []  # of an object, for a link
+        return [spans[name] for name in (b".nv_fatbin", *waiting) if name in spans]
     if data[:2] == b"MZ":
         (at,) = struct.unpack_from("<I", data, 0x3C)
         (count,) = struct.unpack_from("<H", data, at + 6)
@@ -91,6 +94,15 @@ def sections(data: bytes) -> list[tuple[int, int]]:
         rows = [struct.unpack_from("<8sIIII", data, table + 40 * n) for n in range(count)]
         return [(row[4], row[4] + row[3]) for row in rows if row[0] == b".nv_fatb"]
     return []
+
+
+def _sections_of_members(archive: bytes) -> Iterator[tuple[int, int]]:
+    at = 8
+    while at + 60 <= len(archive):
+        size = int(archive[at + 48 : at + 58])
+        member = archive[at + 60 : at + 60 + size]
+        yield from ((at + 60 + start, at + 60 + end) for start, end in sections(member))
+        at += 60 + size + size % 2
 
 
 def picked(entries: Sequence[Entry], gpus: Sequence[int]) -> set[tuple[int, int]]:
@@ -272,6 +284,6 @@ def run(python: Path, code: str, folder: Path) -> tuple[int, str]:
 def unpacked(wheel: Path, folder: Path) -> list[Path]:
     """The files of a wheel that may have device code."""
     with zipfile.ZipFile(wheel) as archive:
-        names = [n for n in archive.namelist() if re.search(r"\.(so|pyd|dll)(\.[\d.]+)?$", n)]
+        names = [n for n in archive.namelist() if re.search(r"\.(a|so|pyd|dll)(\.[\d.]+)?$", n)]
         archive.extractall(folder, names)
     return [folder / name for name in names]

@@ -53,7 +53,7 @@ class Artifact(Record):
     """A file, package or folder that was written anew.
 
     Attributes:
-        output: The new one; with --in-place the folder with the files as they were.
+        output: The new one; with --in-place the folder that has the original files, if any.
         size: Bytes of it, before.
         zero_size: Bytes of its files that are zeros now, which take nothing in a wheel or a layer.
         stored_size: Bytes of all device code, before.
@@ -64,6 +64,7 @@ class Artifact(Record):
         more_zstd: How many more are now.
         zstd_driver: The least driver that reads those (FB-01).
         void: Signatures that were left out of a wheel.
+        in_place: Files of a folder were replaced.
     """
 
     path: str
@@ -83,6 +84,7 @@ class Artifact(Record):
     more_zstd: Annotated[Count, From("code.more_zstd")]
     zstd_driver: str
     void: tuple[str, ...]
+    in_place: bool
 
 
 class Summary(Record):

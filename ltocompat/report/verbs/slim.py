@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 
 from ltocompat.model.location import Location
@@ -34,15 +35,13 @@ def blocks(records: Iterable[Slimmed | Failure], _: Options) -> Iterator[Block]:
 
 
 def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
-    sizes = f"{binary_size(slimmed.size)} -> {binary_size(slimmed.new_size)}"
-    output = Code(Location(slimmed.output))
-    yield Heading((Code(Location(slimmed.path)), " -> ", output, f": {sizes}"))
+    yield Heading(_heading(slimmed))
     device = (
         f"{binary_size(slimmed.saved)} of {binary_size(slimmed.code.stored)} of device code saved"
     )
     if not slimmed.code.stored:
         device = "no device code, so that it is a copy"
-    zeros = f"; {binary_size(slimmed.code.zeros)} of zeros take nothing once packed"
+    zeros = f"; {binary_size(slimmed.code.zeros)} of zeros take nothing once packed, or as holes"
     files = f" in {count(slimmed.files, 'file')}" if slimmed.files else ""
     yield Entry((f"{device}{files}{zeros if slimmed.code.zeros else ''}",))
     if slimmed.removed:
@@ -65,8 +64,24 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
     if slimmed.untouched:
         lines = ((_untouched(row), Code(row.example)) for row in slimmed.untouched)
         yield Items("left as it is", tuple(lines), None)
+    yield from _old_parts(slimmed)
+
+
+def _heading(slimmed: Slimmed) -> tuple[str, ...]:
+    path = Code(Location(slimmed.path))
+    if slimmed.in_place:
+        return path, ", slimmed in place"
+    sizes = f"{binary_size(slimmed.size)} -> {binary_size(slimmed.new_size)}"
+    return path, " -> ", Code(Location(slimmed.output)), f": {sizes}"
+
+
+def _old_parts(slimmed: Slimmed) -> Iterator[Block]:
     if slimmed.void:
         yield Paragraph((f"signatures are void and left out: {', '.join(slimmed.void)}",))
+    if slimmed.in_place and slimmed.files:
+        back = Code(shlex.join(["cp", "-a", f"{slimmed.output}/.", slimmed.path]))
+        output = Code(Location(slimmed.output))
+        yield Paragraph(("the original files are in ", output, "; to put them back: ", back))
 
 
 def _untouched(row: Untouched) -> str:
