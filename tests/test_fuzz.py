@@ -17,7 +17,7 @@ from fuzz.fuzz import FOUND, TARGETS, Task, work
 from fuzz.machine import MACHINE, machine_in
 from fuzz.meaning import LAWS, Step
 from fuzz.mutate import Material, mutated
-from fuzz.planted import PLANTED
+from fuzz.planted import FRESH, PLANTED
 from fuzz.put_back import BUGS, PROJECT
 from fuzz.readers import READERS, seeds
 from fuzz.structure import FORMS, WRAPPERS, fields_of, forms_of
@@ -63,7 +63,7 @@ def test_a_law_holds_for_changed_bytes(name: str) -> None:
 SOUND = (FOLDER / "objects" / "libaxpy-no-device-link.so").read_bytes()
 
 
-@pytest.mark.parametrize("kind", range(8))
+@pytest.mark.parametrize("kind", range(12))
 def test_damage_is_what_its_numbers_say(kind: int) -> None:
     step = Step(kind, 0, 1, 8 << 1)
     at, end = 1, 2
@@ -201,7 +201,7 @@ def test_the_modules_of_every_target_are_there() -> None:
 
 
 def test_mended_bugs_can_still_be_put_back() -> None:
-    for bug in (*BUGS, *PLANTED):
+    for bug in (*BUGS, *PLANTED, *FRESH):
         text = (PROJECT / "ltocompat" / bug.file).read_text("utf-8")
         for new, _ in bug.changes:
             assert new in text, f"{bug.name}: {bug.file} has no {new!r}"

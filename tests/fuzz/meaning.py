@@ -8,11 +8,13 @@ the exit code. ``baseline``: an audit is green by the baseline that was written 
 
 from __future__ import annotations
 
+import bz2
 import csv
 import functools
 import gzip
 import io
 import json
+import lzma
 import os
 import random
 import re
@@ -29,19 +31,20 @@ from dataclasses import dataclass
 import cuobjdump
 import msgspec
 from container_images_made import archive, docker_archive, oci_layout
-from package_writer import tar_of, zip_of
+from package_writer import TAR_END, tar_header, tar_member, tar_of, zip_of
 
 import ltocompat
+from fuzz.contradictions import contradiction
 from fuzz.files import folder, written
 from fuzz.readers import LIMITS, Reader, seeds
-from fuzz.structure import Form, Part, fields_of, forms_of
+from fuzz.structure import Form, Part, fields_of, forms_of, zstd
 from fuzz.verbs import no_cache
 from fuzz.watch import Broken
 from ltocompat.cli import run
 from ltocompat.commands import check
 from ltocompat.commands.comparison import saved
 from ltocompat.commands.options import CheckOptions
-from ltocompat.files.first_bytes import FATBIN_MAGIC
+from ltocompat.files.first_bytes import FATBIN_MAGIC, THIN_MAGIC
 from ltocompat.files.images import ptx
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure
@@ -72,6 +75,11 @@ _TARGET_WORDS = ("--deploy-target", "driver=580.65.06,gpu=h100,nvjitlink=13.0")
 _STEP = struct.Struct("<BBII")
 _MOST_STEPS = 3
 CUT, ZERO, FILL, NOISE, DELETE, FLIP, INSERT, BEHEAD = range(8)
+ZERO_SECTORS, DELETE_SECTORS, INSERT_SECTORS, JOIN = range(8, 12)
+_KINDS = 12
+_MOVING = (DELETE, INSERT, BEHEAD, DELETE_SECTORS, INSERT_SECTORS)
+_SHAPE = (CUT, JOIN, *_MOVING)
+_SECTOR = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +105,31 @@ class Step:
         dice = random.Random(self.place)  # noqa: S311 - no secret
         forms = forms_of(data)
         if self.depth and forms:
-            parts = list(dice.choice(forms).parts(data, dice))
+            form = dice.choice(forms)
+            parts = list(form.parts(data, dice))
             if parts:
                 part, inner = dice.choice(parts), self.size ^ self.place >> 7
                 less = Step(self.kind, self.depth - 1, inner, self.size)
-                return part.put(less.done_to(part.data))
-        at, width = self._where(data, forms)
+                whole = bytearray(part.put(less.done_to(part.data)))
+                form.finish(whole)
+                return bytes(whole)
+        if self.kind == JOIN:
+            return data + self._other(data)
+        at, width = (
+            self._in_sectors(data) if self.kind >= ZERO_SECTORS else self._where(data, forms)
+        )
         return self._changed(data, at, at + width)
+
+    def _other(self, data: bytes) -> bytes:
+        """What comes behind a file by mistake: itself, its end, or its beginning."""
+        at = self.place % len(data)
+        return (data, data[at:], data[:at])[self.size % 3]
+
+    def _in_sectors(self, data: bytes) -> tuple[int, int]:
+        """Where disks and networks lose bytes."""
+        at = self.place % (len(data) // _SECTOR + 1) * _SECTOR
+        size = (1, 1, 2, 4, 8, 64)[self.size % 6] * _SECTOR
+        return min(at, len(data) - 1), min(size, max(len(data) - at, 1))
 
     def _where(self, data: bytes, forms: list[Form]) -> tuple[int, int]:
         """Half of them a field of the format, which is where structure breaks."""
@@ -122,6 +148,9 @@ class Step:
             DELETE: b"",
             FLIP: bytes([data[at] ^ 1 << (self.size >> 9 & 7)]) + data[at + 1 : end],
             INSERT: bytes(width) + data[at:end],
+            ZERO_SECTORS: bytes(width),
+            DELETE_SECTORS: b"",
+            INSERT_SECTORS: bytes(width) + data[at:end],
         }
         if self.kind == CUT:
             return data[:at]
@@ -137,7 +166,9 @@ def split(data: bytes) -> tuple[list[Step], bytes]:
     if len(data) < end:
         return [], b""
     rows = (_STEP.unpack_from(data, 1 + n * _STEP.size) for n in range(number))
-    return [Step(kind % 8, depth & 3, place, size) for kind, depth, place, size in rows], data[end:]
+    return [Step(kind % _KINDS, depth & 3, place, size) for kind, depth, place, size in rows], data[
+        end:
+    ]
 
 
 def with_steps(content: bytes, dice: random.Random) -> bytes:
@@ -145,7 +176,7 @@ def with_steps(content: bytes, dice: random.Random) -> bytes:
     number = dice.choice((1, 1, 1, 2, 3))
     rows = (
         _STEP.pack(
-            dice.randrange(8),
+            dice.randrange(_KINDS),
             dice.choice((0, 0, 0, 1, 1, 2, 3)),
             dice.choice((dice.randrange(256), dice.randrange(1 << 32))),
             dice.randrange(1 << 32),
@@ -195,11 +226,7 @@ def _seeds() -> Iterator[bytes]:
 
 def _several() -> Iterator[bytes]:
     """Containers of several small files: of what damage takes away, something is left."""
-    names = {"k.cubin": "cubin", "libk.so": "elf", "k.ptx": "ptx", "k.fatbin": "fatbin"}
-    small = {
-        f"p/{name}": min(filter(_alone, seeds(reader)), key=len) for name, reader in names.items()
-    }
-    files = tuple(small.items())
+    files = _small()
     for kind in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT, tarfile.USTAR_FORMAT):
         yield tar_of(*files, kind=kind)
     yield from (zip_of(*files, method=m) for m in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED))
@@ -280,9 +307,14 @@ class Meaning:
     def shape(self) -> str:
         """What is new about it leads the fuzzer."""
         verdicts = sorted({str(verdict) for verdict in self.verdicts.values()})
-        words = sorted({re.sub(r"[0-9a-f]+|'[^']*'", "", word)[:40] for word in self.words})
+        words = sorted(set(map(_plain, self.words)))
         kinds = sorted({str(claim[0]) for claim in self.claims})
         return f"{kinds}{verdicts}{words}{sorted(self.rules)}"
+
+
+def _plain(word: str) -> str:
+    """A sentence without its values."""
+    return re.sub(r"[0-9a-f]+|'[^']*'", "", word)[:40]
 
 
 def _proven(name: str, records: list[Record]) -> Iterator[Module]:
@@ -345,10 +377,11 @@ def damage(data: bytes) -> object:
     lost, new = before.claims - after.claims, after.claims - before.claims
     # An entry of no known kind is shown with its number, and judged so.
     told = after.words - before.words or any(each[0] is ImageKind.UNKNOWN for each in new)
+    _hold_unread(after)
     if told or _is_another_file(before_bytes, after_bytes):
         return after.shape
     fewer = (before.proven - after.claims).total() > new.total()
-    if fewer and _is_evident(before_bytes, after_bytes, split(data)[0], after):
+    if fewer and _is_evident(before_bytes, after_bytes, split(data)[0], bool(after.claims)):
         kinds = "+".join(sorted({str(each[0]) for each in lost}))
         kind = _kind(before_bytes)
         raise Broken(f"fewer images ({kinds}) of {kind} without a word")
@@ -362,22 +395,29 @@ def damage(data: bytes) -> object:
     return after.shape
 
 
+def _hold_unread(after: Meaning) -> None:
+    """What can't be read may be what is needed: nothing is better than unknown then."""
+    best = min(after.verdicts.values(), default=Verdict.UNKNOWN)
+    if best < Verdict.UNKNOWN and any(isinstance(each, Skipped) for each in after.records):
+        raise Broken(f"a verdict of {best} beside what can't be read")
+
+
 def _is_another_file(before: bytes, after: bytes) -> bool:
     """Return whether a whole file is left, of another kind, or a fatbin that is shown as empty."""
     empty = after.startswith(FATBIN_MAGIC) and after[8:16] in (b"", bytes(8))
     return empty or _name(after) not in (_name(before), _NAMELESS)
 
 
-def _is_evident(before: bytes, after_bytes: bytes, steps: list[Step], after: Meaning) -> bool:
+def _is_evident(before: bytes, after_bytes: bytes, steps: list[Step], left: bool) -> bool:
     """Return whether what is left proves that something was there.
 
     Members of a package with right sums are whatever they are, and those of tar and ar have no
     sums; a file that is called nothing may be anything.
     """
     name = _name(before)
-    shape_is_broken = all(step.kind in (CUT, DELETE, INSERT, BEHEAD) for step in steps)
+    shape_is_broken = all(step.kind in _SHAPE for step in steps)
     outside = all(step.depth == 0 for step in steps)
-    moved = len(after_bytes) > len(before) or any(s.kind in (DELETE, INSERT, BEHEAD) for s in steps)
+    moved = len(after_bytes) > len(before) or any(s.kind in _MOVING for s in steps)
     if name == "x.so" and before[40:48] == bytes(8) and moved:
         return False  # without sections, nothing tells that a wrapper has moved
     if name == _NAMELESS:
@@ -386,8 +426,8 @@ def _is_evident(before: bytes, after_bytes: bytes, steps: list[Step], after: Mea
         return False  # only an index tells of members behind the end
     if name in _PACKED or (name == "x.tar" and b"blobs/sha256/" in before):
         return outside  # the layers of an image have their sums for names
-    if name in _WITHOUT_SUMS:
-        return outside and shape_is_broken and bool(after.claims)
+    if name in _WITHOUT_SUMS:  # without a member, a tar is another sound one
+        return outside and contradiction(after_bytes) is not None and shape_is_broken and left
     return True
 
 
@@ -403,6 +443,174 @@ def _sound(name: str, data: bytes) -> Meaning | None:
     except LtocompatError:
         return None
     return found if found.claims and not found.words else None
+
+
+# -- what is said of damage
+
+
+def _read(name: str, data: bytes) -> tuple[list[Record], list[Skipped]]:
+    """What is read of a file, without verdicts, and what of it can't be read.
+
+    Raises:
+        LtocompatError: it is refused as a whole.
+    """
+    found = list(ltocompat.inspect(written(name, data), limits=LIMITS, jobs=1))
+    return found, [each for each in found if isinstance(each, Skipped)]
+
+
+def told(data: bytes) -> object:
+    """Hold what is said of a damaged file against judges that know nothing of ours.
+
+    What its format forbids is told, and each image that a container has lost is told where it was.
+
+    Raises:
+        Broken: it is not.
+    """
+    before, after = damaged(data)
+    name = _name(before)
+    is_other = name == _NAMELESS or _name(after) != name
+    if before == after or not 0 < len(before) <= _LONGEST or is_other:
+        return None
+    wrong = contradiction(after)
+    try:
+        found, unread = _read(name, after)
+    except LtocompatError:
+        return wrong
+    flawed = any(image.flaws for image in _images(found))
+    if wrong is not None and not unread and not flawed:
+        raise Broken(f"{wrong}, and nothing is said of it")
+    if all(step.depth == 0 for step in split(data)[0]):
+        _hold_places(data, name, found, unread)
+    return wrong, frozenset(map(_plain, (each.reason for each in unread)))
+
+
+def _hold_places(data: bytes, name: str, found: list[Record], unread: list[Skipped]) -> None:
+    """An image that a member had is there, or it is told of that member or of what is around it."""
+    before, after = damaged(data)
+    old, problems = _read_sound(name, before)
+    lost = _by_member(old) - _by_member(found)
+    image = b"manifest.json" in before or b"oci-layout" in before  # told at the layer
+    if (
+        problems
+        or image
+        or not lost
+        or not _is_evident(before, after, split(data)[0], bool(_images(found)))
+    ):
+        return
+    for members, kind in lost:
+        told = any(
+            each.place.members[: len(members)] == members[: len(each.place.members)]
+            for each in unread
+        )
+        if members and not told:
+            raise Broken(
+                f"an image ({kind}) of a member of {_kind(before)} is lost, not told there"
+            )
+
+
+def _by_member(records: list[Record]) -> Counter[tuple[tuple[str, ...], str]]:
+    return Counter((each.place.members, str(each.kind)) for each in _images(records))
+
+
+@functools.lru_cache(512)
+def _read_sound(name: str, data: bytes) -> tuple[list[Record], list[Skipped]]:
+    return _read(name, data)
+
+
+# -- packed
+
+
+@functools.cache
+def _small() -> tuple[tuple[str, bytes], ...]:
+    """Whole small files with device code."""
+    names = {"k.cubin": "cubin", "libk.so": "elf", "k.ptx": "ptx", "k.fatbin": "fatbin"}
+    return tuple(
+        (f"p/{name}", min(filter(_alone, seeds(reader)), key=len)) for name, reader in names.items()
+    )
+
+
+Files = tuple[tuple[str, bytes], ...]
+
+
+def _archive_of_objects(files: Files) -> bytes:
+    found = b"!<arch>\n"
+    for name, data in files:
+        head = f"{os.path.basename(name)[:15]}/".ljust(48) + str(len(data)).ljust(10) + "`\n"
+        found += head.encode() + data + b"\n" * (len(data) % 2)
+    return found
+
+
+def _two_streams(pack: Callable[[bytes], bytes]) -> Callable[[Files], bytes]:
+    """A tar in two compressed streams behind each other, as parallel compressors write it."""
+
+    def packed(files: Files) -> bytes:
+        whole = tar_of(*files)
+        return pack(whole[: len(whole) // 2]) + pack(whole[len(whole) // 2 :])
+
+    return packed
+
+
+def _in_layers(files: Files) -> bytes:
+    """A file a layer; the first is seen under its hard link alone."""
+    (name, data), *rest = files
+    linked = tar_member(b"first", data) + tar_header(name.encode(), 0, b"1", b"first") + TAR_END
+    return docker_archive(
+        [linked, *(archive({n: d}) for n, d in rest), archive({".wh.first": b""})]
+    )
+
+
+_PACKERS: tuple[tuple[str, Callable[[Files], bytes]], ...] = (
+    *(
+        ("x.tar", lambda files, kind=kind: tar_of(*files, kind=kind))
+        for kind in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT, tarfile.USTAR_FORMAT)
+    ),
+    ("x.zip", lambda files: zip_of(*files)),
+    ("x.zip", lambda files: zip_of(*files, method=zipfile.ZIP_STORED)),
+    ("x.zip", lambda files: zip_of(*files, method=zipfile.ZIP_BZIP2)),
+    ("x.a", _archive_of_objects),
+    ("x.tar.gz", _two_streams(gzip.compress)),
+    ("x.tar.bz2", _two_streams(bz2.compress)),
+    ("x.tar.xz", _two_streams(lzma.compress)),
+    ("x.tar.zst", _two_streams(zstd)),
+    ("x.tar", lambda files: docker_archive([archive(dict([each])) for each in files])),
+    ("x.tar", lambda files: oci_layout([archive(dict([each])) for each in files])),
+    ("x.tar", _in_layers),
+)
+
+
+def packed(data: bytes) -> object:
+    """Files in a container that others write are read as they are alone, damaged or not.
+
+    Raises:
+        Broken: an image, or what is said of one that can't be read, is lost or new.
+    """
+    content, after = damaged(data)
+    dice = random.Random(data[:11])  # noqa: S311 - no secret
+    name, pack = dice.choice(_PACKERS)
+    files = (("p/" + _name(content), after), *dice.sample(_small(), dice.choice((0, 1, 2))))
+    thin = after.startswith(THIN_MAGIC)  # whose members lie beside it
+    if thin or not 0 < len(after) <= _LONGEST or _name(after) != _name(content):
+        return None
+    images, reasons = Counter[tuple[object, ...]](), Counter[str]()
+    for path, content in files:
+        try:
+            found, unread = _read(os.path.basename(path), content)
+        except LtocompatError:
+            return None
+        images.update(map(claim, _images(found)))
+        reasons.update(each.reason for each in unread)
+    try:
+        found, unread = _read(name, pack(files))
+    except LtocompatError as error:
+        raise Broken(f"a sound {name} is refused") from error
+    inside = Counter(map(claim, _images(found)))
+    said = Counter(each.reason for each in unread)
+    if inside != images:
+        kinds = "+".join(sorted({str(each[0]) for each in (inside - images) + (images - inside)}))
+        raise Broken(f"images ({kinds}) in a {name} are others than alone")
+    if bool(said) != bool(reasons) or reasons - said:
+        raise Broken(f"what is said of files in a {name} is other than alone")
+    return name, frozenset(map(str, images)), frozenset(map(_plain, reasons))
 
 
 # -- cuobjdump
@@ -650,6 +858,8 @@ def _law(read: Callable[[bytes], object], seconds: float = 10.0) -> Reader:
 
 LAWS = {
     "damage": _law(damage),
+    "told": _law(told),
+    "packed": _law(packed),
     "saved": _law(held_against_saved),
     "formats": _law(held_by_formats, 15.0),
     "known": _law(held_by_baseline),

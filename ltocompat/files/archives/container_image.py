@@ -286,7 +286,7 @@ def applied(
         if layer.view is None:
             yield Skipped(place, "the image has this layer, but the archive does not")
             continue
-        if archive == wanted:
+        if wanted.contains(archive):
             yield from _false_digest(layer, place, budget)
         walk = _LayerWalk(
             layer.view, place, at, wanted, budget, asks, links, shown, owed, kept, done

@@ -385,6 +385,8 @@ def _behind(tape: Tape, place: Location, budget: Budget) -> Iterator[Skipped]:
     if other:
         reason = f"{zeros + other} bytes behind the end of the archive are not read"
         yield Skipped(place, reason, zeros + other)
+    elif zeros % BLOCK:  # an archive is a series of blocks, so that some of its bytes are lost
+        yield Skipped(place, "it ends in the middle of a block; is it whole?")
 
 
 def _padded(size: int) -> int:

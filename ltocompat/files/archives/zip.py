@@ -376,7 +376,7 @@ class _ZipWalk(Struct):
 
     def behind(self, end: _End) -> Iterator[Skipped]:
         """Bytes that belong to no member, links that lead nowhere; once all was asked for."""
-        if self._wanted != self._place:
+        if not self._wanted.contains(self._place):
             return
         yield from self._names.broken_links()
         position = 0
