@@ -186,7 +186,8 @@ class Budget(Struct):
 
     def check_time(self) -> None:
         """Raise ``LimitExceeded`` once the time for this file is used up."""
-        self._check(self.deadline, "is used up")
+        if time.monotonic() > self.deadline:
+            raise self._out_of_time("is used up")
 
     def check_half(self, begun: float) -> None:
         """Raise ``LimitExceeded`` once half of the time that was left at ``begun`` is used up.
@@ -196,15 +197,12 @@ class Budget(Struct):
         Args:
             begun: when the search began, on the monotonic clock, seconds.
         """
-        self._check((begun + self.deadline) / 2, "leaves no more to look further")
+        if time.monotonic() > (begun + self.deadline) / 2:
+            raise self._out_of_time("leaves no more to look further")
 
-    def _check(self, end: float, how: str) -> None:
-        if time.monotonic() > end:
-            raise LimitExceeded(
-                "seconds",
-                f"the time limit of {self.limits.seconds:g} s for one file {how}; raise "
-                "Limits.seconds to read on",
-            )
+    def _out_of_time(self, how: str) -> LimitExceeded:
+        text = f"the time limit of {self.limits.seconds:g} s for one file {how}"
+        return LimitExceeded("seconds", f"{text}; raise Limits.seconds to read on")
 
     def check(self, limit: str, size: int, sentence: str) -> None:
         """Raise ``LimitExceeded`` with a sentence when a size is over the limit of a name."""

@@ -19,7 +19,7 @@ _Convert = Callable[[Any], object]
 
 
 class From(Struct, frozen=True):
-    """The source of a field, as an annotation of it.
+    """The source of a field, as the last annotation of it.
 
     Attributes:
         path: the attribute: ``stored``, ``answer.outcome``; empty: that of the field's name.
@@ -100,7 +100,8 @@ def _hints(kind: type) -> dict[str, Any]:
 
 def _source(name: str, hint: Any, known: Mapping[str, Any] = {}) -> From:  # noqa: ANN401
     """The source of a field, with all that its annotation, a type hint, leaves open."""
-    written = [From(), *(part for part in get_args(hint)[1:] if isinstance(part, From))][-1]
+    parts = get_args(hint)
+    written = parts[-1] if parts and isinstance(parts[-1], From) else From()
     path = written.path or name
     plain = hint.__origin__ if get_origin(hint) is Annotated else hint
     there = known.get(path)

@@ -6,7 +6,7 @@ import enum
 import functools
 from abc import ABCMeta, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct, StructMeta
@@ -296,10 +296,6 @@ class Rule(Struct, frozen=True):
     id: str
     looks_at: tuple[str, ...]
     function: Callable[..., Any]
-
-    def ask(self, looked_at: object) -> Iterator[Any]:
-        """Ask the function; yields its requirements or problems, with the rule's ID."""
-        return (found.by(self.id) for found in self.function(looked_at))
 
 
 def rule(rule_id: str) -> Callable[[Callable[..., Any]], Rule]:

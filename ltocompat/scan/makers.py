@@ -23,7 +23,10 @@ _TOOL_ROLES = (
 @lru_cache(maxsize=1024)
 def tool_role(tool: str) -> Role:
     """The role of a tool that names itself in a note."""
-    return next((role for start, role in _TOOL_ROLES if tool.startswith(start)), Role.COMPILER)
+    for start, role in _TOOL_ROLES:
+        if tool.startswith(start):
+            return role
+    return Role.COMPILER
 
 
 @lru_cache(maxsize=1024)

@@ -156,4 +156,4 @@ def test_every_library_of_cuda_is_missed_alike(file: str, names: set[str], *, ex
     shipped = shipping(file, [f"{name}{marker}" for name in sorted(names)])
     brought_else = Verdict.OK if extra else Verdict.FAIL
     expected = brought_else if of_cuda else Verdict.UNKNOWN
-    assert [problem.verdict for problem in dependency_missing.ask(shipped)] == [expected]
+    assert [problem.verdict for problem in dependency_missing.function(shipped)] == [expected]

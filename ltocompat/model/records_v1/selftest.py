@@ -30,8 +30,8 @@ class Step(Record):
 
     step: Annotated[
         str,
-        From("name"),
         one_of("driver", "NVRTC", "nvJitLink", "compile", "link", "load", "run"),
+        From("name"),
     ]
     way: Annotated[str, one_of("PTX", "LTO", "LTO to PTX")] | None
     target: Annotated[str, Meta(pattern="^sm_[0-9]+[af]?$")] | None

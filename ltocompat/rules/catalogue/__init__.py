@@ -68,7 +68,8 @@ def found_about(
 ) -> Iterator[Any]:
     """Yield the requirements or problems that the rules find which look at a type of things."""
     for rule in rules_about(what, kinds):
-        yield from rule.ask(looked_at)
+        for found in rule.function(looked_at):
+            yield found.by(rule.id)
 
 
 def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
