@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "extension"))
 
-from ltocompat.model.version import SITE_URL, VERSION  # noqa: E402 - the path comes first
+from sphinx.application import Sphinx  # noqa: E402 - the path comes first
+
+import ltocompat  # noqa: E402
+from ltocompat.model.version import SITE_URL, VERSION  # noqa: E402
 
 project = "ltocompat"
 author = "the authors of ltocompat"
@@ -54,3 +58,17 @@ myst_enable_extensions = ["colon_fence"]
 suppress_warnings = ["myst.header"]
 pygments_style = "default"
 pygments_dark_style = "github-dark"
+
+
+def _typed(_app: object, _what: str, name: str, *_: object) -> tuple[str, str] | None:
+    """The signature of a function that is made of options, with the types that its stub has."""
+    stub = Path(ltocompat.__file__).with_suffix(".pyi").read_text("utf-8")
+    for node in ast.parse(stub).body:
+        if isinstance(node, ast.FunctionDef) and name == f"ltocompat.{node.name}":
+            return f"({ast.unparse(node.args)})", ast.unparse(node.returns or node)
+    return None
+
+
+def setup(app: Sphinx) -> None:
+    """Have the types of functions shown."""
+    app.connect("autodoc-process-signature", _typed)

@@ -27,8 +27,9 @@ def _stub() -> str:
 
 @functools.cache
 def _modules() -> dict[str, str]:
-    """The module of each public name."""
-    return {
+    """The module of each public name; functions that take options are in that of their name."""
+    verbs = re.findall(r"(?m)(?<!\)\n)^def (\w+)", _stub())
+    return {name: f"ltocompat.commands.{name}" for name in verbs} | {
         name: module
         for module, names in re.findall(r"(?m)^from (\S+) import (\([^)]*\)|.*)$", _stub())
         for name in re.findall(r" as (\w+)", names)

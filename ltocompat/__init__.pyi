@@ -1,5 +1,8 @@
 # The public names, and the module of each: __init__.py reads them here. Those at the end warn.
 
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
 from typing_extensions import deprecated
 
 from ltocompat.commands.architectures import (
@@ -7,19 +10,16 @@ from ltocompat.commands.architectures import (
     architectures as architectures,
     serves as serves,
 )
-from ltocompat.commands.audit import audit as audit
-from ltocompat.commands.check import check as check
 from ltocompat.commands.coherent import Coherence as Coherence, coherent as coherent
 from ltocompat.commands.deployment_target import DeploymentTarget as DeploymentTarget
-from ltocompat.commands.diff import diff as diff
 from ltocompat.commands.env import Surroundings as Surroundings, env as env
 from ltocompat.commands.evaluator import Evaluator as Evaluator
 from ltocompat.commands.explain import explain as explain
-from ltocompat.commands.extract import Extracted as Extracted, extract as extract
-from ltocompat.commands.inspect import inspect as inspect, producer as producer
-from ltocompat.commands.link import Linked as Linked, link as link
+from ltocompat.commands.extract import Extracted as Extracted
+from ltocompat.commands.inspect import producer as producer
+from ltocompat.commands.link import Linked as Linked
+from ltocompat.commands.options import OnError, StrPath
 from ltocompat.commands.linkable import LinkVerdict as LinkVerdict, linkable as linkable
-from ltocompat.commands.matrix import matrix as matrix
 from ltocompat.commands.policy.baseline import Baseline as Baseline
 from ltocompat.commands.policy.extent import ExtentPart as ExtentPart
 from ltocompat.commands.policy.fingerprint import FindingKey as FindingKey
@@ -30,14 +30,12 @@ from ltocompat.commands.policy.gate import (
 )
 from ltocompat.commands.policy.values import Policy as Policy, PolicyException as PolicyException
 from ltocompat.commands.read import Reading as Reading, read as read
-from ltocompat.commands.repair import Repaired as Repaired, repair as repair
-from ltocompat.commands.require import needs as needs, require as require
+from ltocompat.commands.repair import Repaired as Repaired
+from ltocompat.commands.require import needs as needs
 from ltocompat.commands.selftest import (
     SelfTestResult as SelfTestResult,
     SelfTestStep as SelfTestStep,
-    selftest as selftest,
 )
-from ltocompat.commands.slim import slim as slim
 from ltocompat.commands.versions import (
     cuda_driver as cuda_driver,
     driver_cuda as driver_cuda,
@@ -45,7 +43,6 @@ from ltocompat.commands.versions import (
     supports as supports,
     toolkit_ptx as toolkit_ptx,
 )
-from ltocompat.commands.weigh import weigh as weigh
 from ltocompat.model.arch import ArchForm as ArchForm, Release as Release, SmArch as SmArch
 from ltocompat.model.diff import (
     Change as Change,
@@ -161,6 +158,143 @@ from ltocompat.trial.values import (
 )
 
 __version__: str
+
+# docs/generate_stub.py writes what follows.
+
+def audit(
+    paths: StrPath | Sequence[StrPath] = ...,
+    policy: Policy | StrPath | None = None,
+    *,
+    targets: Target | str | Sequence[Target | str] = ...,
+    require_archs: str | Sequence[str] = ...,
+    max_bytes: int | None = None,
+    max_member_bytes: int | None = None,
+    baseline: Baseline | str | None = None,
+    install_linkers: bool = False,
+    beside: StrPath | Sequence[StrPath] = ...,
+    cache: bool = True,
+    limits: Limits = ...,
+    progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
+) -> Iterator[Audited | Required]: ...
+def check(
+    paths: Source | Sequence[Source] = ...,
+    targets: Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget | str] = ...,
+    *,
+    route: Route | str | None = None,
+    together: bool = False,
+    python: str | None = None,
+    floors: bool = True,
+    trial_link: bool | Literal["auto"] = False,
+    trial_load: bool = False,
+    install_linkers: bool = False,
+    beside: StrPath | Sequence[StrPath] = ...,
+    cache: bool = True,
+    limits: Limits = ...,
+    progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
+) -> Iterator[Result]: ...
+def diff(
+    old: StrPath,
+    new: StrPath,
+    *,
+    forbid: str | Sequence[str] = ...,
+    kernels: bool = True,
+    limits: Limits = ...,
+    progress: Callable[[Progress], None] | None = None,
+) -> Diff: ...
+def extract(
+    *places: StrPath,
+    output: StrPath,
+    where: ImageFilter | None = None,
+    limits: Limits = ...,
+    progress: Callable[[Progress], None] | None = None,
+) -> Iterator[Extracted | Skipped]: ...
+def inspect(
+    *paths: Source,
+    kernels: bool = False,
+    hashes: bool = False,
+    trial_link: bool = False,
+    install_linkers: bool = False,
+    where: ImageFilter | None = None,
+    jobs: int | None = None,
+    limits: Limits = ...,
+    progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
+) -> Iterator[Record]: ...
+def link(
+    *places: StrPath,
+    arch: str | None = None,
+    linkers: str | Sequence[str] = ...,
+    output: StrPath | None = None,
+    each: bool = False,
+    add_only: bool = False,
+    install_linkers: bool = False,
+    where: ImageFilter | None = None,
+    limits: Limits = ...,
+    progress: Callable[[Progress], None] | None = None,
+) -> Iterator[Linked | Disagreement | Skipped]: ...
+def matrix(
+    *paths: Source,
+    trial_link: bool = False,
+    install_linkers: bool = False,
+    targets: Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget | str] = ...,
+    limits: Limits = ...,
+    progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
+) -> Iterator[Matrix]: ...
+def repair(
+    *wheels: StrPath,
+    output: StrPath | None = None,
+    dry_run: bool = False,
+    only: str | Sequence[str] = ...,
+    beside: StrPath | Sequence[StrPath] = ...,
+    limits: Limits = ...,
+    progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
+) -> Iterator[Repaired]: ...
+def require(
+    *paths: Source,
+    trial_link: bool = False,
+    install_linkers: bool = False,
+    together: bool = False,
+    limits: Limits = ...,
+    progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
+) -> Iterator[Required]: ...
+def selftest(
+    *,
+    nvjitlink: str | None = None,
+    install_linkers: bool = False,
+) -> Iterator[SelfTestStep]: ...
+def slim(
+    *paths: StrPath,
+    output: StrPath,
+    keep_gpus: str | Sequence[str] = ...,
+    keep_archs: str | Sequence[str] = ...,
+    targets: Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget | str] = ...,
+    policy: Policy | StrPath | None = None,
+    ptx: bool = True,
+    pack: str | int | None = None,
+    to_zstd: bool = False,
+    max_bytes: int | None = None,
+    build: str | None = None,
+    in_place: bool = False,
+    limits: Limits = ...,
+    progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
+) -> Iterator[Slimmed]: ...
+def weigh(
+    *paths: Source,
+    kernels: bool = False,
+    keep_gpus: str | Sequence[str] = ...,
+    jobs: int | None = None,
+    limits: Limits = ...,
+    progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
+) -> Iterator[Weight]: ...
+
+# So far.
 
 @deprecated("ltocompat.made_by is ltocompat.producer now; a later release drops it")
 def made_by(source: Source, *, limits: Limits = ...) -> tuple[Producer, ...]: ...

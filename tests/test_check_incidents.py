@@ -11,7 +11,7 @@ from ltocompat.model.verdict import Result, Verdict
 
 
 def judged(sample: str, target: str, **options: object) -> Result:
-    (result,) = check(samples.FOLDER / sample, targets=[target], **options)  # type: ignore[arg-type]
+    (result,) = check(samples.FOLDER / sample, targets=[target], **options)
     return result
 
 

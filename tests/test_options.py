@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from typing import Annotated, Any
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
 
 import click
 import pytest
-from msgspec import NODEFAULT, Struct
+from msgspec import Struct
 
 import ltocompat
 from ltocompat.cli import VERBS, verb_command
 from ltocompat.cli.verb import verb
 from ltocompat.commands import options
-from ltocompat.commands.options import Argument, Option, field_types, options_of
+from ltocompat.commands.options import Argument, Option, field_defaults, field_types, public
 from ltocompat.commands.survey import options as survey_options
 
 STRUCTS = {
@@ -30,32 +33,31 @@ IN_PYTHON = {
     "inspect": options.InspectOptions,
     "link": options.LinkOptions,
     "matrix": options.MatrixOptions,
+    "repair": options.RepairOptions,
     "require": options.RequireOptions,
     "selftest": options.SelfTestOptions,
+    "slim": options.SlimOptions,
     "weigh": options.WeighOptions,
 }
 
 
-def defaults_of(struct: type[Struct]) -> dict[str, Any]:
-    required = len(struct.__struct_fields__) - len(struct.__struct_defaults__)
-    values = [*[NODEFAULT] * required, *struct.__struct_defaults__]
-    return dict(zip(struct.__struct_fields__, values, strict=True))
-
-
 @pytest.mark.parametrize(("name", "struct"), IN_PYTHON.items(), ids=list(IN_PYTHON))
 def test_a_public_function_has_the_options_of_its_struct(name: str, struct: type[Struct]) -> None:
-    defaults = defaults_of(struct)
+    defaults = field_defaults(struct)
     for parameter in inspect.signature(getattr(ltocompat, name)).parameters.values():
         if parameter.name == "on_error":
             continue  # of the function itself: a command yields failures
         default = defaults[parameter.name]
-        if parameter.default is parameter.empty:
-            # audit and the functions of *paths have none where the struct may have one.
-            assert parameter.name in {"paths", "places", "old", "new", "output"}
-        elif parameter.name == "baseline":
-            assert (parameter.default, default) == (ltocompat.Baseline(), None)
-        else:
-            assert parameter.default == default, parameter.name
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            default = parameter.empty
+        assert parameter.default == default, parameter.name
+
+
+def test_the_stub_has_the_functions_of_today() -> None:
+    script = Path(__file__).parents[1] / "docs" / "generate_stub.py"
+    command = [sys.executable, str(script), "--check"]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
 
 
 def shown_by(command: click.Command) -> set[str]:
@@ -72,11 +74,18 @@ def test_the_command_line_shows_every_option_that_has_a_help() -> None:
                 assert name in shown, (struct, name)
 
 
+@public(options.CheckOptions, "paths")
+def given(options: options.CheckOptions, *, on_error: object = None) -> object:
+    return options, on_error
+
+
 def test_one_value_is_as_good_as_several() -> None:
-    one = options_of(options.CheckOptions, {"paths": "a", "beside": "b.whl", "on_error": None})
-    assert one == options.CheckOptions(paths=("a",), beside=("b.whl",))
-    both = options_of(options.CheckOptions, {"paths": iter(["a", "b"])})
-    assert both.paths == ("a", "b")
+    one = options.CheckOptions(paths=("a",), beside=("b.whl",))
+    assert given("a", beside="b.whl", on_error=1) == (one, 1)
+    assert given(iter(["a", "b"])) == (options.CheckOptions(paths=("a", "b")), None)
+    for words in ({"platform": "linux/arm64"}, {"paths": "b"}, {"no": 1}):
+        with pytest.raises(TypeError):
+            given("a", **words)
 
 
 class Sample(Struct, frozen=True):

@@ -7,6 +7,7 @@ schemas, which ``test_schemas.py`` holds.
 
 from __future__ import annotations
 
+import ast
 import enum
 import inspect
 import re
@@ -27,6 +28,12 @@ from ltocompat.cli import VERBS, verb_command
 from ltocompat.rules.prose import rule_ids
 
 STUB = Path(inspect.getfile(ltocompat)).with_suffix(".pyi").read_text("utf-8")
+TYPED = {
+    node.name: f"({ast.unparse(node.args)}) -> {ast.unparse(node.returns or node)}"
+    for node in ast.parse(STUB).body
+    if isinstance(node, ast.FunctionDef) and not node.decorator_list
+}
+"""Functions that are made of options: their types stand in the stub."""
 OLD = re.findall(r"@deprecated.*\n(?:def|class) (\w+)", STUB)
 SIMPLE = (str, int, bool, type(None))
 ROOT = Path(__file__).parents[1]
@@ -72,7 +79,8 @@ def public_names() -> Iterator[str]:
             yield f"class {name}({bases})"
             yield from (f"{name}{text}" for text in attributes(value))
         else:
-            yield f"{name}{signature(value)}" if inspect.isfunction(value) else name
+            text = TYPED.get(name) or (signature(value) if inspect.isfunction(value) else "")
+            yield f"{name}{text}"
 
 
 def flags(command: click.Command, path: str) -> Iterator[str]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import ast
+import collections.abc
 import functools
 import inspect
 import re
@@ -14,7 +16,14 @@ import pytest
 from every_case import every
 
 import ltocompat
+from ltocompat.commands import options
 
+STUB = Path(ltocompat.__file__).with_suffix(".pyi").read_text("utf-8")
+STUBS = [
+    node
+    for node in ast.parse(STUB).body
+    if isinstance(node, ast.FunctionDef) and not node.decorator_list
+]
 VERBS = (
     "audit",
     "check",
@@ -58,10 +67,20 @@ def named_in(annotation: object) -> Iterator[type]:
         yield cls
 
 
+def in_stub(name: str) -> list[object]:
+    """The annotations of a function that is made of options."""
+    known = {**vars(collections.abc), **vars(typing), **vars(options)}
+    known |= {each: getattr(ltocompat, each) for each in dir(ltocompat)}
+    found = [node for node in STUBS if node.name == name]
+    arguments = [each for node in found for each in ast.walk(node) if isinstance(each, ast.arg)]
+    texts = [each.annotation for each in arguments] + [node.returns for node in found]
+    return [eval(ast.unparse(text), known) for text in texts if text]  # noqa: S307 - ours
+
+
 def annotations_of(value: object) -> Iterator[object]:
     """What a public function says of its parameters, a class of its fields and its methods."""
     if inspect.isfunction(value):
-        yield from typing.get_type_hints(value).values()
+        yield from (in_stub(value.__name__) or typing.get_type_hints(value).values())
     # A protocol is something to pass on, not to look into; so is a deployment target.
     elif isinstance(value, type) and not (
         value is ltocompat.DeploymentTarget or getattr(value, "_is_protocol", False)

@@ -9,11 +9,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import click
-from msgspec import NODEFAULT, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.cli.options import choose
-from ltocompat.commands.options import DEPLOY_TARGET, Argument, Option, field_types
+from ltocompat.commands.options import (
+    DEPLOY_TARGET,
+    Argument,
+    Option,
+    field_defaults,
+    field_types,
+)
 from ltocompat.model.described import described
 from ltocompat.model.location import refuse_address
 from ltocompat.model.target import THIS_MACHINE
@@ -22,7 +28,6 @@ from ltocompat.report.exit_status import log
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-_LEFT_OUT = (NODEFAULT, inspect.Parameter.empty)
 _SECTIONS = {
     "Input": "beside python platform kind arch made_by root jobs match sources append shard "
     "platforms",
@@ -51,7 +56,7 @@ class _Shown(Struct, frozen=True):
         name: of the field or the parameter.
         option: how it is shown.
         several: it has any number of values.
-        default: its value where nothing is typed; in ``_LEFT_OUT`` where something has to be.
+        default: its value where nothing is typed; ``Parameter.empty`` where something has to be.
     """
 
     name: str
@@ -73,7 +78,7 @@ class _Shown(Struct, frozen=True):
         option = self.option
         shown: dict[str, Any] = {
             "metavar": option.metavar or "|".join(option.choices) or None,
-            "required": self.default in _LEFT_OUT,
+            "required": self.default is inspect.Parameter.empty,
             "shell_complete": self._completions,
         }
         if isinstance(option, Argument):
@@ -305,10 +310,9 @@ def _options_of(parameter: inspect.Parameter) -> Iterator[_Shown]:
         return
     struct = parameter.annotation
     _, helps = described(struct)
-    required = len(struct.__struct_fields__) - len(struct.__struct_defaults__)
-    defaults = (*[NODEFAULT] * required, *struct.__struct_defaults__)
-    for (name, annotation), default in zip(field_types(struct).items(), defaults, strict=True):
-        yield from _shown(name, annotation, default, helps.get(name, ""))
+    defaults = field_defaults(struct)
+    for name, annotation in field_types(struct).items():
+        yield from _shown(name, annotation, defaults[name], helps.get(name, ""))
 
 
 def _shown(name: str, annotation: object, default: object, said: str = "") -> Iterator[_Shown]:

@@ -7,16 +7,16 @@ import glob
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.advice import ended_trials
-from ltocompat.commands.check import Paths, resolve_targets
+from ltocompat.commands.check import resolve_targets
 from ltocompat.commands.kernel_names import with_kernel_names
-from ltocompat.commands.options import AuditOptions, OnError, StrPath, answers, options_of
+from ltocompat.commands.options import AuditOptions, OnError, StrPath, answers, public
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
 from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
 from ltocompat.commands.policy.fingerprint import path_in_project
@@ -31,8 +31,7 @@ from ltocompat.commands.trials import Trials
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
-from ltocompat.model.failure import Failure, Note, Progress
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.failure import Failure, Note
 from ltocompat.model.location import Location
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET, THIS_MACHINE, Target
@@ -53,7 +52,13 @@ if TYPE_CHECKING:
     from ltocompat.commands.survey.releases import Releases
 
 DIST = os.path.join("dist", "*")
-_NO_BASELINE = Baseline()
+
+
+# Options of the command line alone: in Python a policy says the same.
+_TYPED = (
+    *("trial_link", "trial_load", "allow_empty", "fail_on", "platform"),
+    *("write_baseline", "dataset", "outputs"),
+)
 
 
 class AuditScope(Struct, frozen=True):
@@ -68,26 +73,15 @@ class AuditScope(Struct, frozen=True):
     baseline: Baseline
 
 
+@public(AuditOptions, "paths", "policy", without=_TYPED)
 def audit(
-    paths: Paths,
-    policy: Policy | str | os.PathLike[str] | None = None,
-    *,
-    targets: Sequence[Target | str] = (),
-    require_archs: str | Sequence[str] = (),
-    max_bytes: int | None = None,
-    max_member_bytes: int | None = None,
-    baseline: Baseline = _NO_BASELINE,
-    beside: Sequence[str | os.PathLike[str]] = (),
-    install_linkers: bool = False,
-    cache: bool = True,
-    limits: Limits = DEFAULT_LIMITS,
-    progress: Callable[[Progress], None] | None = None,
-    on_error: OnError | None = None,
+    options: AuditOptions, *, on_error: OnError | None = None
 ) -> Iterator[Audited | Required]:
     """Hold every file at these paths against a policy.
 
     Args:
-        paths: one or several files, folders, packages or places.
+        paths: one or several files, folders, packages, places or patterns; none: ``dist/*`` beside
+            the policy.
         policy: a value, or the file that has it; None: the nearest ``ltocompat.toml`` or
             ``pyproject.toml``; where there is none, only what holds on any target is judged.
         targets: where releases go, in place of the policy's targets.
@@ -114,10 +108,9 @@ def audit(
         UsageError: there is a mistake in the policy; a place has no meaning.
         Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand.
     """
-    options = options_of(AuditOptions, locals())
-    scope = AuditScope(_with_machine(_overridden(_policy(policy), options)), baseline)
+    scope = _scope(options)
     found: Iterator[Audited | Required]
-    found = answers(_audited(options, options.paths, scope), on_error)
+    found = answers(_audited(options, _files(options, scope.policy), scope), on_error)
     yield from found
 
 
@@ -128,13 +121,8 @@ def run(options: AuditOptions) -> Iterable[AuditScope | Audited | Required | Fai
         UsageError: at once, where there is a mistake in the policy or the baseline, there is
             nothing to audit, or a report would replace what is audited.
     """
-    policy = _with_machine(_overridden(_policy(options.policy), options))
-    files = _files(options, policy)
-    baseline = options.baseline
-    if isinstance(baseline, str):
-        baseline = read_baseline(baseline)
-    scope = AuditScope(policy, baseline or _NO_BASELINE)
-    found = _audited(options, files, scope)
+    scope = _scope(options)
+    found = _audited(options, _files(options, scope.policy), scope)
     if options.dataset is not None:
         # Imported here: without a survey nobody needs DuckDB.
         from ltocompat.commands.survey.releases import Releases
@@ -143,6 +131,14 @@ def run(options: AuditOptions) -> Iterable[AuditScope | Audited | Required | Fai
     if options.write_baseline is None:
         return itertools.chain([scope], found)
     return _with_new_baseline(list(found), scope, options.write_baseline)
+
+
+def _scope(options: AuditOptions) -> AuditScope:
+    baseline = options.baseline
+    if isinstance(baseline, str):
+        baseline = read_baseline(baseline)
+    policy = _with_machine(_overridden(_policy(options.policy), options))
+    return AuditScope(policy, baseline or Baseline())
 
 
 def _with_releases(

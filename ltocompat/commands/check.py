@@ -8,22 +8,21 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ltocompat.commands.advice import advising_trials, ended_trials
 from ltocompat.commands.deployment_target import DeploymentTarget
 from ltocompat.commands.kernel_names import with_kernel_names
-from ltocompat.commands.options import CheckOptions, OnError, answers, options_of
+from ltocompat.commands.options import CheckOptions, OnError, answers, public
 from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.read_artifacts import ScanOptions, counts_alone, summaries
 from ltocompat.commands.variants_of_files import EvaluatedFile, InstalledVariants
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.errors import Missing, UsageError
-from ltocompat.model.failure import Failure, Note, Progress
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.failure import Failure, Note
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.trial_answer import Trials as Answers
@@ -42,23 +41,8 @@ Paths = Source | Sequence[Source]
 Targets = Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget | str]
 
 
-def check(
-    paths: Paths = (),
-    targets: Targets = (),
-    *,
-    python: str | None = None,
-    route: Route | str | None = None,
-    together: bool = False,
-    beside: Sequence[str | os.PathLike[str]] = (),
-    trial_link: bool | Literal["auto"] = False,
-    trial_load: bool = False,
-    install_linkers: bool = False,
-    cache: bool = True,
-    floors: bool = True,
-    limits: Limits = DEFAULT_LIMITS,
-    progress: Callable[[Progress], None] | None = None,
-    on_error: OnError | None = None,
-) -> Iterator[Result]:
+@public(CheckOptions, "paths", "targets", without=("platform", "allow_empty"))
+def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator[Result]:
     """Judge every file at these paths, for every target and each of its GPUs.
 
     Args:
@@ -95,7 +79,6 @@ def check(
         Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand; or no target is
             named, and this machine has neither driver nor GPU.
     """
-    options = options_of(CheckOptions, locals())
     for record in answers(run(options), on_error):
         if isinstance(record, Result):
             yield record

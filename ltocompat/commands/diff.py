@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,13 @@ from ltocompat.commands.comparison import saved
 from ltocompat.commands.comparison.changes import comparable, metadata_moves, moves
 from ltocompat.commands.comparison.release_side import Side
 from ltocompat.commands.comparison.requirement_changes import RequirementFloors, floor_moves
-from ltocompat.commands.options import DiffOptions, options_of
+from ltocompat.commands.options import DiffOptions, public
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.model.diff import KINDS, Change, Diff, DiffSummary, Metadata
 from ltocompat.model.errors import UsageError
-from ltocompat.model.failure import Progress
 from ltocompat.model.image import KERNEL_KINDS, ImageKind, Module, Record
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.limits import Limits
 from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import Required
@@ -37,15 +36,8 @@ if TYPE_CHECKING:
 _ORDER = list(KINDS)
 
 
-def diff(
-    old: str | os.PathLike[str],
-    new: str | os.PathLike[str],
-    *,
-    kernels: bool = True,
-    forbid: Sequence[str] = (),
-    limits: Limits = DEFAULT_LIMITS,
-    progress: Callable[[Progress], None] | None = None,
-) -> Diff:
+@public(DiffOptions, "old", "new")
+def diff(options: DiffOptions) -> Diff:
     """Compare two files, packages or folders, or inspections of them that were saved as JSON.
 
     Files are compared with those of the same name, whatever version it carries. Of a saved
@@ -64,7 +56,7 @@ def diff(
         UnreadableInput: a path can't be opened, or a saved inspection can't be used.
         UsageError: nothing lies at a place, or both sides are standard input.
     """
-    (found,) = run(options_of(DiffOptions, locals()))
+    (found,) = run(options)
     return found
 
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 
 from msgspec import Struct
 
-from ltocompat.commands.options import ExtractOptions, answers, named, options_of, with_failures
+from ltocompat.commands.options import ExtractOptions, answers, named, public, with_failures
 from ltocompat.files.fatbin import StoredImage
 from ltocompat.files.output import write_new
 from ltocompat.model.errors import Malformed, UsageError
-from ltocompat.model.failure import Failure, Progress
+from ltocompat.model.failure import Failure
 from ltocompat.model.image import Image, Skipped
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.location import Location, refuse_address
 from ltocompat.scan.describe import ReadOptions, describe
 from ltocompat.scan.extract_bytes import cut, images_at
@@ -40,13 +39,8 @@ class Extracted(Struct, frozen=True):
     note: str | None
 
 
-def extract(
-    *places: str | os.PathLike[str],
-    output: str | os.PathLike[str],
-    where: ImageFilter | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    progress: Callable[[Progress], None] | None = None,
-) -> Iterator[Extracted | Skipped]:
+@public(ExtractOptions, "*places")
+def extract(options: ExtractOptions) -> Iterator[Extracted | Skipped]:
     """Write the images at these places into the folder ``output``; it is made when it is missing.
 
     Cubins and PTX are decoded; LTO-IR is raw where it can be read, else a fatbin of one entry.
@@ -56,7 +50,6 @@ def extract(
         UnreadableInput: a path can't be opened.
         UsageError: the directory can't be written, or nothing lies at a place.
     """
-    options = options_of(ExtractOptions, locals())
     return answers(run(options), on_error=None)
 
 

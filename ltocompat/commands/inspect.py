@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -14,11 +14,11 @@ from ltocompat.commands.options import (
     OnError,
     answers,
     named,
-    options_of,
+    public,
     with_failures,
 )
 from ltocompat.model.errors import UnreadableInput
-from ltocompat.model.failure import Failure, Progress
+from ltocompat.model.failure import Failure
 from ltocompat.model.image import Module, Producer, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.location import Location
@@ -31,18 +31,8 @@ if TYPE_CHECKING:
     from ltocompat.trial.narrow_makers import MakerNarrower
 
 
-def inspect(
-    *paths: Source,
-    kernels: bool = False,
-    hashes: bool = False,
-    trial_link: bool = False,
-    install_linkers: bool = False,
-    where: ImageFilter | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    jobs: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    on_error: OnError | None = None,
-) -> Iterator[Record]:
+@public(InspectOptions, "*paths")
+def inspect(options: InspectOptions, *, on_error: OnError | None = None) -> Iterator[Record]:
     """Read files, folders and places, in constant memory; several large ones side by side.
 
     Args:
@@ -70,7 +60,6 @@ def inspect(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    options = options_of(InspectOptions, locals())
     return answers(run(options), on_error)
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.options import LinkOptions, StrPath, options_of
+from ltocompat.commands.options import LinkOptions, StrPath, public
 from ltocompat.files.output import write_named
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import Missing, UnreadableInput, UsageError
-from ltocompat.model.failure import Progress
 from ltocompat.model.image import ImageKind, Skipped
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.link_options import Disagreement, disagreements
 from ltocompat.model.location import Location, refuse_address
 from ltocompat.scan.filters import ImageFilter
@@ -73,18 +71,8 @@ class Linked(Struct, frozen=True):
     reason: str | None = None
 
 
-def link(
-    *places: str | os.PathLike[str],
-    arch: str | None = None,
-    linkers: Sequence[str] = (),
-    each: bool = False,
-    add_only: bool = False,
-    output: str | os.PathLike[str] | None = None,
-    install_linkers: bool = False,
-    where: ImageFilter | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    progress: Callable[[Progress], None] | None = None,
-) -> Iterator[Linked | Disagreement | Skipped]:
+@public(LinkOptions, "*places")
+def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
     """Link what lies at these places, once with each linker.
 
     Args:
@@ -106,7 +94,7 @@ def link(
         UsageError: there is nothing to link, or the options don't go together.
         Missing: a linker is not at hand.
     """
-    yield from run(options_of(LinkOptions, locals()))
+    yield from run(options)
 
 
 def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import asdict
 
 from ltocompat import facts
 from ltocompat.commands import check
 from ltocompat.commands.advice import advising_trials
-from ltocompat.commands.deployment_target import DeploymentTarget
-from ltocompat.commands.options import CheckOptions, MatrixOptions, OnError, answers, options_of
+from ltocompat.commands.options import CheckOptions, MatrixOptions, OnError, answers, public
 from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.this_machine import MACHINE
 from ltocompat.commands.trials import Trials
@@ -18,8 +17,7 @@ from ltocompat.facts import drivers
 from ltocompat.facts.gpus import gpus_in_use
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UnreadableInput
-from ltocompat.model.failure import Failure, Note, Progress
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.failure import Failure, Note
 from ltocompat.model.matrix import ARTIFACT, Matrix
 from ltocompat.model.target import ANY_TARGET, Target, exactly
 from ltocompat.model.verdict import Loss, Result, Route
@@ -27,22 +25,15 @@ from ltocompat.model.words import count
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.routes import routes
-from ltocompat.scan.sources import Source, opened_sources
+from ltocompat.scan.sources import opened_sources
 
 _SOURCE = "matrix"
 # Minor-version compatibility of every major that is still used begins here.
 _OLDEST_BRANCH = 525
 
 
-def matrix(
-    *paths: Source,
-    targets: Iterable[Target | DeploymentTarget | str] | Target | DeploymentTarget | str = (),
-    trial_link: bool = False,
-    install_linkers: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-    progress: Callable[[Progress], None] | None = None,
-    on_error: OnError | None = None,
-) -> Iterator[Matrix]:
+@public(MatrixOptions, "*paths")
+def matrix(options: MatrixOptions, *, on_error: OnError | None = None) -> Iterator[Matrix]:
     """Lay out verdicts in matrices: what is linked by nvJitLink, what is loaded by driver branch.
 
     Args:
@@ -59,7 +50,6 @@ def matrix(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink is not at hand.
     """
-    options = options_of(MatrixOptions, locals())
     return (each for each in answers(run(options), on_error) if isinstance(each, Matrix))
 
 

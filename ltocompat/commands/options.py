@@ -8,7 +8,8 @@ Types that are dear to import stand in quotes: nothing here needs them, so that 
 import functools
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from inspect import Parameter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from msgspec import Struct
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from ltocompat.model.target import Target
     from ltocompat.scan.walk import ScanSettings
 
-S = TypeVar("S", bound=Struct)
 R = TypeVar("R")
+_ANY_NUMBER = Parameter.VAR_POSITIONAL
 OnError = Callable[[LtocompatError], None]
 StrPath = str | os.PathLike[str]
 DEPLOY_TARGET = "--deploy-target"
@@ -87,19 +88,56 @@ def field_types(options: type[Struct]) -> dict[str, Any]:
     return {name: found[name] for name in options.__struct_fields__}
 
 
-def options_of(options: type[S], arguments: Mapping[str, Any]) -> S:
-    """Options out of the arguments of a public function, of which some take one value or several.
+def field_defaults(options: type[Struct]) -> dict[str, Any]:
+    """The defaults of all fields; ``Parameter.empty`` where a value must be given."""
+    names, defaults = options.__struct_fields__, options.__struct_defaults__
+    needed = [Parameter.empty] * (len(names) - len(defaults))
+    return dict(zip(names, (*needed, *defaults), strict=True))
+
+
+def public(
+    options: type[Struct], *by_place: str, without: Sequence[str] = ("platform",)
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Make a public function of one that takes options: its parameters are their fields.
+
+    What it takes beside the options stands behind them. Types are in ``ltocompat/__init__.pyi``.
 
     Args:
-        options: what to make.
-        arguments: the function's ``locals()``; what is no option is left out.
+        options: what the function takes.
+        by_place: fields that are told by their place; one with a ``*`` by any number of values.
+        without: fields that the command line alone has.
     """
-    given = {
-        name: as_tuple(arguments[name]) if several(annotation) else arguments[name]
-        for name, annotation in field_types(options).items()
-        if name in arguments
+    types, defaults = field_types(options), field_defaults(options)
+    kinds: dict[str, Any] = {
+        name.strip("*"): _ANY_NUMBER if name[0] == "*" else Parameter.POSITIONAL_OR_KEYWORD
+        for name in by_place
     }
-    return options(**given)
+    named = [name for name in types if name not in {*kinds, *without}]
+    # What all functions have comes last.
+    named.sort(key=ReadOptions.__struct_fields__.__contains__)
+    kinds |= dict.fromkeys(named, Parameter.KEYWORD_ONLY)
+    parameters = [
+        Parameter(name, kind, default=Parameter.empty if kind is _ANY_NUMBER else defaults[name])
+        for name, kind in kinds.items()
+    ]
+
+    def made(function: Callable[..., R]) -> Callable[..., R]:
+        plain = inspect.signature(function)
+        _, *beside = plain.parameters.values()
+        signature = plain.replace(parameters=[*parameters, *beside])
+
+        @functools.wraps(function)
+        def call(*args: object, **kwargs: object) -> R:
+            given = signature.bind(*args, **kwargs).arguments
+            fields = {name: given.pop(name) for name in kinds if name in given}
+            fields |= {name: as_tuple(fields[name]) for name in fields if several(types[name])}
+            return function(options(**fields), **given)
+
+        call.__annotations__ = {}
+        vars(call)["__signature__"] = signature
+        return call
+
+    return made
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:  # noqa: ANN401 - one value or several

@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
 from msgspec import Struct
@@ -15,10 +15,9 @@ from msgspec.structs import replace
 from ltocompat.commands.options import (
     OnError,
     RepairOptions,
-    StrPath,
     answers,
     named,
-    options_of,
+    public,
     with_failures,
 )
 from ltocompat.commands.package_problems import Packages, on_any_target
@@ -27,9 +26,9 @@ from ltocompat.commands.slim import licence_notes
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.output import created, scratch_folder, writing
 from ltocompat.model.errors import LtocompatError, UsageError
-from ltocompat.model.failure import Failure, Note, Progress
+from ltocompat.model.failure import Failure, Note
 from ltocompat.model.image import Skipped
-from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits
+from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.location import refuse_address
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rewrite.mends import Mended, key_of, new_problems, plan
@@ -57,16 +56,8 @@ class Repaired(Struct, frozen=True):
     void: tuple[str, ...]
 
 
-def repair(
-    *wheels: StrPath,
-    output: StrPath | None = None,
-    dry_run: bool = False,
-    only: Sequence[str] = (),
-    beside: Sequence[StrPath] = (),
-    limits: Limits = DEFAULT_LIMITS,
-    progress: Callable[[Progress], None] | None = None,
-    on_error: OnError | None = None,
-) -> Iterator[Repaired]:
+@public(RepairOptions, "*wheels")
+def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterator[Repaired]:
     """Write wheels anew without the findings that need no compiler to mend.
 
     RUNPATHs lose folders of the machine that built them (PKG-14) and get those of NVIDIA's wheels
@@ -92,7 +83,7 @@ def repair(
         Missing: patchelf is not at hand.
         LtocompatError: the new wheel can't be written, or would be worse than the old one.
     """
-    return answers(run(options_of(RepairOptions, locals())), on_error)
+    return answers(run(options), on_error)
 
 
 def run(options: RepairOptions) -> Iterator[Repaired | Note | Failure]:

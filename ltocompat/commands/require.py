@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ltocompat.commands.floor_setters import (
     Library,
@@ -11,12 +11,12 @@ from ltocompat.commands.floor_setters import (
     surveyed,
     with_releases,
 )
-from ltocompat.commands.options import OnError, RequireOptions, answers, options_of
+from ltocompat.commands.options import OnError, RequireOptions, answers, public
 from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.trials import Trials
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.errors import LtocompatError, UsageError
-from ltocompat.model.failure import Failure, Note, Progress
+from ltocompat.model.failure import Failure, Note
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import FloorSetter, Required
 from ltocompat.packages.reading import package_of, packages_at
@@ -24,15 +24,8 @@ from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.scan.sources import Source, opened_sources
 
 
-def require(
-    *paths: Source,
-    trial_link: bool = False,
-    install_linkers: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-    progress: Callable[[Progress], None] | None = None,
-    together: bool = False,
-    on_error: OnError | None = None,
-) -> Iterator[Required]:
+@public(RequireOptions, "*paths", without=("platform", "why", "survey"))
+def require(options: RequireOptions, *, on_error: OnError | None = None) -> Iterator[Required]:
     """Say what every file at these paths asks of drivers, GPUs and nvJitLinks.
 
     Args:
@@ -49,7 +42,6 @@ def require(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    options = options_of(RequireOptions, locals())
     found = answers(run(options), on_error)
     return (record for record in found if isinstance(record, Required))
 

@@ -17,7 +17,7 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from ltocompat.commands.link import NONE_AT_HAND, seconds
-from ltocompat.commands.options import SelfTestOptions, options_of
+from ltocompat.commands.options import SelfTestOptions, public
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing
 from ltocompat.model.library_name import PATHFINDER
@@ -181,9 +181,8 @@ _WAYS = (
 )
 
 
-def selftest(
-    *, nvjitlink: str | None = None, install_linkers: bool = False
-) -> Iterator[SelfTestStep]:
+@public(SelfTestOptions)
+def selftest(options: SelfTestOptions) -> Iterator[SelfTestStep]:
     """Each step as it is done; what needs a failed one is left out.
 
     Without driver or GPU it ends after linking (for sm_80).
@@ -196,7 +195,7 @@ def selftest(
     Raises:
         UsageError: ``nvjitlink`` is no version and no library.
     """
-    yield from run(options_of(SelfTestOptions, locals()))
+    yield from run(options)
 
 
 def run(options: SelfTestOptions) -> Iterator[SelfTestStep]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import BinaryIO
 from zipfile import BadZipFile
 
 from msgspec.structs import replace
 
-from ltocompat.commands.check import Targets, resolve_targets
-from ltocompat.commands.options import OnError, SlimOptions, StrPath, answers, named, options_of
+from ltocompat.commands.check import resolve_targets
+from ltocompat.commands.options import OnError, SlimOptions, StrPath, answers, named, public
 from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.commands.read_artifacts import ArtifactReader, ScanOptions
 from ltocompat.facts import drivers, nvjitlink_minors
@@ -22,8 +22,7 @@ from ltocompat.files.archives.folder import is_environment
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.arch import ArchForm
 from ltocompat.model.errors import LtocompatError, UsageError
-from ltocompat.model.failure import Failure, Note, Progress
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.failure import Failure, Note
 from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.slimmed import CodeTally, KeptVerdict, Slimmed
@@ -49,23 +48,8 @@ _HIGHEST = 19  # beyond it frames need larger windows than those that NVIDIA's t
 _Verdicts = dict[tuple[str, str | None, Route | None], Verdict]
 
 
-def slim(
-    *paths: StrPath,
-    output: StrPath,
-    keep_gpus: Sequence[str] = (),
-    keep_archs: Sequence[str] = (),
-    targets: Targets = (),
-    policy: Policy | StrPath | None = None,
-    ptx: bool = True,
-    pack: str | int | None = None,
-    to_zstd: bool = False,
-    max_bytes: int | None = None,
-    build: str | None = None,
-    in_place: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-    progress: Callable[[Progress], None] | None = None,
-    on_error: OnError | None = None,
-) -> Iterator[Slimmed]:
+@public(SlimOptions, "*paths")
+def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[Slimmed]:
     """Write files and packages anew without the device code that the GPUs in question don't take.
 
     What a kept GPU takes today stays, always; without any of the first five, what no GPU takes and
@@ -96,7 +80,6 @@ def slim(
         UsageError: an option has no meaning.
         LtocompatError: the output can't be written, or can't be made small enough.
     """
-    options = options_of(SlimOptions, locals())
     return answers(run(options), on_error)
 
 

@@ -13,13 +13,12 @@ from ltocompat.commands.options import (
     WeighOptions,
     answers,
     named,
-    options_of,
+    public,
     with_failures,
 )
 from ltocompat.model.arch import SmArch
-from ltocompat.model.failure import Failure, Progress
+from ltocompat.model.failure import Failure
 from ltocompat.model.image import ImageKind, ImageLayer
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.projection import project
 from ltocompat.model.weight import (
     ArchWeight,
@@ -34,21 +33,14 @@ from ltocompat.rewrite.forecast import foretold
 from ltocompat.rewrite.kept_images import Kept, gpus_of
 from ltocompat.rules.weight_advice import savings
 from ltocompat.scan import parallel, walk
-from ltocompat.scan.sources import Source, opened_sources
+from ltocompat.scan.sources import opened_sources
 from ltocompat.scan.weigh import Weigher
 
 _MOST_KERNELS = 1000
 
 
-def weigh(
-    *paths: Source,
-    kernels: bool = False,
-    keep_gpus: Sequence[str] = (),
-    limits: Limits = DEFAULT_LIMITS,
-    jobs: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    on_error: OnError | None = None,
-) -> Iterator[Weight]:
+@public(WeighOptions, "*paths")
+def weigh(options: WeighOptions, *, on_error: OnError | None = None) -> Iterator[Weight]:
     """Weigh the device code of files, folders and packages, and say what could be saved.
 
     Args:
@@ -70,7 +62,7 @@ def weigh(
         UnreadableInput: a path can't be opened.
         UsageError: nothing lies at a place; a name means no GPU.
     """
-    return answers(run(options_of(WeighOptions, locals())), on_error)
+    return answers(run(options), on_error)
 
 
 def run(options: WeighOptions) -> Iterator[Weight | Failure]:
