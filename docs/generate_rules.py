@@ -23,8 +23,8 @@ from ltocompat.facts import nvjitlink_minors
 from ltocompat.model.errors import Missing
 from ltocompat.model.explained import Explained
 from ltocompat.rules.catalogue import rules_about
-from ltocompat.rules.message_values import derived
-from ltocompat.rules.messages import filled, matches, messages
+from ltocompat.rules.message_values import derived, filled
+from ltocompat.rules.messages import matches, messages
 from ltocompat.rules.prose import (
     FAMILIES,
     Prose,

@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
@@ -36,7 +37,9 @@ from ltocompat.model.verdict import Prose
 from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
-from ltocompat.rules.messages import Match, Message, filled, matches, messages, pattern_of
+from ltocompat.rules.clients import Speaker, speakers
+from ltocompat.rules.message_values import derived, filled
+from ltocompat.rules.messages import Match, Message, matches, messages, pattern_of
 from ltocompat.rules.prose import Topic, rule_ids, rules, rules_left_out, topics
 from ltocompat.targets.paste import Reading
 from ltocompat.trial.logs import explain as reason_of
@@ -73,6 +76,13 @@ Collecting environment information...
 """
 # Rows of the table of messages that none of the collected messages shows.
 EXAMPLES = {
+    "object-after-cudadevrt": "nvlink fatal   : unexpected object after cudadevrt",
+    "openmp-device-runtime": "nvlink error   : Undefined reference to '__kmpc_kernel_parallel' in "
+    "'/tmp/saxpy-0c5610.cubin'",
+    "cub-and-thrust-differ": "config.h:78:2: error: #error The version of CUB in your include path "
+    "is not compatible with this release of Thrust.",
+    "java-without-cuda": "java.lang.UnsatisfiedLinkError: no JCudaDriver-11.1.1-windows-x86_64 in "
+    "java.library.path: [C:\\WINDOWS\\system32]",
     "nvjitlink-version-node": "/x/libnvJitLink.so.12: version `libnvJitLink.so.12' not found "
     "(required by /x/libcusparse.so.12)",
     "driver-library-missing": "ImportError: libcuda.so.1: cannot open shared object file: No such "
@@ -457,6 +467,105 @@ def test_cuda_in_a_subdirectory_is_the_usual_cause_of_a_missing_device_link() ->
     assert "LANGUAGES CXX CUDA" in (found.fix or "")
 
 
+# ---- Who speaks, and what is there
+
+
+MISSING = "libcudnn.so.9: cannot open shared object file: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("around", "words"),
+    [
+        (
+            "{}\n$ find / -name 'libcudnn*'\n/opt/x/lib/libcudnn.so.9.1.0",
+            "LD_LIBRARY_PATH=/opt/x/lib:",
+        ),
+        ("{}\nnvidia-cudnn-cu12==9.1.0.70", "import nvidia.cudnn as m"),
+        (
+            "{}\nlibcudnn.so.8 (libc6,x86-64) => /usr/lib/libcudnn.so.8",
+            "pip install 'nvidia-cudnn-cu",
+        ),
+        ("onnxruntime: {}", "onnxruntime-gpu[cuda,cudnn]"),
+        ("import jax\n{}\nDriver Version: 560.35.03", "'jax[cuda12]'"),
+        ("numba\ntorch/__init__.py\nImportError: {}", "torch --index-url"),
+        ("torch/__init__.py\nnumba/cuda: {}", "numba-cuda[cu12]"),
+    ],
+)
+def test_the_fix_is_that_of_the_client_and_of_what_the_text_shows(around: str, words: str) -> None:
+    first = explain(around.format(MISSING))[0]
+    assert words in (first.fix or "")
+    assert ("nothing leads the loader there" in (first.cause or "")) is (
+        "LD_LIB" in words or "import" in words
+    )
+
+
+def test_two_packages_of_one_library_are_told_from_one() -> None:
+    symbol = "libtorch_cuda.so: undefined symbol: ncclCommResume"
+    both = f"{symbol}\n[pip3] nvidia-nccl-cu12==2.29.3\n[pip3] nvidia-nccl-cu13==2.29.7"
+    fix = explain(both)[0].fix or ""
+    assert "pip uninstall -y nvidia-nccl-cu12 nvidia-nccl-cu13 && pip install" in fix
+    assert "reinstall nvidia-nccl-cu12" in (explain(f"torch 2.9.0+cu128\n{both}")[0].fix or "")
+    assert "twice" not in explain(symbol)[0].values
+
+
+@pytest.mark.parametrize(
+    ("around", "words"),
+    [
+        ("$ apptainer exec --nv x.sif y\n{}", "/.singularity.d/libs"),
+        ("C:\\x\\y.exe: {}", "https://www.nvidia.com/drivers"),
+        ("$ srun -p gpu y\n{}", "--gres=gpu:1"),
+        ("root@0123456789ab:/# y\n{}", "docker run --gpus all"),
+        ("$ y\n{}", "sudo ubuntu-drivers install"),
+    ],
+)
+def test_a_driver_is_updated_as_the_system_does_it(around: str, words: str) -> None:
+    found = explain(around.format("libcuda.so.1: cannot open shared object file"))[0]
+    assert words in (found.fix or "")
+    if words != "sudo ubuntu-drivers install" and "docker" not in words:
+        assert "ubuntu-drivers" not in (found.fix or "")
+
+
+UNBOUNDED = re.compile(r"(?<!\\)[*+](?!\\)")
+SPEAKERS = [row for rows in speakers().values() for row in rows]
+
+
+@every("row", SPEAKERS)
+def test_what_a_client_says_has_no_place_open_and_a_source(row: Speaker) -> None:
+    assert row.source.startswith("https://")
+    assert not UNBOUNDED.search(re.sub(r"\[(?:\\.|[^\]\\])+\]", "x", row.find))
+    for values in (
+        {},
+        derived({"driver": "550.54", "gpu_sm": "90", "torch": "12.4", "nvcc": "12.4"}),
+    ):
+        for sentence in row.says.values():
+            assert not re.search(r"[{}?]|\[\[|\]\]", filled(sentence, values))
+    assert {name.partition("-")[2] for name in row.says} <= {"", "11", "12", "13"}
+
+
+def test_what_clients_say_is_used() -> None:
+    used = {name for row in messages() for name in re.findall(r"\{(\w+)\}", row.fix)}
+    said = {name.partition("-")[0] for row in SPEAKERS for name in row.says}
+    assert said - {"advice"} <= used
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20 MiB", "memory is full"),
+        ("CUDA error 700: an illegal memory access was encountered", "compute-sanitizer"),
+        ("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "fewer threads a block"),
+    ],
+)
+def test_an_error_that_is_about_no_compatibility_is_said_to_be_so(text: str, words: str) -> None:
+    with pytest.raises(Missing, match=f"is not about compatibility: .*{words}"):
+        explain(text)
+
+
+def test_java_that_is_out_of_memory_is_no_gpu() -> None:
+    with pytest.raises(Missing, match="paste the line that names"):
+        explain("java.lang.OutOfMemoryError: Java heap space, out of memory")
+
+
 # ---- Names and numbers alone
 
 
@@ -620,9 +729,6 @@ def test_a_row_names_rules_that_exist_and_a_source(row: Message) -> None:
     assert row.find
 
 
-UNBOUNDED = re.compile(r"(?<!\\)[*+](?!\\)")
-
-
 @every("row", messages())
 def test_every_repetition_is_bounded_so_that_the_work_grows_with_the_text(row: Message) -> None:
     for text in (row.pattern, row.beside, row.unless):
@@ -631,6 +737,19 @@ def test_every_repetition_is_bounded_so_that_the_work_grows_with_the_text(row: M
         bounds = re.findall(r"\{(?:\d*,)?(\d*)\}", pattern)
         assert all(bound and int(bound) <= 300 for bound in bounds)
         assert len([bound for bound in bounds if int(bound) >= 60]) <= 4
+
+
+@every("row", messages())
+def test_a_match_is_no_longer_than_the_part_of_the_text_that_is_searched(row: Message) -> None:
+    widest = _parser.parse(pattern_of(row.pattern).pattern).getwidth()[1]
+    assert widest + 64 <= row.reach  # 64: what stands before and behind it
+
+
+def test_a_message_is_found_wherever_it_stands_in_a_log() -> None:
+    of_rows = {match.message.name: text for text in TEXTS for match in found_in(text)}
+    for name, text in of_rows.items():
+        log = f"{NOISE * 5}\n{text}\n{NOISE * 5}"
+        assert name in {match.message.name for match in matches(log)}
 
 
 # What a trial's log says (trial/logs.py), and the rules that speak of it.

@@ -1,6 +1,6 @@
 // What `ltocompat explain` says of a text, in the browser, by the tables in search-index.js: those of the program
-// (extension/error_search.py). Functions are named as in ltocompat/targets/paste.py, rules/evidence.py, message_values.py
-// and messages.py; tests/test_site_explain.py holds both to the same answers.
+// (extension/error_search.py). Functions are named as in ltocompat/targets/paste.py, rules/evidence.py, message_values.py,
+// clients.py and messages.py; tests/test_site_explain.py holds both to the same answers.
 "use strict";
 
 const LONGEST = 200000;
@@ -195,7 +195,6 @@ function evidence(text) {
     ],
     optix: valuesOf("optix", text),
     package: valuesOf("package", text),
-    windows: valuesOf("windows", text).map(() => searchIndex.explain.windows),
   };
   for (const name of ["nvcc", "toolkit", "torch", "said", "smi"]) read[name] = valuesOf(name, text).map(release);
   const once = {};
@@ -333,12 +332,20 @@ function hostCompiler(values) {
 }
 
 function packageOf(values) {
+  const { files, ofPackage } = searchIndex.explain;
   const file = (values.file || "").split(/[\\/]/).at(-1);
-  let rows = searchIndex.explain.files[file.toLowerCase().endsWith(".dll") ? file.toLowerCase() : file] || [];
-  const major = values.torch_major || values.made_major || "12";
-  const fit = rows.filter(([name]) => name.endsWith(`-cu${major}`));
-  if (fit.length) rows = fit;
-  return rows.length === 1 ? { file_package: quoted(rows[0][0] + rows[0][1]) } : {};
+  const known = files[file.toLowerCase().endsWith(".dll") ? file.toLowerCase() : file];
+  if (!known) return {};
+  const major = values.torch_major || values.made_major;
+  const fit = known.packages.filter(([name]) => name.endsWith(`-cu${major || 12}`));
+  const rows = fit.length ? fit : known.packages;
+  if (rows.length !== 1) return {};
+  const [[name, version]] = rows;
+  const others = major ? [] : known.packages.filter(([other]) => other !== name).map(([other]) => other);
+  const part = name.match(/nvidia-(.+)-cu\d/);
+  const folder = part ? part[1].replaceAll("-", "_") : `cu${known.major}`;
+  const found = { file_package: quoted(name + version), package_folder: ofPackage.replace("%s", folder) };
+  return others.length ? { ...found, package_note: `for another CUDA: ${others.join(", ")}` } : found;
 }
 
 function endOf(path) {
@@ -387,6 +394,50 @@ const CONDITIONS = {
     ["nvcc", "toolkit", "torch"].every((name) => !values[name] || order(values[name], "12.8") >= 0),
 };
 
+// ---- Who speaks in a text, and what it shows of libraries (rules/clients.py)
+
+function said(flat, place, values) {
+  const { client, system } = searchIndex.explain.speakers;
+  let nearest = null;
+  for (const row of client) {
+    for (const { index } of flat.matchAll(regex(row.find, "g"))) {
+      const away = Math.abs(index - place);
+      if (!nearest || away < nearest.away) nearest = { away, row };
+    }
+  }
+  const says = { ...nearest?.row.says, ...system.find((row) => regex(row.find).test(flat)).says };
+  const major = values.driver_major || values.made_major || "";
+  const names = Object.keys(says).filter((name) => !name.includes("-"));
+  return known(Object.fromEntries(names.map((name) => [name, filled(says[`${name}-${major}`] ?? says[name], values)])));
+}
+
+const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+function shown(flat, values) {
+  const { wheel, listed } = searchIndex.explain.evidence;
+  const file = values.file || "";
+  const [stem] = file.split(".so.");
+  const numbered = file.includes(".so.");
+  const named = (values.file_package || "").match(/nvidia-([a-z-]+)-cu\d/);
+  const part = named ? named[1] : (values.library ?? stem.replace(/^lib/, "")).toLowerCase();
+  const packages = new Map();
+  for (const hit of flat.matchAll(regex(wheel.replace("%s", escaped(part)), "g"))) packages.set(hit[2], hit);
+  const found = {};
+  if (packages.size > 1) {
+    found.twice = [...packages.values()].map((hit) => hit[1]).join(" ");
+    found.kept = (packages.get(values.torch_major) || packages.get([...packages.keys()].sort().at(-1)))[1];
+  }
+  const here = new Map();
+  if (numbered) {
+    for (const [, folder, name] of flat.matchAll(regex(listed, "g"))) {
+      if (name.startsWith(`${stem}.so.`)) here.set(name, folder);
+    }
+    if (named) for (const hit of packages.values()) here.set(`${stem}.so.${hit[3]}`, values.package_folder);
+  }
+  for (const [name, folder] of here) if (`${name}.`.startsWith(`${file}.`)) return { ...found, there: folder };
+  return here.size ? { ...found, other_file: [...here.keys()].sort()[0] } : found;
+}
+
 // ---- Causes that a text names (rules/messages.py)
 
 function places(message, reading, explained, flags) {
@@ -403,7 +454,7 @@ function places(message, reading, explained, flags) {
   });
 }
 
-function firstThatHolds(message, found, lines, reading, machine) {
+function firstThatHolds(message, found, lines, reading, machine, whole) {
   const unknown = (place) => place.slice(1).filter((value) => value === undefined).length;
   for (const place of found.slice(0, TRIES).sort((one, other) => unknown(one) - unknown(other))) {
     const groups = known(place.groups || {});
@@ -412,6 +463,8 @@ function firstThatHolds(message, found, lines, reading, machine) {
     if (user) groups.needs_file ??= user[1] || user[2];
     const values = derived({ ...machine, ...groups });
     if (CONDITIONS[message.when || ""](values)) {
+      Object.assign(values, shown(whole, values));
+      Object.assign(values, said(reading.flat, place.index, values));
       return { message, values, found: place[0], line: stripped(lines[reading.lineOf(place.index)]) };
     }
   }
@@ -427,7 +480,7 @@ function matchesWith(lines, read, flags) {
       const there = places(message, reading, explained, flags);
       if (!there.length) continue;
       machine ??= evidence(read[0].flat);
-      const match = firstThatHolds(message, there, lines, reading, machine);
+      const match = firstThatHolds(message, there, lines, reading, machine, read[0].flat);
       if (!match) continue;
       found.push(match);
       for (const place of there) {

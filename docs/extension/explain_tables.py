@@ -11,8 +11,8 @@ from typing import Any
 
 from ltocompat.commands import explain as command
 from ltocompat.facts import drivers, gpus, libraries, table, toolkits
-from ltocompat.rules import evidence, message_values
-from ltocompat.rules.messages import Message, filled, matches, messages, pattern_of
+from ltocompat.rules import clients, evidence, message_values
+from ltocompat.rules.messages import Message, matches, messages, pattern_of
 from ltocompat.targets import paste
 
 
@@ -54,7 +54,11 @@ def explain_tables() -> dict[str, Any]:
         "branches": [[branch, str(cuda)] for branch, cuda in drivers._branches().items()],
         "floors": {floor.major: floor.branch for floor in drivers._major_floors()},
         "earlier": {r["cuda"]: r["linux"].split(".")[0] for r in table("drivers")["earlier"]},
-        "windows": evidence._DRIVERS_OF_WINDOWS,
+        "speakers": {
+            kind: [{"find": row.find, "says": row.says} for row in rows]
+            for kind, rows in clients.speakers().items()
+        },
+        "ofPackage": message_values._OF_PACKAGE,
         "indexes": [str(cuda) for cuda in toolkits.pytorch_indexes()],
         "languages": message_values._LANGUAGES,
         "nvenc": message_values._NVENC,
@@ -84,7 +88,7 @@ def _gpus() -> dict[str, Any]:
     }
 
 
-def _files() -> dict[str, list[list[str]]]:
+def _files() -> dict[str, dict[str, Any]]:
     """The packages of each library, with the versions that have it where others have not."""
     found = {}
     for file, rows in libraries._by_file().items():
@@ -92,7 +96,8 @@ def _files() -> dict[str, list[list[str]]]:
         for row in rows:
             majors = {package.major for package in libraries.library_packages()[row.name]}
             names.setdefault(row.name, "" if len(majors) == 1 else f"=={rows[0].major}.*")
-        found[file] = [[name, version] for name, version in names.items() if "-jit-" not in name]
+        named = [[name, version] for name, version in names.items() if "-jit-" not in name]
+        found[file] = {"major": rows[0].major, "packages": named}
     return found
 
 
@@ -108,7 +113,7 @@ def _errors() -> dict[str, list[dict[str, Any]]]:
         ):
             for match in matches(f"{error.name}\n{error.text}"):
                 said = {
-                    part: filled(getattr(match.message, part), match.values)
+                    part: message_values.filled(getattr(match.message, part), match.values)
                     for part in ("cause", "fix", "check")
                 }
                 row = {"rule": match.message.rule, "also": match.message.also, **said}

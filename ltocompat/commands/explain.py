@@ -15,8 +15,9 @@ from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.explained import AtFault, Explained
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.projection import project
-from ltocompat.rules.message_values import derived
-from ltocompat.rules.messages import Match, filled, matches
+from ltocompat.rules.clients import speakers
+from ltocompat.rules.message_values import derived, filled
+from ltocompat.rules.messages import Match, matches
 from ltocompat.rules.prose import rule_ids, rule_prose, rules_left_out, topic_name, topics
 
 # Of a longer text, the beginning and the end are read: what failed first, and what was said last.
@@ -78,15 +79,15 @@ def _this_machine() -> dict[str, str]:
     return values | ({"nvjitlink": linkers.pop()} if len(linkers) == 1 else {})
 
 
+_MACHINE = (
+    "[[driver {driver} (CUDA {driver_cuda}), |driver {driver}, ]]"
+    "[[{gpu} (sm_{gpu_sm}), ]][[nvJitLink {nvjitlink}]]"
+)
+
+
 def _described(machine: Mapping[str, str]) -> str:
     """Return a machine in words: ``driver 550.163 (CUDA 12.4), H100 (sm_90)``."""
-    values = derived(machine)
-    parts = [
-        filled("driver {driver}[[ (CUDA {driver_cuda})]]", values) if "driver" in machine else "",
-        filled("{gpu} (sm_{gpu_sm})", values) if "gpu" in machine else "",
-        filled("nvJitLink {nvjitlink}", values) if "nvjitlink" in machine else "",
-    ]
-    known = ", ".join(filter(None, parts))
+    known = filled(_MACHINE, derived(machine)).removesuffix(", ")
     return known or "neither a driver, a GPU nor an nvJitLink is found here"
 
 
@@ -200,11 +201,11 @@ def _unknown(text: str) -> str:
     said = [row.name for words in _SAID.findall(start) for row in known if words == row.text]
     named = _named(text, *_NAMED.findall(start), *said, *_NUMBERED.findall(start))
     unknown = f'no rule knows "{_error_line(text)}"'
+    apart = speakers()["apart"]
+    advice = next((row.says["advice"] for row in apart if re.search(row.find, start)), "")
     if not named:
-        return (
-            f"{unknown}; where another line of the log names the error, paste that, or list every "
-            "rule with: ltocompat explain --all"
-        )
+        more = "paste the line that names the error, or list all rules: ltocompat explain --all"
+        return f"{unknown}; {f'it is not about compatibility: {advice}' if advice else more}"
     _, error = named[0]
     log = _LOGS.get(error.name.partition("_ERROR_")[0])
     if log:
@@ -213,8 +214,8 @@ def _unknown(text: str) -> str:
             f"paste what {log} returns, which does"
         )
     return (
-        f'{unknown}: {error.name} ({error.number}) means "{error.text}", and no rule of '
-        "device code's compatibility is about it; look at what the program did before"
+        f'{unknown}: {error.name} ({error.number}) means "{error.text}", which is not about '
+        f"compatibility: {advice or 'look at what the program did before'}"
     )
 
 

@@ -11,7 +11,6 @@ from ltocompat.facts.gpus import models_named, sm
 from ltocompat.rules.prose import catalogue_file
 
 _LONGEST = 200_000
-_DRIVERS_OF_WINDOWS = "Windows, for WSL as well: https://www.nvidia.com/drivers"
 
 
 @functools.cache
@@ -30,8 +29,8 @@ def evidence(text: str) -> dict[str, str]:
     Returns:
         Of ``driver`` (550.54.14, or the branch 550), ``nvcc``, ``toolkit`` and ``torch`` (the CUDA
         releases of these), ``said`` (what is called CUDA), ``smi`` (the driver's CUDA, as
-        nvidia-smi has it), ``optix`` (9.0), ``package`` (of Python), ``gpu`` (its name),
-        ``gpu_sm`` (90) and ``windows`` (where its drivers are) those that the text tells.
+        nvidia-smi has it), ``optix`` (9.0), ``package`` (of Python), ``gpu`` (its name) and
+        ``gpu_sm`` (90) those that the text tells.
     """
     found = {name: values for name, read in _READ.items() if (values := {*read(text)})}
     once = {name: values.pop() for name, values in found.items() if len(values) == 1}
@@ -97,14 +96,8 @@ def _architectures(text: str) -> Iterator[str]:
 
 _READ: dict[str, Callable[[str], Iterable[str]]] = {
     "driver": _drivers,
-    "nvcc": _releases("nvcc"),
-    "toolkit": _releases("toolkit"),
-    "torch": _releases("torch"),
-    "said": _releases("said"),
-    "smi": _values("smi"),
-    "optix": _values("optix"),
-    "package": _values("package"),
+    **{name: _releases(name) for name in ("nvcc", "toolkit", "torch", "said")},
+    **{name: _values(name) for name in ("smi", "optix", "package")},
     "gpu": _gpus,
     "gpu_sm": _architectures,
-    "windows": lambda text: (_DRIVERS_OF_WINDOWS for _ in _values("windows")(text)),
 }

@@ -6,6 +6,7 @@ import ntpath
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from ltocompat.facts import table
 from ltocompat.facts.drivers import branch_cuda, branch_of, cuda_branch, major_floor
@@ -22,6 +23,7 @@ from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.target import DriverVersion
 from ltocompat.rules.services import capability
 
+_OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
 _SUFFIXED = re.compile(r"(\d{2,3})([af]?)")
 _FIRST_WITH_F = Release(12, 9)
 """Family targets (sm_100f) begin with CUDA 12.9, whatever their number (measured: nvJitLink)."""
@@ -32,6 +34,7 @@ _WRITES_ZSTANDARD = Release(12, 8)
 _ZSTANDARD = (550, 54)
 """The first driver that unpacks Zstandard is 550.54.14 (nvcc guide, --compress-mode)."""
 
+_OF_PACKAGE = """$(python -c 'import nvidia.%s as m; print(m.__path__[0])')/lib"""
 _LONG_PATH = 48  # what a sentence of an answer still takes
 _LONG_NAME = 60
 _LANGUAGES = {"++14": "9.0", "++17": "11.0", "++20": "12.0"}
@@ -85,14 +88,19 @@ def _package(values: Mapping[str, str]) -> dict[str, str]:
     """The package on the package index that has a library, as pip takes it; of several none."""
     rows = packages_with(ntpath.basename(values.get("file", "")))
     names = list(dict.fromkeys(row.name for row in rows if "-jit-" not in row.name))
-    major = values.get("torch_major") or values.get("made_major") or "12"
-    names = [name for name in names if name.endswith(f"-cu{major}")] or names
-    if len(names) != 1:
+    major = values.get("torch_major") or values.get("made_major")
+    fitting = [name for name in names if name.endswith(f"-cu{major or 12}")] or names
+    if len(fitting) != 1:
         return {}
-    (name,) = names
+    (name,) = fitting
+    others = [other for other in names if other != name and major is None]
     majors = {package.major for package in library_packages()[name]}
     version = "" if len(majors) == 1 else f"=={rows[0].major}.*"
-    return {"file_package": shlex.quote(f"{name}{version}")}
+    found = {"file_package": shlex.quote(f"{name}{version}")}
+    part = re.search(r"nvidia-(.+)-cu\d", name)
+    folder = part[1].replace("-", "_") if part else f"cu{rows[0].major}"
+    found["package_folder"] = _OF_PACKAGE % folder
+    return found | ({"package_note": f"for another CUDA: {', '.join(others)}"} if others else {})
 
 
 def _end_of(path: str) -> str:
@@ -124,9 +132,7 @@ def _made_with(values: Mapping[str, str]) -> dict[str, str]:
     for name in ("nvcc", "toolkit", "torch", "said"):
         made = values.get(name)
         if made and (driver is None or Release.parse(made) > Release.parse(driver)):
-            cuda = Release.parse(made)
-            known = {"made": made, "made_branch": _branch(cuda), "made_major": str(cuda.major)}
-            return {part: value for part, value in known.items() if value}
+            return {"made": made, **{f"made_{of}": text for of, text in _of_cuda(made).items()}}
     return {}
 
 
@@ -191,15 +197,6 @@ def _of_number(text: str) -> dict[str, str]:
     return {"cuda": str(cuda), **_of_cuda(str(cuda))}
 
 
-def _of_toolkit(text: str) -> dict[str, str]:
-    """129 is CUDA 12.9."""
-    return {"cuda": f"{text[:-1]}.{text[-1]}"}
-
-
-def _of_language(text: str) -> dict[str, str]:
-    return {"first": _LANGUAGES.get(text.removeprefix("gnu").removeprefix("c"), "")}
-
-
 def _of_driver(text: str) -> dict[str, str]:
     branch = branch_of(DriverVersion(version_numbers(text)))
     cuda = branch_cuda(branch)
@@ -247,21 +244,14 @@ def _branch(cuda: Release) -> str:
 
 
 _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
-    "ptx": _of_ptx,
-    "reads": _of_ptx,
-    "linker_reads": _of_ptx,
-    "cuda": _of_cuda,
+    **dict.fromkeys(("ptx", "reads", "linker_reads"), _of_ptx),
+    **dict.fromkeys(("cuda", "nvcc", "said", "toolkit", "torch"), _of_cuda),
     "found": _of_number,
-    "newer": _of_toolkit,
-    "tool": _of_toolkit,
+    # 129 is CUDA 12.9.
+    **dict.fromkeys(("newer", "tool"), lambda text: {"cuda": f"{text[:-1]}.{text[-1]}"}),
     "driver": _of_driver,
-    "std": _of_language,
-    "sm": _of_sm,
-    "gpu_sm": _of_sm,
-    "nvcc": _of_cuda,
-    "said": _of_cuda,
-    "toolkit": _of_cuda,
-    "torch": _of_cuda,
+    "std": lambda text: {"first": _LANGUAGES.get(text.removeprefix("gnu").removeprefix("c"), "")},
+    **dict.fromkeys(("sm", "gpu_sm"), _of_sm),
     "symbol": _of_symbol,
     "optix": _of_optix,
     "nvenc": lambda api: {"branch": str(_NVENC.get(api, ""))},
@@ -297,3 +287,23 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "may be Zstandard": _may_be_zstandard,
 }
 """The conditions that a row of messages may name in its ``when``."""
+
+
+class _Known(dict[str, str]):
+    """Values of a text, of which some may not be in it."""
+
+    def __missing__(self, name: str) -> str:
+        return "?"
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """A sentence with its values, in which braces of a value stay what they are."""
+    sentence, end = "", 0
+    for optional in _OPTIONAL.finditer(template):
+        sentence += template[end : optional.start()].format_map(_Known(values))
+        for alternative in optional[1].split("|"):
+            with suppress(KeyError):
+                sentence += alternative.format_map(values)
+                break
+        end = optional.end()
+    return sentence + template[end:].format_map(_Known(values))

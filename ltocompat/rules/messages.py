@@ -1,8 +1,8 @@
 """Messages of programs when device code doesn't fit, and the causes that a pasted text names.
 
 The rows are data, ``catalogue/messages.toml``. The work grows with the length of the text and
-no faster: a pattern is tried only where one of its fixed strings is there, every repetition in it
-is bounded, and it is tried a bounded number of times.
+no faster: a pattern is tried only around its fixed strings, every repetition in it is bounded, and
+it is tried a bounded number of times.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import functools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from types import MappingProxyType
 
 from msgspec import Struct, convert
 
+from ltocompat.rules.clients import said, shown
 from ltocompat.rules.evidence import evidence, of_another_vendor, patterns
 from ltocompat.rules.message_values import CONDITIONS, derived
 from ltocompat.rules.prose import catalogue_file
@@ -35,7 +36,6 @@ _CUDA_CODE = (
 )
 _NUMBERS = re.compile(r"<<(!?)(\d+)>>")
 _LONGEST_PATH = 300
-_OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
 
 
 class Message(Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,6 +55,7 @@ class Message(Struct, frozen=True, forbid_unknown_fields=True):
         beside: a pattern that has to be in the text, too.
         unless: a pattern that must not be in the text.
         when: a condition on the values.
+        reach: how many characters around those strings can belong to it.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Message(Struct, frozen=True, forbid_unknown_fields=True):
     beside: str = ""
     unless: str = ""
     when: str = ""
+    reach: int = 200
 
 
 class Match(Struct, frozen=True):
@@ -94,7 +96,7 @@ def messages() -> tuple[Message, ...]:
     return convert(rows, tuple[Message, ...])
 
 
-def matches(text: str, machine: Mapping[str, str] | None = None) -> Iterator[Match]:
+def matches(text: str, machine: Mapping[str, str] = MappingProxyType({})) -> Iterator[Match]:
     """Causes that a text names, the one that decides first; each once.
 
     Args:
@@ -103,9 +105,8 @@ def matches(text: str, machine: Mapping[str, str] | None = None) -> Iterator[Mat
             goes first.
     """
     paste = Paste(text)
-    known = machine or {}
     # A word in another case is the same word, but a sure text goes first.
-    found = [*_matches(paste, known, 0)] or [*_matches(paste, known, re.IGNORECASE)]
+    found = [*_matches(paste, machine, 0)] or [*_matches(paste, machine, re.IGNORECASE)]
     if found and not of_another_vendor(paste.readings[0].flat):
         yield from found
 
@@ -155,12 +156,26 @@ def _places(
         return []
     if message.unless and pattern_of(message.unless, flags).search(flat):
         return []
-    places = pattern_of(message.pattern, flags).finditer(flat)
+    pattern = pattern_of(message.pattern, flags)
     return [
         place
-        for place in places
+        for part in _parts(message, reading, flags)
+        for place in pattern.finditer(flat, *part)
         if explained.find(1, *map(reading.letters_before, place.span())) < 0
     ]
+
+
+def _parts(message: Message, reading: Reading, flags: int) -> list[tuple[int, int]]:
+    """The parts of a text around a row's fixed strings, apart from each other."""
+    fixed = "|".join(map(re.escape, message.find))
+    text, fixed = (reading.lower, fixed.lower()) if flags else (reading.flat, fixed)
+    parts = [(0, 0)]
+    for hit in pattern_of(fixed).finditer(text):
+        start = max(hit.start() - message.reach, 0)
+        if start <= parts[-1][1]:
+            start = parts.pop()[0]
+        parts.append((start, hit.end() + message.reach))
+    return parts
 
 
 def _first_that_holds(
@@ -179,6 +194,9 @@ def _first_that_holds(
         values = derived({**machine, **groups})
         if CONDITIONS[message.when](values):
             line = paste.line(reading.line_of(place.start()))
+            values |= shown(paste.readings[0].flat, values) | said(
+                reading.flat, place.start(), values
+            )
             return Match(message, line, place[0], values)
     return None
 
@@ -193,23 +211,3 @@ def pattern_of(text: str, flags: int = 0) -> re.Pattern[str]:
 def _error_code(match: re.Match[str]) -> str:
     strict, number = match.groups()
     return _CUDA_CODE % number if strict else _CODE % (number, number, number)
-
-
-class _Known(dict[str, str]):
-    """Values of a text, of which some may not be in it."""
-
-    def __missing__(self, name: str) -> str:
-        return "?"
-
-
-def filled(template: str, values: Mapping[str, str]) -> str:
-    """A sentence with its values, in which braces of a value stay what they are."""
-    sentence, end = "", 0
-    for optional in _OPTIONAL.finditer(template):
-        sentence += template[end : optional.start()].format_map(_Known(values))
-        for alternative in optional[1].split("|"):
-            with suppress(KeyError):
-                sentence += alternative.format_map(values)
-                break
-        end = optional.end()
-    return sentence + template[end:].format_map(_Known(values))

@@ -85,7 +85,7 @@ class Reading:
     @functools.cached_property
     def lower(self) -> str:
         """Return the text in lower case."""
-        return self.flat.lower()
+        return self.flat.replace("İ", "I").lower()  # whose small letter is two
 
     def line_of(self, place: int) -> int:
         """Return the number of the line that a place lies on."""

@@ -1,0 +1,82 @@
+"""The program that speaks in a pasted text, its system, and the libraries that the text shows."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Mapping
+
+from msgspec import Struct, convert
+
+from ltocompat.rules.evidence import patterns
+from ltocompat.rules.message_values import filled
+from ltocompat.rules.prose import catalogue_file
+
+
+class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
+    """A client of CUDA, or a system that it runs on.
+
+    Attributes:
+        name: as people call it.
+        find: a pattern of its texts.
+        says: sentences of fixes there, by the names of their values.
+        source: who documents them.
+    """
+
+    name: str
+    find: str
+    says: Mapping[str, str]
+    source: str
+
+
+@functools.cache
+def speakers() -> Mapping[str, tuple[Speaker, ...]]:
+    """The rows of ``client`` and of ``system``, in the order in which they count."""
+    return convert(tomllib.loads(catalogue_file("clients.toml")), dict[str, tuple[Speaker, ...]])
+
+
+@functools.lru_cache(maxsize=2)
+def _clients_in(flat: str) -> list[tuple[int, Speaker]]:
+    return [
+        (hit.start(), client)
+        for client in speakers()["client"]
+        for hit in re.finditer(client.find, flat, re.ASCII)
+    ]
+
+
+def said(flat: str, place: int, values: Mapping[str, str]) -> dict[str, str]:
+    """Return the sentences of the client nearest to a place of a text, and of its system."""
+    nearest = min(_clients_in(flat), key=lambda named: abs(named[0] - place), default=None)
+    system = next(row for row in speakers()["system"] if re.search(row.find, flat, re.ASCII))
+    says = {**(nearest[1].says if nearest else {}), **system.says}
+    major = values.get("driver_major") or values.get("made_major", "")
+    return {
+        name: sentence
+        for name, text in says.items()
+        if "-" not in name and (sentence := filled(says.get(f"{name}-{major}", text), values))
+    }
+
+
+def shown(flat: str, values: Mapping[str, str]) -> dict[str, str]:
+    """Return what a text shows of a library: where it is (``there``), or another of its releases.
+
+    Packages of one library for several CUDA majors are ``twice`` there, of which one is ``kept``.
+    """
+    file = values.get("file", "")
+    stem, numbered, _ = file.partition(".so.")
+    package = re.search(r"nvidia-([a-z-]+)-cu\d", values.get("file_package", ""))
+    part = package[1] if package else values.get("library", stem.removeprefix("lib")).lower()
+    packages = {hit[2]: hit for hit in re.finditer(patterns()["wheel"] % re.escape(part), flat)}
+    found = {}
+    if len(packages) > 1:
+        kept = packages.get(values.get("torch_major", "")) or packages[max(packages)]
+        found = {"twice": " ".join(hit[1] for hit in packages.values()), "kept": kept[1]}
+    listed = re.findall(patterns()["listed"], flat, re.ASCII) if numbered else []
+    here = {name: folder for folder, name in listed if name.startswith(f"{stem}.so.")}
+    if numbered and package:
+        here |= {f"{stem}.so.{hit[3]}": values["package_folder"] for hit in packages.values()}
+    for name, folder in here.items():
+        if f"{name}.".startswith(f"{file}."):
+            return found | {"there": folder}
+    return found | ({"other_file": min(here)} if here else {})
