@@ -527,8 +527,14 @@ def test_nvidias_own_libraries_are_told_of_their_licence_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copy(LIBRARY, tmp_path / "libcusparse.so.12")
-    assert run(["slim", str(tmp_path / "libcusparse.so.12"), "-o", str(tmp_path / "x.so")]) == 0
-    assert "licence" in capsys.readouterr().err
+    (tmp_path / "env/lib").mkdir(parents=True)
+    shutil.copy(LIBRARY, tmp_path / "env/lib/libcusparse.so.12")
+    (tmp_path / "x.zip").write_bytes(zip_of(("lib/libcusparse.so.12", LIBRARY.read_bytes())))
+    for number, name in enumerate(("libcusparse.so.12", "env", "x.zip")):
+        assert run(["slim", str(tmp_path / name), "-o", str(tmp_path / f"{number}")]) == 0
+        assert "libcusparse.so.12, whose licence" in capsys.readouterr().err
+    assert run(["slim", str(LIBRARY), "-o", str(tmp_path / "x.so")]) == 0
+    assert not capsys.readouterr().err
 
 
 def test_every_format_tells_what_went_and_why_the_rest_stays(tmp_path: Path) -> None:

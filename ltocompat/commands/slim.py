@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import BinaryIO
-from zipfile import BadZipFile
+from zipfile import BadZipFile, is_zipfile
 
 from msgspec.structs import replace
 
@@ -28,10 +29,12 @@ from ltocompat.model.projection import project
 from ltocompat.model.slimmed import CodeTally, KeptVerdict, Slimmed
 from ltocompat.model.target import Target, exactly
 from ltocompat.model.verdict import Route, Verdict
+from ltocompat.model.words import truncate_list
 from ltocompat.packages.reading import package_of
 from ltocompat.rewrite.kept_images import Kept, gpus_of
 from ltocompat.rewrite.library import LibraryRewriter, Packer, Packing
 from ltocompat.rewrite.package import Written, is_packed, written, written_in_place
+from ltocompat.rewrite.zips import opened_zip
 from ltocompat.rules import floors
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
@@ -160,12 +163,22 @@ def _packing(options: SlimOptions) -> Packing | None:
 def licence_notes(path: str) -> Iterator[Note]:
     """Yield a note on a licence that is in the way, before anything is written."""
     package = package_of(path)
-    name = "" if package is None else package.name
-    if name.startswith("nvidia-") or packages_with(os.path.basename(path)):
+    own = [name for name in map(os.path.basename, _names_in(path)) if packages_with(name)]
+    if package is not None and package.name.startswith("nvidia-"):
+        own = [package.name]
+    if own:
         yield Note(
-            f"{path} is NVIDIA's own {name or 'library'}, whose licence forbids to change and to "
-            "publish it; keep the result to yourself, or ask NVIDIA"
+            f"{path} has NVIDIA's own {truncate_list(own, 3)}, whose licence forbids to change and "
+            "to publish it; keep the result to yourself, or ask NVIDIA"
         )
+
+
+def _names_in(path: str) -> Sequence[str]:
+    """The path, or the names of the files in a folder or a zip."""
+    if is_zipfile(path):
+        with opened_zip(path) as archive:
+            return archive.namelist()
+    return (path, *glob.iglob("**", root_dir=path, recursive=True))
 
 
 def _smallest(
@@ -186,7 +199,7 @@ def _smallest(
         ways = (only, replace(only, dead=True), kept, replace(kept, ptx=False))
     sizes: list[int] = []
     with ExitStack() as stack:
-        packer = None if packing is None else stack.enter_context(Packer(packing))
+        packer = None if packing is None else stack.enter_context(closing(Packer(packing)))
         for way in dict.fromkeys(ways):
             try:
                 return _slim(path, target, options, _Run(way, packer, targets, options))
@@ -224,7 +237,7 @@ def _slim(path: str, target: str, options: SlimOptions, run_: _Run) -> Slimmed:
     writing = (
         written_in_place(path, target, run_.rewrite)
         if options.in_place
-        else written(path, target, run_.rewrite, options.build, options.limits)
+        else written(path, target, run_.rewrite, options.build, options.settings)
     )
     with writing as found:
         answer = run_.answer(path, found)
@@ -257,8 +270,7 @@ class _Run:
     def __init__(
         self, kept: Kept, packer: Packer | None, targets: Sequence[Target], options: SlimOptions
     ) -> None:
-        self._kept, self._packer, self._to_zstd = kept, packer, options.to_zstd
-        self._in_place = options.in_place
+        self._kept, self._packer, self._options = kept, packer, options
         self._engine = Engine()
         newest = (_newest(kept),) if kept.gpus or kept.everything else ()
         self._targets = (*targets, *newest)
@@ -310,7 +322,7 @@ class _Run:
         for (target, gpu, route), verdict in after.items():
             known = before.get((target, gpu, route), Verdict.NOT_FOR_GPU)
             if verdict > known:
-                hint = "; without --to-zstd older drivers read it" if self._to_zstd else ""
+                hint = "; without --to-zstd older drivers read it" if self._options.to_zstd else ""
                 raise LtocompatError(
                     f"{place} would be {verdict} on {gpu or target} instead of {known}, so that it "
                     f"is not written{hint}"
@@ -327,5 +339,5 @@ class _Run:
             code=self._tally,
             verdicts=tuple(self._verdicts),
             zstd_driver=str(floors.driver("zstd-driver")),
-            in_place=self._in_place,
+            in_place=self._options.in_place,
         )

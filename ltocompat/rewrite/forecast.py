@@ -11,13 +11,11 @@ from msgspec.structs import replace
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.output import scratch_folder
 from ltocompat.model.errors import LtocompatError
-from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 from ltocompat.model.slimmed import CodeTally
 from ltocompat.rewrite.kept_images import Kept
-from ltocompat.rewrite.libraries import Libraries
 from ltocompat.rewrite.library import LibraryRewriter
-from ltocompat.rewrite.package import written
+from ltocompat.rewrite.package import written, written_in_place
 from ltocompat.scan.walk import ScanSettings, batches_of_view
 
 
@@ -38,11 +36,8 @@ def foretold(path: str, kept: Kept, settings: ScanSettings) -> int | None:
         return False
 
     with suppress(LtocompatError), scratch_folder() as scratch:
-        if os.path.isdir(path):
-            Libraries(planned, scratch, Budget(settings.limits), sums=False).of_folder(path)
-        else:
-            copy = os.path.join(scratch, os.path.basename(path))
-            with written(path, copy, planned, None, settings.limits):
-                pass
-        return tally.sizes.total()
+        copy = os.path.join(scratch, os.path.basename(path))
+        in_place = written_in_place(path, copy, planned)
+        with in_place if os.path.isdir(path) else written(path, copy, planned, None, settings):
+            return tally.sizes.total()
     return None

@@ -9,6 +9,8 @@ import zipfile
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from ltocompat.files.archives.folder import DIST_INFO
 from ltocompat.files.archives.tar import TarFormat
 from ltocompat.files.archives.unpacking import Input, unpacked
@@ -17,13 +19,13 @@ from ltocompat.files.first_bytes import Packing, is_ar, packing_of
 from ltocompat.files.objects import read_host
 from ltocompat.model.errors import LtocompatError, Malformed, UnreadableInput
 from ltocompat.model.image import Skipped
-from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.location import Location
 from ltocompat.packages.conda import PATHS
 from ltocompat.packages.zip_members import ZipMember, may_hold_device_code
 from ltocompat.rewrite.library import chunks, digest_of
 from ltocompat.rewrite.wheel import renewed_record
-from ltocompat.rewrite.zips import BROKEN, Content, opened_content
+from ltocompat.rewrite.zips import Content, opened_content, readable
 
 _ARCHIVE = ".tar.zst"
 _LEVEL = 19  # of Zstandard, as conda packs by default
@@ -39,16 +41,17 @@ class Libraries:
     Args:
         rewrite: writes one of them.
         scratch: an empty folder for what is new.
-        budget: what reading the package may cost.
+        limits: what reading the package may cost; each library has its own time.
         sums: a list in it has the SHA-256 of files.
 
     Attributes:
         count: how many of them became others.
     """
 
-    def __init__(self, rewrite: Rewrite, scratch: str, budget: Budget, *, sums: bool) -> None:
+    def __init__(self, rewrite: Rewrite, scratch: str, limits: Limits, *, sums: bool) -> None:
         self.count = 0
-        self._rewrite, self._scratch, self._budget, self._sums = rewrite, scratch, budget, sums
+        self._rewrite, self._scratch, self._sums = rewrite, scratch, sums
+        self._budget = Budget(replace(limits, seconds=100 * limits.seconds))
         self._digests: dict[bytes, bytes] = {}
 
     def rewritten(self, old: BinaryIO, place: Location) -> str | None:
@@ -73,11 +76,8 @@ class Libraries:
         self._budget.check_unpacked(info.compress_size, info.file_size)
         self._budget.check_room(info.file_size)
         with open(os.path.join(self._scratch, "old"), "w+b") as old:
-            try:
-                with archive.open(info) as source:
-                    shutil.copyfileobj(source, old, MIB)
-            except BROKEN as error:
-                raise UnreadableInput(f"{place} can't be read: {error}") from error
+            with readable(str(place)), archive.open(info) as source:
+                shutil.copyfileobj(source, old, MIB)
             old.flush()
             if place.path.endswith(".conda") and info.filename.endswith(_ARCHIVE):
                 return self.of_archive(ByteView(FileSource(old.fileno())), place)

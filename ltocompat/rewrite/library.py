@@ -14,7 +14,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 from msgspec import Struct, field
 
@@ -87,10 +87,8 @@ class Packer:
         _frame(data, self._packing.level)
         return len(data) * (os.cpu_count() or 1)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Give up what is not packed yet."""
         self._pool.shutdown(cancel_futures=True)
 
 

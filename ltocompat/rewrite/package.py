@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import BinaryIO
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.first_bytes import is_ar
@@ -26,13 +25,14 @@ from ltocompat.files.output import (
     writing,
 )
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
-from ltocompat.model.limits import MIB, Budget, Limits
+from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Limits
 from ltocompat.model.location import Location
 from ltocompat.packages.zip_members import ZipMember, may_hold_device_code
 from ltocompat.rewrite.libraries import Libraries, Rewrite
-from ltocompat.rewrite.wheel import new_wheel, signatures, with_build
+from ltocompat.rewrite.wheel import new_wheel, signatures
+from ltocompat.rewrite.wheel_edits import with_build
 from ltocompat.rewrite.zips import Content, content_of, opened_content, opened_zip, write_zip
-from ltocompat.scan.walk import opened
+from ltocompat.scan.walk import ScanSettings, opened
 
 _PAGE = 4096  # bytes of the smallest hole
 
@@ -61,7 +61,7 @@ def is_packed(path: str) -> bool:
 
 
 def written(
-    path: str, target: str, rewrite: Rewrite, build: str | None, limits: Limits
+    path: str, target: str, rewrite: Rewrite, build: str | None, settings: ScanSettings
 ) -> AbstractContextManager[Written]:
     """Write a path anew, which gets its name once the ``with`` statement ends well.
 
@@ -70,7 +70,7 @@ def written(
         target: path of the new one, where nothing lies yet.
         rewrite: writes the libraries.
         build: number of the build that a wheel gets, in its name too; None for none.
-        limits: what reading it may cost.
+        settings: how to read it, and what is told of writing it.
 
     Raises:
         UnreadableInput: it can't be read, or is of no kind that is written here.
@@ -79,10 +79,10 @@ def written(
     if os.path.isdir(path):
         return _folder(path, target, rewrite)
     if zipfile.is_zipfile(path):
-        return _zip(path, target, rewrite, build, limits)
+        return _zip(path, target, rewrite, build, settings)
     if is_packed(path):
-        return _conda(path, target, rewrite, limits)
-    return _file(path, target, rewrite, limits)
+        return _conda(path, target, rewrite, settings.limits)
+    return _file(path, target, rewrite, settings.limits)
 
 
 @contextmanager
@@ -98,15 +98,15 @@ def _file(path: str, target: str, rewrite: Rewrite, limits: Limits) -> Iterator[
 
 @contextmanager
 def _zip(
-    path: str, target: str, rewrite: Rewrite, build: str | None, limits: Limits
+    path: str, target: str, rewrite: Rewrite, build: str | None, settings: ScanSettings
 ) -> Iterator[Written]:
     name = os.path.basename(path)
     conda = name.endswith(".conda")
     if conda and os.path.basename(target) != name:  # names of members repeat it
         raise UsageError(f"conda needs the file name {name!r}; give a folder for the new package")
     with scratch_folder() as scratch, opened_zip(path) as archive, ExitStack() as stack:
-        stack.enter_context(opened(path, limits, typed=True))  # which holds it to its name
-        libraries = Libraries(rewrite, scratch, _patient(limits), sums=conda)
+        stack.enter_context(opened(path, settings.limits, typed=True))  # held to its name
+        libraries = Libraries(rewrite, scratch, settings.limits, sums=conda)
         changed: dict[str, Content] = {}
         # The archive with the sums of a conda package comes last.
         for info in sorted(archive.infolist(), key=lambda info: info.filename.startswith("info-")):
@@ -121,10 +121,10 @@ def _zip(
             if typed == name:
                 target = os.path.join(folder, new_name)
         if wheel:
-            file = stack.enter_context(new_wheel(path, target, changed))
+            file = stack.enter_context(new_wheel(path, target, changed, settings.report))
         else:
             file = stack.enter_context(created(target))
-            write_zip(archive, file, changed)
+            write_zip(archive, file, changed, report=settings.report)
         _prove(file, changed)
         yield Written(
             target, os.path.getsize(path), file.seek(0, os.SEEK_END), libraries.count, void
@@ -135,15 +135,11 @@ def _zip(
 def _conda(path: str, target: str, rewrite: Rewrite, limits: Limits) -> Iterator[Written]:
     """Write a conda package of the first format, which is one archive."""
     with scratch_folder() as scratch, opened(path, limits, typed=True) as view:
-        libraries = Libraries(rewrite, scratch, _patient(limits), sums=True)
+        libraries = Libraries(rewrite, scratch, limits, sums=True)
         new = libraries.of_archive(view, Location(path)) or path
         with created(target) as file, open(new, "rb") as content:
             shutil.copyfileobj(content, file, MIB)
             yield Written(target, view.size, file.tell(), libraries.count)
-
-
-def _patient(limits: Limits) -> Budget:
-    return Budget(replace(limits, seconds=100 * limits.seconds))  # each library has its own time
 
 
 def _prove(file: BinaryIO, changed: Mapping[str, Content]) -> None:
@@ -172,7 +168,7 @@ def _new_folder(path: str) -> Iterator[None]:
 @contextmanager
 def _folder(path: str, target: str, rewrite: Rewrite) -> Iterator[Written]:
     with scratch_folder() as scratch, _new_folder(target):
-        libraries = Libraries(rewrite, scratch, Budget(), sums=True)
+        libraries = Libraries(rewrite, scratch, DEFAULT_LIMITS, sums=True)
         changed, size = libraries.of_folder(path)
         with folder_beside(target) as part:
             new = os.path.join(part, os.path.basename(target))
@@ -196,7 +192,7 @@ def written_in_place(path: str, backup: str, rewrite: Rewrite) -> Iterator[Writt
         LtocompatError: the backup lies there already, or something can't be written.
     """
     with scratch_folder() as scratch, _new_folder(backup):
-        libraries = Libraries(rewrite, scratch, Budget(), sums=True)
+        libraries = Libraries(rewrite, scratch, DEFAULT_LIMITS, sums=True)
         changed, size = libraries.of_folder(path)
         yield Written(backup, size, size, libraries.count)
         for name in changed:

@@ -10,22 +10,29 @@ import csv
 import hashlib
 import io
 import os
-import re
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import BinaryIO
 
 from ltocompat.files.output import created
-from ltocompat.model.errors import UnreadableInput, UsageError
-from ltocompat.rewrite.zips import Content, content_of, opened_content, opened_zip, write_zip
+from ltocompat.model.errors import UnreadableInput
+from ltocompat.rewrite.zips import (
+    Content,
+    Report,
+    content_of,
+    opened_content,
+    opened_zip,
+    write_zip,
+)
 
 _SIGNATURES = (".jws", ".p7s")  # behind the name of the RECORD
-_BUILD = re.compile(r"[0-9][0-9A-Za-z_.]*")
 
 
 @contextmanager
-def new_wheel(source: str, target: str, replaced: Mapping[str, Content]) -> Iterator[BinaryIO]:
+def new_wheel(
+    source: str, target: str, replaced: Mapping[str, Content], report: Report = lambda *_: None
+) -> Iterator[BinaryIO]:
     """Write a wheel, which gets its name once the ``with`` statement ends well.
 
     Lines of RECORD are renewed for members that are replaced, and signatures of the old RECORD are
@@ -35,24 +42,21 @@ def new_wheel(source: str, target: str, replaced: Mapping[str, Content]) -> Iter
         source: path of the wheel, which is not changed.
         target: path of the new one, where nothing lies yet.
         replaced: names of members, METADATA and WHEEL among them, to their new contents.
+        report: called as members are packed.
 
     Yields:
         The written file, open and without a name, in which the result can be checked.
 
     Raises:
         UnreadableInput: the source is not a wheel, or is broken.
-        UsageError: it has no member of such a name.
         LtocompatError: the target lies there already, or can't be written.
     """
     with opened_zip(source) as archive:
-        missing = next((name for name in replaced if name not in archive.NameToInfo), None)
-        if missing is not None:
-            raise UsageError(f"{source!r} has no member {missing!r} to replace")
         name = record_name(archive)
         gone = signatures(archive)
         record = renewed_record(content_of(archive, name), replaced, gone)
         with created(target) as file:
-            write_zip(archive, file, {**replaced, name: record}, gone)
+            write_zip(archive, file, {**replaced, name: record}, gone, report)
             file.flush()
             yield file
 
@@ -79,24 +83,6 @@ def signatures(archive: zipfile.ZipFile) -> tuple[str, ...]:
     """Return the names of signatures, which are void once the RECORD is another."""
     names = [record_name(archive) + end for end in _SIGNATURES]
     return tuple(name for name in names if name in archive.NameToInfo)
-
-
-def with_build(filename: str, wheel: bytes, build: str) -> tuple[str, bytes]:
-    """Return a wheel's file name and its WHEEL with a build number, in place of one it may have.
-
-    Raises:
-        UsageError: no installer takes such a number, or the name is none of a wheel.
-    """
-    parts = filename.split("-")
-    if not _BUILD.fullmatch(build):
-        raise UsageError(f"a build number begins with a digit, unlike {build!r} (PEP 427)")
-    if len(parts) not in (5, 6) or not filename.endswith(".whl"):
-        raise UsageError(
-            f"{filename!r} is not a wheel's file name to which a build number can be added"
-        )
-    kept = [line for line in wheel.splitlines() if line and not line.startswith(b"Build:")]
-    lines = [*kept, b"Build: " + build.encode(), b""]
-    return "-".join([*parts[:2], build, *parts[-3:]]), b"\n".join(lines)
 
 
 def renewed_record(

@@ -17,7 +17,7 @@ from msgspec import Struct
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.elf_layout import Tag
 from ltocompat.files.objects.elf import read_tables
-from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput
+from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.packages.members import member_of
 from ltocompat.packages.metadata import MOST_BYTES
@@ -31,6 +31,7 @@ from ltocompat.trial.values import TrialLimits
 
 _FIELD = re.compile(rb"[^\n]*\n(?:[ \t][^\n]*\n)*")
 _END = re.compile(rb"^\r?\n", re.MULTILINE)
+_BUILD = re.compile(r"[0-9][0-9A-Za-z_.]*")
 _SECONDS = 300.0  # patchelf writes 1 GB in some seconds
 
 
@@ -155,6 +156,22 @@ def with_fields(data: bytes, key: str, values: Sequence[str]) -> bytes:
     lines = [f"{key}: {value}".encode() + newline for value in left]
     place = len(fields) if at is None else at + 1
     return b"".join([*fields[:place], *lines, *fields[place:], rest])
+
+
+def with_build(filename: str, wheel: bytes, build: str) -> tuple[str, bytes]:
+    """Return a wheel's file name and its WHEEL with a build number, in place of one it may have.
+
+    Raises:
+        UsageError: no installer takes such a number, or the name is none of a wheel.
+    """
+    parts = filename.split("-")
+    if not _BUILD.fullmatch(build):
+        raise UsageError(f"a build number begins with a digit, unlike {build!r} (PEP 427)")
+    if len(parts) not in (5, 6) or not filename.endswith(".whl"):
+        raise UsageError(
+            f"{filename!r} is not a wheel's file name to which a build number can be added"
+        )
+    return "-".join([*parts[:2], build, *parts[-3:]]), with_fields(wheel, "Build", [build])
 
 
 def set_runpath(path: str, runpath: Sequence[str], name: str) -> None:

@@ -9,24 +9,35 @@ from __future__ import annotations
 
 import copy
 import os
-import shutil
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from io import BufferedReader, BytesIO
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.limits import MIB
 
 Content = bytes | str
 """The new bytes of a member, or the path of a file that has them."""
+Report = Callable[[str, int, int], None]
+"""Called with what is written, its bytes that are, and all of them."""
 
 _LOCAL = struct.Struct("<26x2H")
 _DESCRIPTOR = 1 << 3
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, struct.error)
 """Errors that ``zipfile`` raises where an archive is broken, or packed as it can't unpack."""
+
+
+@contextmanager
+def readable(what: str, errors: tuple[type[Exception], ...] = BROKEN) -> Iterator[None]:
+    """Raise an error that names ``what`` where one of these says that an archive is broken."""
+    try:
+        yield
+    except errors as error:
+        raise UnreadableInput(f"{what} can't be read: {error}") from error
 
 
 def opened_zip(path: str) -> zipfile.ZipFile:
@@ -35,10 +46,8 @@ def opened_zip(path: str) -> zipfile.ZipFile:
     Raises:
         UnreadableInput: it is none, is broken, or has two members of one name.
     """
-    try:
+    with readable(repr(path), (OSError, *BROKEN)):
         archive = zipfile.ZipFile(path)
-    except (OSError, *BROKEN) as error:
-        raise UnreadableInput(f"{path!r} can't be read as a zip archive: {error}") from error
     if len(archive.NameToInfo) != len(archive.filelist):
         archive.close()
         raise UnreadableInput(f"{path!r} has several members of one name; unpack and repack it")
@@ -51,10 +60,8 @@ def content_of(archive: zipfile.ZipFile, name: str) -> bytes:
     Raises:
         UnreadableInput: it can't be.
     """
-    try:
+    with readable(f"{name!r} of {archive.filename!r}", (OSError, *BROKEN)):
         return archive.read(name)
-    except (OSError, *BROKEN) as error:
-        raise UnreadableInput(f"{name!r} of {archive.filename!r} can't be read: {error}") from error
 
 
 def opened_content(content: Content) -> BytesIO | BufferedReader:
@@ -67,6 +74,7 @@ def write_zip(
     file: BinaryIO,
     replaced: Mapping[str, Content],
     left_out: Collection[str] = (),
+    report: Report = lambda *_: None,
 ) -> None:
     """Write the members of ``source``, in their order, into a file that is open and empty.
 
@@ -84,31 +92,27 @@ def write_zip(
             new = copy.copy(info)
             new.extra = b""  # sizes of 64 bits, written anew, and finer dates
             if info.filename in replaced:
-                _add(archive, new, replaced[info.filename])
+                _add(archive, new, replaced[info.filename], report)
             else:
                 _copy(source, archive, new)
 
 
-def _add(archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: Content) -> None:
+def _add(archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: Content, report: Report) -> None:
     with opened_content(content) as data:
         info.file_size = data.seek(0, os.SEEK_END)  # which tells how wide its fields have to be
         data.seek(0)
         with archive.open(info, "w") as member:
-            shutil.copyfileobj(data, member, MIB)
+            while chunk := data.read(MIB):
+                member.write(chunk)
+                report(f"writing {info.filename}", data.tell(), info.file_size)
 
 
 def _copy(source: zipfile.ZipFile, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
-    fresh, into = source.fp, archive.fp
-    if fresh is None or into is None:
-        raise ValueError("an archive was closed while it was copied")
-    try:
+    fresh, into = cast(BinaryIO, source.fp), cast(BinaryIO, archive.fp)
+    with readable(f"{info.filename!r} of {source.filename!r}"):
         fresh.seek(info.header_offset)
         name, extra = _LOCAL.unpack(fresh.read(_LOCAL.size))
         fresh.seek(info.header_offset + _LOCAL.size + name + extra)
-    except BROKEN as error:
-        raise UnreadableInput(
-            f"{source.filename!r} has no member at {info.header_offset:#x}: {error}"
-        ) from error
     info.flag_bits &= ~_DESCRIPTOR
     into.seek(archive.start_dir)
     info.header_offset = archive.start_dir
