@@ -140,7 +140,7 @@ def test_what_is_broken_about_an_image_is_told(tmp_path: Path) -> None:
     unended = layer[: 512 + len(CUBIN_12_4)]  # as umoci insert ends it
     for layers, name in (
         ([unended], APP),
-        ([unended, archive({APP: bytes(8), "y": CUBIN_12_4})], "y"),
+        ([unended, archive({f"{APP}/x": bytes(8), "y": CUBIN_12_4})], "y"),
     ):
         ended = written(tmp_path, oci_layout(layers))
         assert (places(ended), reasons(ended)) == ([f"::/{name}"], [])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import struct
 from enum import Enum, auto
+from zlib import adler32
 
-from ltocompat.files.byteview import ByteView
+from ltocompat.files.byteview import ByteView, occurrences
 from ltocompat.files.codec import ZSTD_MAGIC
-from ltocompat.files.images import ptx
+from ltocompat.files.images import TILEIR
 
 AR_MAGIC = b"!<arch>\n"
 FATBIN_MAGIC = b"\x50\xed\x55\xba"
@@ -21,6 +22,8 @@ XZ_MAGIC = b"\xfd7zXZ\0"
 ZSTD_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 # A stream begins with a block (the digits of pi) or is empty (the root of pi).
 _BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)")
+PTX_TEXT = b".version "
+"""What PTX has in front of its version, as compilers write it."""
 BLOCK = 512
 """Bytes of a header of tar."""
 _ASCII = bytes(range(128))
@@ -107,10 +110,10 @@ def checksum_holds(block: bytes) -> bool:
     field = block[148:156].strip(b" \0")
     if not field or not field.isdigit() or b"8" in field or b"9" in field:
         return False
-    blank = block[:148] + b" " * 8 + block[156:]
-    total = sum(blank)
-    wanted = int(field, 8)
-    return wanted in (total, total - 256 * len(blank.translate(None, _ASCII)))
+    blank, wanted = block[:148] + b" " * 8 + block[156:], int(field, 8)
+    # Adler-32 begins at 1, and has the sum of so few bytes in its lower half.
+    total = (adler32(blank[:256]) & 0xFFFF) + (adler32(blank[256:]) & 0xFFFF) - 2
+    return wanted == total or wanted == total - 256 * len(blank.translate(None, _ASCII))
 
 
 # The first member of what docker, podman, skopeo, buildx and crane write.
@@ -128,23 +131,31 @@ def names_image(block: bytes) -> bool:
 _MOST = 64 << 10
 _HEAD = 16
 _TEXT = bytes((*b"\t\n\v\f\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
-# Formats whose first bytes are text. Of all others they hold control characters, as those of gzip,
-# or bytes that no text holds anywhere.
-_BEGINNINGS = (b"!<", BZIP2_MAGIC, b"MZ", FATBIN_MAGIC)
-# UTF-8 has none of them, and whatever is found behind other bytes has one: a region's header zeros,
-# the end of a zip 5, ELF and LTO-IR 7F, Zstandard FD.
+_COFF = (*(machine.to_bytes(2, "little") for machine in COFF_MACHINES), _BIG_COFF)
+_BEGINNINGS = (b"!<", BZIP2_MAGIC, GZIP_MAGIC, XZ_MAGIC, b"PK\3\4", *CODE_MAGICS, TILEIR, *_COFF)
+# What is found behind other bytes: PTX, ends of zips, ELF, LTO-IR, Zstandard, regions.
+_ANYWHERE = (b".version", b"PK\5\6", b"\x7fELF", CODE_MAGICS[-1], ZSTD_MAGIC, FATBIN_MAGIC)
+# Each but the first has one of them, a region in the rest of its header; UTF-8 has none.
 _NEVER_IN_TEXT = (0x00, 0x05, 0x7F, 0xFD)
 
 
+def is_text(view: ByteView) -> bool:
+    """Return whether a file begins as text."""
+    return not view.peek(0, _HEAD).translate(None, _TEXT)
+
+
 def holds_no_code(view: ByteView) -> bool:
-    """Return whether this is a small text other than PTX, as most members of most packages are.
+    """Return whether this is a small file of no known kind, as most members of packages are.
 
     Such a file is no container, no host file and no device code; all others are left to the
     readers.
     """
-    if view.size > _MOST or view.peek(0, _HEAD).translate(None, _TEXT):
+    if view.size > _MOST:
         return False
     data = view.all()
-    if any(byte in data for byte in _NEVER_IN_TEXT) or data.startswith(_BEGINNINGS):
+    if data.startswith(_BEGINNINGS) or ZSTD_SKIPPABLE.match(data):
         return False
-    return not (ptx.sniff(data[: ptx.HEAD_SIZE]) or is_tar(data[:BLOCK]))
+    rare = any(byte in data for byte in _NEVER_IN_TEXT)
+    if any(occurrences(needle, data) for needle in _ANYWHERE[: None if rare else 1]):
+        return False
+    return not is_tar(data[:BLOCK])

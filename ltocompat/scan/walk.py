@@ -510,7 +510,6 @@ class _FileWalk(Struct, Generic[D], frozen=True):
         size = view.size if container is None else None
         try:
             if plain:
-                yield from _texts(view, at, self.budget)
                 binary = at.members and at.innermost.endswith(BINARY_CODE)
                 if binary and (
                     broken := broken_promise(at.innermost, view, self.budget, typed=False)

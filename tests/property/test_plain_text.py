@@ -1,4 +1,4 @@
-"""What is told to be text is nothing to any format: no container, no program, no device code."""
+"""What is told to hold no code is nothing to any format: no container, no program, no PTX."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.files.first_bytes import holds_no_code
-from ltocompat.files.images import ptx
+from ltocompat.files.images import TILEIR, ptx
 from ltocompat.files.objects import read_host
+from ltocompat.files.objects.ptx_texts import ptx_texts
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
@@ -76,6 +77,8 @@ def found_in(data: bytes) -> bool:
         container_of(view)
         or read_host(view, Budget())
         or ptx.sniff(head)
+        or head.startswith(TILEIR)
+        or ptx_texts(view, Budget())
         or list(FatbinWalk(view, Location("input"), None, Budget()))
     )
 
@@ -85,6 +88,9 @@ def found_in(data: bytes) -> bool:
 @example(PTX)
 @example(_tar().replace(b"\0", b" ")[:512])
 @example(b"text before " + _zip())
+@example(b"\xa7\r\r\n\0 byte code " + _zip())
+@example(b"\xa7\r\r\n\0 byte code " + CODE[1])
+@example(b"\x7fTileIR\0")
 @example(b"\x28\xb5\x2f\xfd and text behind")
 @example(b"text before \xed\x43\x4e\x7f and text behind")
 @example(b"\x50\xed\x55\xba and text behind")

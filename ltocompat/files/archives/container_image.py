@@ -335,17 +335,19 @@ class _Shown(Struct):
         """Add a folder with those around it."""
         while path and hash(path) not in self.folders:
             self.folders.add(hash(path))
-            path = posixpath.dirname(path)
+            path = path.rpartition("/")[0]
 
     def shows(self, path: str) -> bool:
-        """Return whether a file at this path is seen."""
-        if hash(path) in self.gone or hash(path) in self.folders:
-            return False
-        while path:
-            path = posixpath.dirname(path)
-            if hash(path) in self.gone or hash(path) in self.emptied:
-                return False
-        return True
+        """Return whether a file at this path is seen, if its folder is."""
+        return hash(path) not in self.gone and hash(path) not in self.folders
+
+    def shows_below(self, folder: str) -> bool:
+        """Return whether what lies in a folder may be seen."""
+        while hash(folder) not in self.gone and hash(folder) not in self.emptied:
+            if not folder:
+                return True
+            folder = folder.rpartition("/")[0]
+        return False
 
 
 class _LayerWalk(Struct):
@@ -366,6 +368,8 @@ class _LayerWalk(Struct):
         size: bytes of its files.
         hidden: bytes of those that are not seen.
         packages: the distributions whose lists of files are seen.
+        folder: of the last entry.
+        below_shown: what lies in it may be seen.
     """
 
     view: ByteView
@@ -387,6 +391,8 @@ class _LayerWalk(Struct):
     size: int = 0
     hidden: int = 0
     packages: list[tuple[str, str]] = field(default_factory=list)
+    folder: str | None = None
+    below_shown: bool = True
 
     def members(self) -> Iterator[Member | Skipped]:
         names = Names(self.at, self.budget.limits)
@@ -398,7 +404,7 @@ class _LayerWalk(Struct):
             paths = len(self.shown.gone) + len(self.has.gone)
             self.budget.check("entries", paths, "the layers have over {most} files")
             path = _path(header.name)
-            folder, name = posixpath.split(path)
+            folder, _, name = path.rpartition("/")
             if name.startswith(_WHITEOUT):
                 self._white_out(folder, name)
             elif header.type == FOLDER:
@@ -439,7 +445,7 @@ class _LayerWalk(Struct):
         for found in file_of(tape, header, place, self.budget, wanted=self.asks(place)):
             if isinstance(found, Member):
                 self.packages += packages_listed(name, found.view, self.budget, self.kept)
-                yield replace(found, position=self.done + found.position)
+                yield Member(place, found.view, self.done + found.position)
             else:
                 yield found
 
@@ -481,8 +487,11 @@ class _LayerWalk(Struct):
         """The name under which a container sees an entry, which this layer has from now on."""
         linked = self.owed.pop(hash(path), None)
         self.has.gone.add(hash(path))
-        self.has.add_folder(posixpath.dirname(path))
-        return path if self.shown.shows(path) else linked
+        folder = path.rpartition("/")[0]
+        if folder != self.folder:  # one after another lie in one
+            self.folder, self.below_shown = folder, self.shown.shows_below(folder)
+            self.has.add_folder(folder)
+        return path if self.below_shown and self.shown.shows(path) else linked
 
 
 def _tape(view: ByteView, budget: Budget) -> Tape:

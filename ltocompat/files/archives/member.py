@@ -31,7 +31,7 @@ class Member(Struct, frozen=True):
 
 def concerns(place: Location, wanted: Location) -> bool:
     """Return whether a member at ``place`` is asked for, whole or in part."""
-    return place.contains(wanted) or wanted.contains(place)
+    return wanted.contains(place) or place.contains(wanted)
 
 
 def until_damage(found: Iterator[Member | Skipped], place: Location) -> Iterator[Member | Skipped]:
@@ -77,10 +77,11 @@ class Names:
         if len(name) > _LONGEST:
             problems.append(f"its name of {len(name)} characters is longer than any system takes")
             name = f"{name[:100]}..."
-        key = _key(name)
+        path = posixpath.normpath(name)
+        key = hash(path)
         times = self._times.get(key, 0) + 1
         self._times[key] = times
-        self._add_folders(name)
+        self._add_folders(path)
         if times > 1:
             problems.append(
                 f"it is member number {times} of the name {name[:100]!r}; unpacking keeps the last"
@@ -96,8 +97,9 @@ class Names:
         if _leads_out(name):
             yield Skipped(self._place.member(name[:_LONGEST]), _LEADS_OUT)
         if len(self._folders) < self._most:
-            self._folders.add(_key(name))
-            self._add_folders(name)
+            path = posixpath.normpath(name)
+            self._folders.add(hash(path))
+            self._add_folders(path)
 
     def link(self, name: str, target: str, wanted: Location, *, hard: bool) -> Iterator[Skipped]:
         """A link: its target is read under its own name, and looked for in the end."""
@@ -126,14 +128,11 @@ class Names:
             if key not in self._times and key not in self._folders:
                 yield Skipped(place, f"it is a link to {target!r}, which is not in the package")
 
-    def _add_folders(self, name: str) -> None:
-        folder = posixpath.dirname(posixpath.normpath(name))
-        while folder and len(self._folders) < self._most:
-            key = hash(folder)
-            if key in self._folders:
+    def _add_folders(self, path: str) -> None:
+        while (path := path.rpartition("/")[0]) and len(self._folders) < self._most:
+            if hash(path) in self._folders:
                 return
-            self._folders.add(key)
-            folder = posixpath.dirname(folder) if folder != "/" else ""
+            self._folders.add(hash(path))
 
 
 def _leads_out(name: str) -> bool:
@@ -141,7 +140,7 @@ def _leads_out(name: str) -> bool:
     name = name.replace("\\", "/")
     if name.startswith("/") or _DRIVE.match(name):
         return True
-    return posixpath.normpath(name).split("/", 1)[0] == ".."
+    return ".." in name and posixpath.normpath(name).split("/", 1)[0] == ".."
 
 
 def _key(name: str) -> int:

@@ -22,6 +22,7 @@ from ltocompat.files.first_bytes import (
     holds_no_code,
     is_ar,
     is_tar,
+    is_text,
     packing_of,
 )
 from ltocompat.files.images import TILEIR, ptx
@@ -102,7 +103,7 @@ def _is_library(view: ByteView, budget: Budget) -> bool:
 def _is_image(view: ByteView, budget: Budget) -> bool:
     if not view.size:
         return False
-    if holds_no_code(view):
+    if is_text(view) and holds_no_code(view):
         raise Malformed("it is text")
     head = view.peek(0, ptx.HEAD_SIZE)
     os_abi = int.from_bytes(head[_OS_ABI : _OS_ABI + 1], "little")

@@ -15,7 +15,7 @@ from ltocompat.model.limits import MIB
 from ltocompat.model.location import Location
 
 # Modules that wait to be described keep the bytes of their members: a thousand of these at most.
-_IN_MEMORY = 64 << 10
+IN_MEMORY = 64 << 10
 _LEAST_KEPT = 4 * MIB
 _MOST_KEPT = 512 * MIB
 
@@ -41,7 +41,7 @@ class Spool(Struct):
         for chunk in chunks:
             first.append(chunk)
             length += len(chunk)
-            if length > _IN_MEMORY:
+            if length > IN_MEMORY:
                 return self._spooled(first, chunks, size)
         return ByteView.of(b"".join(first))
 

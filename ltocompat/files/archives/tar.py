@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct, field
 
 from ltocompat.files.archives.member import Member, Names, concerns, until_damage
-from ltocompat.files.archives.spool import Spool
-from ltocompat.files.archives.unpacking import Input, Stream
+from ltocompat.files.archives.spool import IN_MEMORY, Spool
+from ltocompat.files.archives.unpacking import Input, Stream, check_whole
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import BLOCK, checksum_holds, is_tar
 from ltocompat.model.errors import LimitExceeded, Malformed
@@ -30,6 +30,7 @@ _USTAR = b"ustar\x00"
 _SPARSE = "GNU.sparse"
 _USED = (b"path", b"size", b"linkpath", b"GNU.sparse.name")
 _RECORD = re.compile(rb"(\d{1,20}) ")
+_OCTAL = re.compile(rb"[0-7]*")
 
 
 class TarHeader(Struct, frozen=True):
@@ -93,7 +94,8 @@ def parse(block: bytes) -> TarHeader:
         raise Malformed(f"a member says that its size is {size}")
     kind = chr(block[156]) if block[156] else "0"
     sparse = kind == "S"
-    return TarHeader(name, size, kind, _text(block[157:257]), sparse, sparse and block[482] != 0)
+    target = _text(block[157:257]) if block[157] else ""
+    return TarHeader(name, size, kind, target, sparse, sparse and block[482] != 0)
 
 
 def _pax_records(data: bytes) -> dict[str, str]:
@@ -135,7 +137,7 @@ def _number(field: bytes) -> int:
         number = int.from_bytes(field[1:], "big")
         return number - (1 << 8 * (len(field) - 1)) if field[0] == 0xFF else number
     digits = field.split(b"\0", 1)[0].strip()
-    if not re.fullmatch(rb"[0-7]*", digits):
+    if not _OCTAL.fullmatch(digits):
         raise Malformed(f"a number of a member header is {digits!r}")
     return int(digits or b"0", 8)
 
@@ -223,7 +225,11 @@ class Unpacked:
 
     def body(self, size: int) -> ByteView:
         """The next ``size`` bytes, kept as long as they are viewed."""
-        return self._spool.keep(self._stream.take(size), size)
+        if size > IN_MEMORY:
+            return self._spool.keep(self._stream.take(size), size)
+        data = self._stream.read(size)
+        check_whole(size, len(data))
+        return ByteView.of(data)
 
     def skip(self, size: int) -> None:
         """Decompress ``size`` bytes and forget them."""
@@ -305,8 +311,9 @@ class _Headers(Struct):
             if header.type in _EXTENDED:
                 yield from self._extend(header)
                 continue
-            header = header.changed(self._for_all | self._for_next)
-            self._for_next = {}
+            if self._for_all or self._for_next or header.name.endswith("/"):
+                header = header.changed(self._for_all | self._for_next)
+                self._for_next = {}
             yield header
 
     def _header(self) -> TarHeader | None:

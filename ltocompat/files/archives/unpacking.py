@@ -277,6 +277,12 @@ def inflated(data: bytes, size: int, budget: Budget) -> bytes | None:
     return found
 
 
+def check_whole(size: int, have: int) -> None:
+    """Raise ``Malformed`` where a stream ended before it had ``size`` bytes."""
+    if have < size:
+        raise Malformed(f"it says {size} bytes, but the last {size - have} are missing")
+
+
 class Stream(Struct):
     """Unpacked bytes, read from the front in pieces of any size."""
 
@@ -297,7 +303,9 @@ class Stream(Struct):
 
     def read(self, size: int) -> bytes:
         """The next ``size`` bytes, fewer at the end."""
-        data = self.peek(size)
+        data = self._chunk[self._at : self._at + size]
+        if len(data) < size:
+            data = self.peek(size)
         self._at += len(data)
         return data
 
@@ -311,8 +319,7 @@ class Stream(Struct):
         for chunk in self.up_to(size):
             left -= len(chunk)
             yield chunk
-        if left:
-            raise Malformed(f"it says {size} bytes, but the last {left} are missing")
+        check_whole(size, size - left)
 
     def up_to(self, size: int | None) -> Iterator[bytes]:
         """The next ``size`` bytes in chunks, or all that are left where they are fewer or None."""

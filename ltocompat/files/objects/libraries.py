@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects.ptx_texts import NEEDLE as PTX
+from ltocompat.files.first_bytes import PTX_TEXT as PTX
 from ltocompat.files.objects.ptx_texts import PtxTexts
 from ltocompat.files.objects.structure import WINDOW, ObjectReader, windows
 from ltocompat.model.image import CudaLibrary

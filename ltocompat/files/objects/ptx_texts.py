@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects.structure import windows
+from ltocompat.files.first_bytes import PTX_TEXT
+from ltocompat.files.objects.structure import occurrences
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.words import count
 
-NEEDLE = b".version "
 # Sources and JSON write the ends of lines as they have them, or as \n.
 _END = rb"(?:[\r\n]|\\[nr])"
 _GAP = rb"(?:\s|\\[nrt]|//[^\r\n\\]{0,200}" + _END + rb"){1,64}"
@@ -54,9 +54,6 @@ def ptx_texts(view: ByteView, budget: Budget) -> tuple[str, ...]:
         LimitExceeded: the time is used up.
     """
     texts = PtxTexts()
-    for start, piece in windows(view, budget, 0, _MOST_BYTES, overlap=len(NEEDLE) - 1):
-        at = piece.find(NEEDLE)
-        while at >= 0:
-            texts.note(view, start + at, view.size)
-            at = piece.find(NEEDLE, at + 1)
+    for at in occurrences(view, budget, 0, _MOST_BYTES, PTX_TEXT):
+        texts.note(view, at, view.size)
     return tuple(texts.lines())
