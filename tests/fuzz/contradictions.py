@@ -112,13 +112,17 @@ def _tar(data: bytes) -> Iterator[str]:
         "a tar has a name twice": len(set(listed)) < len(listed),
     }
     yield from (fact for fact, there in facts.items() if there)
-    yield from _images(blobs)
+    if listed and _OF_IMAGE.match(listed[0]):
+        yield from _images(blobs)
 
 
 def _is_header(block: bytes) -> bool:
     unsigned = sum(block) - sum(block[148:156]) + 8 * 32
     said = block[148:156].strip(b"\0 ")
     return len(block) == 512 and said.isdigit() and f"{unsigned:o}" == said.decode().lstrip("0")
+
+
+_OF_IMAGE = re.compile(r"[0-9a-f]{64}|blobs/|manifest\.json$|index\.json$|oci-layout$")
 
 
 def _images(blobs: dict[str, bytes]) -> Iterator[str]:
@@ -284,12 +288,24 @@ def _payload(data: bytes, at: int, header: int) -> Iterator[str]:
         elif flags & 0x2000:
             decoded = lz4.block.decompress(body, uncompressed_size=wanted)
         else:
-            return
+            decoded, wanted = data[at + header :][: _u(data, at + 8, 8)], _u(data, at + 8, 8)
     except Exception:  # noqa: BLE001 - it says no, however it says it
         yield "an image does not decompress"
         return
     if len(decoded) != wanted:
         yield "an image decompresses to another size"
+    elif not _is_for(decoded, _u(data, at + 28, 4)):
+        yield "an image is for another GPU than its entry says"
+
+
+def _is_for(image: bytes, number: int) -> bool:
+    """PTX ISA, ".target"; a cubin has the number in either of two bytes of its flags."""
+    target = re.search(rb"^\.target\s+sm_(\d+)", image, re.MULTILINE)
+    if image[:4] == b"\x7fELF":
+        said = {image[48], image[49]}
+    else:
+        said = {int(target[1])} if target else {number}
+    return number in said or {number} | said >= {101, 110}
 
 
 def _zstd() -> _Decoder:

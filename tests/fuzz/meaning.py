@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import cuobjdump
 import msgspec
 from container_images_made import archive, docker_archive, oci_layout
-from package_writer import TAR_END, tar_header, tar_member, tar_of, zip_of
+from package_writer import TAR_END, conda_of, tar_header, tar_member, tar_of, zip_of
 
 import ltocompat
 from fuzz.contradictions import contradiction
@@ -219,7 +219,7 @@ def _seeds() -> Iterator[bytes]:
     for reader in _CODE:
         found = [data for data in seeds(reader) if len(data) < _LONGEST]
         for data in found[:: max(1, len(found) // 25)]:
-            yield with_steps(data, dice)
+            yield from (with_steps(data, dice) for _ in range(max(1, 16 // len(found))))
     for data in _several():
         yield from (with_steps(data, dice) for _ in range(8))
 
@@ -476,7 +476,7 @@ def told(data: bytes) -> object:
         found, unread = _read(name, after)
     except LtocompatError:
         return wrong
-    flawed = any(image.flaws for image in _images(found))
+    flawed = any(image.flaws or image.problems for image in _images(found))
     if wrong is not None and not unread and not flawed:
         raise Broken(f"{wrong}, and nothing is said of it")
     if all(step.depth == 0 for step in split(data)[0]):
@@ -540,6 +540,15 @@ def _archive_of_objects(files: Files) -> bytes:
     return found
 
 
+def _thin_archive(files: Files) -> bytes:
+    """The members lie beside it."""
+    heads = []
+    for number, (_, data) in enumerate(files):
+        written(name := f"m{number}", data)
+        heads.append(f"{name}/".ljust(48) + str(len(data)).ljust(10) + "`\n")
+    return THIN_MAGIC + "".join(heads).encode()
+
+
 def _two_streams(pack: Callable[[bytes], bytes]) -> Callable[[Files], bytes]:
     """A tar in two compressed streams behind each other, as parallel compressors write it."""
 
@@ -568,6 +577,8 @@ _PACKERS: tuple[tuple[str, Callable[[Files], bytes]], ...] = (
     ("x.zip", lambda files: zip_of(*files, method=zipfile.ZIP_STORED)),
     ("x.zip", lambda files: zip_of(*files, method=zipfile.ZIP_BZIP2)),
     ("x.a", _archive_of_objects),
+    ("x.a", _thin_archive),
+    ("x-1.0-0.conda", lambda files: conda_of(*files)),
     ("x.tar.gz", _two_streams(gzip.compress)),
     ("x.tar.bz2", _two_streams(bz2.compress)),
     ("x.tar.xz", _two_streams(lzma.compress)),
@@ -858,8 +869,8 @@ def _law(read: Callable[[bytes], object], seconds: float = 10.0) -> Reader:
 
 LAWS = {
     "damage": _law(damage),
-    "told": _law(told),
-    "packed": _law(packed),
+    "told": _law(told, 2.0),
+    "packed": _law(packed, 2.0),
     "saved": _law(held_against_saved),
     "formats": _law(held_by_formats, 15.0),
     "known": _law(held_by_baseline),
