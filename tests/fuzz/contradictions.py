@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import lzma
+import os
 import re
 import struct
 import zipfile
@@ -23,6 +24,10 @@ import zstandard
 
 _GAP = 64  # bytes of a zip that may pad or describe members
 _MOST = 4 << 20
+_CUT_TEXT = "a PTX text ends inside of a body"
+_OTHER_GPU = "an image is for another GPU than its entry says"
+OF_IMAGES = (_CUT_TEXT, _OTHER_GPU)
+"""What may be told of an image that can be read."""
 
 
 def contradiction(data: bytes) -> str | None:
@@ -40,7 +45,7 @@ def _ptx(data: bytes) -> Iterator[str]:
         return
     code = re.sub(rb'"[^"\n]*"', b"", re.sub(rb"//[^\n]*", b"", data))
     if code.count(b"{") != code.count(b"}"):
-        yield "a PTX text ends inside of a body"
+        yield _CUT_TEXT
 
 
 def _u(data: bytes, at: int, size: int) -> int:
@@ -71,6 +76,8 @@ def _members_of_zip(
     start, end = directory
     if data[end : end + 4] != b"PK\5\6" or data[end - 20 : end - 16] == b"PK\6\7":
         return
+    if any(_leads_out(info.filename) for info in infos):
+        yield "a name in a zip leads out of it"
     if _u(data, end + 10, 2) != len(infos):
         yield "the end of a zip counts another number of members"
     spans = [(start, len(data))]
@@ -83,6 +90,10 @@ def _members_of_zip(
         if first - reached > _GAP and data[reached:first].strip(b"\0"):
             yield "bytes of a zip belong to no member"
         reached = max(reached, last)
+
+
+def _leads_out(name: str) -> bool:
+    return name.startswith("/") or os.path.normpath(name).startswith("../")
 
 
 def _tar(data: bytes) -> Iterator[str]:
@@ -110,6 +121,7 @@ def _tar(data: bytes) -> Iterator[str]:
         "bytes follow the end of a tar": bool(data[at:].strip(b"\0")),
         "a tar ends in the middle of a block": len(data) % 512 > 0,
         "a tar has a name twice": len(set(listed)) < len(listed),
+        "a name in a tar leads out of it": any(map(_leads_out, listed)),
     }
     yield from (fact for fact, there in facts.items() if there)
     if listed and _OF_IMAGE.match(listed[0]):
@@ -122,7 +134,9 @@ def _is_header(block: bytes) -> bool:
     return len(block) == 512 and said.isdigit() and f"{unsigned:o}" == said.decode().lstrip("0")
 
 
-_OF_IMAGE = re.compile(r"[0-9a-f]{64}|blobs/|manifest\.json$|index\.json$|oci-layout$")
+_OF_IMAGE = re.compile(
+    r"[0-9a-f]{64}(/.*|\.json|\.tar)?$|blobs(/.*)?$|(manifest|index)\.json$|oci-layout$"
+)
 
 
 def _images(blobs: dict[str, bytes]) -> Iterator[str]:
@@ -208,6 +222,8 @@ def _ar(data: bytes) -> Iterator[str]:
 
 def _elf(data: bytes) -> Iterator[str]:
     """gABI, chapters 4 and 5, of 64 bits and little-endian: tables and what they name are there."""
+    if len(data) < 64 or not {*data[4:6]} <= {1, 2}:
+        yield "an ELF file of no known class or order"
     if data[4:6] != b"\2\1" or len(data) < 64:
         return
     segments, sections = _u(data, 32, 8), _u(data, 40, 8)
@@ -295,13 +311,13 @@ def _payload(data: bytes, at: int, header: int) -> Iterator[str]:
     if len(decoded) != wanted:
         yield "an image decompresses to another size"
     elif not _is_for(decoded, _u(data, at + 28, 4)):
-        yield "an image is for another GPU than its entry says"
+        yield _OTHER_GPU
 
 
 def _is_for(image: bytes, number: int) -> bool:
     """PTX ISA, ".target"; a cubin has the number in either of two bytes of its flags."""
     target = re.search(rb"^\.target\s+sm_(\d+)", image, re.MULTILINE)
-    if image[:4] == b"\x7fELF":
+    if image[:4] == b"\x7fELF" and len(image) > 64:
         said = {image[48], image[49]}
     else:
         said = {int(target[1])} if target else {number}

@@ -34,7 +34,7 @@ from container_images_made import archive, docker_archive, oci_layout
 from package_writer import TAR_END, conda_of, tar_header, tar_member, tar_of, zip_of
 
 import ltocompat
-from fuzz.contradictions import contradiction
+from fuzz.contradictions import OF_IMAGES, contradiction
 from fuzz.files import folder, written
 from fuzz.readers import LIMITS, Reader, seeds
 from fuzz.structure import Form, Part, fields_of, forms_of, zstd
@@ -53,7 +53,10 @@ from ltocompat.model.records_v1.inspect import Inspect
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.targets import parse
 
-_CODE = ("elf", "pe", "coff", "ar", "fatbin", "cubin", "ptx", "ltoir", "wheel", "containers")
+_CODE = (
+    *("elf", "pe", "coff", "ar", "fatbin", "cubin", "ptx", "ltoir", "wheel", "containers"),
+    *("tar", "compressed", "conda"),
+)
 _ENTRY_HEADER = 64
 _LONGEST = 60_000
 TARGETS = tuple(
@@ -476,7 +479,7 @@ def told(data: bytes) -> object:
         found, unread = _read(name, after)
     except LtocompatError:
         return wrong
-    flawed = any(image.flaws or image.problems for image in _images(found))
+    flawed = wrong in OF_IMAGES and any(i.flaws or i.problems for i in _images(found))
     if wrong is not None and not unread and not flawed:
         raise Broken(f"{wrong}, and nothing is said of it")
     if all(step.depth == 0 for step in split(data)[0]):
