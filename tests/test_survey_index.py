@@ -121,7 +121,7 @@ def test_what_the_index_says_of_a_file_is_in_its_row(index: Index, tmp_path: Pat
 def test_a_page_that_is_no_html_is_one_sentence(page: bytes) -> None:
     for read in (
         lambda: project_files(page, "text/html", "http://x/"),
-        lambda: [*project_names([page], "")],
+        lambda: [*project_names(page, "", "http://x/")],
     ):
         try:
             html.parser.HTMLParser().feed(page.decode())
@@ -133,8 +133,16 @@ def test_a_page_that_is_no_html_is_one_sentence(page: bytes) -> None:
 
 
 def test_names_and_times_of_an_index_that_mean_nothing_are_left_out() -> None:
-    names = [rb'{"name": "a\qb"}, {"name": "', b'\xff"}, {"name": "good"}']
-    assert list(project_names(names, JSON_TYPE)) == ["good"]
+    for page in (
+        b"[" * 100_000,
+        b"{}",
+        b'{"projects": [{"name": 1}]}',
+        b'{"projects": [{"name": "\xff"}]}',
+    ):
+        with pytest.raises(UnreadableInput, match="http://x/ is not a list of projects: "):
+            project_names(page, JSON_TYPE, "http://x/")
+    page = b'{"projects": [{"name": "A.Good"}, {"name": "one", "_last-serial": 1}]}'
+    assert list(project_names(page, JSON_TYPE, "http://x/")) == ["a-good", "one"]
     files = [
         {"filename": name, "url": "http://x/y", "upload-time": f"{year}-01-01T00:00:00+14:00"}
         for name, year in [

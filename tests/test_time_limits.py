@@ -50,7 +50,7 @@ LITTLE = {
     "files.objects.pe.checksum": "a file that is no link or pipe, once: slim wrote it",
     "files.objects.relocations.pointer_at": "8 bytes",
     "packages.index_answers.project_files": "a page that whoever fetches it bounds",
-    "packages.index_answers.project_names": "a list that is read as it comes",
+    "packages.index_answers.project_names": "a list that whoever fetches it bounds",
     "packages.reading.package_in": "package_of, of bytes at hand",
     "scan.second_pass.read_kernels": "reads as kernel_names does",
     "scan.slices.worth_it": "asks for a size",

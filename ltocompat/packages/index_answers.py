@@ -1,16 +1,15 @@
 """Answers of package indexes: the simple API as JSON (PEP 691, 700, 714) and as HTML (PEP 503).
 
-Pages of one project are bounded; the list of all projects, tens of MB, is read as it comes.
+Whoever fetches a page bounds it; of the list of all projects, tens of MB, the names alone are made.
 """
 
 from __future__ import annotations
 
-import contextlib
 import html.parser
-import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import TypeVar
 from urllib.parse import unquote, urljoin
 
 import msgspec
@@ -23,10 +22,9 @@ ACCEPTED = f"{JSON_TYPE}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q
 """The header ``Accept``: JSON, else what older indexes have."""
 
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
-_JSON_NAME = re.compile(rb'"name"\s*:\s*("(?:[^"\\]|\\.){1,500}")')
 _NO_NAME = re.compile(r"^\.|[/\\\0]")
 _LONGEST_FILENAME = 255  # characters; no file system takes more
-_LONGEST_NAME = 2000  # bytes of one project in a list, with what is around its name
+T = TypeVar("T")
 
 
 class IndexFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +69,14 @@ class _JsonProject(msgspec.Struct):
     files: list[_JsonFile]
 
 
+class _JsonName(msgspec.Struct):
+    name: str
+
+
+class _JsonProjects(msgspec.Struct):
+    projects: list[_JsonName]
+
+
 def project_files(data: bytes, content_type: str, url: str) -> list[IndexFile]:
     """The files of a project's page.
 
@@ -82,53 +88,55 @@ def project_files(data: bytes, content_type: str, url: str) -> list[IndexFile]:
     Raises:
         UnreadableInput: the page is not what it says to be.
     """
-    if not _is_json(content_type):
-        parser = _Links()
-        parser.read(data.decode("utf-8", "replace"))
-        return [file for link in parser.links if _can_be_kept(file := _of_link(*link, url))]
-    try:
-        found = msgspec.json.decode(data, type=_JsonProject)
-    except (ValueError, RecursionError) as error:
-        raise UnreadableInput(f"{url} is no page of a project: {error}") from error
-    return [file for raw in found.files if _can_be_kept(file := _of_json(raw, url))]
+    if _is_json(content_type):
+        raw = _decoded(data, _JsonProject, url, "a page of a project").files
+        files = [_of_json(each, url) for each in raw]
+    else:
+        files = [_of_link(*link, url) for link in _links(data)]
+    return [*filter(_can_be_kept, files)]
 
 
-def project_names(chunks: Iterable[bytes], content_type: str) -> Iterator[str]:
-    """The normalized names of all projects, each as soon as it was read.
+def project_names(data: bytes, content_type: str, url: str) -> Iterator[str]:
+    """The normalized names of all projects.
 
     Args:
-        chunks: the page, in pieces.
+        data: the page.
         content_type: the header of that name.
+        url: where it was in the end.
+
+    Raises:
+        UnreadableInput: the page is not what it says to be.
     """
-    return _names_of_json(chunks) if _is_json(content_type) else _names_of_html(chunks)
+    if _is_json(content_type):
+        found = _decoded(data, _JsonProjects, url, "a list of projects")
+        return (normalized(project.name) for project in found.projects)
+    names = (text.strip() or found.get("href", "").strip("/") for found, text in _links(data))
+    return (normalized(name.rpartition("/")[2]) for name in names if name)
 
 
 def _is_json(content_type: str) -> bool:
     return content_type.partition(";")[0].strip().lower().endswith("json")
 
 
-def _names_of_json(chunks: Iterable[bytes]) -> Iterator[str]:
-    # Its objects have no other member called name; a whole parser would hold all of it.
-    rest = b""
-    for chunk in chunks:
-        rest += chunk
-        end = 0
-        for match in _JSON_NAME.finditer(rest):
-            end = match.end()
-            with contextlib.suppress(ValueError):  # what is no text is no name
-                yield normalized(json.loads(match[1]))
-        rest = rest[max(end, len(rest) - _LONGEST_NAME) :]
+def _decoded(data: bytes, kind: type[T], url: str, what: str) -> T:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableInput(f"{url} is not {what}: {error}") from error
 
 
-def _names_of_html(chunks: Iterable[bytes]) -> Iterator[str]:
+def _links(data: bytes) -> list[tuple[dict[str, str], str]]:
+    """The attributes and the text of each link of a page of HTML.
+
+    Raises:
+        UnreadableInput: Python's parser gives up on it.
+    """
     parser = _Links()
-    for chunk in chunks:
-        parser.read(chunk.decode("utf-8", "replace"))  # names are ASCII
-        for attributes, text in parser.links:
-            name = text.strip() or attributes.get("href", "").strip("/")
-            if name:
-                yield normalized(name.rpartition("/")[2])
-        parser.links.clear()
+    try:
+        parser.feed(data.decode("utf-8", "replace"))  # names are ASCII
+    except AssertionError as error:  # of a declaration that it does not know
+        raise UnreadableInput(f"the page of an index is no HTML: {error}") from error
+    return parser.links
 
 
 class _Links(html.parser.HTMLParser):
@@ -139,17 +147,6 @@ class _Links(html.parser.HTMLParser):
         self.links: list[tuple[dict[str, str], str]] = []
         self._open: dict[str, str] | None = None
         self._text = ""
-
-    def read(self, text: str) -> None:
-        """Take the next part of a page.
-
-        Raises:
-            UnreadableInput: Python's parser gives up on it.
-        """
-        try:
-            self.feed(text)
-        except AssertionError as error:  # of a declaration that it does not know
-            raise UnreadableInput(f"the page of an index is no HTML: {error}") from error
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "a":

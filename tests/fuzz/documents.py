@@ -8,7 +8,7 @@ import json
 import shutil
 import struct
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from ltocompat.commands.survey.dataset import MANIFEST, Dataset
 from ltocompat.commands.survey.index import chosen
 from ltocompat.commands.survey.options import Choice
 from ltocompat.commands.survey.tables import TABLES
-from ltocompat.model.errors import UsageError
+from ltocompat.model.errors import UnreadableInput, UsageError
 from ltocompat.packages.index_answers import JSON_TYPE, project_files, project_names
 from ltocompat.packages.requested import Requested
 
@@ -64,8 +64,11 @@ def page(data: bytes) -> object:
     """A byte that chooses the type, and a page of a project or a list of all."""
     kind = _TYPES[data[0] % 2] if data else _TYPES[0]
     content = data[1:]
-    names = list(project_names([content[:100], content[100:]], kind))
-    files = project_files(content, kind, _URL)
+    names = files = []
+    with suppress(UnreadableInput):
+        names = list(project_names(content, kind, _URL))
+    with suppress(UnreadableInput):
+        files = project_files(content, kind, _URL)
     for wanted in ("x", "x>=1,<3", *names[:1]):
         try:
             requested = Requested.parse(wanted)

@@ -63,7 +63,7 @@ class Index:
         """
         pattern = None if match is None else normalized(match)
         page = self._http.page(f"{self.url}/", ACCEPTED, MOST_LIST, Traffic())
-        for name in project_names([page.data], page.content_type):
+        for name in project_names(page.data, page.content_type, page.url):
             if pattern is None or fnmatch.fnmatchcase(name, pattern):
                 yield name
 
