@@ -9,6 +9,7 @@ import functools
 import os
 import shutil
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,7 +21,7 @@ from msgspec.structs import replace
 from ltocompat.cli.options import choose
 from ltocompat.commands.options import StrPath
 from ltocompat.model.errors import UsageError
-from ltocompat.model.failure import Failure, PacedProgress, Progress, UnconfinedTrial
+from ltocompat.model.failure import Failure, Progress, UnconfinedTrial
 from ltocompat.model.location import Location
 from ltocompat.model.watchdog import Overdue, at_each_look
 from ltocompat.report import FORMATS, Options, Report, Writable, write, writer
@@ -128,36 +129,47 @@ _LINES_PATIENCE = 5.0  # seconds of work before the first line where nothing can
 _LINES_PERIOD = 10.0  # seconds between two of them at most, however long one member takes
 
 
-class ProgressLine(PacedProgress):
-    """Shows how far the current file is read or tried.
+class ProgressLine:
+    """Shows how far the current file is read or tried, where the work takes a while.
 
     On a terminal that is one line, which is written over; else it is a line now and then.
     """
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
-        super().__init__(_PATIENCE if self._terminal else _LINES_PATIENCE)
+        self._begun = self._since = time.monotonic()
+        self._next = self._begun + (_PATIENCE if self._terminal else _LINES_PATIENCE)
+        self._last: Progress | None = None
         self._shown = 0
         if not self._terminal:
             at_each_look.append(self._still_at_work)
 
-    def _still_at_work(self) -> None:
-        if self.last is not None and self.overdue():
-            line = f"{self._state(self.last)}{escape(self.last.path)}, still at work\n"
-            with suppress(OSError):  # not through a stream that may be writing just now
-                os.write(2, line.encode("utf-8", "backslashreplace"))
-
-    def pause(self, elapsed: float) -> float:
-        """See ``PacedProgress``."""
-        return _PERIOD if self._terminal else min(elapsed, _LINES_PERIOD)
-
-    def show(self, progress: Progress) -> None:
-        """See ``PacedProgress``."""
+    def __call__(self, progress: Progress) -> None:
+        """Take note of ``progress`` and show it when it is time to."""
+        if self._last is None or self._last.path != progress.path:
+            self._since = time.monotonic()
+        self._last = progress
+        if not self._overdue():
+            return
         if self._terminal:
             self._write_over(progress)
         else:
             sys.stderr.write(f"{self._state(progress)}{escape(progress.path)}\n")
             sys.stderr.flush()
+
+    def _still_at_work(self) -> None:
+        if self._last is not None and self._overdue():
+            line = f"{self._state(self._last)}{escape(self._last.path)}, still at work\n"
+            with suppress(OSError):  # not through a stream that may be writing just now
+                os.write(2, line.encode("utf-8", "backslashreplace"))
+
+    def _overdue(self) -> bool:
+        """Return whether it is time to show something, which counts from now on as shown."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + (_PERIOD if self._terminal else min(now - self._begun, _LINES_PERIOD))
+        return True
 
     def close(self) -> None:
         """Take the line away for good."""
@@ -182,7 +194,9 @@ class ProgressLine(PacedProgress):
 
     def _state(self, progress: Progress) -> str:
         percent = 100 * progress.done // progress.total if progress.total else 100
-        left = self.seconds_left(progress)
+        # As quick as what is done of the path; where hardly anything is, that tells nothing.
+        spent, done = time.monotonic() - self._since, progress.done
+        left = spent * (progress.total - done) / done if 1000 * done > progress.total else 0.0
         time_left = f"({left / 60:.0f} min left) " if left > _WORTH_SAYING and percent else ""
         return f"{min(percent, 100):3d}% of {binary_size(progress.total)} {time_left}"
 

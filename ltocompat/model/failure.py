@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -62,55 +60,6 @@ class Progress(Struct, frozen=True):
     path: str
     done: int
     total: int
-
-
-class PacedProgress(ABC):
-    """Shows progress of work that takes a while, and not each time that it is told of.
-
-    Args:
-        patience: seconds until it is shown first.
-
-    Attributes:
-        last: what it was told last.
-    """
-
-    def __init__(self, patience: float) -> None:
-        self._begun = time.monotonic()
-        self._next = self._begun + patience
-        self.last: Progress | None = None
-        self._since = self._begun
-
-    def __call__(self, progress: Progress) -> None:
-        """Take note of ``progress`` and show it when it is time to."""
-        if self.last is None or self.last.path != progress.path:
-            self._since = time.monotonic()
-        self.last = progress
-        if self.overdue():
-            self.show(progress)
-
-    def overdue(self) -> bool:
-        """Return whether it is time to show something, which counts from now on as shown."""
-        now = time.monotonic()
-        if now < self._next:
-            return False
-        self._next = now + self.pause(now - self._begun)
-        return True
-
-    def seconds_left(self, progress: Progress) -> float:
-        """Return the seconds that the rest takes, if it is as quick as what is done of the path.
-
-        Where hardly anything is done that tells nothing, and they are 0.
-        """
-        spent, done = time.monotonic() - self._since, progress.done
-        return spent * (progress.total - done) / done if 1000 * done > progress.total else 0.0
-
-    @abstractmethod
-    def pause(self, elapsed: float) -> float:
-        """Seconds until it is shown again, after so many of work."""
-
-    @abstractmethod
-    def show(self, progress: Progress) -> None:
-        """Show it."""
 
 
 def reporter(
