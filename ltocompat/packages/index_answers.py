@@ -9,10 +9,11 @@ import html.parser
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Annotated, TypeVar
 from urllib.parse import unquote, urljoin
 
 import msgspec
+from msgspec.structs import replace
 
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.packages.values import normalized
@@ -27,46 +28,54 @@ _LONGEST_FILENAME = 255  # characters; no file system takes more
 T = TypeVar("T")
 
 
-class IndexFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of a project, as its index tells of it.
+class IndexFile(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """A file of a project, as its index tells of it: in the words of JSON, for HTML too.
 
     Attributes:
         filename: its name.
         url: where it is.
-        sha256: in small hexadecimal digits; None where the index has none.
+        hashes: its sums, by the names of their algorithms.
         requires_python: versions of Python that it is for.
-        has_metadata: its METADATA can be had by itself, at ``url`` + ``.metadata`` (PEP 658).
-        metadata_sha256: of these; None where the index has none.
-        yanked: why its project withdrew it, empty where no reason is given; None: it did not.
+        core_metadata: its METADATA can be had by itself, at ``url`` + ``.metadata`` (PEP 658); the
+            sums of these.
+        dist_info_metadata: the same, before PEP 714.
+        yanked: its project withdrew it; why, empty where no reason is given.
         size: bytes; None where the index does not say.
         upload_time: when the index got it; None where it does not say.
     """
 
     filename: str
     url: str
-    sha256: str | None = None
-    requires_python: str | None = None
-    has_metadata: bool = False
-    metadata_sha256: str | None = None
-    yanked: str | None = None
-    size: int | None = None
-    upload_time: datetime | None = None
-
-
-class _JsonFile(msgspec.Struct, rename="kebab"):
-    filename: str
-    url: str
     hashes: dict[str, str] = {}
     requires_python: str | None = None
     core_metadata: bool | dict[str, str] | None = None
-    dist_info_metadata: bool | dict[str, str] | None = None  # its name before PEP 714
+    dist_info_metadata: bool | dict[str, str] | None = None
     yanked: bool | str = False
-    size: int | None = None
+    size: Annotated[int, msgspec.Meta(ge=0)] | None = None
     upload_time: datetime | None = None
+
+    @property
+    def sha256(self) -> str | None:
+        """Its sum, in small hexadecimal digits; None where the index has none."""
+        return _sum(self.hashes.get("sha256"))
+
+    @property
+    def _metadata(self) -> bool | dict[str, str] | None:
+        return self.dist_info_metadata if self.core_metadata is None else self.core_metadata
+
+    @property
+    def has_metadata(self) -> bool:
+        """Return whether its METADATA can be had by itself."""
+        return bool(self._metadata)
+
+    @property
+    def metadata_sha256(self) -> str | None:
+        """The sum of its METADATA; None where the index has none."""
+        return _sum(self._metadata.get("sha256")) if isinstance(self._metadata, dict) else None
 
 
 class _JsonProject(msgspec.Struct):
-    files: list[_JsonFile]
+    files: list[IndexFile]
 
 
 class _JsonName(msgspec.Struct):
@@ -89,11 +98,14 @@ def project_files(data: bytes, content_type: str, url: str) -> list[IndexFile]:
         UnreadableInput: the page is not what it says to be.
     """
     if _is_json(content_type):
-        raw = _decoded(data, _JsonProject, url, "a page of a project").files
-        files = [_of_json(each, url) for each in raw]
+        files = _decoded(data, _JsonProject, url, "a page of a project").files
     else:
-        files = [_of_link(*link, url) for link in _links(data)]
-    return [*filter(_can_be_kept, files)]
+        files = [_of_link(*link) for link in _links(data)]
+    made = (
+        replace(file, url=_joined(url, file.url), upload_time=_in_utc(file.upload_time))
+        for file in files
+    )
+    return [*filter(_can_be_kept, made)]
 
 
 def project_names(data: bytes, content_type: str, url: str) -> Iterator[str]:
@@ -163,34 +175,17 @@ class _Links(html.parser.HTMLParser):
             self._open = None
 
 
-def _of_json(raw: _JsonFile, url: str) -> IndexFile:
-    metadata = raw.core_metadata if raw.core_metadata is not None else raw.dist_info_metadata
-    yanked = raw.yanked if isinstance(raw.yanked, str) else ""
-    return IndexFile(
-        filename=raw.filename,
-        url=_joined(url, raw.url),
-        sha256=_sum(raw.hashes.get("sha256")),
-        requires_python=raw.requires_python,
-        has_metadata=bool(metadata),
-        metadata_sha256=_sum(metadata.get("sha256")) if isinstance(metadata, dict) else None,
-        yanked=yanked if raw.yanked is not False else None,
-        size=raw.size if raw.size is None or raw.size >= 0 else None,
-        upload_time=_in_utc(raw.upload_time),
-    )
-
-
-def _of_link(attributes: dict[str, str], text: str, url: str) -> IndexFile:
-    address, _, fragment = _joined(url, attributes.get("href", "")).partition("#")
-    sha256 = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
-    metadata = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata"))
+def _of_link(attributes: dict[str, str], text: str) -> IndexFile:
+    address, _, fragment = attributes.get("href", "").partition("#")
+    metadata = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata", ""))
+    algorithm, _, digest = metadata.partition("=")
     return IndexFile(
         filename=text.strip() or unquote(address.rpartition("/")[2]),
         url=address,
-        sha256=_sum(sha256),
+        hashes=dict([fragment.partition("=")[::2]]),
         requires_python=attributes.get("data-requires-python"),
-        has_metadata=bool(metadata) and metadata != "false",
-        metadata_sha256=_sum((metadata or "").partition("sha256=")[2]),
-        yanked=attributes.get("data-yanked"),
+        core_metadata={algorithm: digest} if metadata not in ("", "false") else None,
+        yanked=attributes.get("data-yanked", False),
     )
 
 

@@ -89,8 +89,8 @@ class Index:
             version=name.version,
             tags=name.tags,
             platforms=name.platforms,
-            yanked=file.yanked is not None,
-            yanked_reason=file.yanked or None,
+            yanked=file.yanked is not False,
+            yanked_reason=file.yanked if isinstance(file.yanked, str) and file.yanked else None,
         )
 
 
@@ -109,7 +109,7 @@ def chosen(
         and name.project == requested.project
         and choice.takes(name.platforms)
     ]
-    plain = [(file, name) for file, name in wheels if file.yanked is None]
+    plain = [(file, name) for file, name in wheels if file.yanked is False]
     versions = requested.newest(dict.fromkeys(name.version for _, name in plain))
     if not versions:
         versions = requested.newest(dict.fromkeys(name.version for _, name in wheels), named=True)
