@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from msgspec import Struct
 
 import ltocompat
-from ltocompat.cli import VERBS, verb_command
+from ltocompat.cli import VERBS, run, verb_command
 from ltocompat.cli.verb import verb
 from ltocompat.commands import options
 from ltocompat.commands.options import Argument, Option, field_defaults, field_types, public
@@ -123,3 +124,22 @@ def test_what_was_typed_fills_the_struct(line: str, sample: Sample | None, fast:
     else:
         command(line.split(), standalone_mode=False)
         assert seen == [sample, fast]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "inspect x --jobs 0",
+        "inspect x --jobs 10000",
+        "inspect x --jobs many",
+        "check x --trial-seconds nan",
+        "check x --trial-seconds 0",
+        "survey x -o y --releases 0",
+    ],
+)
+def test_a_number_that_means_nothing_is_told_with_its_option(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(line.split()) == 2
+    *_, flag, value = line.split()
+    assert re.search(f"Invalid value for '{flag}': '?{value}'? is not ", capsys.readouterr().err)

@@ -63,21 +63,6 @@ ListFormat = Annotated[tuple[str, ...], _format_option(LIST_FORMATS)]
 FindingFormat = Annotated[tuple[str, ...], _format_option(FINDING_FORMATS)]
 
 
-def _trial_seconds(text: str) -> float:
-    """The CPU time of all trials.
-
-    Raises:
-        UsageError: it is not a number of seconds from 1 on.
-    """
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 1 <= seconds < float("inf"):
-        raise UsageError(f"--trial-seconds takes seconds of CPU time from 1 on, not {text!r}")
-    return seconds
-
-
 def _require_sandbox(wanted: bool) -> bool:  # noqa: FBT001 - called with what was typed
     if wanted:
         os.environ[REQUIRE_SANDBOX] = "1"
@@ -110,7 +95,7 @@ class TrialBounds(Sandbox, frozen=True):
         Option(
             metavar="SECONDS",
             env="LTOCOMPAT_TRIAL_SECONDS",
-            parse=_trial_seconds,
+            within=(1, 10**9),
             after="trial_load",
         ),
     ] = DEFAULT_LIMITS.trial_cpu_seconds

@@ -88,6 +88,8 @@ class _Shown(Struct, frozen=True):
         if isinstance(self.default, bool):
             on = self.default and not self.turns_off
             typed = {"is_flag": True, "default": on, "show_default": on}
+        if option.within is not None:
+            typed["type"] = click.IntRange(*option.within)
         shown |= {"help": option.help, "envvar": option.env, **typed}
         yield click.Option([self.name, *self.flags], **shown)
         for flag in option.old:

@@ -36,6 +36,7 @@ OnError = Callable[[LtocompatError], None]
 StrPath = str | os.PathLike[str]
 DEPLOY_TARGET = "--deploy-target"
 ROUTES = ("load", "link")
+MOST_JOBS = (1, 9999)
 CHANGES = ("lost-arch", "driver-rose", "nvjitlink-rose", "lost-ptx")
 """The words that ``--forbid`` takes."""
 
@@ -51,6 +52,7 @@ class Option(Struct, frozen=True):
         complete: gives the words that the shell offers, where others are valid, too.
         env: a variable that says it, too.
         parse: makes the value of what was typed; without it, that is the value.
+        within: the least and the largest whole number that it takes.
         after: the option that it stands behind in the help; None: the one of the line above it.
         words: values that a flag takes behind ``=``; alone it is true.
         old: spellings before, which no help shows: they warn until they go.
@@ -63,6 +65,7 @@ class Option(Struct, frozen=True):
     complete: Callable[[], list[str]] | None = None
     env: str | None = None
     parse: Callable[[Any], Any] | None = None
+    within: tuple[int, int] | None = None
     after: str | None = None
     words: tuple[str, ...] = ()
     old: tuple[str, ...] = ()
@@ -198,17 +201,6 @@ def complete_target() -> list[str]:
     _, names = names_of_project(".")
     words = [f"{word.key}={word.value}" for word in target_words()]
     return [*names, *(f"{key}=" for key in KEYS), *words]
-
-
-def jobs_of(text: str) -> int:
-    """The number of processes that ``--jobs`` asks for.
-
-    Raises:
-        UsageError: it is not a number from 1 on.
-    """
-    if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) < 10_000):
-        raise UsageError(f"--jobs takes a number of processes, not {text!r}; --jobs 1 is one")
-    return int(text)
 
 
 # Options that several use cases have.
@@ -451,7 +443,7 @@ class InspectOptions(ReadOptions, frozen=True):
     trial_link: Annotated[bool, Option()] = False
     install_linkers: InstallLinkers = False
     where: ImageFilter | None = None
-    jobs: Annotated[int | None, Option(metavar="NUMBER", parse=jobs_of, after="verbose")] = None
+    jobs: Annotated[int | None, Option(metavar="NUMBER", within=MOST_JOBS, after="verbose")] = None
     platform: Platform = None
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct, field
 
-from ltocompat.commands.options import DEPLOY_TARGET, OUTPUT, Argument, Option, jobs_of
+from ltocompat.commands.options import DEPLOY_TARGET, MOST_JOBS, OUTPUT, Argument, Option
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, GIB, Limits
 from ltocompat.model.words import bytes_of
@@ -34,17 +34,6 @@ def _shard(text: str) -> str:
     return text
 
 
-def _number(text: str) -> int:
-    """How many releases.
-
-    Raises:
-        UsageError: it is not a number from 1 on.
-    """
-    if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text)):
-        raise UsageError(f"--releases {text!r} is not a number from 1 on")
-    return int(text)
-
-
 class Choice(Struct, frozen=True):
     """Which files of a project are surveyed.
 
@@ -54,7 +43,7 @@ class Choice(Struct, frozen=True):
         every_python: Survey the wheels for every Python, not only those for the newest.
     """
 
-    releases: Annotated[int, Option(metavar="NUMBER", parse=_number, after="match")] = 1
+    releases: Annotated[int, Option(metavar="NUMBER", within=(1, 10**9), after="match")] = 1
     platforms: Annotated[
         tuple[str, ...], Option(flags=("--platform",), metavar="PATTERN", after="releases")
     ] = ()
@@ -98,7 +87,7 @@ class RunOptions(Struct, frozen=True):
     match: Annotated[str | None, Option(metavar="PATTERN")] = None
     shard: Annotated[str | None, Option(metavar="I/N", parse=_shard)] = None
     limit_bytes: Annotated[int, Option(metavar="SIZE", parse=bytes_of)] = LIMIT_BYTES
-    jobs: Annotated[int | None, Option(metavar="NUMBER", parse=jobs_of)] = None
+    jobs: Annotated[int | None, Option(metavar="NUMBER", within=MOST_JOBS)] = None
     scheduler: Annotated[str | None, Option(metavar="ADDRESS")] = None
     dashboard: Annotated[bool, Option()] = False
     append: Annotated[bool, Option()] = False
