@@ -12,8 +12,7 @@ from report_values import valid_json
 from samples import FOLDER
 
 import ltocompat
-from ltocompat.cli import run
-from ltocompat.cli.verb import with_values
+from ltocompat.cli import run, verb_command
 from ltocompat.commands.this_machine import ThisMachine
 from ltocompat.model.environment import Environment
 from ltocompat.model.target import THIS_MACHINE, Target
@@ -198,22 +197,24 @@ def test_what_is_no_target_is_named(capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "read"),
+    ("typed", "targets", "paths"),
     [
-        ("check a --deploy-target", "check a --deploy-target HERE"),
-        ("check --deploy-target --why a", "check --deploy-target HERE --why a"),
-        ("check --deploy-target x a", "check --deploy-target x a"),
-        ("check --deploy-target=x a", "check --deploy-target=x a"),
-        (
-            "check a --deploy-target x --deploy-target",
-            "check a --deploy-target x --deploy-target HERE",
-        ),
-        ("check -- --deploy-target", "check -- --deploy-target"),
-        ("inspect a", "inspect a"),
+        ("a --deploy-target", ["HERE"], ["a"]),
+        ("--deploy-target --why a", ["HERE"], ["a"]),
+        ("--deploy-target x a", ["x"], ["a"]),
+        ("--deploy-target=x a", ["x"], ["a"]),
+        ("a --deploy-target x --deploy-target", ["x", "HERE"], ["a"]),
+        ("-- --deploy-target", [], ["--deploy-target"]),
+        ("a", [], ["a"]),
     ],
 )
-def test_a_bare_deploy_target_is_given_its_value(typed: str, read: str) -> None:
-    assert " ".join(with_values(typed.split())) == read.replace("HERE", "this machine")
+def test_a_bare_deploy_target_is_this_machine(
+    typed: str, targets: list[str], paths: list[str]
+) -> None:
+    context = verb_command("check").make_context("check", typed.split())
+    found = context.params["options"]
+    assert [*found.targets] == [each.replace("HERE", "this machine") for each in targets]
+    assert [*found.paths] == paths
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,8 @@ class _Shown(Struct, frozen=True):
         if isinstance(self.default, bool):
             on = self.default and not self.turns_off
             typed = {"is_flag": True, "default": on, "show_default": on}
+        if DEPLOY_TARGET in self.flags:  # by itself it is this machine
+            typed |= {"is_flag": False, "flag_value": THIS_MACHINE}
         if option.within is not None:
             typed["type"] = click.IntRange(*option.within)
         shown |= {"help": option.help, "envvar": option.env, **typed}
@@ -139,7 +141,7 @@ class _Argument(click.Argument):
 
 
 class Verb(click.Command):
-    """A verb's parser, which reads a bare ``--deploy-target`` as this machine.
+    """A verb's parser.
 
     Attributes:
         handed: makes the arguments of its function of what was typed.
@@ -170,7 +172,7 @@ class Verb(click.Command):
         """Parse the words behind the verb."""
         if any(param.name == _TEXT for param in self.params):
             args = self._with_text_last(args)
-        left = super().parse_args(ctx, with_values(args))
+        left = super().parse_args(ctx, args)
         for param in self.params:
             if param.name not in _TAKE_ADDRESSES:
                 _refuse_addresses(param, ctx.params.get(str(param.name)))
@@ -238,22 +240,6 @@ def _refuse_addresses(param: click.Parameter, value: object) -> None:
     for text in value if isinstance(value, list | tuple) else [value]:
         if isinstance(text, str):
             refuse_address(text, option)
-
-
-def with_values(arguments: Sequence[str]) -> list[str]:
-    """Give each bare ``--deploy-target`` (the last word, or before an option) its value.
-
-    click would give it the path that follows.
-    """
-    done: list[str] = []
-    for number, word in enumerate(arguments):
-        if word == "--":
-            return [*done, *arguments[number:]]
-        done.append(word)
-        following = arguments[number + 1] if number + 1 < len(arguments) else "-"
-        if word == DEPLOY_TARGET and following.startswith("-"):
-            done.append(THIS_MACHINE)
-    return done
 
 
 def verb(handler: Callable[..., int]) -> Verb:
