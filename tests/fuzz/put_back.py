@@ -62,7 +62,7 @@ BUGS = (
     Bug(
         "braces in a text that is explained",
         "explain",
-        "rules/messages.py",
+        "rules/message_values.py",
         (
             (
                 "    return sentence + template[end:].format_map(_Known(values))\n",
