@@ -487,8 +487,9 @@ MISSING = "libcudnn.so.9: cannot open shared object file: No such file or direct
         ),
         ("onnxruntime: {}", "onnxruntime-gpu[cuda,cudnn]"),
         ("import jax\n{}\nDriver Version: 560.35.03", "'jax[cuda12]'"),
-        ("numba\ntorch/__init__.py\nImportError: {}", "torch --index-url"),
-        ("torch/__init__.py\nnumba/cuda: {}", "numba-cuda[cu12]"),
+        (f"numba\n{'.' * 300}\ntorch/__init__.py\nImportError: {{}}", "torch --index-url"),
+        (f"torch/__init__.py\n{'.' * 300}\nnumba/cuda: {{}}", "numba-cuda[cu12]"),
+        ("torch/__init__.py\nvllm/x.py: {}", "uv pip install vllm"),
     ],
 )
 def test_the_fix_is_that_of_the_client_and_of_what_the_text_shows(around: str, words: str) -> None:

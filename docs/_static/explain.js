@@ -226,8 +226,9 @@ function branchOf(cuda) {
 }
 
 function index(cuda, first) {
-  const same = searchIndex.explain.indexes.filter((row) => majorOf(row) === majorOf(cuda));
-  const fit = same.filter((row) => (first ? order(row, cuda) >= 0 : order(row, cuda) <= 0));
+  const same = searchIndex.explain.indexes.filter((row) => first || majorOf(row) === majorOf(cuda));
+  const least = order(cuda, "11.8") < 0 ? "11.8" : cuda;
+  const fit = same.filter((row) => (first ? order(row, least) >= 0 : order(row, cuda) <= 0));
   const row = first ? fit[0] : fit.at(-1);
   return row ? `cu${row.replace(".", "")}` : "";
 }
@@ -272,7 +273,7 @@ function ofSm(text) {
   else if (text === "90a") first = "12.0";
   const number = String(Number(match[1]));
   const cc = `${number.slice(0, -1)}.${number.slice(-1)}`;
-  return { name: row.name, cc, first, last: row.last, index: row.jetson ? "" : index(first, true) || (row.last === "12.9" ? "cu126" : ""), jetson: row.jetson };
+  return { name: row.name, cc, first, last: row.last, index: row.jetson ? "" : row.last ? (row.last === "12.9" ? "cu126" : "") : index(first, true), jetson: row.jetson };
 }
 
 const DERIVED = {
@@ -396,16 +397,17 @@ const CONDITIONS = {
 
 // ---- Who speaks in a text, and what it shows of libraries (rules/clients.py)
 
-function said(flat, place, values) {
+function said(whole, flat, place, values) {
   const { client, system } = searchIndex.explain.speakers;
   let nearest = null;
   for (const row of client) {
-    for (const { index } of flat.matchAll(regex(row.find, "g"))) {
-      const away = Math.abs(index - place);
+    const start = Math.max(place - 4000, 0);
+    for (const match of flat.slice(start, place + 4000).matchAll(regex(row.find, "g"))) {
+      const away = Math.floor(Math.abs(start + match.index - place) / 200);
       if (!nearest || away < nearest.away) nearest = { away, row };
     }
   }
-  const says = { ...nearest?.row.says, ...system.find((row) => regex(row.find).test(flat)).says };
+  const says = { ...nearest?.row.says, ...system.find((row) => regex(row.find).test(whole)).says };
   const major = values.driver_major || values.made_major || "";
   const names = Object.keys(says).filter((name) => !name.includes("-"));
   return known(Object.fromEntries(names.map((name) => [name, filled(says[`${name}-${major}`] ?? says[name], values)])));
@@ -464,7 +466,7 @@ function firstThatHolds(message, found, lines, reading, machine, whole) {
     const values = derived({ ...machine, ...groups });
     if (CONDITIONS[message.when || ""](values)) {
       Object.assign(values, shown(whole, values));
-      Object.assign(values, said(reading.flat, place.index, values));
+      Object.assign(values, said(whole, reading.flat, place.index, values));
       return { message, values, found: place[0], line: stripped(lines[reading.lineOf(place.index)]) };
     }
   }

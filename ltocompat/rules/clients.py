@@ -13,6 +13,8 @@ from ltocompat.rules.evidence import patterns
 from ltocompat.rules.message_values import filled
 from ltocompat.rules.prose import catalogue_file
 
+_NEAR = 4000  # characters
+
 
 class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
     """A client of CUDA, or a system that it runs on.
@@ -36,20 +38,28 @@ def speakers() -> Mapping[str, tuple[Speaker, ...]]:
     return convert(tomllib.loads(catalogue_file("clients.toml")), dict[str, tuple[Speaker, ...]])
 
 
+_compiled = functools.cache(functools.partial(re.compile, flags=re.ASCII))
+
+
 @functools.lru_cache(maxsize=2)
-def _clients_in(flat: str) -> list[tuple[int, Speaker]]:
-    return [
-        (hit.start(), client)
+def _of_text(flat: str) -> tuple[Speaker, list[tuple[str, str]]]:
+    """The system of a text, and the libraries that it lists: the folder and the name of each."""
+    system = next(row for row in speakers()["system"] if _compiled(row.find).search(flat))
+    return system, _compiled(patterns()["listed"]).findall(flat)
+
+
+def said(whole: str, flat: str, place: int, values: Mapping[str, str]) -> dict[str, str]:
+    """Return the sentences of the client nearest to a place of a text, and of its system.
+
+    Of clients that are as near within 200 characters, the first of the table: it may bring the
+    others along.
+    """
+    hits = [
+        (abs(hit.start() - place) // 200, client.says)
         for client in speakers()["client"]
-        for hit in re.finditer(client.find, flat, re.ASCII)
+        for hit in _compiled(client.find).finditer(flat, place - _NEAR, place + _NEAR)
     ]
-
-
-def said(flat: str, place: int, values: Mapping[str, str]) -> dict[str, str]:
-    """Return the sentences of the client nearest to a place of a text, and of its system."""
-    nearest = min(_clients_in(flat), key=lambda named: abs(named[0] - place), default=None)
-    system = next(row for row in speakers()["system"] if re.search(row.find, flat, re.ASCII))
-    says = {**(nearest[1].says if nearest else {}), **system.says}
+    says = {**min(hits, key=lambda hit: hit[0], default=(0, {}))[1], **_of_text(whole)[0].says}
     major = values.get("driver_major") or values.get("made_major", "")
     return {
         name: sentence
@@ -72,7 +82,7 @@ def shown(flat: str, values: Mapping[str, str]) -> dict[str, str]:
     if len(packages) > 1:
         kept = packages.get(values.get("torch_major", "")) or packages[max(packages)]
         found = {"twice": " ".join(hit[1] for hit in packages.values()), "kept": kept[1]}
-    listed = re.findall(patterns()["listed"], flat, re.ASCII) if numbered else []
+    listed = _of_text(flat)[1] if numbered else []
     here = {name: folder for folder, name in listed if name.startswith(f"{stem}.so.")}
     if numbered and package:
         here |= {f"{stem}.so.{hit[3]}": values["package_folder"] for hit in packages.values()}

@@ -79,8 +79,7 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     if "needs_file" in found:
         found["needs_path"] = _end_of(found["needs_file"])
         found["needs_argument"] = shlex.quote(found["needs_file"])
-    place = found.get("file") or found.get("needs_file")
-    found["file_argument"] = shlex.quote(place) if place else "FILE"
+    found["file_argument"] = shlex.quote(found.get("file") or found.get("needs_file") or "FILE")
     return found
 
 
@@ -105,10 +104,8 @@ def _package(values: Mapping[str, str]) -> dict[str, str]:
 
 def _end_of(path: str) -> str:
     """The path, or of a long one the folders at its end."""
-    if len(path) <= _LONG_PATH:
-        return path
     tail = path[-_LONG_PATH:]
-    return "..." + tail[max(tail.find("/"), 0) :]
+    return path if path == tail else "..." + tail[max(tail.find("/"), 0) :]
 
 
 def _of_ptx(isa: str) -> dict[str, str]:
@@ -184,9 +181,9 @@ _OLD = Release(12, 6)
 
 
 def _first_index(cuda: Release, last: Release | None) -> str:
-    """The first of PyTorch's indexes for a CUDA release, of its major; the last for old GPUs."""
-    known = [row for row in pytorch_indexes() if row.major == cuda.major and row >= cuda]
-    known = known or [_OLD] * (last == Release(12, 9))
+    """The first of PyTorch's indexes, from 11.8 on, for a GPU; the last for old GPUs."""
+    rows = [row for row in pytorch_indexes() if last is None and row >= max(cuda, Release(11, 8))]
+    known = [_OLD] * (last == Release(12, 9)) or rows
     return f"cu{known[0].major}{known[0].minor}" if known else ""
 
 

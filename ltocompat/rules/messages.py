@@ -194,9 +194,8 @@ def _first_that_holds(
         values = derived({**machine, **groups})
         if CONDITIONS[message.when](values):
             line = paste.line(reading.line_of(place.start()))
-            values |= shown(paste.readings[0].flat, values) | said(
-                reading.flat, place.start(), values
-            )
+            whole = paste.readings[0].flat
+            values |= shown(whole, values) | said(whole, reading.flat, place.start(), values)
             return Match(message, line, place[0], values)
     return None
 
