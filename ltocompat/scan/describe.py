@@ -31,14 +31,12 @@ from ltocompat.model.image import (
     LtoIrVersions,
     Module,
     Needs,
-    Producer,
-    PtxFlaw,
     Role,
     Skipped,
 )
 from ltocompat.model.image_table import MANY, ImageTable
 from ltocompat.model.limits import DEFAULT_LIMITS
-from ltocompat.model.symbols import DeviceSymbols
+from ltocompat.model.location import Location
 from ltocompat.model.watchdog import watched
 from ltocompat.scan.makers import cubin_makers, ltoir_makers, ptx_makers, tool_role
 
@@ -89,8 +87,7 @@ def describe_module(module: StoredModule, detail: ReadOptions) -> tuple[Module, 
             size = stored.stored_size or 0
             for stored_too in rest:
                 size += stored_too.stored_size or 0
-                facts = replace(_of_entry(stored_too), problems=(unread.reason,))
-                images.append(_image(stored_too, facts))
+                images.append(_with_problems(_of_entry(stored_too), unread.reason))
             reason = f"{count - number} of its {count} images are not read: {unread.reason}"
             unread = Skipped(module.place, reason, size, unread.limit)
         if unread is not None:
@@ -117,83 +114,49 @@ class Headers(Struct, frozen=True):
         return described
 
 
-class _Facts(Struct, frozen=True):
-    """Facts from the bytes of an image, with those of its entry header.
-
-    The attributes are those of ``Image``.
-    """
-
-    arch: SmArch | None
-    size: int | None
-    relocatable: bool | None
-    debug: bool | None
-    made_by: tuple[Producer, ...] = ()
-    needs: Needs = _NO_NEEDS
-    ltoir: LtoIrVersions | None = None
-    cubin: CubinFacts | None = None
-    kernels: tuple[str, ...] | None = None
-    empty_kernels: bool = False
-    symbols: DeviceSymbols | None = None
-    entry_arch: SmArch | None = None
-    problems: tuple[str, ...] = ()
-    flaws: tuple[PtxFlaw, ...] = ()
-
-
 def describe(stored: StoredImage, detail: ReadOptions) -> tuple[Image, Skipped | None]:
     """All that is said of one image.
 
     Bytes that can't be read leave what the entry header says, and a ``Skipped`` with the reason.
     """
-    unread = sha256 = None
     try:
         stored.payload.budget.check_time()
-        facts = _READERS[stored.kind](stored, detail)
+        image = _READERS[stored.kind](stored, detail)
         if detail.hashes:
             import hashlib
 
-            sha256 = hashlib.sha256(image_bytes(stored)).hexdigest()
+            image = replace(image, sha256=hashlib.sha256(image_bytes(stored)).hexdigest())
     except Malformed as error:
-        facts = replace(_of_entry(stored), problems=(str(error),))
         unread = Skipped(stored.place, str(error), stored.stored_size, error.limit)
-    return _image(stored, facts, sha256), unread
+        return _with_problems(_of_entry(stored), str(error)), unread
+    return image, None
 
 
-def _image(stored: StoredImage, facts: _Facts, sha256: str | None = None) -> Image:
-    """Combine the facts of the entry header and of the image's own bytes."""
+def _of_entry(stored: StoredImage) -> Image:
+    """Read the facts of the entry header alone."""
     return Image(
         stored.place,
         stored.kind,
         stored.stored_size,
-        facts.size,
+        stored.payload.declared,
         stored.kind_number,
-        facts.arch,
+        stored.arch,
         stored.section,
-        facts.made_by,
-        facts.needs,
-        facts.ltoir,
-        facts.cubin,
-        stored.compression,
-        stored.scrambled,
-        facts.relocatable,
-        facts.debug,
-        stored.host_os,
-        stored.options,
-        stored.lacks_options,
-        stored.identifier,
-        stored.lists_family,
-        facts.entry_arch,
-        facts.kernels,
-        facts.empty_kernels,
-        facts.symbols,
-        sha256,
-        (*stored.problems, *facts.problems),
-        facts.flaws,
+        compression=stored.compression,
+        scrambled=stored.scrambled,
+        relocatable=stored.relocatable,
+        debug=stored.debug,
+        host_os=stored.host_os,
+        options=stored.options,
+        lacks_options=stored.lacks_options,
+        identifier=stored.identifier,
+        lists_family=stored.lists_family,
+        problems=stored.problems,
     )
 
 
-def _of_entry(stored: StoredImage) -> _Facts:
-    """Read the facts of the entry header alone."""
-    return _Facts(stored.arch, stored.payload.declared, stored.relocatable, stored.debug)
+def _with_problems(image: Image, *problems: str) -> Image:
+    return replace(image, problems=(*image.problems, *problems)) if problems else image
 
 
 def image_bytes(stored: StoredImage) -> bytes:
@@ -269,7 +232,8 @@ class _Repeated(Struct, Generic[W, T]):
         if payload.stored.size > _REPEATED or not _usual(payload):
             return self._read(stored, wanted)
         data = payload.stored.all()
-        key = (data, payload.compression, payload.declared, _of_entry(stored), wanted)
+        elsewhere = replace(_of_entry(stored), place=Location(""), stored_size=None)
+        key = (data, elsewhere, wanted)
         known = self._known.get(key)
         if known is not None:
             payload.budget.check_image(len(data), payload.declared or 0)
@@ -293,7 +257,7 @@ def _usual(payload: Payload) -> bool:
     return payload.budget.limits is DEFAULT_LIMITS and payload.compression is not Compression.NONE
 
 
-def _read_sass(stored: StoredImage, detail: ReadOptions) -> _Facts:
+def _read_sass(stored: StoredImage, detail: ReadOptions) -> Image:
     payload = stored.payload
     packed = payload.compression is not Compression.NONE
     prefix = payload.prefix()
@@ -303,17 +267,17 @@ def _read_sass(stored: StoredImage, detail: ReadOptions) -> _Facts:
         early = _early_marks(prefix, header)
         if early is not None:
             arch = _suffixed(header.arch, early.notes)
-            return _cubin_facts(stored, header, early, arch, header.problem)
+            return _cubin(stored, header, early, arch, header.problem)
     if packed:
         prefix.grow(payload.budget.limits.image_bytes)
     view = payload.stored.of(prefix.data) if packed else payload.stored
     whole = Cubin.parse(view, payload.budget, _cubin_size(stored))
     marks = _Marks(whole.notes(), whole.api_versions())
-    facts = _cubin_facts(stored, header, marks, _arch(whole, marks.notes), whole.problem)
+    image = _cubin(stored, header, marks, _arch(whole, marks.notes), whole.problem)
     return replace(
-        facts,
-        size=whole.extent if facts.size is None else facts.size,
-        debug=whole.debug if facts.debug is None else facts.debug,
+        image,
+        size=whole.extent if image.size is None else image.size,
+        debug=whole.debug if image.debug is None else image.debug,
         kernels=whole.kernels() if detail.kernels else None,
     )
 
@@ -365,13 +329,13 @@ def _suffixed(arch: SmArch, notes: Notes) -> SmArch:
     return arch if suffix == arch.suffix else replace(arch, suffix=suffix)
 
 
-def _cubin_facts(
+def _cubin(
     stored: StoredImage,
     header: CubinHeader,
     marks: _Marks,
     arch: SmArch,
     problem: str | None,
-) -> _Facts:
+) -> Image:
     notes = marks.notes
     makers = cubin_makers(
         notes.tools, notes.toolkit, marks.api_versions, header_toolkit=header.toolkit
@@ -386,16 +350,15 @@ def _cubin_facts(
     own = entry_arch
     if entry_arch and arch.suffix == "a":  # nvcc --enable-tile says it in no entry header
         own = replace(entry_arch, suffix="a")
-    return _Facts(
+    image = replace(
+        _of_entry(stored),
         arch=own or arch,
-        size=stored.payload.declared,
         relocatable=header.relocatable,
-        debug=stored.debug,
         made_by=makers,
         cubin=_shared_cubin_facts(header.generation, number),
         entry_arch=None if own == entry_arch else entry_arch,
-        problems=tuple(problems),
     )
+    return _with_problems(image, *problems)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -408,7 +371,7 @@ _SEVERAL_TEXTS = (
 )
 
 
-def _ptx(stored: StoredImage, detail: ReadOptions) -> _Facts:
+def _ptx(stored: StoredImage, detail: ReadOptions) -> Image:
     prefix = stored.payload.prefix()
     counts_kernels = detail.kernels or detail.any_kernel
     prefix.grow(stored.payload.budget.limits.image_bytes if counts_kernels else ptx.HEAD_SIZE)
@@ -418,32 +381,31 @@ def _ptx(stored: StoredImage, detail: ReadOptions) -> _Facts:
         prefix.grow(_PTX_COMMENT_LIMIT)
         text = ptx.parse(prefix.data[:_PTX_COMMENT_LIMIT])
     compile_only = "--compile-only" in (stored.options or "").split()
-    facts = _Facts(
-        stored.arch or text.arch,
-        _size(stored),
-        True if compile_only else stored.relocatable,
-        text.debug if stored.debug is None else stored.debug,
+    image = replace(
+        _without_entry(stored, text.arch),
+        relocatable=True if compile_only else stored.relocatable,
+        debug=text.debug if stored.debug is None else stored.debug,
         made_by=ptx_makers(text),
         needs=_ptx_needs(text.isa),
-        problems=_contradictions(_version(stored), stored.arch, "PTX ISA", text.isa, text.arch),
     )
+    problems = _contradictions(_version(stored), stored.arch, "PTX ISA", text.isa, text.arch)
     if stored.kind_number is None:  # it stands alone, and nobody but a user wrote it
         prefix.grow(stored.payload.budget.limits.image_bytes)
-        facts = replace(facts, flaws=ptx.flaws(prefix.data, text, stored.payload.budget))
+        image = replace(image, flaws=ptx.flaws(prefix.data, text, stored.payload.budget))
         if ptx.is_several(prefix.data, stored.payload.budget):
-            facts = replace(facts, problems=(*facts.problems, _SEVERAL_TEXTS))
+            problems += (_SEVERAL_TEXTS,)
     elif text.address_size != "64":
-        narrow = f"a PTX text has {text.address_size}-bit addresses"
-        facts = replace(facts, problems=(*facts.problems, narrow))
+        problems += (f"a PTX text has {text.address_size}-bit addresses",)
+    image = _with_problems(image, *problems)
     if not counts_kernels:
-        return facts
+        return image
     from ltocompat.scan.device_symbols import undefined_in_ptx  # late: most runs read no symbols
 
     budget = stored.payload.budget
     first, empty = ptx.first_kernel(prefix.data, budget)
     kernels = () if first is None else (first,)
     return replace(
-        facts,
+        image,
         kernels=ptx.kernels(prefix.data, budget) if detail.kernels else kernels,
         empty_kernels=empty,
         symbols=undefined_in_ptx(prefix.data, budget),
@@ -455,7 +417,7 @@ def _ptx_needs(isa: str) -> Needs:
     return Needs(ptx_isa=isa)
 
 
-def _ltoir(stored: StoredImage, _: ReadOptions) -> _Facts:
+def _ltoir(stored: StoredImage, _: ReadOptions) -> Image:
     # nothing further of LTO-IR can be read
     if stored.scrambled:
         versions = _container(_version(stored) or "unknown")
@@ -464,14 +426,13 @@ def _ltoir(stored: StoredImage, _: ReadOptions) -> _Facts:
     prefix.grow(ltoir.HEAD_SIZE)
     header = ltoir.parse(prefix.data)
     versions = header.versions
-    return replace(
+    image = replace(
         _without_entry(stored, header.arch),
         ltoir=versions,
         made_by=ltoir_makers(versions, linked=header.linked, keyless=header.keyless),
-        problems=_contradictions(
-            _version(stored), stored.arch, "container", versions.container, header.arch
-        ),
     )
+    told = (_version(stored), stored.arch, "container", versions.container, header.arch)
+    return _with_problems(image, *_contradictions(*told))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -479,7 +440,7 @@ def _container(version: str) -> LtoIrVersions:
     return LtoIrVersions(version)
 
 
-def _tileir(stored: StoredImage, _: ReadOptions) -> _Facts:
+def _tileir(stored: StoredImage, _: ReadOptions) -> Image:
     from ltocompat.files.images import tileir
 
     # the names of its kernels are not laid out in a known way
@@ -493,9 +454,9 @@ def _version(stored: StoredImage) -> str | None:
     return "{}.{}".format(*stored.version) if stored.version else None
 
 
-def _without_entry(stored: StoredImage, arch: SmArch | None) -> _Facts:
+def _without_entry(stored: StoredImage, arch: SmArch | None) -> Image:
     """Read the facts of the entry header; architecture and size also where there is none."""
-    return _Facts(stored.arch or arch, _size(stored), stored.relocatable, stored.debug)
+    return replace(_of_entry(stored), arch=stored.arch or arch, size=_size(stored))
 
 
 def _size(stored: StoredImage) -> int | None:
@@ -520,8 +481,17 @@ def _contradictions(
     return tuple(found)
 
 
-_READERS: dict[ImageKind, Callable[[StoredImage, ReadOptions], _Facts]] = {
-    ImageKind.SASS: _Repeated(_read_sass),  # equal bytes are read once, with their cost
+_repeated_cubin = _Repeated(_read_sass)
+
+
+def _sass(stored: StoredImage, detail: ReadOptions) -> Image:
+    """Read a cubin, equal ones once, with their cost."""
+    image = _repeated_cubin(stored, detail)
+    return replace(image, place=stored.place, stored_size=stored.stored_size)
+
+
+_READERS: dict[ImageKind, Callable[[StoredImage, ReadOptions], Image]] = {
+    ImageKind.SASS: _sass,
     ImageKind.PTX: _ptx,
     ImageKind.LTOIR: _ltoir,
     ImageKind.TILEIR: _tileir,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import select
 import signal
 import struct
 import sys
@@ -17,26 +16,26 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Generic, TypeVar
+from selectors import EVENT_READ, DefaultSelector
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from ltocompat.files.descriptors import write_all
 from ltocompat.model import watchdog
 from ltocompat.model.closing import Closing
 from ltocompat.model.limits import MIB
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
 I = TypeVar("I")  # noqa: E741 - an item
 R = TypeVar("R")
 
 _NUMBER = struct.Struct("<q")
-_RESULT = struct.Struct("<qq")  # number of the item, size of what was done in bytes
-_NONE = -1
-_Done = Callable[[int], bytes]
-"""Does the item of a number; the frame of its result."""
+_NOT_DONE = b""  # in place of a pickled result
 _QUEUED = 2  # tasks for each worker, so that it never waits for the next one
 # A page of them, which every pipe takes: they are written before any worker reads.
 _MOST_QUEUED = 4096 // _NUMBER.size
 _MOST_KEPT = 64 * MIB  # results whose turn has not come, bytes
-_READ = 64 << 10
 _PIPE_SIZE = MIB
 _CGROUPS = Path("/sys/fs/cgroup")
 
@@ -112,7 +111,7 @@ class Pool(Closing, Generic[I, R]):
 
     Iterating gives what ``work`` gives for each item, in the order of the items; None: do it
     yourself. All workers take the numbers of their items from one pipe, so that none waits for this
-    process, which may have much else to do.
+    process, which may have much else to do. Each says what it takes, then what came of it.
 
     Args:
         work: does one item; what it gives has to be picklable.
@@ -134,12 +133,13 @@ class Pool(Closing, Generic[I, R]):
         self._count = len(items)
         self._todo = deque(range(len(items)) if order is None else order)
         self._most = min(number * queued, _MOST_QUEUED)
-        self._given = 0  # and not done
-        self._done: dict[int, bytes | None] = {}
+        self._done: dict[int, bytes] = {}
         self._kept = 0
-        self._workers: dict[int, _Worker] = {}  # by the pipe that their results come from
+        self._given = 0  # and not done
+        self._at_hand: dict[Connection, int] = {}
+        self._workers: dict[Connection, BaseProcess] = {}  # by where their results come from
         self._tasks: int | None = None
-        self._poll = select.poll()
+        self._selector = DefaultSelector()
         try:
             self._start(work, items, number)
         except OSError:  # no process, no pipe: there are fewer then
@@ -151,28 +151,32 @@ class Pool(Closing, Generic[I, R]):
     def _start(self, work: Callable[[I], R], items: Sequence[I], number: int) -> None:
         if not number:
             return
-        import mmap
         import pickle  # before any worker is forked: else each would do it
+        from multiprocessing import get_context
 
         def done(task: int) -> bytes:
             try:
-                result = pickle.dumps(work(items[task]), pickle.HIGHEST_PROTOCOL)
+                return pickle.dumps(work(items[task]), pickle.HIGHEST_PROTOCOL)
             except Exception:  # noqa: BLE001 - the parent does it again, and says what is wrong
-                return _RESULT.pack(task, _NONE)
-            return _RESULT.pack(task, len(result)) + result
+                return _NOT_DONE
 
-        at_hand = memoryview(mmap.mmap(-1, number * _NUMBER.size)).cast("q")
+        context = get_context("fork")
         tasks, self._tasks = os.pipe()
         try:
             self._hand_out(0)
-            for slot in range(number):
+            for _ in range(number):
+                found, results = context.Pipe(duplex=False)
+                widen(results.fileno())
                 # Whoever can write to a pipe keeps its reader waiting.
-                others = tuple(self._workers)
-                others += () if self._tasks is None else (self._tasks,)
+                others = [found.fileno(), *(worker.fileno() for worker in self._workers)]
+                others += [] if self._tasks is None else [self._tasks]
+                arguments = (done, tasks, results, others)
                 with _uninterrupted():
-                    worker = _Worker(done, tasks, others, at_hand[slot : slot + 1])
-                    self._workers[worker.results] = worker
-                self._poll.register(worker.results, select.POLLIN)
+                    worker = context.Process(target=_run, args=arguments, daemon=True)
+                    worker.start()
+                    self._workers[found] = worker
+                results.close()
+                self._selector.register(found, EVENT_READ)
         finally:
             os.close(tasks)
 
@@ -181,17 +185,17 @@ class Pool(Closing, Generic[I, R]):
 
         for number in range(self._count):
             result = self._result(number)
-            yield None if result is None else pickle.loads(result)  # noqa: S301 - our own
+            yield pickle.loads(result) if result else None  # noqa: S301 - our own
 
-    def _result(self, number: int) -> bytes | None:
-        """Return the pickled result for an item; None where it has to be computed here."""
+    def _result(self, number: int) -> bytes:
+        """Return the pickled result for an item; nothing where it has to be computed here."""
         while number not in self._done:
             self._hand_out(number)
             if not self._workers:
-                return None
+                return _NOT_DONE
             self._receive()
         result = self._done.pop(number)
-        self._kept -= len(result or b"")
+        self._kept -= len(result)
         return result
 
     def close(self) -> None:
@@ -199,9 +203,14 @@ class Pool(Closing, Generic[I, R]):
         self._hand_out_no_more()
         for worker in self._workers.values():
             worker.kill()
-        for worker in self._workers.values():
-            worker.leave()
-        self._workers.clear()
+        for found in tuple(self._workers):
+            self._leave(found)
+        self._selector.close()
+
+    def _leave(self, found: Connection) -> None:
+        """Let go of a worker, once it is killed or ends."""
+        found.close()
+        self._workers.pop(found).join()
 
     def _hand_out(self, wanted: int) -> None:
         """Have workers find something to do; with too much in memory, what is wanted next alone."""
@@ -227,85 +236,33 @@ class Pool(Closing, Generic[I, R]):
             self._tasks = None
 
     def _receive(self) -> None:
-        for pipe, _ in self._poll.poll():
-            worker = self._workers.get(pipe)
-            if worker is None:  # all were ended
+        for key, _ in self._selector.select():
+            found = cast("Connection", key.fileobj)
+            if found not in self._workers:  # all were ended
+                return
+            try:
+                data = found.recv_bytes()
+            except (EOFError, OSError):
+                self._lose(found)
                 continue
-            if not worker.receive():
-                self._lose(worker)
-                continue
-            for number, result in worker.complete():
-                self._take(number, result)
-                self._kept += len(result or b"")
+            if found in self._at_hand:
+                self._take(self._at_hand.pop(found), data)
+            else:
+                (self._at_hand[found],) = _NUMBER.unpack(data)
 
-    def _take(self, number: int, result: bytes | None) -> None:
+    def _take(self, number: int, result: bytes) -> None:
         self._done[number] = result
+        self._kept += len(result)
         self._given -= 1
 
-    def _lose(self, worker: _Worker) -> None:
+    def _lose(self, found: Connection) -> None:
         """A worker has ended: what it was at is done here."""
-        self._poll.unregister(worker.results)
-        del self._workers[worker.results]
-        worker.kill()
-        worker.leave()
-        number = worker.at_hand[0]
-        if number not in (_NONE, worker.last):
-            self._take(number, None)
+        self._selector.unregister(found)
+        self._leave(found)
+        if found in self._at_hand:
+            self._take(self._at_hand.pop(found), _NOT_DONE)
         elif self._tasks is not None:  # it died, and nobody knows whether it had taken a number
             self.close()
-
-
-class _Worker:
-    """One forked process, seen from here.
-
-    Attributes:
-        results: the pipe that its results come from.
-        at_hand: the number of the item that it is at, in memory of both; below 0 for none.
-        last: number of the last item that came from it.
-    """
-
-    def __init__(
-        self, done: _Done, tasks: int, others: Sequence[int], at_hand: memoryview[int]
-    ) -> None:
-        self.at_hand = at_hand
-        at_hand[0] = _NONE
-        self.last = _NONE
-        self._buffer = bytearray()
-        self.results, results = os.pipe()
-        widen(results)
-        self._process = os.fork()
-        if self._process == 0:
-            _run(done, tasks, results, (self.results, *others), at_hand)
-        os.close(results)
-
-    def receive(self) -> bool:
-        """Take what it has sent; False where it has ended."""
-        data = os.read(self.results, _READ)
-        self._buffer += data
-        return bool(data)
-
-    def complete(self) -> Iterator[tuple[int, bytes | None]]:
-        """Items that it has done since, and what it gave for each."""
-        while len(self._buffer) >= _RESULT.size:
-            number, size = _RESULT.unpack_from(self._buffer)
-            end = _RESULT.size + max(size, 0)
-            if len(self._buffer) < end:
-                return
-            result = None if size == _NONE else bytes(self._buffer[_RESULT.size : end])
-            del self._buffer[:end]
-            self.last = number
-            yield number, result
-
-    def kill(self) -> None:
-        """End it, whatever it does."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._process, signal.SIGKILL)
-
-    def leave(self) -> None:
-        """Let go of it, once it was killed."""
-        os.close(self.results)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(self._process, 0)
 
 
 @contextlib.contextmanager
@@ -327,22 +284,24 @@ def widen(pipe: int) -> None:
 
 
 def _run(
-    done: _Done, tasks: int, results: int, others: Iterable[int], at_hand: memoryview[int]
+    done: Callable[[int], bytes],
+    tasks: int,
+    results: Connection,
+    others: Iterable[int],
 ) -> None:
     """Run a worker: do each task that comes, until the parent sends no more; never returns."""
     global _inside  # noqa: PLW0603 - of this process
     try:
-        for pipe in others:
-            os.close(pipe)
+        for other in others:
+            os.close(other)
         _inside = True
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
         watchdog.rearm_after_fork()
         gc.freeze()  # what was there before stays shared with the parent
         while task := os.read(tasks, _NUMBER.size):
-            (at_hand[0],) = _NUMBER.unpack(task)
-            write_all(results, done(at_hand[0]))
-            at_hand[0] = _NONE
+            results.send_bytes(task)
+            results.send_bytes(done(*_NUMBER.unpack(task)))
     finally:
         # Not by sys.exit: buffers, handlers and files of the parent are left alone.
         os._exit(0)
