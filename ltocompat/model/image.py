@@ -155,7 +155,7 @@ class CubinFacts(Struct, frozen=True):
     virtual_arch: SmArch | None = None
 
 
-class Image(Tabular, frozen=True):
+class Image(Tabular, frozen=True, kw_only=True):
     """One piece of device code.
 
     Attributes:
@@ -201,32 +201,32 @@ class Image(Tabular, frozen=True):
         "problems"
     )
 
-    place: Location
     kind: ImageKind
-    stored_size: int | None
-    size: int | None
     kind_number: int | None = None
-    arch: SmArch | None = None
+    place: Location
     section: str | None = None
+    arch: SmArch | None = None
     made_by: tuple[Producer, ...] = ()
     needs: Needs = Needs()
     ltoir: LtoIrVersions | None = None
     cubin: CubinFacts | None = None
     compression: Compression = Compression.NONE
     scrambled: bool = False
+    stored_size: int | None
+    size: int | None
     relocatable: bool | None = None
     debug: bool | None = None
     host_os: str | None = None
     options: str | None = None
-    lacks_options: bool = False
     identifier: str | None = None
-    lists_family: bool | None = None
-    entry_arch: SmArch | None = None
     kernels: tuple[str, ...] | None = None
-    empty_kernels: bool = False
-    symbols: DeviceSymbols | None = None
     sha256: str | None = None
     problems: tuple[str, ...] = ()
+    entry_arch: SmArch | None = None
+    lacks_options: bool = False
+    lists_family: bool | None = None
+    empty_kernels: bool = False
+    symbols: DeviceSymbols | None = None
     flaws: tuple[PtxFlaw, ...] = ()
 
     @property

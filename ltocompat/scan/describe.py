@@ -37,6 +37,7 @@ from ltocompat.model.image import (
 from ltocompat.model.image_table import MANY, ImageTable
 from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.location import Location
+from ltocompat.model.projection import project
 from ltocompat.model.watchdog import watched
 from ltocompat.scan.makers import cubin_makers, ltoir_makers, ptx_makers, tool_role
 
@@ -134,25 +135,7 @@ def describe(stored: StoredImage, detail: ReadOptions) -> tuple[Image, Skipped |
 
 def _of_entry(stored: StoredImage) -> Image:
     """Read the facts of the entry header alone."""
-    return Image(
-        stored.place,
-        stored.kind,
-        stored.stored_size,
-        stored.payload.declared,
-        stored.kind_number,
-        stored.arch,
-        stored.section,
-        compression=stored.compression,
-        scrambled=stored.scrambled,
-        relocatable=stored.relocatable,
-        debug=stored.debug,
-        host_os=stored.host_os,
-        options=stored.options,
-        lacks_options=stored.lacks_options,
-        identifier=stored.identifier,
-        lists_family=stored.lists_family,
-        problems=stored.problems,
-    )
+    return project(Image, stored)
 
 
 def _with_problems(image: Image, *problems: str) -> Image:

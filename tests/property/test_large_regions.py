@@ -103,7 +103,7 @@ def test_a_table_is_the_sequence_of_its_images(images: list[Image], data: st.Dat
 
 
 def test_few_images_are_a_tuple_and_many_a_table() -> None:
-    image = Image(Location("x"), ImageKind.PTX, 1, 1)
+    image = Image(place=Location("x"), kind=ImageKind.PTX, stored_size=1, size=1)
     assert gathered([image] * 3) == (image, image, image)
     assert isinstance(gathered([image] * MANY), ImageTable)
 

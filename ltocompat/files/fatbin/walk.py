@@ -45,7 +45,15 @@ def bare_image(
     place: Location, section: str | None, kind: ImageKind, payload: Payload
 ) -> StoredImage:
     """An image that lies in no region, as no header describes it."""
-    return StoredImage(place, section, kind, payload, payload.stored.size, payload.compression)
+    return StoredImage(
+        place=place,
+        section=section,
+        kind=kind,
+        stored_size=payload.stored.size,
+        size=payload.declared,
+        compression=payload.compression,
+        payload=payload,
+    )
 
 
 class _Accounting:

@@ -42,11 +42,11 @@ class Ltoir(Record):
     debug: str | None = None
 
 
+@published(image.CubinFacts)
 class Cubin(Record):
     """Facts of SASS."""
 
     generation: int
-    virtual_arch: ArchText | None
 
 
 @published(DeviceSymbols)
@@ -61,6 +61,7 @@ class Symbols(Record):
     prototypes: tuple[tuple[str, str], ...] = ()
 
 
+@published(image.Image)
 class Image(Record):
     """One piece of device code; null means that a fact is absent or not known.
 
@@ -77,28 +78,9 @@ class Image(Record):
         flaws: For which compilers refuse a PTX text, whatever its instructions are.
     """
 
-    kind: Annotated[str, one_of("ltoir", "ptx", "sass", "tileir", "unknown")]
-    kind_number: Count | None
-    place: PlaceText
-    section: str | None
     arch: ArchText | None
     virtual_arch: ArchText | None
-    made_by: tuple[Maker, ...]
-    needs: Needs
-    ltoir: Ltoir | None
-    cubin: Cubin | None
-    compression: Annotated[str, one_of("none", "lz4", "zstd")]
-    scrambled: bool
-    stored_size: Count | None
-    size: Count | None
-    relocatable: bool | None
-    debug: bool | None
-    host_os: str | None
-    options: str | None
-    identifier: str | None
-    kernels: tuple[str, ...] | None
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")] | None
-    problems: tuple[str, ...]
     # Older inspections that were saved have none of these.
     entry_arch: ArchText | None = None
     lacks_options: bool = False
