@@ -84,10 +84,10 @@ def _extract_image(
     try:
         piece = cut(stored)
     except Malformed as error:
-        yield unread or Skipped(stored.place, str(error), stored.stored_size)
+        yield unread or Skipped(stored.entry.place, str(error), stored.entry.stored_size)
         return
     path = _write_new(directory, _stem(image), piece.what, piece.data)
-    yield Extracted(stored.place, path, piece.what, piece.note)
+    yield Extracted(stored.entry.place, path, piece.what, piece.note)
 
 
 def _stem(image: Image) -> str:

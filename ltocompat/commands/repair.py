@@ -175,6 +175,6 @@ class _Read:
         return Counter(
             (each.place.members, None)
             if isinstance(each, Skipped)
-            else (each.place.members, hashlib.sha256(each.payload.stored.all()).digest())
+            else (each.entry.place.members, hashlib.sha256(each.payload.stored.all()).digest())
             for each in images_at(self._settings.place_of(self.path), self._settings)
         )

@@ -74,8 +74,8 @@ class Packer:
 
     def packs(self, image: StoredImage) -> bool:
         """Return whether an image is packed anew."""
-        fits = self._packing.all or image.compression is Compression.ZSTD
-        return fits and image.kind_number in _PACKED_KINDS
+        fits = self._packing.all or image.entry.compression is Compression.ZSTD
+        return fits and image.entry.kind_number in _PACKED_KINDS
 
     def frame(self, image: StoredImage) -> Future[_Frame]:
         """The frame of an image, as it will be."""
@@ -215,7 +215,7 @@ class LibraryRewriter:
         if region.source is not self._view.source or region.start < self._end:
             return "it lies in a file of its own, or shares bytes with another one"
         # Behind the region that a device link wrote, its wrapper names those of the objects.
-        behind = any(image.place.offset != stored.place.offset for image in stored.images)
+        behind = any(image.entry.place.offset != stored.place.offset for image in stored.images)
         if behind or (prelinked and self._linked):
             return "a device link wrote or used it, and drivers may link it again"
         unread = not stored.registered and not prelinked
@@ -228,7 +228,7 @@ class LibraryRewriter:
         entries: Sequence[FatbinEntry],
         view: ByteView,
     ) -> None:
-        numbers = [image.place.entry[0] for image in stored.images]
+        numbers = [image.entry.place.entry[0] for image in stored.images]
         gone = _gone(list(zip(numbers, self._why(signature), strict=True)), entries)
         images = dict(zip(numbers, stored.images, strict=True))
         packer = self._packer
@@ -246,7 +246,7 @@ class LibraryRewriter:
                 self.tally.images[gone[number]] += 1
             else:
                 self.tally.kept += 1
-                self.tally.zstd += image.compression is Compression.ZSTD
+                self.tally.zstd += image.entry.compression is Compression.ZSTD
         if is_loaded(signature, linked=self._linked):
             losses = self._served(signature, tuple(map(gone.get, numbers)))
             for number, (nothing, compiled) in losses.items():
@@ -297,7 +297,7 @@ class LibraryRewriter:
                 self._file.write(frame.ljust(padded(len(frame)), b"\0"))
                 self.tally.sizes[RemovalReason.PACKED] += saved
                 self.tally.images[RemovalReason.PACKED] += 1
-                self.tally.more_zstd += image.compression is not Compression.ZSTD
+                self.tally.more_zstd += image.entry.compression is not Compression.ZSTD
                 return True, digest
         self._file.writelines(chunks(region.view, entry.offset, entry.end))
         return False, digest_of(chunks(region.view, entry.offset, entry.end))
@@ -353,8 +353,8 @@ _SHORT = 8 * MIB  # is packed in seconds
 
 def _entries(stored: StoredModule) -> list[FatbinEntry] | None:
     """The entries of a region; None where one is not read, or something contradicts itself."""
-    own = [image for image in stored.images if image.place.offset == stored.place.offset]
-    if stored.region is None or any(image.problems for image in own):
+    own = [image for image in stored.images if image.entry.place.offset == stored.place.offset]
+    if stored.region is None or any(image.entry.problems for image in own):
         return None
     budget = own[0].payload.budget if own else Budget()
     try:
@@ -362,7 +362,7 @@ def _entries(stored: StoredModule) -> list[FatbinEntry] | None:
         entries = list(region)
     except Malformed:
         return None
-    numbers = {image.place.entry[0] for image in own}
+    numbers = {image.entry.place.entry[0] for image in own}
     whole = region.broken is None and region.size == stored.region.size
     return entries if whole and numbers == set(range(len(entries))) else None
 
@@ -371,7 +371,7 @@ def _compare(stored: StoredModule, region: _Rewritten) -> None:
     entries, view = _entries(stored), stored.region
     if entries is None or view is None or len(entries) != len(region.digests):
         raise _differs(f"the region at {region.view.start:#x} is read otherwise")
-    payloads = {image.place.entry[0]: image.payload for image in stored.images[::-1]}
+    payloads = {image.entry.place.entry[0]: image.payload for image in stored.images[::-1]}
     for number, (unpacked, expected) in enumerate(region.digests):
         entry, decode = entries[number], payloads[number].decode
         data = [decode()] if unpacked else chunks(view, entry.offset, entry.end)

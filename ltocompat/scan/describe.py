@@ -37,7 +37,6 @@ from ltocompat.model.image import (
 from ltocompat.model.image_table import MANY, ImageTable
 from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.location import Location
-from ltocompat.model.projection import project
 from ltocompat.model.watchdog import watched
 from ltocompat.scan.makers import cubin_makers, ltoir_makers, ptx_makers, tool_role
 
@@ -85,10 +84,10 @@ def describe_module(module: StoredModule, detail: ReadOptions) -> tuple[Module, 
             image, unread = describe(stored, detail)
         images.append(image)
         if unread is not None and unread.limit == "seconds" and number + 1 < count:
-            size = stored.stored_size or 0
+            size = stored.entry.stored_size or 0
             for stored_too in rest:
-                size += stored_too.stored_size or 0
-                images.append(_with_problems(_of_entry(stored_too), unread.reason))
+                size += stored_too.entry.stored_size or 0
+                images.append(_with_problems(stored_too.entry, unread.reason))
             reason = f"{count - number} of its {count} images are not read: {unread.reason}"
             unread = Skipped(module.place, reason, size, unread.limit)
         if unread is not None:
@@ -122,20 +121,15 @@ def describe(stored: StoredImage, detail: ReadOptions) -> tuple[Image, Skipped |
     """
     try:
         stored.payload.budget.check_time()
-        image = _READERS[stored.kind](stored, detail)
+        image = _READERS[stored.entry.kind](stored, detail)
         if detail.hashes:
             import hashlib
 
             image = replace(image, sha256=hashlib.sha256(image_bytes(stored)).hexdigest())
     except Malformed as error:
-        unread = Skipped(stored.place, str(error), stored.stored_size, error.limit)
-        return _with_problems(_of_entry(stored), str(error)), unread
+        unread = Skipped(stored.entry.place, str(error), stored.entry.stored_size, error.limit)
+        return _with_problems(stored.entry, str(error)), unread
     return image, None
-
-
-def _of_entry(stored: StoredImage) -> Image:
-    """Read the facts of the entry header alone."""
-    return project(Image, stored)
 
 
 def _with_problems(image: Image, *problems: str) -> Image:
@@ -148,12 +142,12 @@ def image_bytes(stored: StoredImage) -> bytes:
     Raises:
         Malformed: they can't be decoded.
     """
-    if stored.scrambled:
+    if stored.entry.scrambled:
         return stored.payload.stored.all()
     data = stored.payload.decode()
-    if stored.kind is ImageKind.PTX:
+    if stored.entry.kind is ImageKind.PTX:
         return data.rstrip(b"\0")
-    if stored.kind is ImageKind.SASS:
+    if stored.entry.kind is ImageKind.SASS:
         view = stored.payload.stored.of(data)
         return data[: Cubin.parse(view, stored.payload.budget, _cubin_size(stored)).extent]
     return data
@@ -215,7 +209,7 @@ class _Repeated(Struct, Generic[W, T]):
         if payload.stored.size > _REPEATED or not _usual(payload):
             return self._read(stored, wanted)
         data = payload.stored.all()
-        elsewhere = replace(_of_entry(stored), place=Location(""), stored_size=None)
+        elsewhere = replace(stored.entry, place=_ANYWHERE, stored_size=None)
         key = (data, elsewhere, wanted)
         known = self._known.get(key)
         if known is not None:
@@ -230,6 +224,7 @@ class _Repeated(Struct, Generic[W, T]):
         return found
 
 
+_ANYWHERE = Location("")
 _REPEATED = 2 << 10
 _MOST_REMEMBERED = 2048
 _repeated_kernels = _Repeated(_read_kernels)
@@ -324,7 +319,7 @@ def _cubin(
         notes.tools, notes.toolkit, marks.api_versions, header_toolkit=header.toolkit
     )
     number = header.virtual if header.generation == 1 else notes.virtual
-    entry_arch = stored.arch
+    entry_arch = stored.entry.arch
     problems = [] if problem is None else [problem]
     if header.generation > 1 and header.arch.suffix and notes.toolkit is not None:
         problems.append("e_flags of the cubin say a, as 13.0 and newer compilers never do")
@@ -334,7 +329,7 @@ def _cubin(
     if entry_arch and arch.suffix == "a":  # nvcc --enable-tile says it in no entry header
         own = replace(entry_arch, suffix="a")
     image = replace(
-        _of_entry(stored),
+        stored.entry,
         arch=own or arch,
         relocatable=header.relocatable,
         made_by=makers,
@@ -363,16 +358,16 @@ def _ptx(stored: StoredImage, detail: ReadOptions) -> Image:
     except Malformed:
         prefix.grow(_PTX_COMMENT_LIMIT)
         text = ptx.parse(prefix.data[:_PTX_COMMENT_LIMIT])
-    compile_only = "--compile-only" in (stored.options or "").split()
+    compile_only = "--compile-only" in (stored.entry.options or "").split()
     image = replace(
         _without_entry(stored, text.arch),
-        relocatable=True if compile_only else stored.relocatable,
-        debug=text.debug if stored.debug is None else stored.debug,
+        relocatable=True if compile_only else stored.entry.relocatable,
+        debug=text.debug if stored.entry.debug is None else stored.entry.debug,
         made_by=ptx_makers(text),
         needs=_ptx_needs(text.isa),
     )
-    problems = _contradictions(_version(stored), stored.arch, "PTX ISA", text.isa, text.arch)
-    if stored.kind_number is None:  # it stands alone, and nobody but a user wrote it
+    problems = _contradictions(_version(stored), stored.entry.arch, "PTX ISA", text.isa, text.arch)
+    if stored.entry.kind_number is None:  # it stands alone, and nobody but a user wrote it
         prefix.grow(stored.payload.budget.limits.image_bytes)
         image = replace(image, flaws=ptx.flaws(prefix.data, text, stored.payload.budget))
         if ptx.is_several(prefix.data, stored.payload.budget):
@@ -402,9 +397,9 @@ def _ptx_needs(isa: str) -> Needs:
 
 def _ltoir(stored: StoredImage, _: ReadOptions) -> Image:
     # nothing further of LTO-IR can be read
-    if stored.scrambled:
+    if stored.entry.scrambled:
         versions = _container(_version(stored) or "unknown")
-        return replace(_of_entry(stored), ltoir=versions, made_by=ltoir_makers(versions))
+        return replace(stored.entry, ltoir=versions, made_by=ltoir_makers(versions))
     prefix = stored.payload.prefix()
     prefix.grow(ltoir.HEAD_SIZE)
     header = ltoir.parse(prefix.data)
@@ -414,7 +409,7 @@ def _ltoir(stored: StoredImage, _: ReadOptions) -> Image:
         ltoir=versions,
         made_by=ltoir_makers(versions, linked=header.linked, keyless=header.keyless),
     )
-    told = (_version(stored), stored.arch, "container", versions.container, header.arch)
+    told = (_version(stored), stored.entry.arch, "container", versions.container, header.arch)
     return _with_problems(image, *_contradictions(*told))
 
 
@@ -439,13 +434,13 @@ def _version(stored: StoredImage) -> str | None:
 
 def _without_entry(stored: StoredImage, arch: SmArch | None) -> Image:
     """Read the facts of the entry header; architecture and size also where there is none."""
-    return replace(_of_entry(stored), arch=stored.arch or arch, size=_size(stored))
+    return replace(stored.entry, arch=stored.entry.arch or arch, size=_size(stored))
 
 
 def _size(stored: StoredImage) -> int | None:
     """Bytes of the decoded image, None where nothing tells."""
     payload = stored.payload
-    if payload.declared is None and stored.stored_size is not None:
+    if payload.declared is None and stored.entry.stored_size is not None:
         return payload.stored.size
     return payload.declared
 
@@ -470,7 +465,7 @@ _repeated_cubin = _Repeated(_read_sass)
 def _sass(stored: StoredImage, detail: ReadOptions) -> Image:
     """Read a cubin, equal ones once, with their cost."""
     image = _repeated_cubin(stored, detail)
-    return replace(image, place=stored.place, stored_size=stored.stored_size)
+    return replace(image, place=stored.entry.place, stored_size=stored.entry.stored_size)
 
 
 _READERS: dict[ImageKind, Callable[[StoredImage, ReadOptions], Image]] = {

@@ -46,14 +46,14 @@ def cut(stored: StoredImage) -> Cut:
     Raises:
         Malformed: its bytes can't be decoded, or nothing tells where it ends.
     """
-    if stored.scrambled:
+    if stored.entry.scrambled:
         if stored.entry_header is None:
             raise Malformed("it is scrambled inside a concatenated entry and can't be cut out")
         data = stored.payload.stored.all()
         return Cut(single_entry_region(stored.entry_header, data), "fatbin", _SCRAMBLED)
-    if stored.stored_size is None:
+    if stored.entry.stored_size is None:
         raise Malformed("its length is not recorded, so that it can't be cut out")
-    return Cut(image_bytes(stored), _NAMES[stored.kind])
+    return Cut(image_bytes(stored), _NAMES[stored.entry.kind])
 
 
 def images_at(place: Location, settings: walk.ScanSettings) -> Iterator[StoredImage | Skipped]:

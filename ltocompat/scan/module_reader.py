@@ -149,4 +149,4 @@ def _counted(stored: StoredImage, image: Image) -> Image:
 
 def _surely_has_kernels(stored: StoredImage) -> bool:
     """Return whether to leave a cubin unread: one without kernels has nothing to be large with."""
-    return stored.kind is ImageKind.SASS and (stored.stored_size or 0) > _LARGE
+    return stored.entry.kind is ImageKind.SASS and (stored.entry.stored_size or 0) > _LARGE

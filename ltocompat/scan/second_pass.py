@@ -139,9 +139,9 @@ def _of_module(stored: StoredModule, *, every_image: bool) -> ModuleKernels:
 
 
 def _kernels_of(image: StoredImage) -> Sequence[str] | None:
-    if image.kind is ImageKind.SASS:
+    if image.entry.kind is ImageKind.SASS:
         return sass_kernels(image)
-    if image.kind is ImageKind.PTX:
+    if image.entry.kind is ImageKind.PTX:
         return describe(image, ReadOptions(kernels=True))[0].kernels
     return None
 
@@ -191,9 +191,9 @@ def _symbols_of(stored: StoredImage) -> DeviceSymbols | None:
     from ltocompat.scan.device_symbols import of_cubin, of_ptx  # late: most runs read no symbols
 
     try:
-        if stored.kind is ImageKind.PTX:
+        if stored.entry.kind is ImageKind.PTX:
             return of_ptx(image_bytes(stored), stored.payload.budget)
-        if stored.kind is ImageKind.SASS:
+        if stored.entry.kind is ImageKind.SASS:
             return of_cubin(whole_cubin(stored))
     except Malformed:  # which the first pass has told already, where it read that far
         return None

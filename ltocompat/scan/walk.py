@@ -478,7 +478,7 @@ def _in_file(
             yield stored
         elif isinstance(stored, StoredModule):
             # Prelinked images lie elsewhere than the module that they belong to.
-            images = tuple(image for image in stored.images if place.contains(image.place))
+            images = tuple(image for image in stored.images if place.contains(image.entry.place))
             if images:
                 yield replace(stored, images=images, size=None)
 

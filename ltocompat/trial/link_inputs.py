@@ -227,7 +227,7 @@ def gather_each(
     for stored in images_at(place, settings):
         if isinstance(stored, Skipped):
             yield stored
-        elif where is None or not where.kinds or stored.kind in where.kinds:
+        elif where is None or not where.kinds or stored.entry.kind in where.kinds:
             image, unread = describe(stored, _READ)
             if where is None or where.matches(image):
                 yield _linkable(stored, image, unread)
@@ -242,13 +242,15 @@ def _linkable(stored: StoredImage, image: Image, unread: Skipped | None) -> Link
     try:
         piece = cut(stored)
     except Malformed as error:
-        return unread or Skipped(stored.place, str(error), stored.stored_size)
-    trial = trial_input(str(stored.place), piece)
+        return unread or Skipped(stored.entry.place, str(error), stored.entry.stored_size)
+    trial = trial_input(str(stored.entry.place), piece)
     if trial is None:
-        return Skipped(stored.place, f"no linker takes {image.kind} code", stored.stored_size)
+        return Skipped(
+            stored.entry.place, f"no linker takes {image.kind} code", stored.entry.stored_size
+        )
     module = Module(image.place, image.section, None, (image,))
     linked = LinkedModule(module, module_signature(module))
-    return LinkInput(stored.place, trial, (image,), (linked,))
+    return LinkInput(stored.entry.place, trial, (image,), (linked,))
 
 
 def trial_input(name: str, piece: Cut) -> TrialInput | None:

@@ -127,7 +127,7 @@ class MakerNarrower(Closing):
 
 def _request(stored: StoredImage, image: Image) -> Request | None:
     """The request about an image; None when there is nothing to narrow or no way to ask."""
-    if not stored.scrambled or image.arch is None or len(image.made_by) != 1:
+    if not stored.entry.scrambled or image.arch is None or len(image.made_by) != 1:
         return None
     releases = image.made_by[0].releases
     first = min(facts.nvjitlink_minors())
@@ -138,8 +138,8 @@ def _request(stored: StoredImage, image: Image) -> Request | None:
     except Malformed:
         return None
     options = ("-lto", f"-arch=sm_{image.arch.number}{image.arch.suffix}")
-    inputs = (TrialInput(str(stored.place), InputKind.FATBIN, data),)
-    return Request(inputs, options, complete=False, file=stored.place.path)
+    inputs = (TrialInput(str(stored.entry.place), InputKind.FATBIN, data),)
+    return Request(inputs, options, complete=False, file=stored.entry.place.path)
 
 
 def _narrowed(image: Image, release: Release, refused_by: Release | None) -> Image:

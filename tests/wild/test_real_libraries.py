@@ -122,10 +122,10 @@ def test_early_marks_equal_a_full_parse(library: tuple[str, str]) -> None:
     with walk.opened(str(path), DEFAULT_LIMITS) as view:
         for stored in walk.stored_in_file(view, Location(str(path)), walk.ScanSettings()):
             for image in stored.images if isinstance(stored, StoredModule) else ():
-                if image.kind is ImageKind.SASS:
+                if image.entry.kind is ImageKind.SASS:
                     described, _ = describe(image, ReadOptions())
-                    assert described.made_by == _fully(image), image.place
-                    assert described.problems == (), image.place
+                    assert described.made_by == _fully(image), image.entry.place
+                    assert described.problems == (), image.entry.place
                     count += 1
     assert count > 1000
 

@@ -12,15 +12,17 @@ from ltocompat.model.image import Image
 from ltocompat.model.location import Location
 
 
-class StoredImage(Image, frozen=True, kw_only=True):
-    """An image as it lies in the file, before its own bytes are read: what its entry header says.
+class StoredImage(Struct, frozen=True):
+    """An image as it lies in the file, before its own bytes are read.
 
     Attributes:
+        entry: the image as far as its entry header describes it.
         payload: its bytes; of an image inside a concatenated entry they are decoded already.
         version: the entry's code version (major, minor).
         entry_header: the whole header of an entry, as stored.
     """
 
+    entry: Image
     payload: Payload
     version: tuple[int, int] | None = None
     entry_header: bytes | None = None

@@ -22,7 +22,7 @@ from ltocompat.files.fatbin import StoredImage
 from ltocompat.files.first_bytes import FATBIN_MAGIC
 from ltocompat.model.arch import SmArch
 from ltocompat.model.errors import Malformed
-from ltocompat.model.image import Compression, ImageKind
+from ltocompat.model.image import Compression, Image, ImageKind
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
@@ -349,7 +349,7 @@ def _stored(
     header: bytes | None = None,
 ) -> StoredImage:
     fields = entry.fields
-    return StoredImage(
+    image = Image(
         place=place,
         kind=traits.kind,
         stored_size=payload.stored.size,
@@ -367,10 +367,8 @@ def _stored(
         identifier=entry.identifier,
         lists_family=entry.lists_family if traits.kind is ImageKind.SASS else None,
         problems=(*traits.problems, *_problems_of_sizes(fields, traits.compression)),
-        payload=payload,
-        version=(fields.version_major, fields.version_minor),
-        entry_header=header,
     )
+    return StoredImage(image, payload, (fields.version_major, fields.version_minor), header)
 
 
 def _concatenated(
@@ -398,16 +396,19 @@ def _concatenated(
         inner = _entry(position, header, fields._replace(header_size=size))
         stored = data.sub(fields.header_size, fields.payload_size)
         payload = Payload(stored, Compression.NONE, None, budget)
-        place = outer.place.at(outer.place.offset or 0, *outer.place.entry, number)
+        place = outer.entry.place.at(
+            outer.entry.place.offset or 0, *outer.entry.place.entry, number
+        )
         traits = _traits(fields.kind, fields.flags, fields.sm)
-        image = _stored(inner, traits, payload, place, outer.section)
-        yield replace(
-            image,
+        found = _stored(inner, traits, payload, place, outer.entry.section)
+        image = replace(
+            found.entry,
             # Each image takes its share of the stored bytes, so that sizes add up to the file's.
             stored_size=outer.payload.stored.size * stored.size // max(data.size, 1),
-            compression=outer.compression,
-            problems=(*outer.problems, *image.problems),
+            compression=outer.entry.compression,
+            problems=(*outer.entry.problems, *found.entry.problems),
         )
+        yield replace(found, entry=image)
         position += size
         end = max(end, padded(fields.header_size + fields.payload_size))
     if end < data.size:

@@ -53,7 +53,7 @@ class StoredImageTable(MadeWhenRead[StoredImage]):
         place = self._place.at(self._place.offset or 0, number)
         for image in stored_images(self._view, entry, place, self._section, self._budget):
             count = len(self._entries)
-            if count < MANY or len(image.place.entry) > 1:
+            if count < MANY or len(image.entry.place.entry) > 1:
                 self._kept[count] = image
             self._offsets = appended(self._offsets, entry.offset)
             self._entries.append(number)
@@ -80,4 +80,5 @@ class StoredImageTable(MadeWhenRead[StoredImage]):
             (image,) = stored_images(self._view, entry, place, self._section, self._budget)
         if self.problem is None:
             return image
-        return replace(image, problems=(self.problem, *image.problems))
+        told = replace(image.entry, problems=(self.problem, *image.entry.problems))
+        return replace(image, entry=told)

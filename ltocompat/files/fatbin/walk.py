@@ -23,7 +23,7 @@ from ltocompat.files.images import cubin, ltoir
 from ltocompat.files.images.cubin_header import HEAD_SIZE, parse_header
 from ltocompat.files.images.cubin_header import NEEDLE as CUBIN_NEEDLE
 from ltocompat.model.errors import LimitExceeded, Malformed
-from ltocompat.model.image import Compression, ImageKind, Skipped
+from ltocompat.model.image import Compression, Image, ImageKind, Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
@@ -45,15 +45,15 @@ def bare_image(
     place: Location, section: str | None, kind: ImageKind, payload: Payload
 ) -> StoredImage:
     """An image that lies in no region, as no header describes it."""
-    return StoredImage(
+    image = Image(
         place=place,
         section=section,
         kind=kind,
         stored_size=payload.stored.size,
         size=payload.declared,
         compression=payload.compression,
-        payload=payload,
     )
+    return StoredImage(image, payload)
 
 
 class _Accounting:
@@ -292,12 +292,12 @@ class FatbinWalk:
             if whole and hit.needle != ZSTD_MAGIC:
                 return (Skipped(self._place, str(error), self._view.size),)
             return ()
-        end = hit.offset + (image.stored_size or ltoir.HEAD_SIZE)
+        end = hit.offset + (image.entry.stored_size or ltoir.HEAD_SIZE)
         self._scanner.skip_to(end)
         self._accounting.cover(hit.offset, end)
         registration = self._host.registration() if self._host else None
         registered = False if registration and registration.known else None
-        return (StoredModule(image.place, image.section, registered, (image,)),)
+        return (StoredModule(image.entry.place, image.entry.section, registered, (image,)),)
 
     def _naked(self, hit: _Hit, *, whole: bool) -> StoredImage:
         view = self._view.sub(hit.offset, self._view.size - hit.offset)
