@@ -288,6 +288,7 @@ def image(kind: ImageKind, arch: str, made_by: str, problems: tuple[str, ...] = 
     return Image(
         place=Location("x"),
         kind=kind,
+        kind_number=None,
         arch=SmArch.parse(arch),
         made_by=(maker,),
         stored_size=1,

@@ -155,7 +155,7 @@ class CubinFacts(Struct, frozen=True):
     virtual_arch: SmArch | None = None
 
 
-class Image(Tabular, frozen=True, kw_only=True):
+class Image(Tabular, frozen=True):
     """One piece of device code.
 
     Attributes:
@@ -202,7 +202,7 @@ class Image(Tabular, frozen=True, kw_only=True):
     )
 
     kind: ImageKind
-    kind_number: int | None = None
+    kind_number: int | None
     place: Location
     section: str | None = None
     arch: SmArch | None = None
@@ -212,8 +212,8 @@ class Image(Tabular, frozen=True, kw_only=True):
     cubin: CubinFacts | None = None
     compression: Compression = Compression.NONE
     scrambled: bool = False
-    stored_size: int | None
-    size: int | None
+    stored_size: int | None = None
+    size: int | None = None
     relocatable: bool | None = None
     debug: bool | None = None
     host_os: str | None = None

@@ -85,7 +85,7 @@ def _projection(made: type[S], source: type, *given: str) -> Callable[..., S]:
         return found
 
     members = converted if converts else get
-    if tuple(fields) == made.__match_args__:
+    if tuple(fields) == made.__struct_fields__:
         # By position is faster: there may be a million images.
         return lambda value: made(*members(value))
     return lambda value, **others: made(**dict(zip(fields, members(value), strict=True)), **others)

@@ -80,11 +80,12 @@ SIZES = st.none() | st.integers(0, 1 << 40)
 ENTRIES = st.lists(st.integers(0, 1 << 30), max_size=2).map(tuple)
 IMAGES = st.builds(
     Image,
-    st.builds(Location, st.sampled_from(["a", "b"]), st.just(()), st.integers(0, 99), ENTRIES),
     st.sampled_from(ImageKind),
-    SIZES,
-    SIZES,
-    section=st.sampled_from([None, ".nv_fatbin"]),
+    st.none(),
+    st.builds(Location, st.sampled_from(["a", "b"]), st.just(()), st.integers(0, 99), ENTRIES),
+    st.sampled_from([None, ".nv_fatbin"]),
+    stored_size=SIZES,
+    size=SIZES,
 )
 
 
@@ -103,7 +104,7 @@ def test_a_table_is_the_sequence_of_its_images(images: list[Image], data: st.Dat
 
 
 def test_few_images_are_a_tuple_and_many_a_table() -> None:
-    image = Image(place=Location("x"), kind=ImageKind.PTX, stored_size=1, size=1)
+    image = Image(ImageKind.PTX, None, Location("x"), stored_size=1, size=1)
     assert gathered([image] * 3) == (image, image, image)
     assert isinstance(gathered([image] * MANY), ImageTable)
 

@@ -350,13 +350,13 @@ def _stored(
 ) -> StoredImage:
     fields = entry.fields
     image = Image(
-        place=place,
-        kind=traits.kind,
+        traits.kind,
+        fields.kind,
+        place,
+        section,
+        traits.arch,
         stored_size=payload.stored.size,
         size=payload.declared,
-        kind_number=fields.kind,
-        arch=traits.arch,
-        section=section,
         compression=payload.compression,
         scrambled=traits.scrambled,
         relocatable=traits.relocatable,

@@ -46,9 +46,10 @@ def bare_image(
 ) -> StoredImage:
     """An image that lies in no region, as no header describes it."""
     image = Image(
-        place=place,
-        section=section,
-        kind=kind,
+        kind,
+        None,
+        place,
+        section,
         stored_size=payload.stored.size,
         size=payload.declared,
         compression=payload.compression,
@@ -316,14 +317,15 @@ class FatbinWalk:
                 f"{view.size - end} bytes follow the cubin in its file; the table of its sections "
                 "may be cut"
             )
-            return replace(image, problems=(problem,))
+            return replace(image, entry=replace(image.entry, problems=(problem,)))
         ltoir.parse(view.peek(0, ltoir.HEAD_SIZE))
         # The header has no length: that of the file tells, or that of the symbol around it.
         size = self._host.symbol_size(hit.offset) if self._host else None
         size = self._view.size if whole else size
         stored = view.sub(0, view.size if size is None else size)
         payload = Payload(stored, Compression.NONE, None, self._budget)
-        return replace(bare_image(place, section, ImageKind.LTOIR, payload), stored_size=size)
+        image = bare_image(place, section, ImageKind.LTOIR, payload)
+        return replace(image, entry=replace(image.entry, stored_size=size))
 
     def _region(self, offset: int) -> Sequence[StoredModule | Skipped]:
         section = self._section(offset)
