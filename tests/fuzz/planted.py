@@ -79,7 +79,8 @@ PLANTED: tuple[Bug, ...] = (
         "an image that can't be described is told by its entry alone",
         "told",
         "scan/describe.py",
-        "        unread = Skipped(stored.place, str(error), stored.stored_size, error.limit)\n",
+        "        unread = Skipped(stored.entry.place, str(error), "
+        "stored.entry.stored_size, error.limit)\n",
         "        unread = None\n",
     ),
     bug(
