@@ -57,7 +57,7 @@ MISTAKES = (
         "bytes behind a cubin in its file are not told",
         "damage",
         _WALK,
-        "            return replace(image, problems=(problem,))\n",
+        "            return replace(image, entry=replace(image.entry, problems=(problem,)))\n",
         "            return image\n",
     ),
     bug(
