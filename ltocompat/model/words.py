@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from ltocompat.model.errors import UsageError
 
@@ -26,6 +27,17 @@ def truncate_list(names: Sequence[str], most: int, *, link: str = "and") -> str:
 
 
 _SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,3})?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
+
+
+def json_object(text: str | bytes | None) -> dict[str, Any]:
+    """The object that a text is in JSON; an empty one where it is none."""
+    import json  # here: the help needs none
+
+    try:
+        value = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def bytes_of(text: str) -> int:

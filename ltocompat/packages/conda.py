@@ -8,7 +8,6 @@ Source: conda documentation, "Package specification" and "Package match specific
 from __future__ import annotations
 
 import functools
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -19,6 +18,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import MIB, Budget, Limits
+from ltocompat.model.words import json_object
 from ltocompat.packages.declared import of_conda
 from ltocompat.packages.members import member_of, members_of, zip_names
 from ltocompat.packages.values import Dependency, Kind, Package, normalized, within_limits
@@ -44,11 +44,8 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     index = found.get(_INDEX)
     if index is None:
         return None
-    value = _json(index.peek(0, _MOST_INDEX))
-    problems: list[str] = []
-    if not isinstance(value, dict):
-        problems.append(f"{_INDEX} is not an object of JSON")
-        value = {}
+    value = json_object(index.peek(0, _MOST_INDEX))
+    problems = [] if value else [f"{_INDEX} is not an object of JSON"]
     keys = ("depends", "constrains")
     lines = (_dependencies(key, value.get(key, []), problems, budget) for key in keys)
     every = chain.from_iterable(lines)
@@ -81,8 +78,8 @@ def installed_files(meta: str, _changed: int, limits: Limits) -> dict[str, Packa
     names = sorted(name for name in os.listdir(meta) if name.endswith(".json"))
     for path in Budget(limits).timed([os.path.join(meta, name) for name in names], every=1):
         with suppress(OSError, ValueError):
-            value = _json(read_regular(path, _MOST_RECORD))
-            if isinstance(value, dict) and isinstance(value.get("files"), list):
+            value = json_object(read_regular(path, _MOST_RECORD))
+            if isinstance(value.get("files"), list):
                 name, version = normalized(str(value.get("name"))), str(value.get("version"))
                 package = Package(kind=Kind.CONDA, path=path, name=name, version=version)
                 found |= {file: package for file in value["files"] if isinstance(file, str)}
@@ -100,13 +97,6 @@ def _info(view: ByteView, path: str, budget: Budget) -> ByteView | None:
     return None if name is None else member_of(view, path, name, budget)
 
 
-def _json(data: bytes) -> object:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _files(paths: ByteView | None, problems: list[str], budget: Budget) -> Iterator[str]:
     if paths is None:
         return
@@ -116,8 +106,7 @@ def _files(paths: ByteView | None, problems: list[str], budget: Budget) -> Itera
     except LimitExceeded as error:
         problems.append(f"{PATHS} is not read: {error}")
         return
-    value = _json(paths.all())
-    rows = value.get("paths") if isinstance(value, dict) else None
+    rows = json_object(paths.all()).get("paths")
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict) and isinstance(row.get("_path"), str):
             yield row["_path"]

@@ -21,6 +21,7 @@ from ltocompat.files.output import replaced, writing
 from ltocompat.model.errors import UsageError
 from ltocompat.model.grouping import grouped
 from ltocompat.model.verdict import Finding, Result, Verdict
+from ltocompat.model.words import json_object
 from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
 from ltocompat.targets.text_file import read_text
 
@@ -107,11 +108,8 @@ def _document(path: str) -> dict[str, Any]:
     Raises:
         UsageError: it can't be read, or is not a baseline.
     """
-    try:
-        value = json.loads(read_text(path))
-    except (ValueError, RecursionError):
-        value = None
-    if isinstance(value, dict) and str(value.get("schema")).startswith(_ANY_SCHEMA):
+    value = json_object(read_text(path))
+    if str(value.get("schema")).startswith(_ANY_SCHEMA):
         return value
     write = "ltocompat audit --write-baseline FILE"
     raise UsageError(f"{path} is not a baseline; write one with: {write}")

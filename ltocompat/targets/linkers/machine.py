@@ -7,14 +7,13 @@ import fnmatch
 import functools
 import glob
 import itertools
-import json
 import os
 import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -238,15 +237,6 @@ def _current_folder() -> str:
     with suppress(OSError):  # it was removed
         return os.getcwd()
     return "/"
-
-
-def json_object(text: str | None) -> dict[str, Any]:
-    """The object that a text is in JSON; an empty one where it is none."""
-    try:
-        value = json.loads(text or "")
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def program_folders() -> list[str]:

@@ -15,9 +15,10 @@ from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.linker import Linker, Tool
 from ltocompat.model.location import Location
+from ltocompat.model.words import json_object
 from ltocompat.targets.linkers.cache import Cache
 from ltocompat.targets.linkers.identify import identify
-from ltocompat.targets.linkers.machine import Machine, json_object
+from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.places import places
 from ltocompat.targets.linkers.version_request import choose, is_version, matches
 

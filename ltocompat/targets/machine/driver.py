@@ -10,7 +10,6 @@ a driver's own libcuda has it too. NVIDIA's container toolkit reads it, in any c
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import struct
@@ -32,6 +31,7 @@ from ltocompat.model.errors import LtocompatError, Malformed
 from ltocompat.model.grouping import grouped
 from ltocompat.model.limits import KIB, MIB, Budget
 from ltocompat.model.target import DriverVersion
+from ltocompat.model.words import json_object
 from ltocompat.targets.linkers.ldcache import conf_folders
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.driver_probe import Answers
@@ -250,11 +250,8 @@ def _parsed(view: ByteView) -> CompatNote | None:
     # The description is aligned to 4 or to 8 bytes; its text starts with a brace.
     rest = view.peek(_HEADER.size + name_size, size + 8)
     text = rest[rest.find(b"{") :][:size].split(b"\0", 1)[0]
-    try:
-        value = json.loads(text.decode("utf-8", "replace"))
-    except (ValueError, RecursionError) as error:
-        raise Malformed(f"the note {_SECTION} is no JSON: {error}") from error
-    if not isinstance(value, dict):
+    value = json_object(text.decode("utf-8", "replace"))
+    if not value:
         raise Malformed(f"the note {_SECTION} is not a JSON object")
     table = {name.lower(): part for name, part in value.items()}
     form = table.get("format")

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.environment import Jetson, LocalGpu
+from ltocompat.model.words import json_object
 from ltocompat.targets.gpu_groups import known_gpu
-from ltocompat.targets.linkers.machine import Machine, json_object
+from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine import driver_probe_child
 from ltocompat.targets.versions.drivers import driver_version
 

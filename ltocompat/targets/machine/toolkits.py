@@ -6,7 +6,8 @@ import os
 import re
 
 from ltocompat.model.environment import Conda, InstalledPackage, Toolkit
-from ltocompat.targets.linkers.machine import Machine, json_object
+from ltocompat.model.words import json_object
+from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.places import package_folders
 
 _NVCC = re.compile(r"release [0-9]{1,9}\.[0-9]{1,9}, V([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})")
