@@ -37,7 +37,7 @@ class BuiltRule(Prose, frozen=True):
         finding_consequence: what happens where a requirement is not met, as the end of a sentence.
         finding_doubt: the same where that is unknown.
         finding_evidence: the evidence within a sentence.
-        finding_remedy: the remedy within one.
+        finding_remedy: the remedy within one, which no table has.
     """
 
     finding_consequence: str = ""
