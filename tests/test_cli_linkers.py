@@ -172,7 +172,7 @@ def test_nothing_at_hand_names_the_command(
     )
 
 
-LINKER = Linker(Release(12, 4), "12.4", HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+LINKER = Linker(Release(12, 4), "12.4", HOSTILE, HOSTILE, HOSTILE, machine=HOSTILE)
 
 
 @pytest.mark.parametrize("form", FORMATS)

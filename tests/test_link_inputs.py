@@ -146,7 +146,7 @@ def test_an_empty_link_of_joined_objects_is_told(tmp_path: Path) -> None:
     code = (FOLDER / "ltoir/nvcc-13.5-lto_80.ltoir").read_bytes()
     parts = [_wrapped(tmp_path / f"{n}.o", EntrySpec(KINDS["ltoir"], code)) for n in "ab"]
     both = joined(tmp_path / "joined.o", *parts)
-    linker = Linker(Release(13, 5), "13.5.37", "libnvJitLink.so.13", "", "", "x86-64")
+    linker = Linker(Release(13, 5), "13.5.37", "libnvJitLink.so.13", "", "", machine="x86-64")
     told = [
         why_empty(linker, SmArch(80), gather_all([str(path) for path in paths], ScanSettings()))
         for paths in ([both], parts)

@@ -19,7 +19,9 @@ from ltocompat.trial.values import Answer, LinkOutcome, Seconds, Step
 def library(version: str) -> Linker:
     release = Release.parse(version)
     path = f"/cache/{version}/libnvJitLink.so"
-    return Linker(release, version, path, "trial cache", "file banner", "x86-64", for_trials=True)
+    return Linker(
+        release, version, path, "trial cache", "file banner", for_trials=True, machine="x86-64"
+    )
 
 
 def tried(

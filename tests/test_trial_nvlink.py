@@ -278,7 +278,9 @@ def test_texts_of_nvlink_are_read(log: str, cause: str, words: str) -> None:
     assert words in found.sentence
 
 
-NVLINK = Linker(Release(13, 0), "13.0.88", "/n", "PATH", "file banner", "x86-64", tool=Tool.NVLINK)
+NVLINK = Linker(
+    Release(13, 0), "13.0.88", "/n", "PATH", "file banner", machine="x86-64", tool=Tool.NVLINK
+)
 VAGUE = Reason("bad ltoir", "it is damaged, or from a newer toolkit; the log does not say which")
 
 

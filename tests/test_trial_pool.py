@@ -354,7 +354,9 @@ def test_what_is_not_used_is_given_back() -> None:
             assert {answer.outcome for answer in answers} == {LinkOutcome.ACCEPTED}
 
 
-FAKE = Linker(Release(13, 0), "13.0.88", "fake", "path", "a test", "x86-64", for_trials=True)
+FAKE = Linker(
+    Release(13, 0), "13.0.88", "fake", "path", "a test", machine="x86-64", for_trials=True
+)
 
 
 def test_what_is_only_added_goes_into_one_link(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,8 +45,8 @@ class Linker(Struct, frozen=True):
     path: str
     found_via: str
     evidence: str
-    machine: str
     for_trials: bool = False
+    machine: str = ""
     tool: Tool = Tool.NVJITLINK
 
     def __str__(self) -> str:

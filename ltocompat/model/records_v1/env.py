@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from ltocompat.model import environment
+from ltocompat.model.linker import Linker
 from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import Document, Failure, Record, VerdictWord, published
 from ltocompat.model.records_v1.verdict import Target
@@ -49,16 +50,9 @@ class LocalGpu(Record):
     arch: str | None
 
 
+@published(Linker, "tool")
 class NvJitLink(Record):
     """A copy of nvJitLink."""
-
-    release: str
-    version: str
-    path: str
-    found_via: str
-    evidence: str
-    for_trials: bool
-    machine: str
 
 
 @published(environment.Compiler)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from ltocompat.model.linker import Linker
 from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Count,
@@ -15,9 +16,11 @@ from ltocompat.model.records_v1.base import (
     ReleaseText,
     Skipped,
     one_of,
+    published,
 )
 
 
+@published(Linker)
 class Copy(Record):
     """One copy of a linker.
 
@@ -36,14 +39,10 @@ class Copy(Record):
 
     release: ReleaseText
     version: Annotated[str, Meta(pattern="^[0-9]+\\.[0-9]+(\\.[0-9]+)?$")]
-    path: str
     found_via: Annotated[tuple[str, ...], From(through=lambda ways: tuple(ways.split(", ")))]
-    evidence: str
-    for_trials: bool
     machine: str
     action: Annotated[str, one_of("installed", "kept", "removed")] | None
     size: Count | None
-    tool: Annotated[str, one_of("nvjitlink", "nvlink")]
 
 
 class Summary(Record):

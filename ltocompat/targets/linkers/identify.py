@@ -56,7 +56,9 @@ def identify(
         version, evidence = versions.pop(), "file banner"
     else:
         version, evidence = _without_banner(host, claims, tool)
-    return Linker(Release.parse(version), version, "", "", evidence, host.machine, tool=tool)
+    return Linker(
+        Release.parse(version), version, "", "", evidence, machine=host.machine, tool=tool
+    )
 
 
 def _host(view: ByteView, budget: Budget, tool: Tool) -> ObjectReader:
