@@ -246,6 +246,9 @@ def test_a_wheel_for_another_machine_sets_no_floor_of_a_lock(
     )
     assert without == beside
     assert without
+    arm = setters(capsys, str(lock), f"--survey={tmp_path / 'with'}", "--platform=linux/arm64")
+    floors = {row["floor"] for row in arm if row["component"] == "driver"}
+    assert floors == {">= 580.65.06"} != {row["floor"] for row in beside}
 
 
 def test_a_lock_has_no_code_and_says_what_to_name(

@@ -87,7 +87,9 @@ def _of_platform(options: Opts) -> Opts:
     if hasattr(options, "root"):
         return replace(options, root=of_platform(options.root or "", platform))
     paths = getattr(options, "paths", ())
-    return replace(options, paths=tuple(of_platform(str(path), platform) for path in paths))
+    lock = getattr(options, "survey", None) is not None  # whose releases are for the platform
+    images = tuple(of_platform(str(path), platform, or_file=lock) for path in paths)
+    return replace(options, paths=images)
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def libraries_of(
         yield Library(inside if image else named or summary.path, place, needs)
 
 
-def surveyed(pinned: Sequence[Package], folder: str) -> list[Library]:
+def surveyed(pinned: Sequence[Package], folder: str, system: System) -> list[Library]:
     """The releases that a lock pins, as far as a survey has read their code.
 
     Raises:
@@ -70,7 +70,7 @@ def surveyed(pinned: Sequence[Package], folder: str) -> list[Library]:
     from ltocompat.commands.survey.releases import Releases
 
     releases = Releases(folder)
-    found = ((f"{each.name} {each.version}", releases.needs(each, System())) for each in pinned)
+    found = ((f"{each.name} {each.version}", releases.needs(each, system)) for each in pinned)
     return [Library(name, Location(needs.path), needs) for name, needs in found if needs]
 
 
@@ -158,12 +158,15 @@ def _linker(needs: Required) -> _Asked | None:
     return ((0, least.at_least), f">= {least.at_least}", least.rules) if least else None
 
 
-def with_releases(setters: Iterable[FloorSetter], folder: str | None) -> Iterator[FloorSetter]:
+def with_releases(
+    setters: Iterable[FloorSetter], folder: str | None, system: System
+) -> Iterator[FloorSetter]:
     """Add the newest release of a distribution that a survey has with a lower floor.
 
     Args:
         setters: who sets floors.
         folder: the survey's dataset; None for none.
+        system: where the releases have to run.
 
     Raises:
         UnreadableInput: there is none, or it can't be read.
@@ -181,5 +184,5 @@ def with_releases(setters: Iterable[FloorSetter], folder: str | None) -> Iterato
         below = version_numbers(setter.floor.removeprefix(">= ")) if known else None
         part = "nvJitLink" if setter.component == "nvJitLink" else "driver"
         archs = [f"sm_{number}" for number in setter.archs]
-        release = releases.newest(name, part, archs, below, System())
+        release = releases.newest(name, part, archs, below, system)
         yield replace(setter, release=release)

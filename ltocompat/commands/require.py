@@ -19,6 +19,7 @@ from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import FloorSetter, Required
+from ltocompat.model.target import System
 from ltocompat.packages.reading import package_of, packages_at
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.scan.sources import Source, opened_sources
@@ -72,12 +73,20 @@ def _of_lock(path: str, options: RequireOptions) -> Sequence[Library | Note]:
         pinned = packages_at(path, options.limits)
     except LtocompatError:
         return ()
-    found = surveyed(pinned, options.survey) if options.why and options.survey else []
+    found = (
+        surveyed(pinned, options.survey, _system(options)) if options.why and options.survey else []
+    )
     if len(found) == len(pinned):
         return found
     told = f" (the survey has {len(found)} of its {len(pinned)} releases)" if found else ""
     wheels = "name the wheels that it pins (pip download), or an environment of it"
     return (*found, Note(f"{path} is a lock, which has no code{told}: {wheels}"))
+
+
+def _system(options: RequireOptions) -> System:
+    """Where the releases of a survey have to run: Linux on the processor of ``--platform``."""
+    machine = (options.platform or "").split("/")[1:2]
+    return System(machine="aarch64" if machine in (["arm64"], ["aarch64"]) else "x86_64")
 
 
 def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure | Note]:
@@ -113,4 +122,6 @@ def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure | 
             yield required(together_as_one(parts))
         # Of a single one with code all is said.
         if len(libraries) > 1 or locked:
-            yield from with_releases(floor_setters([*libraries, *locked]), options.survey)
+            yield from with_releases(
+                floor_setters([*libraries, *locked]), options.survey, _system(options)
+            )
