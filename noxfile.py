@@ -42,6 +42,7 @@ def docs(session: nox.Session) -> None:
     session.install("-q", "-e", ".[docs]")
     session.run("python", "docs/generate_rules.py")
     session.run("python", "docs/generate_policy.py")
+    session.run("python", "docs/generate_stub.py")
     session.run("python", "docs/generate_survey.py")
     session.run("python", "-m", "sphinx", "-q", "-W", "-n", "--keep-going", "docs", "build/site")
     session.run("python", "docs/check_links.py", "build/site")
