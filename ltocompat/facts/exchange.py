@@ -10,7 +10,7 @@ import datetime as dt
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -49,10 +49,6 @@ def read_tables(path: str) -> Tables:
         raise UsageError(
             f"LTOCOMPAT_FACTS: {path} is not a document of facts: {error}; {again}"
         ) from None
-    if whole.get("schema") != Facts.__struct_config__.tag:
-        raise UsageError(
-            f"LTOCOMPAT_FACTS: {path} is not a document of facts: it names no schema; {again}"
-        )
     tables: Tables = whole["tables"]
     _see_floors(path, tables)
     own, there = newest_date(own_tables()), newest_date(tables)
@@ -105,9 +101,8 @@ def tables_type() -> type[Struct]:
 
 @functools.cache
 def _document_type() -> type[Struct]:
-    tag = Facts.__struct_config__.tag
-    fields = [("tables", tables_type())]
-    return msgspec.defstruct("Document", fields, tag_field="schema", tag=tag)
+    schema: Any = Literal[Facts.__struct_config__.tag]
+    return msgspec.defstruct("Document", [("schema", schema), ("tables", tables_type())])
 
 
 def _row_type(name: str, rows: Sequence[Row]) -> type[Struct]:
