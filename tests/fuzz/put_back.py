@@ -91,7 +91,7 @@ BUGS = (
     Bug(
         "JSON in a conda package that nests too deeply",
         "conda",
-        "packages/conda.py",
+        "model/words.py",
         (("    except (ValueError, RecursionError):\n", "    except ValueError:\n"),),
     ),
     Bug(
