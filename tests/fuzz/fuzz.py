@@ -443,6 +443,7 @@ def _prepare(names: Sequence[str], *, lines: bool) -> None:
 def replay(name: str, path: Path) -> int:
     """Read a file by a target, and say what is wrong; 1 where something is."""
     target = TARGETS[name]
+    _prepare((name,), lines=False)  # what is made once is not the time of this input
     with Watch() as watch:
         what = watch.failure(target.read, path.read_bytes(), target.seconds)
     print(f"{name}: {what or 'read in peace'}")
