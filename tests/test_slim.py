@@ -6,6 +6,7 @@ import base64
 import bz2
 import csv
 import ctypes
+import errno
 import hashlib
 import io
 import json
@@ -298,6 +299,32 @@ def test_a_folder_is_copied_and_an_environment_has_a_way_back(tmp_path: Path) ->
     assert not (tmp_path / "unused").exists()
     subprocess.run(shlex.split(back), check=True)
     assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == before
+
+
+def test_the_way_back_is_whole_before_the_first_file_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, folder = tmp_path / "site", tmp_path / "more" / "old"
+    site.mkdir()
+    for name in ("1.so", "2.so"):
+        shutil.copy(LIBRARY, site / name)
+    seen = []
+
+    def copied(source: str, target: str) -> None:
+        seen.append(folder.exists())
+        if len(seen) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        shutil.copyfile(source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.copy2", copied)
+        with pytest.raises(LtocompatError, match="No space left"):
+            slim(site, folder, keep_gpus=["h100"], in_place=True)
+    assert seen == [False, False]
+    assert not list(folder.parent.iterdir())
+    assert {path.read_bytes() for path in site.iterdir()} == {LIBRARY.read_bytes()}
+    slim(site, Path(f"{folder}/"), keep_gpus=["h100"], in_place=True)
+    assert {path.name for path in folder.iterdir()} == {"1.so", "2.so"}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="holes of Linux")

@@ -220,7 +220,7 @@ def _target(path: str, options: SlimOptions, *, several: bool) -> str:
     output = os.fspath(options.output)
     into = several or os.path.isdir(output) or output.endswith(os.sep)
     if not into or options.in_place:
-        return output
+        return os.path.normpath(output)
     os.makedirs(output, exist_ok=True)
     return os.path.join(output, os.path.basename(os.path.abspath(path)))
 

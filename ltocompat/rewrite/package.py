@@ -157,26 +157,33 @@ def _prove(file: BinaryIO, changed: Mapping[str, Content]) -> None:
 
 
 @contextmanager
-def _new_folder(path: str) -> Iterator[None]:
-    """Raise an error that names ``path`` where it is there already, or can't be written."""
-    if os.path.lexists(path):
-        raise LtocompatError(f"{path!r} is there already; name a new folder")
-    with writing(path):
-        yield
+def _rewritten(
+    path: str, target: str, rewrite: Rewrite
+) -> Iterator[tuple[Mapping[str, Content], Written, str]]:
+    """New contents of files of a folder, what is written, and a path for it until it is whole.
+
+    Raises:
+        LtocompatError: the target is there already, or can't be written.
+    """
+    if os.path.lexists(target):
+        raise LtocompatError(f"{target!r} is there already; name a new folder")
+    with scratch_folder() as scratch, writing(target):
+        libraries = Libraries(rewrite, scratch, DEFAULT_LIMITS, sums=True)
+        changed, size = libraries.of_folder(path)
+        os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
+        with folder_beside(target) as part:
+            found = Written(target, size, size, libraries.count)
+            yield changed, found, os.path.join(part, os.path.basename(target))
 
 
 @contextmanager
 def _folder(path: str, target: str, rewrite: Rewrite) -> Iterator[Written]:
-    with scratch_folder() as scratch, _new_folder(target):
-        libraries = Libraries(rewrite, scratch, DEFAULT_LIMITS, sums=True)
-        changed, size = libraries.of_folder(path)
-        with folder_beside(target) as part:
-            new = os.path.join(part, os.path.basename(target))
-            shutil.copytree(path, new, symlinks=True)
-            for name, content in changed.items():
-                _put(content, os.path.join(new, name))
-            yield Written(target, size, size, libraries.count)
-            os.rename(new, target)
+    with _rewritten(path, target, rewrite) as (changed, found, new):
+        shutil.copytree(path, new, symlinks=True)
+        for name, content in changed.items():
+            _put(content, os.path.join(new, name))
+        yield found
+        os.rename(new, target)
 
 
 @contextmanager
@@ -185,19 +192,20 @@ def written_in_place(path: str, backup: str, rewrite: Rewrite) -> Iterator[Writt
 
     Args:
         path: the folder, such as an environment.
-        backup: a new folder that gets the original files, where any is replaced.
+        backup: a new folder that gets the original files, where any is replaced: all of them
+            before the first is.
         rewrite: writes the libraries.
 
     Raises:
         LtocompatError: the backup lies there already, or something can't be written.
     """
-    with scratch_folder() as scratch, _new_folder(backup):
-        libraries = Libraries(rewrite, scratch, DEFAULT_LIMITS, sums=True)
-        changed, size = libraries.of_folder(path)
-        yield Written(backup, size, size, libraries.count)
+    with _rewritten(path, backup, rewrite) as (changed, found, new):
+        yield found
         for name in changed:
-            os.makedirs(os.path.dirname(os.path.join(backup, name)), exist_ok=True)
-            shutil.copy2(os.path.join(path, name), os.path.join(backup, name))
+            os.makedirs(os.path.dirname(os.path.join(new, name)), exist_ok=True)
+            shutil.copy2(os.path.join(path, name), os.path.join(new, name))
+        if changed:
+            os.rename(new, backup)
         for name, content in changed.items():
             _put(content, os.path.join(path, name))
 
