@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import lzma
+import struct
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -136,6 +137,32 @@ def debian(folder: Path, members: Members, depends: str, *, machine: str = "amd6
         data += head.encode() + content + b"\n" * (len(content) % 2)
     path.write_bytes(data)
     return path
+
+
+def rpm(
+    folder: Path, members: Members, requires: Sequence[str], *, machine: str = "x86_64"
+) -> Path:
+    """An RPM package (rpm's manual, "RPM V4 Package format"), without the sums of rpmbuild."""
+    texts = {1000: ["libx1"], 1001: ["1.0"], 1022: [machine], 1049: list(requires)}
+    cpio = b"".join(map(_cpio, members, members.values())) + _cpio("TRAILER!!!", b"")
+    path = folder / "libx1-1.0-1.x86_64.rpm"
+    lead = struct.pack(">4sBBHH66sHH16x", b"\xed\xab\xee\xdb", 3, 0, 0, 1, b"libx1", 1, 5)
+    path.write_bytes(lead + _rpm_header({}) + _rpm_header(texts) + lzma.compress(cpio))
+    return path
+
+
+def _rpm_header(texts: Mapping[int, Sequence[str]]) -> bytes:
+    index = store = b""
+    for tag, values in texts.items():
+        index += struct.pack(">IIII", tag, 8, len(store), len(values))
+        store += b"".join(value.encode() + b"\0" for value in values)
+    return struct.pack(">4s4xII", b"\x8e\xad\xe8\1", len(texts), len(store)) + index + store
+
+
+def _cpio(name: str, data: bytes, mode: int = 0o100644) -> bytes:
+    numbers = (1, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0)
+    head = b"070701" + b"".join(b"%08x" % number for number in numbers) + name.encode() + b"\0"
+    return head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)
 
 
 def library(

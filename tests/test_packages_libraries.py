@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from every_case import every
 from libraries_made import build, needs_gcc
-from packages_made import conda, debian, judged, library, metadata, told, wheel
+from packages_made import conda, debian, judged, library, metadata, rpm, told, wheel
 from rule_cases import spares, strikes
 from test_hosts_windows import image
 
@@ -505,4 +505,37 @@ def test_debian_packages_bring_their_libraries(
 def test_a_debian_package_is_for_its_machine(tmp_path: Path) -> None:
     members = {"./usr/lib/libx.so.1": needing("libc.so.6")}
     found = judged(debian(tmp_path, members, "libc6", machine="arm64"))
+    assert told(found) == {"PKG-06": FAIL}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("libcublas.so.12", "libcublas.so.12()(64bit)", {}),
+        ("libcufft.so.11", "libcufft.so.11(libcufft.so.11)(64bit)", {}),
+        ("libnvrtc.so.12", "cuda-nvrtc-12-4", {}),
+        ("libcublasLt.so.12", "cuda-libraries-12-6", {}),
+        ("libcublas.so.12", "libcublas-11-8", {"PKG-04": FAIL}),
+        ("libcublas.so.12", "libcublas.so.11()(64bit)", {"PKG-04": FAIL}),
+        ("libcufft.so.11", "libcudart.so.12()(64bit)", {"PKG-01": FAIL}),
+        ("libcufft.so.11", "rpmlib(FileDigests)", {"PKG-01": UNKNOWN}),
+        ("libcufft.so.11", "/bin/sh", {"PKG-01": UNKNOWN}),
+        ("libcublas.so.12", "libacme-cuda1", {"PKG-01": OK}),  # which may bring it
+    ],
+)
+def test_rpm_packages_bring_their_libraries(
+    tmp_path: Path, case: tuple[str, str, dict[str, Verdict]]
+) -> None:
+    """Libraries by SONAME, as rpmbuild finds them, and NVIDIA's packages by release."""
+    needs, requires, expected = case
+    place = "./usr/lib64/libx.so.1"
+    path = rpm(tmp_path, {place: needing(needs, runpath=None)}, ["libc.so.6()(64bit)", requires])
+    found = judged(path)
+    assert told(found) == expected
+    assert all("Requires-Dist" not in problem.remedy for problem in found)
+
+
+def test_an_rpm_package_is_for_its_machine(tmp_path: Path) -> None:
+    members = {"./usr/lib64/libx.so.1": needing("libc.so.6")}
+    found = judged(rpm(tmp_path, members, [], machine="aarch64"))
     assert told(found) == {"PKG-06": FAIL}

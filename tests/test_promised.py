@@ -33,6 +33,7 @@ def member(name: str, data: bytes) -> bytes:
     return f"{name:16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(data):<10}`\n".encode() + data
 
 
+RPM = Path(__file__).parent / "data" / "rpm" / "acme-w6.xzdio.rpm"
 DEB = AR + member("debian-binary/", b"2.0\n")
 BYTES: dict[str, bytes] = {
     "a page": HTML,
@@ -48,6 +49,7 @@ BYTES: dict[str, bytes] = {
     "a tar": TAR,
     "a conda package": conda_of(("k/x.cubin", CUBIN)),
     "a Debian package": DEB,
+    "an RPM package": RPM.read_bytes(),
     "an archive": AR + member("x.o/", CUBIN),
     "an object": (FOLDER / "objects" / "aarch64.o").read_bytes(),
     "a cubin": CUBIN,
@@ -92,6 +94,10 @@ def is_deb(data: bytes) -> bool:
     return data == DEB
 
 
+def is_rpm(data: bytes) -> bool:
+    return data == RPM.read_bytes()
+
+
 def is_library(data: bytes) -> bool:
     objects = ("an archive", "a script", "an object", "a cubin", "half a library")
     return data == DEB or data in [BYTES[name] for name in objects]
@@ -120,6 +126,7 @@ KEEPS: dict[Callable[[bytes], bool], Sequence[str]] = {
         *(".tar.zst", ".tzst"),
     ),
     is_deb: (".deb",),
+    is_rpm: (".rpm",),
     is_library: (".a", ".lib"),
     is_image: (".cubin", ".fatbin", ".ptx", ".ltoir"),
     is_code: (".so", ".o", ".dll"),
@@ -147,9 +154,9 @@ def test_a_name_is_held_to_what_other_programs_unpack_by_it(
 def test_an_archive_that_is_not_read_here_is_not_taken_for_an_empty_one(
     tmp_path: Path, capsys: Captured
 ) -> None:
-    for suffix in (".rpm", ".7z", ".tar.lz4"):
+    for suffix in (".rar", ".7z", ".tar.lz4"):
         path = tmp_path / f"x{suffix}"
-        path.write_bytes(b"\xed\xab\xee\xdb" + BYTES["random bytes"])
+        path.write_bytes(b"7z\xbc\xaf\x27\x1c" + BYTES["random bytes"])
         assert run(["audit", str(path)]) == 3
         assert "unpack it and name the folder" in " ".join(capsys.readouterr().out.split())
 

@@ -61,19 +61,30 @@ def _dependencies(line: str, budget: Budget) -> Iterator[Dependency]:
     key, _, rest = line.partition(": ")
     for text in budget.timed(re.split("[,|]", rest)[: budget.limits.dependencies], every=16):
         name = re.split(r"[\s(:\[<]", text.strip(), maxsplit=1)[0]
-        shown = f"{key}: {' '.join(text.split())[:_SHOWN]}"
-        by_release, by_soname = _OF_NVIDIA.fullmatch(name), _BY_SONAME.fullmatch(name)
-        if by_release or name in _OF_DEBIAN:
-            versions = f"=={by_release[2]}.{by_release[3]}.*" if by_release else ""
-            extra = by_release[1] if by_release else "toolkit"
-            asks = frozenset({"all" if extra in _METAPACKAGES else extra})
-            yield Dependency("cuda-toolkit", (versions,), shown, asks)
-        elif by_soname and (rows := _by_soname().get(f"{by_soname[1]}.so.{by_soname[2]}")):
-            for row in rows:
-                limits = f">={row.major},<{row.major + 1}"
-                yield Dependency(row.name, (limits,), shown)
-        elif name and not _OF_DRIVER.fullmatch(name):
-            yield Dependency(name, ("",), shown)
+        soname = _BY_SONAME.fullmatch(name)
+        file = f"{soname[1]}.so.{soname[2]}" if soname else ""
+        yield from libraries_of(name, file, f"{key}: {' '.join(text.split())[:_SHOWN]}")
+
+
+def libraries_of(name: str, file: str, line: str) -> Iterator[Dependency]:
+    """The libraries that a package of a distribution of Linux brings.
+
+    Args:
+        name: of the package.
+        file: the library that the dependency means; empty where it names a package alone.
+        line: as it is written.
+    """
+    by_release = _OF_NVIDIA.fullmatch(name)
+    if by_release or name in _OF_DEBIAN:
+        versions = f"=={by_release[2]}.{by_release[3]}.*" if by_release else ""
+        extra = by_release[1] if by_release else "toolkit"
+        asks = frozenset({"all" if extra in _METAPACKAGES else extra})
+        yield Dependency("cuda-toolkit", (versions,), line, asks)
+    elif rows := _by_soname().get(file.lower()):
+        for row in rows:
+            yield Dependency(row.name, (f">={row.major},<{row.major + 1}",), line)
+    elif name and not _OF_DRIVER.fullmatch(name):
+        yield Dependency(name, ("",), line)
 
 
 @functools.cache

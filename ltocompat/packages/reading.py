@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.first_bytes import BLOCK, DEB_MAGIC, names_image, packing_of
+from ltocompat.files.first_bytes import BLOCK, DEB_MAGIC, RPM_MAGIC, names_image, packing_of
 from ltocompat.files.regular import OpenedFile, open_regular
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
@@ -144,6 +144,11 @@ def _read(view: ByteView, path: str, budget: Budget) -> Package | None:
 
         with watched(budget):
             return read_debian(view, path, budget)
+    if view.peek(0, len(RPM_MAGIC)) == RPM_MAGIC:
+        from ltocompat.packages.rpm import read as read_rpm
+
+        with watched(budget):
+            return read_rpm(view, path, budget)
     if not view.peek(0, 4).startswith(_PACKED):
         return None
     from ltocompat.packages.conda import read as read_conda

@@ -30,6 +30,7 @@ class Kind(enum.StrEnum):
     INSTALLED = "installed"
     IMAGE = "container image"
     DEBIAN = "debian"
+    RPM = "rpm"
 
     @property
     def metadata(self) -> str:
@@ -87,7 +88,7 @@ class Package(Struct, frozen=True, kw_only=True):
     """The metadata of a package.
 
     Attributes:
-        kind: wheel, conda package, installed distribution, container image or Debian package.
+        kind: wheel, conda package, installed distribution, container image, Debian or RPM package.
         path: the file, or the folder of the metadata of an installed distribution.
         name: normalized.
         version: as written; empty where there is none.

@@ -28,7 +28,7 @@ LIBRARIES = {"nvjitlink": "libnvJitLink", "nvrtc": "libnvrtc"}
 TITLES = {"nvjitlink": "nvJitLink", "nvrtc": "NVRTC"}
 _WHEELS = {"nvjitlink": "nvidia-nvjitlink", "nvrtc": "nvidia-cuda-nvrtc"}
 _CONDA = {"nvjitlink": "libnvjitlink", "nvrtc": "cuda-nvrtc"}
-_KEYS = {Kind.CONDA: "depends", Kind.DEBIAN: "Depends"}
+_KEYS = {Kind.CONDA: "depends", Kind.DEBIAN: "Depends", Kind.RPM: "Requires"}
 _LAST_WITH_SUFFIX = 12
 _STEP = " -> "
 
@@ -87,6 +87,8 @@ class Need(Struct, frozen=True):
             return f"{_CONDA[self.part]} {versions}"
         if self.kind is Kind.DEBIAN:
             return f"{LIBRARIES[self.part].lower()}{major} (>= {floor})"
+        if self.kind is Kind.RPM:
+            return f"{LIBRARIES[self.part]}.so.{major}()(64bit)"
         suffix = f"-cu{max(floor.major, 11)}" if floor.major <= _LAST_WITH_SUFFIX else ""
         return f"{_WHEELS[self.part]}{suffix}{versions}"
 

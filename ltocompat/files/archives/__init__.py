@@ -7,7 +7,15 @@ from typing import Protocol
 
 from ltocompat.files.archives.member import Member
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.first_bytes import BLOCK, is_ar, is_tar, may_be_zip, names_image, packing_of
+from ltocompat.files.first_bytes import (
+    BLOCK,
+    RPM_MAGIC,
+    is_ar,
+    is_tar,
+    may_be_zip,
+    names_image,
+    packing_of,
+)
 from ltocompat.model.image import ImageLayer, Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
@@ -49,6 +57,10 @@ def _candidates(view: ByteView) -> Iterator[ContainerFormat]:
         from ltocompat.files.archives.tar import TarFormat
 
         yield TarFormat()
+    if head.startswith(RPM_MAGIC):
+        from ltocompat.files.archives.rpm import RpmFormat
+
+        yield RpmFormat()
     if packing_of(view) is not None:
         from ltocompat.files.archives.compressed import CompressedFormat
 

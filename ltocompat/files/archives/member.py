@@ -57,7 +57,7 @@ class Names:
     """
 
     def __init__(self, place: Location, limits: Limits) -> None:
-        self._place = place
+        self.place = place
         self._most = limits.members
         self._times: dict[int, int] = {}
         self._folders: set[int] = set()
@@ -90,12 +90,12 @@ class Names:
                 times += 1
             self._times[key] = 1
             name = f"{name},{times}"
-        return self._place.member(name), problems
+        return self.place.member(name), problems
 
     def folder(self, name: str) -> Iterator[Skipped]:
         """A folder, which holds nothing by itself."""
         if _leads_out(name):
-            yield Skipped(self._place.member(name[:_LONGEST]), _LEADS_OUT)
+            yield Skipped(self.place.member(name[:_LONGEST]), _LEADS_OUT)
         if len(self._folders) < self._most:
             path = posixpath.normpath(name)
             self._folders.add(hash(path))

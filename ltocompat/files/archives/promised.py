@@ -19,6 +19,7 @@ from ltocompat.files.first_bytes import (
     BLOCK,
     CODE_MAGICS,
     DEB_MAGIC,
+    RPM_MAGIC,
     holds_no_code,
     is_ar,
     is_tar,
@@ -129,7 +130,8 @@ def _is_packed(view: ByteView, _: Budget) -> bool:
 
 # The first row counts of which a suffix fits. Sources: PEP 427 (.whl); setuptools, "The Internal
 # Structure of Python Eggs" (.egg); OPC, ECMA-376-2 (.nupkg); "JAR File Specification" (.jar, which
-# .aar and .apk extend); conda-package-streaming, "Package format" (.conda); deb(5); GNU tar's
+# .aar and .apk extend); conda-package-streaming, "Package format" (.conda); deb(5); rpm's
+# manual; GNU tar's
 # manual, "Creating and Reading Compressed Archives" (suffixes of tar); ar(5), ld(1); nvcc's guide,
 # "Supported Input File Suffixes". Git LFS leaves a text in place of a file that nobody fetched.
 _PROMISES = (
@@ -147,6 +149,7 @@ _PROMISES = (
     _Promise(
         (".deb",), "Debian package", lambda view, _: view.peek(0, len(DEB_MAGIC)) == DEB_MAGIC
     ),
+    _Promise((".rpm",), "RPM package", lambda view, _: view.peek(0, len(RPM_MAGIC)) == RPM_MAGIC),
     _Promise(BINARY_CODE, "device code", _is_image, remedy=_FETCH),
     # PreTeXt's documents are called .ptx, too.
     _Promise((".ptx",), "device code", _is_image, package=False, remedy=_FETCH),
@@ -160,7 +163,7 @@ _PROMISES = (
     _Promise((".a", ".lib"), "static library", _is_library, package=False),
     _Promise(tuple(f".{end}" for end in _PACKED), "compressed file", _is_packed, package=False),
     _Promise(
-        (".rpm", ".7z", ".rar", ".tar.lz", ".tar.lz4", ".tar.lzma", ".tar.z"),
+        (".7z", ".rar", ".tar.lz", ".tar.lz4", ".tar.lzma", ".tar.z"),
         "archive of a kind that is read here",
         lambda view, budget: container_of(view, budget) is not None,
         package=False,

@@ -12,7 +12,8 @@ the description of tar formats in the manual of GNU tar.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, field
 
@@ -43,7 +44,10 @@ class TarHeader(Struct, frozen=True):
         target: of a link.
         sparse: zeros were left out of the data, so that it is no plain copy of the file.
         more: blocks that list more such zeros lie in front of the data (GNU).
+        block: the data is filled up to a multiple of so many bytes.
     """
+
+    block: ClassVar[int] = BLOCK
 
     name: str
     size: int
@@ -241,19 +245,36 @@ Tape = Plain | Unpacked
 """The bytes of an archive, read once from front to end."""
 
 
+Headers: TypeAlias = Callable[[Tape, Location, Budget], Iterator["TarHeader | Skipped"]]
+"""Reads the headers of an archive."""
+
+
 def walk(
-    tape: Tape, place: Location, wanted: Location, budget: Budget
+    tape: Tape, place: Location, wanted: Location, budget: Budget, read: Headers | None = None
 ) -> Iterator[Member | Skipped]:
-    """The members of an archive; what follows its end is reported."""
+    """The members of an archive; what follows its end is reported.
+
+    Args:
+        tape: the archive.
+        place: of the archive.
+        wanted: members that have nothing to do with it are passed over.
+        budget: what reading may cost.
+        read: reads its headers; None for those of tar.
+    """
     names = Names(place, budget.limits)
-    yield from until_damage(_members(tape, place, wanted, budget, names), place)
+    found = (read or headers)(tape, place, budget)
+    yield from until_damage(_members(tape, found, names, wanted, budget), place)
     yield from names.broken_links()
 
 
 def _members(
-    tape: Tape, place: Location, wanted: Location, budget: Budget, names: Names
+    tape: Tape,
+    found: Iterator[TarHeader | Skipped],
+    names: Names,
+    wanted: Location,
+    budget: Budget,
 ) -> Iterator[Member | Skipped]:
-    for header in headers(tape, place, budget):
+    for header in found:
         if isinstance(header, Skipped):
             yield header
             continue
@@ -269,7 +290,7 @@ def _members(
             yield from names.link(header.name, header.target, wanted, hard=hard)
         if header.size:
             reason = f"it is not a file, but says that it has {header.size} bytes"
-            yield Skipped(place.member(header.name[:100]), reason)
+            yield Skipped(names.place.member(header.name[:100]), reason)
 
 
 def headers(
@@ -289,7 +310,7 @@ def headers(
         Malformed: the archive can't be read on.
     """
     yield from _Headers(tape, place, budget, may_end).all()
-    yield from _behind(tape, place, budget)
+    yield from behind(tape, place, budget)
 
 
 class _Headers(Struct):
@@ -369,7 +390,7 @@ def file_of(
             yield Skipped(place, reason, header.size)
         if header.type not in _NO_DATA:
             tape.skip(header.size)
-            tape.read(_padded(header.size) - header.size)
+            tape.read(-header.size % header.block)
         return
     try:
         view = tape.body(header.size)
@@ -379,10 +400,10 @@ def file_of(
         yield Skipped(place, str(error), header.size)
         raise
     yield Member(place, view, tape.position)
-    tape.read(_padded(header.size) - header.size)
+    tape.read(-header.size % header.block)
 
 
-def _behind(tape: Tape, place: Location, budget: Budget) -> Iterator[Skipped]:
+def behind(tape: Tape, place: Location, budget: Budget, block: int = BLOCK) -> Iterator[Skipped]:
     """Report bytes behind the end, other than the zeros that writers fill up with."""
     zeros = other = 0
     while data := tape.read(MIB):
@@ -392,7 +413,7 @@ def _behind(tape: Tape, place: Location, budget: Budget) -> Iterator[Skipped]:
     if other:
         reason = f"{zeros + other} bytes behind the end of the archive are not read"
         yield Skipped(place, reason, zeros + other)
-    elif zeros % BLOCK:  # an archive is a series of blocks, so that some of its bytes are lost
+    elif zeros % block:  # an archive is a series of blocks, so that some of its bytes are lost
         yield Skipped(place, "it ends in the middle of a block; is it whole?")
 
 

@@ -217,6 +217,8 @@ def _advice(library: NeededLibrary, shipped: Shipped) -> str:
     if shipped.package.kind is Kind.DEBIAN:
         name = library.stem.lower()
         return f"write Depends: {name}{library_major(library.file) or ''}, as dpkg-shlibdeps does"
+    if shipped.package.kind is Kind.RPM:
+        return f"write Requires: {library.file}()(64bit), as rpmbuild does by itself"
     lines = _requirements(library, shipped)
     if len(lines) == 1:
         return f"write Requires-Dist: {lines[0]}"

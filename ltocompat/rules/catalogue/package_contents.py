@@ -230,7 +230,7 @@ def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
     """A library doesn't look where the dependency that brings a library of CUDA puts it."""
     if shipped.package.kind is Kind.CONDA:
         yield from _runpath_misses_conda(shipped)
-    if shipped.package.kind in (Kind.CONDA, Kind.DEBIAN):  # whose folders ld.so.cache has
+    if shipped.package.kind in (Kind.CONDA, Kind.DEBIAN, Kind.RPM):  # whose folders ld.so.cache has
         return
     # NVIDIA's loader of libraries, or a module of its own.
     pathfinder = any(require.name == _PATHFINDER_PACKAGE for require in shipped.package.requires)

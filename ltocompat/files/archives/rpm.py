@@ -1,0 +1,166 @@
+"""RPM packages: a lead of 96 bytes, two headers, and a compressed cpio archive with the files.
+
+A header has an index of 16 bytes an entry (tag, type, offset, count; big-endian) and a store with
+the values. Sources: rpm's manual, "RPM V4 Package format"; cpio(5), "New ASCII Format".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import stat
+import struct
+from collections.abc import Iterator
+from typing import ClassVar
+
+from msgspec import Struct
+
+from ltocompat.files.archives import tar
+from ltocompat.files.archives.member import Member
+from ltocompat.files.archives.unpacking import Input, Stream, unpacked
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.first_bytes import RPM_MAGIC, packing_of
+from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.image import Skipped
+from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.location import Location
+
+_LEAD_SIZE = 96
+_HEADER_MAGIC = b"\x8e\xad\xe8\x01"
+_HEADER = struct.Struct(">4s4xII")  # magic, entries of the index, bytes of the store
+_ENTRY = struct.Struct(">IIII")
+_HEADER_SHA256, _ARCHIVE_SHA256 = 273, 5092  # tags: of the header, of the compressed archive
+_STRINGS = (6, 8)  # types: one text, several
+_CPIO = re.compile(rb"07070[12](?:[0-9a-fA-F]{8}){13}")
+_TRAILER = "TRAILER!!!"
+_TYPES = {
+    stat.S_IFLNK: tar.LINK,
+    stat.S_IFDIR: tar.FOLDER,
+    stat.S_IFCHR: tar.DEVICES[0],
+    stat.S_IFBLK: tar.DEVICES[1],
+    stat.S_IFIFO: tar.DEVICES[2],
+    stat.S_IFSOCK: tar.DEVICES[2],
+}
+
+
+class RpmHeader(Struct, frozen=True):
+    """A header of a package: texts by their tags.
+
+    Attributes:
+        start: its offset.
+        end: the offset behind it.
+        index: the entries.
+        store: the values.
+    """
+
+    start: int
+    end: int
+    index: bytes
+    store: bytes
+
+    def texts(self, tag: int) -> list[str]:
+        """The texts of a tag; none where the header lacks it."""
+        for found, kind, offset, count in _ENTRY.iter_unpack(self.index):
+            if found == tag and kind in _STRINGS:
+                parts = self.store[offset:].split(b"\0", count)[:count]
+                return [part.decode("utf-8", "replace") for part in parts]
+        return []
+
+
+def read_headers(view: ByteView, budget: Budget) -> tuple[RpmHeader, RpmHeader]:
+    """The header with signatures, behind the lead, and the main header.
+
+    Raises:
+        Malformed: there is none.
+        LimitExceeded: it is too large to be read.
+    """
+    signatures = _header_at(view, _LEAD_SIZE, budget)
+    return signatures, _header_at(view, signatures.end + -signatures.end % 8, budget)
+
+
+def _header_at(view: ByteView, start: int, budget: Budget) -> RpmHeader:
+    magic, entries, size = _HEADER.unpack(view.read(start, _HEADER.size))
+    if magic != _HEADER_MAGIC:
+        raise Malformed(f"the RPM package has no header at {start:#x}")
+    at, length = start + _HEADER.size, entries * _ENTRY.size
+    budget.check_tables(length + size)
+    store = view.read(at + length, size)
+    return RpmHeader(start, at + length + size, view.read(at, length), store)
+
+
+class RpmFormat:
+    """RPM packages, with the files that they install."""
+
+    def sniff(self, view: ByteView, _: Budget) -> bool:
+        """Return whether this is an RPM package."""
+        return view.peek(0, len(RPM_MAGIC)) == RPM_MAGIC
+
+    def members(
+        self, view: ByteView, place: Location, wanted: Location, budget: Budget
+    ) -> Iterator[Member | Skipped]:
+        """The files in the order of the archive."""
+        try:
+            signatures, header = read_headers(view, budget)
+            start = header.end
+            for what, begin, end, sums in (
+                ("header", header.start, start, signatures.texts(_HEADER_SHA256)),
+                ("archive", start, view.size, header.texts(_ARCHIVE_SHA256)),
+            ):
+                if sums and sums[0] != _sha256(view, begin, end, budget):
+                    yield Skipped(place, f"its {what} does not have the SHA-256 that it states")
+            body = view.sub(start, view.size - start)
+            packing, source = packing_of(body), Input(view, start)
+            tape: tar.Tape = tar.Plain(view, start)
+            if packing is not None:
+                tape = tar.Unpacked(Stream(unpacked(source, packing, budget)), source)
+            yield from tar.walk(tape, place, wanted, budget, _headers)
+        except LimitExceeded:
+            raise
+        except Malformed as error:
+            yield Skipped(place, str(error), view.size)
+
+
+def _sha256(view: ByteView, begin: int, end: int, budget: Budget) -> str:
+    digest = hashlib.sha256()
+    for position in budget.timed(range(begin, end, MIB), every=1):
+        digest.update(view.peek(position, min(MIB, end - position)))
+    return digest.hexdigest()
+
+
+class _CpioHeader(tar.TarHeader, frozen=True):
+    """A header of cpio, with the fields that it has in common with tar's."""
+
+    block: ClassVar[int] = 4
+
+
+def _headers(tape: tar.Tape, place: Location, budget: Budget) -> Iterator[tar.TarHeader | Skipped]:
+    """The headers of a cpio archive, up to the one that ends it."""
+    count = 0
+    while (header := _header(tape, budget)) is not None:
+        count += 1
+        budget.check("members", count, "the archive has over {most} members")
+        budget.check_time()
+        yield header
+    yield from tar.behind(tape, place, budget, 4)
+
+
+def _header(tape: tar.Tape, budget: Budget) -> tar.TarHeader | None:
+    head = tape.read(110)
+    if not _CPIO.fullmatch(head):
+        raise Malformed("a member header of its cpio archive is broken or cut off")
+    _, mode, _, _, links, _, size, *_, length, _ = (
+        int(head[at : at + 8], 16) for at in range(6, 110, 8)
+    )
+    budget.check("text_bytes", length, "a name of {size} bytes is over the limit of {most}")
+    name = tape.read(length + -(len(head) + length) % 4)[:length].rstrip(b"\0")
+    text = name.decode("utf-8", "surrogateescape")
+    if text == _TRAILER:
+        return None
+    kind, target = _TYPES.get(stat.S_IFMT(mode), "0"), ""
+    if kind == tar.LINK:
+        budget.check("text_bytes", size, "a link of {size} bytes is over the limit of {most}")
+        target = tape.read(size + -size % 4)[:size].decode("utf-8", "surrogateescape")
+        size = 0
+    elif kind == "0" and links > 1 and not size:  # the last of its names has the bytes
+        kind = tar.FOLDER
+    return _CpioHeader(text, size, kind, target)
