@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ltocompat.commands.advice import ended_trials
 from ltocompat.commands.check import resolve_targets
 from ltocompat.commands.kernel_names import with_kernel_names
-from ltocompat.commands.options import AuditOptions, OnError, StrPath, answers, public
+from ltocompat.commands.options import AuditOptions, OnError, StrPath, answers, named, public
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
 from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
 from ltocompat.commands.policy.fingerprint import path_in_project
@@ -80,8 +80,7 @@ def audit(
     """Hold every file at these paths against a policy.
 
     Args:
-        paths: one or several files, folders, packages, places or patterns; none: ``dist/*`` beside
-            the policy.
+        paths: one or several files, folders, packages or places.
         policy: a value, or the file that has it; None: the nearest ``ltocompat.toml`` or
             ``pyproject.toml``; where there is none, only what holds on any target is judged.
         targets: where releases go, in place of the policy's targets.
@@ -105,12 +104,12 @@ def audit(
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: there is a mistake in the policy; a place has no meaning.
+        UsageError: no path is named; there is a mistake in the policy; a place has no meaning.
         Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand.
     """
     scope = _scope(options)
     found: Iterator[Audited | Required]
-    found = answers(_audited(options, _files(options, scope.policy), scope), on_error)
+    found = answers(_audited(options, named(options.paths), scope), on_error)
     yield from found
 
 

@@ -133,7 +133,10 @@ _MOST = 64 << 10
 _HEAD = 16
 _TEXT = bytes((*b"\t\n\v\f\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
 _COFF = (*(machine.to_bytes(2, "little") for machine in COFF_MACHINES), _BIG_COFF)
-_BEGINNINGS = (b"!<", BZIP2_MAGIC, GZIP_MAGIC, XZ_MAGIC, b"PK\3\4", *CODE_MAGICS, TILEIR, *_COFF)
+_BEGINNINGS = (
+    *(b"!<", BZIP2_MAGIC, GZIP_MAGIC, XZ_MAGIC, b"PK\3\4", RPM_MAGIC),
+    *(*CODE_MAGICS, TILEIR, *_COFF),
+)
 # What is found behind other bytes: PTX, ends of zips, ELF, LTO-IR, Zstandard, regions.
 _ANYWHERE = (b".version", b"PK\5\6", b"\x7fELF", CODE_MAGICS[-1], ZSTD_MAGIC, FATBIN_MAGIC)
 # Each but the first has one of them, a region in the rest of its header; UTF-8 has none.
