@@ -240,7 +240,14 @@ def test_a_policy_needs_a_target(tmp_path: Path, text: str) -> None:
 def finding(verdict: Verdict, message: str = "PTX for sm_90", member: str = "a/libx.so") -> Finding:
     place = Location("dist/libx-1.0-py3-none-any.whl").member(member)
     return Finding(
-        "PTX-06", verdict, Level.WARNING, message, "", "", "", 1, place, subject="PTX alone"
+        verdict,
+        message,
+        module_count=1,
+        example=place,
+        subject="PTX alone",
+        rule="PTX-06",
+        level=Level.WARNING,
+        source="",
     )
 
 

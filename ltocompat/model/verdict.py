@@ -146,33 +146,52 @@ LONGEST_HEADLINE = 110
 """Characters of a message that is its own headline."""
 
 
-class Finding(Tabular, frozen=True, gc=False):
+class Told(Tabular, frozen=True, gc=False):
+    """What a rule says, whatever it looks at.
+
+    Attributes:
+        verdict: what it makes of it.
+        message: one sentence: what is wrong, with the values.
+        remedy: what to do; empty when there is nothing to do.
+        evidence: where it was seen: bytes, a file, a variable, a symbol.
+        decided_by_trial: a trial link would settle it.
+        headline: what is wrong in a few words, with the values; empty where the first clause of
+            the message says it.
+        module_count: number of modules that it holds for; 0 where it is about none.
+        example: the first of them, None where it is about none.
+        subject: what it is about, in words that a rebuild of the artifact leaves as they are.
+        asked: versions and names that it asks for, each with its kind: ``driver 525.60.13``,
+            ``sm_90``; empty where no version changes it.
+        rule: ID of the rule.
+    """
+
+    verdict: Verdict
+    message: str
+    remedy: str = ""
+    evidence: str = ""
+    decided_by_trial: bool = False
+    headline: str = ""
+    module_count: int = 0
+    example: Location | None = None
+    subject: str = ""
+    asked: tuple[str, ...] = ()
+    rule: str = ""
+
+
+class Finding(Told, frozen=True, gc=False, kw_only=True):
     """A finding of a rule in modules of an artifact on a target.
 
     Attributes:
-        rule: ID of the rule.
-        verdict: what it makes of them.
         level: how loud it is.
-        message: one sentence: what is wrong, with the values.
-        remedy: what to do; empty when there is nothing to do.
-        evidence: the bytes that say so.
         source: where the rule comes from.
-        module_count: number of modules that it holds for; 0 for a finding about the target.
-        example: the first of them, None for a finding about the target.
         about_loading: it is about what a driver does later, of which a trial link says nothing.
-        decided_by_trial: a trial link would settle it.
         promised_after_trial: a trial link that ends well shows that it is promised to work.
         nondeterministic: what happens differs from run to run: one that ends well settles nothing.
         places: its modules; not all of them where there are very many.
         kernels: names of the kernels of its modules, each once, where they were read.
         kernel_modules: of how many of its modules they were read.
         all_kernels: each of its modules has kernels, and no name of them is missing.
-        headline: what is wrong in a few words, with the values; empty where the first clause of
-            the message says it.
         forgiven: why it does not count, ``known``, ``ignored`` or ``allowed``; empty where it does.
-        subject: what it is about, in words that a rebuild of the artifact leaves as they are.
-        asked: versions and names that it asks for, each with its kind: ``driver 525.60.13``,
-            ``sm_90``; empty where no version changes it.
         origins: of a container image, how the files of its modules came there.
     """
 
@@ -181,27 +200,16 @@ class Finding(Tabular, frozen=True, gc=False):
         "modules=module_count place=example"
     )
 
-    rule: str
-    verdict: Verdict
     level: Level
-    message: str
-    remedy: str
-    evidence: str
     source: str
-    module_count: int = 0
-    example: Location | None = None
     about_loading: bool = False
-    decided_by_trial: bool = False
     promised_after_trial: bool = False
     nondeterministic: bool = False
     places: tuple[Location, ...] = ()
     kernels: tuple[str, ...] = ()
     kernel_modules: int = 0
     all_kernels: bool = False
-    headline: str = ""
     forgiven: str = ""
-    subject: str = ""
-    asked: tuple[str, ...] = ()
     origins: tuple[Origin, ...] = ()
 
     @property

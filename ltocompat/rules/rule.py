@@ -15,11 +15,10 @@ from msgspec.structs import replace
 from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
 from ltocompat.model.link_options import Disagreement
-from ltocompat.model.location import Location
 from ltocompat.model.mend import Mend
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
-from ltocompat.model.verdict import Level, Route, Verdict
+from ltocompat.model.verdict import Level, Route, Told, Verdict
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.prose import rule_prose
 from ltocompat.rules.selection import SelectionFailure
@@ -243,36 +242,18 @@ class Link(Struct, frozen=True):
     archived: bool = False
 
 
-class Problem(Struct, frozen=True):
+class Problem(Told, frozen=True, gc=False):
     """Something wrong with a machine, with a library on it, or with a package.
 
+    Its remedy and evidence are empty where the table of prose says them, its rule until the rule's
+    family writes it, and its subject where that is the message.
+
     Attributes:
-        verdict: what it means for device code there: ``fail``, ``unknown``, or ``ok`` for a note.
-        message: one sentence, with the values.
-        remedy: what to do; empty where the table of prose says it.
-        evidence: where it was seen: a file, a variable, a symbol; likewise.
-        decided_by_trial: a trial link would tell what the bytes leave open.
-        headline: the message in a few words; empty where its first clause is that.
         level: how loud it is; None: as its verdict is.
-        module_count: number of modules that it is about; 0 where it is about none.
-        example: the first of them.
-        subject, asked: as those of ``Finding``; without a subject the message is that.
-        rule: ID of the rule that says so, which its family writes.
         mend: a change of the wheel that may cure it; None where none is known.
     """
 
-    verdict: Verdict
-    message: str
-    remedy: str = ""
-    evidence: str = ""
-    decided_by_trial: bool = False
-    headline: str = ""
     level: Level | None = None
-    module_count: int = 0
-    example: Location | None = None
-    subject: str = ""
-    asked: tuple[str, ...] = ()
-    rule: str = ""
     mend: Mend | None = None
 
     def by(self, rule_id: str) -> Problem:

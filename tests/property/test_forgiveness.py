@@ -52,7 +52,11 @@ class Told:
         asked = (f"driver {'.'.join(map(str, self.version))}",) if self.version else ()
         message = f"{self.about} needs {asked} in {self.modules}"
         return Finding(
-            *(self.rule, self.verdict, LEVELS[self.verdict], message, "", "", ""),
+            self.verdict,
+            message,
+            rule=self.rule,
+            level=LEVELS[self.verdict],
+            source="",
             module_count=self.modules,
             example=place,
             subject=self.about,

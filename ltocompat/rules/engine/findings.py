@@ -67,13 +67,13 @@ def finding_of(ruling: Evaluation, key: tuple[str, tuple[str, ...]]) -> Finding:
     constraint, verdict = requirement.constraint, ruling.verdict or Verdict.OK
     open_ = verdict in (Verdict.UNKNOWN, Verdict.OK)
     return Finding(
-        requirement.rule,
         verdict,
-        Level.WARNING if constraint.warns else LEVELS[verdict],
         ruling.message,
         requirement.told("remedy"),
         requirement.told("evidence"),
-        rule_prose(requirement.rule).source,
+        rule=requirement.rule,
+        level=Level.WARNING if constraint.warns else LEVELS[verdict],
+        source=rule_prose(requirement.rule).source,
         about_loading=requirement.component in ABOUT_LOADING,
         decided_by_trial=open_ and constraint.trial_decides,
         promised_after_trial=open_ and constraint.promised,
@@ -99,13 +99,13 @@ def finding_by_engine(rule_id: str, verdict: Verdict, message: str, **known: obj
     """A finding that the engine makes itself; the rest of its fields, its rule's prose says."""
     prose = rule_prose(rule_id)
     found = Finding(
-        rule_id,
         verdict,
-        LEVELS[verdict],
         message,
         prose.remedy.removesuffix("."),
         prose.finding_evidence,
-        prose.source,
+        rule=rule_id,
+        level=LEVELS[verdict],
+        source=prose.source,
         subject="modules",
     )
     return replace(found, **known)
