@@ -537,8 +537,8 @@ Files = tuple[tuple[str, bytes], ...]
 
 def _archive_of_objects(files: Files) -> bytes:
     found = b"!<arch>\n"
-    for name, data in files:
-        head = f"{os.path.basename(name)[:15]}/".ljust(48) + str(len(data)).ljust(10) + "`\n"
+    for number, (path, data) in enumerate(files):
+        head = f"m{number}{os.path.splitext(path)[1]}/".ljust(48) + str(len(data)).ljust(10) + "`\n"
         found += head.encode() + data + b"\n" * (len(data) % 2)
     return found
 
@@ -546,8 +546,8 @@ def _archive_of_objects(files: Files) -> bytes:
 def _thin_archive(files: Files) -> bytes:
     """The members lie beside it."""
     heads = []
-    for number, (_, data) in enumerate(files):
-        written(name := f"m{number}", data)
+    for number, (path, data) in enumerate(files):
+        written(name := f"m{number}{os.path.splitext(path)[1]}", data)
         heads.append(f"{name}/".ljust(48) + str(len(data)).ljust(10) + "`\n")
     return THIN_MAGIC + "".join(heads).encode()
 
