@@ -162,7 +162,7 @@ FRESH: tuple[Bug, ...] = (
         "a folder of a package whose name leads out",
         "told",
         "files/archives/member.py",
-        "            yield Skipped(self._place.member(name[:_LONGEST]), _LEADS_OUT)\n",
+        "            yield Skipped(self.place.member(name[:_LONGEST]), _LEADS_OUT)\n",
         "            yield from ()\n",
     ),
     bug(
