@@ -17,6 +17,7 @@ from packages_made import CUBIN_12_4, wheel
 from surveys_made import example, survey
 
 from ltocompat.cli import run as main
+from ltocompat.commands.survey import dataset
 from ltocompat.commands.survey import report as report_module
 from ltocompat.commands.survey.answer_values import Answer, Chart, SurveyReport
 from ltocompat.commands.survey.options import ReportOptions
@@ -183,6 +184,19 @@ def test_a_damaged_dataset_is_one_sentence(folder: Path, tmp_path: Path) -> None
     part.write_bytes(part.read_bytes()[:100])
     with pytest.raises(UnreadableInput, match="can't be read"):
         list(run(ReportOptions(str(tmp_path / "broken"))))
+
+
+def test_a_report_reads_while_a_run_begins(
+    folder: Path, report: SurveyReport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parts that the run tries again are gone between their listing and their reading."""
+    there, gone = dataset._parts, ["failed-000009.parquet"]  # noqa: SLF001 - listed, then read
+    monkeypatch.setattr(
+        dataset, "_parts", lambda found: [*there(found), *(gone.pop() for _ in gone[:1])]
+    )
+    (again,) = run(ReportOptions(str(folder)))
+    assert [found.claims for found in again.answers] == [old.claims for old in report.answers]
+    assert not gone
 
 
 def test_a_page_stays_as_it_is_where_a_survey_cannot_be_read(

@@ -73,9 +73,8 @@ def _of_lock(path: str, options: RequireOptions) -> Sequence[Library | Note]:
         pinned = packages_at(path, options.limits)
     except LtocompatError:
         return ()
-    found = (
-        surveyed(pinned, options.survey, _system(options)) if options.why and options.survey else []
-    )
+    folder = options.survey if options.why else None
+    found = surveyed(pinned, folder, _system(options)) if folder else []
     if len(found) == len(pinned):
         return found
     told = f" (the survey has {len(found)} of its {len(pinned)} releases)" if found else ""
@@ -122,6 +121,5 @@ def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure | 
             yield required(together_as_one(parts))
         # Of a single one with code all is said.
         if len(libraries) > 1 or locked:
-            yield from with_releases(
-                floor_setters([*libraries, *locked]), options.survey, _system(options)
-            )
+            setters = floor_setters([*libraries, *locked])
+            yield from with_releases(setters, options.survey, _system(options))

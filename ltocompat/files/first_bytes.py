@@ -39,6 +39,7 @@ COFF_MACHINES = {
     0xAA64: "AArch64",
 }
 _BIG_COFF = b"\0\0\xff\xff"
+_COFF = (*(machine.to_bytes(2, "little") for machine in COFF_MACHINES), _BIG_COFF)
 _OTHER_WINDOWS = (b"NE", b"LE", b"LX")  # 16-bit Windows, its drivers, OS/2
 _PE_HEADER = 24  # bytes: PE and two zeros, and the header of a COFF file
 # Of the first header of a PE file: where its relocations are, where the next header is.
@@ -68,8 +69,7 @@ def may_be_zip(view: ByteView) -> bool:
 
 def may_be_coff(view: ByteView) -> bool:
     """Return whether this may be a Windows object file, which has no magic."""
-    head = view.peek(0, 4)
-    return int.from_bytes(head[:2], "little") in COFF_MACHINES or head == _BIG_COFF
+    return view.peek(0, 4).startswith(_COFF)
 
 
 def lost_pe_header(view: ByteView, name: str) -> bool:
@@ -132,7 +132,6 @@ def names_image(block: bytes) -> bool:
 _MOST = 64 << 10
 _HEAD = 16
 _TEXT = bytes((*b"\t\n\v\f\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
-_COFF = (*(machine.to_bytes(2, "little") for machine in COFF_MACHINES), _BIG_COFF)
 _BEGINNINGS = (
     *(b"!<", BZIP2_MAGIC, GZIP_MAGIC, XZ_MAGIC, b"PK\3\4", RPM_MAGIC),
     *(*CODE_MAGICS, TILEIR, *_COFF),

@@ -61,16 +61,26 @@ def run(options: ReportOptions) -> Iterator[SurveyReport]:
         UnreadableInput: there is none, or it can't be read.
         Missing: DuckDB or pyarrow is not installed.
     """
-    dataset, queries = Dataset(options.folder), answer_queries()
+    dataset = Dataset(options.folder)
+    try:
+        answers, packages = _answers(dataset)
+    except UnreadableInput:  # a run that begins takes away the parts that it tries again
+        answers, packages = _answers(dataset)
+    manifest = dataset.manifest
+    facts = tuple(dict.fromkeys(run.facts for run in manifest.runs))
+    started, finished = manifest.runs[0].started, manifest.finished
+    yield SurveyReport(options.folder, started, finished, facts, packages, answers)
+
+
+def _answers(dataset: Dataset) -> tuple[tuple[Answer, ...], int]:
+    """All answers, and the number of packages."""
+    queries = answer_queries()
     with opened(dataset) as database:
         _set_up(database)
         database.execute(queries["setup"])
         answers = tuple(_answer(database, query) for query in queries["answer"])
         ((packages,),) = database.execute("SELECT count(*) FROM distributions").fetchall()
-    manifest = dataset.manifest
-    facts = tuple(dict.fromkeys(run.facts for run in manifest.runs))
-    started, finished = manifest.runs[0].started, manifest.finished
-    yield SurveyReport(options.folder, started, finished, facts, packages, answers)
+    return answers, packages
 
 
 @contextmanager

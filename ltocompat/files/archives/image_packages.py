@@ -18,7 +18,6 @@ _LIST = re.compile(
     r"(?P<folder>.*/)?(?:(?P<pip>[^/]+)\.dist-info/RECORD|conda-meta/(?P<conda>[^/]+)\.json)"
     r"|var/lib/dpkg/info/(?P<dpkg>[^/:]+)(?::[^/:]+)?\.list|lib/apk/db/installed"
 )
-_ENDS = ("/RECORD", ".json", ".list", "/installed")
 # Of JSON any text counts: what is no path is no file of the image either.
 _FILE = {"pip": r'^"?([^"\n]+?)"?,', "conda": r'"([^"\n]+)"', "dpkg": r"^(.+)"}
 _OF_APK = re.compile(r"^([PVFR]):(.+)", re.MULTILINE)
@@ -37,7 +36,7 @@ def packages_listed(
         budget: what reading may cost.
         kept: the account of names, of which an eighth may be used.
     """
-    found = _LIST.fullmatch(path) if path.endswith(_ENDS) else None
+    found = _LIST.fullmatch(path) if path.endswith(("RECORD", ".json", ".list", "lled")) else None
     data = view.peek(0, MOST_RECORD).decode("utf-8", "replace") if found else ""
     for file, name in budget.timed(_listed(found, data)) if found else ():
         if not _OTHERS.search(file) and kept.kept < kept.most // 8:

@@ -56,15 +56,13 @@ def image_paths(place: Location, limits: Limits) -> list[Location]:
     return [Location(f"{place.path}:{image.name}") for image in images]
 
 
-def of_platform(
-    path: str, platform: str, limits: Limits = DEFAULT_LIMITS, *, or_file: bool = False
-) -> str:
+def of_platform(path: str, platform: str, *, or_file: bool = False) -> str:
     """The path of the image for a platform, ``linux/arm64``; with ``or_file`` of any other file.
 
     Raises:
         UsageError: the path is no archive of images, or not of one for that platform.
     """
-    images = _images(path, limits)
+    images = _images(path, DEFAULT_LIMITS)
     if or_file and not images:
         return path
     has = {image.name: platform_of(image.config) or image.name for image in images}

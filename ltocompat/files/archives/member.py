@@ -97,9 +97,8 @@ class Names:
         if _leads_out(name):
             yield Skipped(self.place.member(name[:_LONGEST]), _LEADS_OUT)
         if len(self._folders) < self._most:
-            path = posixpath.normpath(name)
-            self._folders.add(hash(path))
-            self._add_folders(path)
+            self._folders.add(_key(name))
+            self._add_folders(posixpath.normpath(name))
 
     def link(self, name: str, target: str, wanted: Location, *, hard: bool) -> Iterator[Skipped]:
         """A link: its target is read under its own name, and looked for in the end."""

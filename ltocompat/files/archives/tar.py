@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from ltocompat.files.archives.member import Member, Names, concerns, until_damage
 from ltocompat.files.archives.spool import IN_MEMORY, Spool
-from ltocompat.files.archives.unpacking import Input, Stream, check_whole
+from ltocompat.files.archives.unpacking import Input, Stream
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import BLOCK, checksum_holds, is_tar
 from ltocompat.model.errors import LimitExceeded, Malformed
@@ -31,7 +31,6 @@ _USTAR = b"ustar\x00"
 _SPARSE = "GNU.sparse"
 _USED = (b"path", b"size", b"linkpath", b"GNU.sparse.name")
 _RECORD = re.compile(rb"(\d{1,20}) ")
-_OCTAL = re.compile(rb"[0-7]*")
 
 
 class TarHeader(Struct, frozen=True):
@@ -98,8 +97,7 @@ def parse(block: bytes) -> TarHeader:
         raise Malformed(f"a member says that its size is {size}")
     kind = chr(block[156]) if block[156] else "0"
     sparse = kind == "S"
-    target = _text(block[157:257]) if block[157] else ""
-    return TarHeader(name, size, kind, target, sparse, sparse and block[482] != 0)
+    return TarHeader(name, size, kind, _text(block[157:257]), sparse, sparse and block[482] != 0)
 
 
 def _pax_records(data: bytes) -> dict[str, str]:
@@ -141,7 +139,7 @@ def _number(field: bytes) -> int:
         number = int.from_bytes(field[1:], "big")
         return number - (1 << 8 * (len(field) - 1)) if field[0] == 0xFF else number
     digits = field.split(b"\0", 1)[0].strip()
-    if not _OCTAL.fullmatch(digits):
+    if not re.fullmatch(rb"[0-7]*", digits):
         raise Malformed(f"a number of a member header is {digits!r}")
     return int(digits or b"0", 8)
 
@@ -232,7 +230,8 @@ class Unpacked:
         if size > IN_MEMORY:
             return self._spool.keep(self._stream.take(size), size)
         data = self._stream.read(size)
-        check_whole(size, len(data))
+        if len(data) < size:
+            raise Malformed(f"it says {size} bytes, but the last {size - len(data)} are missing")
         return ByteView.of(data)
 
     def skip(self, size: int) -> None:

@@ -277,12 +277,6 @@ def inflated(data: bytes, size: int, budget: Budget) -> bytes | None:
     return found
 
 
-def check_whole(size: int, have: int) -> None:
-    """Raise ``Malformed`` where a stream ended before it had ``size`` bytes."""
-    if have < size:
-        raise Malformed(f"it says {size} bytes, but the last {size - have} are missing")
-
-
 class Stream(Struct):
     """Unpacked bytes, read from the front in pieces of any size."""
 
@@ -319,7 +313,8 @@ class Stream(Struct):
         for chunk in self.up_to(size):
             left -= len(chunk)
             yield chunk
-        check_whole(size, size - left)
+        if left:
+            raise Malformed(f"it says {size} bytes, but the last {left} are missing")
 
     def up_to(self, size: int | None) -> Iterator[bytes]:
         """The next ``size`` bytes in chunks, or all that are left where they are fewer or None."""

@@ -250,7 +250,7 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
         yield Problem(
             Verdict.OK,
             f"{image.package.name} starts on any driver, and its code needs {floor}",
-            remedy=f"write ENV {line}",
+            remedy=f"write ENV {line}, without NVIDIA_DISABLE_REQUIRE",
             subject="drivers",
         )
     for declared in image.package.declared:
