@@ -176,7 +176,7 @@ def test_check_and_audit_name_their_own_way_to_a_trial(folder: Path, capsys: Cap
     run(["check", LTOIR, "--deploy-target", "nvjitlink=13.1,gpu=h100"])
     assert "or let nvJitLink decide: add --trial-link\n" in capsys.readouterr().out
     run(["require", LTOIR])
-    assert "perhaps 13.1 is enough; --trial-link tells" in capsys.readouterr().out
+    assert "perhaps 13.1 is enough; --trial-link shows it" in capsys.readouterr().out
     (folder / "ltocompat.toml").unlink()
     run(["audit", LTOIR])
     assert "trial-link = true" not in capsys.readouterr().out
@@ -308,7 +308,7 @@ def test_what_has_no_device_code_passes_where_that_is_allowed(
     capsys.readouterr()
     assert run(["audit", plain]) == 3
     assert capsys.readouterr().out.startswith(
-        "audit judged nothing: there is no device code; where that is right, add --allow-empty, or "
+        "audit judged nothing: there is no device code; if that is right, add --allow-empty, or "
         'write no-device-code = "pass" under [audit] in ltocompat.toml; policy ltocompat.toml\n'
     )
     for paths in ([plain], [platform], ["no files"], []):
@@ -342,7 +342,7 @@ def test_a_least_driver_is_kept(folder: Path, capsys: Captured) -> None:
     (folder / "ltocompat.toml").write_text(POLICY + least, "utf-8")
     assert run(["audit", SASS]) == 1
     assert capsys.readouterr().out.startswith(
-        "audit failed: driver 535.54.03 is the least to keep, but the SASS needs 580.65.06; POL-02"
+        "audit failed: least-driver is 535.54.03, but the SASS needs 580.65.06; POL-02"
     )
     capsys.readouterr()
     run(["require", SASS, "--format", "json"])

@@ -92,7 +92,7 @@ def test_a_pin_too_low_fails(project: Project, capsys: Captured) -> None:
     what, how = first_lines(capsys, 2)
     assert what == (
         "audit failed: the metadata allow nvidia-nvjitlink 13.0, but LTO-IR made by 13.2 is "
-        f"inside, so that 13.2 or newer is needed; NJL-06 in {WHEEL} on any target"
+        f"inside, so 13.2 or newer is needed; NJL-06 in {WHEEL} on any target"
     )
     command = f"ltocompat repair {WHEEL} -o repaired"
     assert how == f"what to do: write Requires-Dist: nvidia-nvjitlink>=13.2,<14; or run {command}"
@@ -181,7 +181,7 @@ def test_without_a_policy_promises_are_held_against_bytes(
     what, *others = first_lines(capsys, 3)
     assert what == (
         "audit undecided: the metadata allow nvidia-nvjitlink 13.0, but LTO-IR made by 13.2 is "
-        f"inside, so that 13.2 or newer is needed; NJL-06 in {WHEEL} on any target"
+        f"inside, so 13.2 or newer is needed; NJL-06 in {WHEEL} on any target"
     )
     command = f"ltocompat repair {WHEEL} -o repaired"
     assert others == [

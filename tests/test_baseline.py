@@ -228,7 +228,7 @@ def test_an_exception_that_forgives_less_is_named_where_the_remedy_is(capsys: Ca
     assert run(["audit", build("1.0", {"k/a.ptx": PTX_13}), "--format", "json"]) == 1
     (shown,) = valid_json(capsys.readouterr().out)["results"]
     remedy = shown["findings"][0]["remedy"]
-    assert remedy.endswith("; audit.allow[0] (PTX-01 in a.ptx) forgives unknown at most")
+    assert remedy.endswith("; audit.allow[0] (PTX-01 in a.ptx) accepts unknown at most")
 
 
 @pytest.mark.parametrize(

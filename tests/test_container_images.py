@@ -408,7 +408,7 @@ def test_without_a_history_the_distributions_are_told_all_the_same(
     for history in ([], HISTORY[:-1], "nonsense"):
         run(["check", of_managers(tmp_path, history), "--deploy-target", ON_550])
         text = capsys.readouterr().out
-        assert "from a layer of which the image does not say what made it:" in text
+        assert "from a layer whose origin the image does not record:" in text
         assert "foo-gpu 1.0 (conda): " in text
 
 

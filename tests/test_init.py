@@ -137,7 +137,7 @@ def test_a_lost_architecture_fails(folder: Path, capsys: Captured) -> None:
     assert run(["audit", both]) == 0
     capsys.readouterr()
     assert run(["audit", package(folder, "cubin/nvrtc-13.0-sm_80.cubin")]) == 1
-    assert capsys.readouterr().out.startswith("audit failed: sm_90 must be served")
+    assert capsys.readouterr().out.startswith("audit failed: sm_90 is required")
 
 
 def test_a_newer_compiler_and_a_dropped_pin_fail(project: Project, capsys: Captured) -> None:

@@ -97,7 +97,7 @@ def test_properties_of_a_variant_wheel_are_read(tmp_path: Path) -> None:
 def test_a_broken_variant_json_is_told(data: bytes) -> None:
     told_problems: list[str] = []
     assert of_variant(data, "cu12", told_problems) == ()
-    assert told_problems == ["variant.json is not as PEP 825 has it"]
+    assert told_problems == ["variant.json does not follow PEP 825"]
 
 
 def test_virtual_packages_of_conda_are_read() -> None:
@@ -171,7 +171,7 @@ def test_a_classifier_of_one_major_promises_its_drivers(tmp_path: Path) -> None:
     code, line = {"libx/x.fatbin": packed}, "Environment :: GPU :: NVIDIA CUDA :: 12"
     (problem,) = judged(wheel(tmp_path, code, classifiers=[line]))
     assert (problem.rule, problem.verdict) == ("PKG-13", UNDOCUMENTED)
-    assert f"those of CUDA 12, which it is for (Classifier: {line}), begin" in problem.message
+    assert f"it is for CUDA 12 (Classifier: {line}), whose drivers begin" in problem.message
     assert judged(wheel(tmp_path, code, classifiers=[line.replace("12", "13")])) == ()
     both = [line, line.replace("12", "13")]
     assert judged(wheel(tmp_path, code, classifiers=both)) == ()
@@ -184,7 +184,7 @@ def test_a_driver_that_metadata_admit_has_to_take_the_code(tmp_path: Path) -> No
     (problem,) = judged(named)
     assert (problem.rule, problem.verdict) == ("PKG-16", UNDOCUMENTED)
     assert problem.message == (
-        "drivers of CUDA 12.4 are admitted (550.54.14), but libx needs 575.51.03"
+        "drivers of CUDA 12.4 are allowed (550.54.14), but libx needs 575.51.03"
     )
     bound = variant_wheel(tmp_path, code, cuda_version_lower_bound=["12.4"])
     assert told(judged(bound)) == {"PKG-16": FAIL}
@@ -218,7 +218,7 @@ def test_a_gpu_that_metadata_admit_has_to_be_served(tmp_path: Path) -> None:
     assert told(judged(conda(tmp_path, code, ["__cuda_arch >=7.5"]))) == {"PKG-15": FAIL}
     later = judged(conda(tmp_path, code, ["__cuda_arch >=8.0"]))
     assert told(later) == {"PKG-15": UNDOCUMENTED}
-    assert later[0].message.startswith("sm_90, sm_100, ")
+    assert later[0].message.startswith("the metadata allow sm_90, sm_100, ")
 
 
 @spares("PKG-15")

@@ -161,7 +161,7 @@ def test_an_extra_that_brings_it_is_told(tmp_path: Path) -> None:
     assert problem.remedy.startswith("have users install it with libx[ctk]")
     (problem,) = of(tmp_path, "libnccl.so.2", *requires, extras=["ctk"])
     assert (problem.rule, problem.verdict) == ("PKG-01", OK)
-    assert problem.remedy == "write Requires-Dist: nvidia-nccl-cu12>=2,<3 into one of them"
+    assert problem.remedy == "write Requires-Dist: nvidia-nccl-cu12>=2,<3 in one of the extras"
 
 
 def test_whoever_needs_the_libraries_of_torch_has_torch_beside_it(tmp_path: Path) -> None:
@@ -169,7 +169,10 @@ def test_whoever_needs_the_libraries_of_torch_has_torch_beside_it(tmp_path: Path
     host = needing("libcudart.so.12", "libtorch.so")
     (problem,) = judged(wheel(tmp_path, {PLACE: host}, ["nvidia-npp-cu12"]))
     assert (problem.rule, problem.verdict) == ("PKG-01", OK)
-    assert "torch beside it has to bring, so it loads only with one that does" in problem.message
+    assert (
+        "has to come with torch, so the library loads only beside a release that has it"
+        in problem.message
+    )
 
 
 @pytest.mark.parametrize("file", ["libnvrtc.so.13", "libnvJitLink.so.13"])
@@ -180,7 +183,10 @@ def test_torch_brings_the_compilers_of_whoever_needs_its_libraries_too(
     beside, alone = needing(file, "libtorch_cuda.so"), needing(file)
     (problem,) = [p for p in judged(wheel(tmp_path, {"x/libx.so": beside})) if p.rule == "PKG-01"]
     assert problem.verdict is OK
-    assert "torch beside it has to bring, so it loads only with one that does" in problem.message
+    assert (
+        "has to come with torch, so the library loads only beside a release that has it"
+        in problem.message
+    )
     assert "provided-by = {torch = ['lib" in problem.remedy
     for members in ({"x/libx.so": alone}, {"x/libx.so": alone, "x/liby.so": beside}):
         (problem,) = [p for p in judged(wheel(tmp_path, members)) if p.rule == "PKG-01"]

@@ -84,7 +84,7 @@ def test_a_bare_dependency_is_too_low_and_has_no_end(tmp_path: Path, opening: by
     assert told(problems) == {"NJL-06": FAIL, "PKG-02": UNDOCUMENTED}
     low = only(problems, "NJL-06")
     assert low.message == (
-        "the metadata allow nvidia-nvjitlink 13.0, but LTO-IR made by 13.5 is inside, so that "
+        "the metadata allow nvidia-nvjitlink 13.0, but LTO-IR made by 13.5 is inside, so "
         "13.5 or newer is needed"
     )
     assert low.remedy == f"write Requires-Dist: {RIGHT}"
@@ -123,7 +123,7 @@ def test_where_several_compilers_are_possible_a_trial_decides(
     right = "nvidia-nvjitlink>=13.2,<14"
     assert problems[0].message == (
         "the metadata allow nvidia-nvjitlink 13.1, but LTO-IR made by 13.1 or 13.2 is "
-        "inside, so that 13.2 may be needed: a trial tells"
+        "inside, so 13.2 may be needed: a trial link decides"
     )
     assert problems[0].remedy == (
         f"write Requires-Dist: {right}, unless a trial link shows that 13.1 is enough"
@@ -190,13 +190,13 @@ def test_what_an_unknown_dependency_may_bring_is_a_note_with_its_name(
     path = wheel(tmp_path, files(loading), ["libraft-cu13==26.10.*"])
     problems = judged(path)
     assert told(problems) == {"PKG-01": OK}
-    assert "which libraft-cu13 may bring" in problems[0].message
+    assert "may come with libraft-cu13" in problems[0].message
     other = wheel(tmp_path, {}, [RIGHT], name="libraft-cu13", version="26.10.0")
     assert judged(path, others=packages_beside([other])) == ()
     empty = wheel(tmp_path, {}, [], name="libraft-cu13", version="26.10.0")
     problems = judged(path, others=packages_beside([empty]))
     assert told(problems) == {"PKG-01": UNKNOWN}
-    assert "nothing in the metadata brings nvJitLink" in problems[0].message
+    assert "no dependency installs nvJitLink" in problems[0].message
 
 
 def test_what_only_an_extra_brings_is_a_note(tmp_path: Path, loading: bytes) -> None:
@@ -247,7 +247,7 @@ def test_nvrtc_of_the_major_of_nvjitlink_is_advised(tmp_path: Path) -> None:
         path = wheel(tmp_path, files(library(tmp_path / "x", opens=opens)) | more)
         remedies = [problem.remedy for problem in judged(path) if "nvrtc" in problem.remedy]
         assert remedies == [
-            "where it is used, write Requires-Dist: nvidia-cuda-nvrtc-cu12>=12.0,<13"
+            "if it is used, write Requires-Dist: nvidia-cuda-nvrtc-cu12>=12.0,<13"
         ], opens
 
 
@@ -427,8 +427,8 @@ def test_two_packages_with_one_nvjitlink_are_told(tmp_path: Path, opening: bytes
     third = wheel(tmp_path, {"libz/libnvJitLink.so.12": opening}, name="libz")
     problems = judged(path, others=packages_beside([same]))
     assert told(problems) == {"PKG-08": UNKNOWN}
-    assert "libx 1.0 and nvidia-nvjitlink 13.5.37 write over each other's" in problems[0].message
-    assert "both bring" in judged(path, others=packages_beside([other]))[0].message
+    assert "libx 1.0 and nvidia-nvjitlink 13.5.37 overwrite each other's" in problems[0].message
+    assert "both contain" in judged(path, others=packages_beside([other]))[0].message
     assert judged(path, others=packages_beside([third])) == ()
 
 
@@ -550,7 +550,7 @@ def test_a_toolkit_of_two_majors_is_too_low_or_has_no_end(tmp_path: Path, loadin
     )
     high = judged(wheel(tmp_path, files(host), requires))
     assert told(high) == {"PKG-02": UNDOCUMENTED}
-    assert high[0].message.startswith("nvidia-nvjitlink admits major 13, but")
+    assert high[0].message.startswith("nvidia-nvjitlink may be of major 13, but")
 
 
 def test_conda_admits_both_majors_under_one_name(tmp_path: Path) -> None:
@@ -677,8 +677,8 @@ def test_sass_that_the_first_drivers_of_its_major_refuse_breaks_the_name(tmp_pat
     problems = judged(wheel(tmp_path, inside, name="libx-cu12"))
     assert told(problems) == {"PKG-13": UNDOCUMENTED}
     assert problems[0].message == (
-        "libx-cu12 needs driver 550.54.14 on sm_80, sm_86, sm_89 (FB-01), but those of CUDA 12, "
-        "which it is for (cu12), begin at 525.60.13"
+        "libx-cu12 needs driver 550.54.14 on sm_80, sm_86, sm_89 (FB-01), but "
+        "it is for CUDA 12 (cu12), whose drivers begin at 525.60.13"
     )
     required = wheel(tmp_path, inside, ["nvidia-cuda-runtime-cu12>=12.4"])
     assert "(Requires-Dist: nvidia-cuda-runtime-cu12>=12.4)" in judged(required)[0].message
@@ -733,7 +733,7 @@ def test_a_name_that_is_put_together_is_asked_for(tmp_path: Path, opened: str) -
     found = only(judged(wheel(tmp_path, members, name="libx-cu12")), "PKG-01")
     assert (found.verdict, found.message) == (
         OK,
-        "libx.so opens libnvJitLink.so, and nothing in the metadata brings nvJitLink",
+        "libx.so opens libnvJitLink.so, and no dependency installs nvJitLink",
     )
     brought = wheel(tmp_path, members, ["nvidia-nvjitlink-cu12>=12.9,<13"], name="libx-cu12")
     assert judged(brought) == ()

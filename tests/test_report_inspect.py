@@ -117,7 +117,7 @@ def test_the_first_line_names_the_driver_that_require_names(path: str) -> None:
     floors = [asked.driver_sass, asked.driver_ptx]
     assert set(named) <= {str(floor) for floor in floors}
     assert bool(named) is any(floors)
-    assert ("newer than all that are known" in first_line) is asked.ptx_beyond
+    assert ("newer than every known driver" in first_line) is asked.ptx_beyond
     highest = max((floor for floor in floors if floor), default=None)
     assert highest is None or str(highest) in named
 
@@ -220,7 +220,7 @@ def test_files_without_device_code_are_counted_unless_they_were_named(
 
 def test_files_that_a_filter_emptied_are_not_said_to_hold_no_device_code() -> None:
     text = table(iter([Artifact("d/a", 9, 1, 1, 0)]))
-    assert text == "1 file with device code that no filter lets through\n"
+    assert text == "1 file with device code that the filters exclude\n"
     value = valid_json(written("json", REPORT, [Artifact("d/a", 9, 1, 1, 0)]))
     assert value["artifacts"] == []
     assert value["summary"]["files_without_match"] == 1

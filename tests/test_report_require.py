@@ -157,8 +157,8 @@ def test_markdown(snapshot: SnapshotAssertion) -> None:
             LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=False),
             "13.3 possibly, 13.5 surely",
         ),
-        (LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=False), "--trial-link tells"),
-        (LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=True), "no trial could tell"),
+        (LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=False), "--trial-link shows it"),
+        (LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=True), "no trial could show it"),
         (
             LinkerFloor(Release(13, 3), Release(13, 3), 14, tried=True),
             "13.3, as a trial link showed",

@@ -105,7 +105,8 @@ def test_compat_in_front_is_noted(make: Callable[[Path], Recorded], tmp_path: Pa
         "ENV-02": OK,
     }
     assert (
-        "kernel driver 535.129.03 is of CUDA 12.2, and libcuda of 12.8" in table["ENV-02"].message
+        "kernel driver 535.129.03 is of CUDA 12.2, but libcuda is of 12.8"
+        in table["ENV-02"].message
     )
 
 
@@ -283,7 +284,7 @@ def test_headers_of_another_release_than_nvrtc(
     assert table.get("ENV-09") is None or table["ENV-09"].verdict is verdict
     assert ("ENV-09" in table) is (verdict is not None)
     if verdict is not None:
-        assert f"meets the headers of CUDA {system or '12.4'}" in table["ENV-09"].message
+        assert f"uses the headers of CUDA {system or '12.4'}" in table["ENV-09"].message
         assert "nvidia-cuda-runtime-cu12==12.6.*" in table["ENV-09"].remedy
 
 
@@ -332,8 +333,8 @@ def test_two_majors_are_noted_and_loud_where_they_meet(tmp_path: Path) -> None:
         ("cuda-core", "1.2.2", "12.9.86", None),
         ("numba-cuda", "0.30.4", "12.9.86", None),
         ("cuda-core", "1.2.2", "13.0.88", None),
-        ("cuda-core", "1.2.2", "12.2.140", "cuda-core 1.2.2 finds nvJitLink 12.2.140, so that"),
-        ("cuda-core", "9.9", None, "cuda-core 9.9 finds no nvJitLink, so that it links with the"),
+        ("cuda-core", "1.2.2", "12.2.140", "cuda-core 1.2.2 finds nvJitLink 12.2.140, so it"),
+        ("cuda-core", "9.9", None, "cuda-core 9.9 finds no nvJitLink, so it links with the driver"),
         ("numba-cuda", "0.16.0", None, "numba-cuda 0.16.0 finds no nvJitLink"),
         ("numba-cuda", "0.15.2", None, None),  # pynvjitlink, or the driver
         ("cupy-cuda12x", "13.6.0", "12.2.140", None),

@@ -44,7 +44,7 @@ def notes(*images: ImageSignature, registered: bool | None = True) -> dict[str, 
 def test_sass_alone_leaves_gpus_to_come_without_a_kernel() -> None:
     note = notes(sass("sm_80"), sass("sm_90"))["PTX-07"]
     assert (note.verdict, note.level) == (Verdict.OK, Level.NOTE)
-    assert note.headline == "no PTX in it: GPUs after sm_90 get nothing"
+    assert note.headline == "no PTX in it: no code for GPUs after sm_90"
     assert "compute_90" in note.remedy
 
 

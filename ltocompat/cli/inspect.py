@@ -65,7 +65,7 @@ def inspect(
     if by is not None and listed:
         raise UsageError("--by groups the summary, --images and --hash replace it; drop one")
     if rows.keep_gpus and not rows.weigh:
-        raise UsageError("--keep-gpu says what --weigh foretells of slim; add --weigh")
+        raise UsageError("--keep-gpu makes --weigh show what slim would save; add --weigh")
     where = choice.filter()
     options = replace(options, where=where)
     view = Options(

@@ -200,14 +200,14 @@ def _unknown(old: Side, new: Side, *, kernels: bool) -> Iterator[str]:
         if kernels:
             yield from _unknown_kernels(name, side)
         if side.saved:
-            yield f"metadata: a saved inspection, as {name} one is, has none"
+            yield f"metadata: {name} one is a saved inspection, which has none"
         elif packaged and side.metadata is None:
             yield f"metadata: {name} one is not a package"
 
 
 def _unread(name: str, side: Side) -> Iterator[str]:
     if not side.complete:
-        yield f"{name} one was not read to its end, so that what it seems to lack may be there"
+        yield f"{name} one was not read to its end, so it may have what seems to be missing"
     if side.skipped:
         number = count(side.skipped, "place")
         yield f"{name} one has {number} that could not be read; inspect lists them"
@@ -220,8 +220,8 @@ def _unseen(old: Required, new: Required) -> Iterator[str]:
     floor = new.nvjitlink
     if floor is not None and floor == old.nvjitlink and not floor.exact:
         yield (
-            f"nvJitLink: {floor.possible} may be enough for one and not for the other; what LTO-IR "
-            "shows doesn't tell, but trials do: ltocompat require --trial-link"
+            f"nvJitLink: {floor.possible} may be enough for one side and not for the other; only a "
+            "trial link shows it: ltocompat require --trial-link"
         )
 
 

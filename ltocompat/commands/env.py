@@ -89,7 +89,7 @@ def _of_image(path: str) -> Iterator[tuple[Machine, list[str]]]:
     from ltocompat.scan.walk import opened
 
     if not BY_DESCRIPTOR:
-        raise UsageError(f"{path!r} is looked at on Linux alone; unpack it, name the folder")
+        raise UsageError(f"only Linux can read {path!r} as an image; unpack it and name the folder")
     if not os.path.exists(archive_of(path)):
         raise UsageError(f"there is no {path!r}; give the root of a file system, or an image")
     budget, at = Budget(), Location(path)
@@ -98,7 +98,7 @@ def _of_image(path: str) -> Iterator[tuple[Machine, list[str]]]:
         if len(images) != 1:
             names = " or ".join(f"{path}:{image.name}" for image in images)
             hint = f"name one image: {names}" if images else "docker save writes one"
-            raise UsageError(f"{path!r} is no folder and no single image; {hint}")
+            raise UsageError(f"{path!r} is neither a folder nor a single image; {hint}")
         unread = [f"{s.place}: {s.reason}" for s in write_root(images[0], at, folder, budget)]
         environ = {"PATH": _PATH} | variables(images[0].config)
         yield Machine(root=os.path.realpath(folder), environ=environ), unread

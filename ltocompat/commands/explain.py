@@ -88,7 +88,7 @@ _MACHINE = (
 def _described(machine: Mapping[str, str]) -> str:
     """Return a machine in words: ``driver 550.163 (CUDA 12.4), H100 (sm_90)``."""
     known = filled(_MACHINE, derived(machine)).removesuffix(", ")
-    return known or "neither a driver, a GPU nor an nvJitLink is found here"
+    return known or "this machine has no driver, GPU or nvJitLink"
 
 
 @cache

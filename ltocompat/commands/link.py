@@ -44,7 +44,7 @@ _LEFT_OUT = (
 )
 _PASSED_OVER = (
     "its output is empty: linkers pass over the code behind the first region of an object, where "
-    "ld -r puts it (BLD-14); give it the objects one by one"
+    "ld -r puts it (BLD-14); give the linker the objects one by one"
 )
 
 

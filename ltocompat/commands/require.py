@@ -63,7 +63,7 @@ def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
     """
     found = list(require(source, limits=limits))
     if len(found) != 1:
-        raise UsageError(f"{source!r} holds {len(found)} files; ask require of all of them")
+        raise UsageError(f"{source!r} holds {len(found)} files; give all of them to require")
     return found[0]
 
 
@@ -79,7 +79,7 @@ def _of_lock(path: str, options: RequireOptions) -> Sequence[Library | Note]:
         return found
     told = f" (the survey has {len(found)} of its {len(pinned)} releases)" if found else ""
     wheels = "name the wheels that it pins (pip download), or an environment of it"
-    return (*found, Note(f"{path} is a lock, which has no code{told}: {wheels}"))
+    return (*found, Note(f"{path} is a lock file, which has no code{told}: {wheels}"))
 
 
 def _system(options: RequireOptions) -> System:

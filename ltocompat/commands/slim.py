@@ -93,7 +93,7 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
     policy = _policy(options.policy)
     targets = (*(target.target for target in resolved), *policy.targets)
     for reason in filter(None, (target.untold for target in targets)):
-        raise UsageError(f"of some nodes {reason}, so that nothing says which code they need")
+        raise UsageError(f"of some nodes {reason}, so the code that they need is unknown")
     kept = _kept(options, targets, policy)
     packing = _packing(options)
     for text in texts:
@@ -205,10 +205,10 @@ def _smallest(
                 return _slim(path, target, options, _Run(way, packer, targets, options))
             except _TooLarge as error:
                 sizes += error.args
-    gpus = "all GPUs are kept that it is for" if kept.everything else "those GPUs are kept"
+    gpus = "it keeps all its GPUs" if kept.everything else "it keeps those GPUs"
     raise LtocompatError(
-        f"{path!r} has {min(sizes):,} bytes at least while {gpus}; say with --keep-gpu which it "
-        "has to serve, or let it be larger"
+        f"{path!r} needs at least {min(sizes):,} bytes if {gpus}; name fewer GPUs with "
+        "--keep-gpu, or raise --max-bytes"
     )
 
 

@@ -198,7 +198,7 @@ class Budget(Struct):
             begun: when the search began, on the monotonic clock, seconds.
         """
         if time.monotonic() > (begun + self.deadline) / 2:
-            raise self._out_of_time("leaves no more to look further")
+            raise self._out_of_time("leaves no time to look further")
 
     def _out_of_time(self, how: str) -> LimitExceeded:
         text = f"the time limit of {self.limits.seconds:g} s for one file {how}"

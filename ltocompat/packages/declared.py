@@ -68,7 +68,7 @@ def of_variant(data: bytes, label: str, problems: list[str]) -> tuple[Declared, 
     except (KeyError, StopIteration):
         return ()  # a variant of something else
     except (ValueError, TypeError, AttributeError, RecursionError):
-        problems.append("variant.json is not as PEP 825 has it")
+        problems.append("variant.json does not follow PEP 825")
         return ()
     return (*_of_bounds(bounds, problems), *_of_archs(archs, problems))
 

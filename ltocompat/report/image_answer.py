@@ -114,7 +114,7 @@ class ImageAnswer:
         summary = self._summary.summary(self._path)
         floors = driver_floors(summary, self._known)
         sass, ptx, beyond = floors.sass, floors.ptx, floors.beyond
-        of_ptx = "newer than all that are known" if beyond else f">= {ptx}" if ptx else ""
+        of_ptx = "newer than every known driver" if beyond else f">= {ptx}" if ptx else ""
         if sass is None and not of_ptx:
             return ""
         higher = sass is not None and (beyond or (ptx is not None and ptx > sass))

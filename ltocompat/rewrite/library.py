@@ -209,7 +209,7 @@ class LibraryRewriter:
         region = stored.region
         prelinked = stored.section in PRELINKED_SECTIONS
         if self._signed:
-            return "the file is signed, and would not be any more"
+            return "the file is signed, and a change would void the signature"
         if region is None:
             return "it is no fatbin region, and its reader is not known"
         if region.source is not self._view.source or region.start < self._end:
@@ -219,7 +219,7 @@ class LibraryRewriter:
         if behind or (prelinked and self._linked):
             return "a device link wrote or used it, and drivers may link it again"
         unread = not stored.registered and not prelinked
-        return "no wrapper points at it, so that its reader is not known" if unread else None
+        return "no wrapper points at it, so its reader is not known" if unread else None
 
     def _rewrite(
         self,

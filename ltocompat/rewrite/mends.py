@@ -65,7 +65,7 @@ def plan(
             if key_of(problem) in map(key_of, found):  # else the change for another one cured it
                 shipped, found, reason = _cured(shipped, found, problem, [problem.mend])
         except LimitExceeded as error:
-            reason = f"judging a change for it is too much: {error}"
+            reason = f"checking a change for it takes too much: {error}"
         mended.append(Mended(*key_of(problem), problem.message, reason))
     return shipped, mended
 
@@ -82,7 +82,7 @@ def _cured(
         shipped = mended_by(shipped, change)
         after = problems(shipped)
         if none_left := _excluded(shipped) - _excluded(uncured):
-            return uncured, found, f"no {min(none_left)} would be admitted beside what is"
+            return uncured, found, f"no {min(none_left)} would be left that all requirements allow"
         if key_of(problem) in map(key_of, after):
             return uncured, found, "the change for it does not cure it"
         fresh = new_problems(found, after)

@@ -89,7 +89,7 @@ def written(
 def _file(path: str, target: str, rewrite: Rewrite, limits: Limits) -> Iterator[Written]:
     with opened(path, limits, typed=True) as view, created(target) as file:
         if container_of(view) is not None and not is_ar(view):
-            raise UnreadableInput(f"{path!r} is a container that is not written here; unpack it")
+            raise UnreadableInput(f"{path!r} is a container that ltocompat can't write; unpack it")
         changed = rewrite(view, Location(path), file)
         if hasattr(os, "fchmod"):  # which Windows has not
             os.fchmod(file.fileno(), stat.S_IMODE(os.stat(path).st_mode))

@@ -344,9 +344,7 @@ def _shared_cubin_facts(generation: int, virtual: int | None) -> CubinFacts:
     return CubinFacts(generation, SmArch(virtual, "", ArchForm.VIRTUAL) if virtual else None)
 
 
-_SEVERAL_TEXTS = (
-    "it is several PTX texts behind each other, and no compiler takes a second .version"
-)
+_SEVERAL_TEXTS = "it is several PTX texts in a row, and no compiler accepts a second .version"
 
 
 def _ptx(stored: StoredImage, detail: ReadOptions) -> Image:

@@ -52,7 +52,7 @@ def cut(stored: StoredImage) -> Cut:
         data = stored.payload.stored.all()
         return Cut(single_entry_region(stored.entry_header, data), "fatbin", _SCRAMBLED)
     if stored.entry.stored_size is None:
-        raise Malformed("its length is not recorded, so that it can't be cut out")
+        raise Malformed("its length is not recorded, so it can't be cut out")
     return Cut(image_bytes(stored), _NAMES[stored.entry.kind])
 
 

@@ -148,8 +148,8 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         missing = " and ".join(name for name in (LANDLOCK, SECCOMP) if name not in self.sandbox)
         if missing:
             warnings.warn(
-                f"{missing} can't confine trials here: code that takes over what it is given to "
-                "could do more than to answer; --require-sandbox tries nothing then",
+                f"{missing} can't confine trials here: hostile code in an input could do harm; "
+                "--require-sandbox refuses such trials",
                 UnconfinedTrial,
                 stacklevel=3,
             )

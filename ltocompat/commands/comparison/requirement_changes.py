@@ -91,7 +91,7 @@ def _linker_text(code: Required) -> tuple[str, ...] | None:
         return (_NONE_KNOWN,) if code.nvjitlink_beyond else None
     if floor.exact:
         return (str(floor.possible),)
-    sure = "perhaps newer than all that are known" if floor.sure is None else f"{floor.sure} surely"
+    sure = "perhaps newer than all known ones" if floor.sure is None else f"{floor.sure} surely"
     return (f"{floor.possible} possibly", sure)
 
 

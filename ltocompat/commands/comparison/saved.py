@@ -70,7 +70,7 @@ def _decoded(data: bytes, path: str) -> v1.Inspect:
 
 
 def _unlike(path: str, reason: str) -> UnreadableInput:
-    return UnreadableInput(f"{path!r} is not laid out as {SCHEMA} is: {reason}; {_AGAIN}")
+    return UnreadableInput(f"{path!r} does not follow {SCHEMA}: {reason}; {_AGAIN}")
 
 
 def _explained(sentence: str, data: bytes) -> str:

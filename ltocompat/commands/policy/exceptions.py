@@ -32,7 +32,7 @@ def read_exceptions(
             if found.expires is not None and found.expires < today:
                 raise UsageError(
                     f"{file.path}: {found} expired on {found.expires}; its reason was: "
-                    f"{found.reason}: mend what it hides and take it out, or write a later expires"
+                    f"{found.reason}: fix the finding and delete the exception, or extend it"
                 )
             yield found
 

@@ -195,8 +195,8 @@ def _limits(policy: Policy, result: Result, finding: Finding) -> tuple[str, ...]
     concern = [each for each in policy.exceptions if each.concerns(result, finding)]
     kernels = ((each, each.beyond_kernels(finding)) for each in concern)
     return (
-        *(f"{each} is not about all of it: {beyond}" for each, beyond in kernels if beyond),
-        *(f"{each} forgives {_listed(each.extent)} at most" for each in narrowest),
+        *(f"{each} covers only a part of it: {beyond}" for each, beyond in kernels if beyond),
+        *(f"{each} accepts {_listed(each.extent)} at most" for each in narrowest),
     )
 
 

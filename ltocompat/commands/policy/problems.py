@@ -114,7 +114,7 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
     if hardly:
         yield Problem(
             Verdict.OK,
-            f"{', '.join(hardly)} must be served, and few of the modules are for it",
+            f"{', '.join(hardly)} is required, but only few of the modules have code for it",
             "compile the other modules for it, too, or take it out of require-gpus",
             origin,
             level=Level.WARNING,
@@ -130,8 +130,8 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
     served = ", ".join(f"sm_{number}" for number in services)
     yield Problem(
         Verdict.FAIL,
-        f"{lost} must be served, and nothing is for it; "
-        + (f"served are {served}" if served else "nothing is served at all"),
+        f"{lost} is required, but nothing has code for it; "
+        + (f"served are {served}" if served else "no GPU is served"),
         f"compile with {_gencode(SmArch(gpu.arch.number) for gpu in missing)}, or take it out of "
         "require-gpus",
         origin,
@@ -152,7 +152,7 @@ def _driver(policy: Policy, required: Required) -> Iterator[Problem]:
     if floor is not None and floor > least:
         yield Problem(
             Verdict.FAIL,
-            f"driver {least} is the least to keep, but the {word} needs {floor}",
+            f"least-driver is {least}, but the {word} needs {floor}",
             f'build with an older toolkit, or write least-driver = "{floor}"',
             where,
             subject="driver",
@@ -163,7 +163,7 @@ def _driver(policy: Policy, required: Required) -> Iterator[Problem]:
         known = least.branch <= drivers.driver_branches()[-1]
         yield Problem(
             Verdict.FAIL if known else Verdict.UNKNOWN,
-            f"driver {least} is the least to keep, but the PTX is newer than every known driver",
+            f"least-driver is {least}, but the PTX is newer than every known driver",
             "build with an older toolkit",
             where,
             rule=DRIVER_ROSE,

@@ -103,14 +103,12 @@ def _decoded(
 ) -> Surveyed:
     """The rows that a worker answered, checked against their types, or why there are none."""
     if future.status == "cancelled":
-        raise LtocompatError(
-            "the cluster is gone; run the same command again, which goes on from here"
-        )
+        raise LtocompatError("the cluster is gone; run the same command again to resume")
     if future.status == "finished":
         try:
             return msgspec.msgpack.decode(answer, type=Surveyed)
         except msgspec.MsgspecError as error:
-            reason = f"its worker's answer has no meaning: {error}"
+            reason = f"its worker's answer can't be read: {error}"
     else:
         raised = future.exception()
         reason = f"its worker failed: {type(raised).__name__}: {raised}"

@@ -289,19 +289,19 @@ def _problems(number: int, flags: int, sm: int, compression: Compression) -> Ite
     if not flags & _Flag.IS_64_BIT:
         yield "its entry says that it is no 64-bit code"
     if flags & _FLAGS_SUFFIX == _FLAGS_SUFFIX:
-        yield "its entry says both a and f, of which an architecture has one at most"
+        yield "its entry says both a and f, but an architecture has at most one of them"
     if not sm and number in _KINDS_WITH_ARCH:
         yield "its entry names no architecture"
     packed = compression is not Compression.NONE
     if flags & _Flag.SCRAMBLED and not (packed and number == _KIND_LTOIR):
-        yield "its entry says that it is scrambled, which compressed LTO-IR alone is"
+        yield "its entry says that it is scrambled, but only compressed LTO-IR is"
 
 
 def _problems_of_sizes(fields: EntryHeader, compression: Compression) -> Iterator[str]:
     """Yield problems of the sizes in a header."""
     unpacked = compression is Compression.NONE
     if unpacked and (fields.compressed_size or fields.decoded_size):
-        yield "its entry has the sizes of compressed code, and says that it is not"
+        yield "its entry has the sizes of compressed code, but says that it is not compressed"
     if fields.options_offset and fields.options_offset + _OPTIONS.size > fields.header_size:
         yield (
             f"its entry keeps its options at {fields.options_offset:#x}, outside of its header of "

@@ -125,7 +125,7 @@ class Cubin(Struct, frozen=True):
         wanted = (".note.nv.tkinfo", *_ARCH_NOTES)
         noted = [section for section in self.sections if section.name in wanted]
         if sum(section.size for section in noted) > self.view.size:
-            raise Malformed("the notes of a cubin lie one upon the other")
+            raise Malformed("the notes of a cubin overlap")
         return Notes.parse(b"".join(map(self.bytes_of, noted)))
 
     def api_versions(self) -> frozenset[int]:

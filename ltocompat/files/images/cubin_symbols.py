@@ -134,7 +134,7 @@ def _calls(cubin: Cubin) -> dict[int, set[int]]:
     """For each section of code the numbers of the symbols that it names."""
     tables = [s for s in cubin.sections if s.type in _RELOCATIONS and s.name.startswith(_CODE)]
     if sum(table.size for table in tables) > cubin.view.size:
-        raise Malformed("the relocations of a cubin lie one upon the other")
+        raise Malformed("the relocations of a cubin overlap")
     calls: dict[int, set[int]] = {}
     for table in cubin.budget.timed(tables):
         size = _RELOCATIONS[table.type]

@@ -120,9 +120,9 @@ def _unused(exception: PolicyException, audit: Audit) -> str:
         for finding in result.findings:
             if exception.concerns(result, finding):
                 beyond = exception.beyond_kernels(finding)
-                about = f"it is not about all of the finding: {beyond}"
-                return about if beyond else "it forgives less than was found"
-    return "nothing needs it any more; take it out"
+                about = f"it covers only a part of the finding: {beyond}"
+                return about if beyond else "it accepts less than was found"
+    return "no finding needs it any more; delete it"
 
 
 _NO_POLICY = (
@@ -205,7 +205,7 @@ def _ask_linkers(policy: Policy) -> tuple[str, ...]:
 def _allow_empty(policy: Policy) -> tuple[str, ...]:
     key = (", or write ", Code('no-device-code = "pass"'), *_under(policy)) if policy.source else ()
     option = ("add ", Code("--allow-empty"), *key, "; ")
-    return ("there is no device code; where that is right, ", *option)
+    return ("there is no device code; if that is right, ", *option)
 
 
 def _under(policy: Policy) -> tuple[str, ...]:

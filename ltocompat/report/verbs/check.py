@@ -282,7 +282,7 @@ def _findings(artifacts: list[EvaluatedArtifact], answer: _Answer) -> Iterator[B
 
 _MOST_PATHS = 3
 _MOST_DISTRIBUTIONS = 20
-_NOT_SAID = "a layer of which the image does not say what made it"
+_NOT_SAID = "a layer whose origin the image does not record"
 
 
 def _origins(results: Iterable[Result], options: Options) -> Iterator[Block]:

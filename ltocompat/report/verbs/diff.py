@@ -95,7 +95,7 @@ def _linker(side: DiffSummary) -> str:
         return "none that is known" if side.nvjitlink_beyond else "-"
     if floor.exact:
         return str(floor.possible)
-    sure = f"{floor.sure} surely" if floor.sure else "perhaps newer than all that are known"
+    sure = f"{floor.sure} surely" if floor.sure else "perhaps newer than all known ones"
     return f"{floor.possible} possibly, {sure}"
 
 

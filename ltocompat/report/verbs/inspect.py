@@ -127,7 +127,7 @@ class _Unmentioned(Struct):
             yield Paragraph((f"{count(self.empty, 'file')} without device code",))
         if self.unmatched:
             files = count(self.unmatched, "file")
-            yield Paragraph((f"{files} with device code that no filter lets through",))
+            yield Paragraph((f"{files} with device code that the filters exclude",))
         if self.in_brief:
             yield Paragraph(("-v shows what each file of a folder holds",))
 

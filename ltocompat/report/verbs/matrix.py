@@ -64,7 +64,7 @@ def _matrix(matrix: Matrix, targets: Sequence[Target], width: int | None) -> Ite
         yield from described_targets(targets, labels(matrix.columns))
     yield from _tables(matrix, width)
     if names := _variants(matrix):
-        yield Paragraph((f"of the variants {names} the one that fits best decides each cell",))
+        yield Paragraph((f"the best of the variants {names} decides each cell",))
     if hardly := _sparse_coverage(matrix):
         yield Paragraph((f"few modules are for {hardly}, whatever the cells say (IMG-04)",))
     for condition in _conditions(matrix):

@@ -147,7 +147,7 @@ def has_nothing(required: Required) -> bool:
 
 
 def _artifact(required: Required, options: Options) -> Iterator[Block]:
-    unread = f"; {count(required.skipped, 'place')} not read, so that all this may be too little"
+    unread = f"; {count(required.skipped, 'place')} not read, so the real needs may be higher"
     text = count(required.modules, "module") if required.modules else "no device code was read"
     yield Heading((Code(Location(required.path)), f": {text}", unread if required.skipped else ""))
     known = [service for service in required.services if service.name != NEXT]
@@ -157,7 +157,7 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
         return
     yield from _lines(required)
     if required.variants:
-        title = "of these variants one is opened; above are the least versions"
+        title = "the package opens one of these variants; the versions above are the least"
         yield Items(title, tuple(map(_variant, required.variants)))
     if required.services:
         yield _gpu_table(required.services, known, why=options.why)
@@ -182,7 +182,7 @@ def _variant(variant: VariantFloors) -> tuple[str, ...]:
     linker = f"nvJitLink >= {variant.nvjitlink}" if variant.nvjitlink else ""
     driver = f"driver >= {variant.driver}" if variant.driver else ""
     needs = ", ".join(part for part in (driver, linker) if part)
-    return (Code(variant.name), f": {needs or 'no driver is known to be asked for'}")
+    return (Code(variant.name), f": {needs or 'no known driver requirement'}")
 
 
 def _runs_with(required: Required, known: Sequence[Service]) -> str:
@@ -303,9 +303,9 @@ def _linker(floor: LinkerFloor) -> str:
     if floor.exact:
         tried = ", as a trial link showed" if floor.tried else ""
         return f"{floor.possible}{tried}; {end}"
-    hint = "no trial could tell" if floor.tried else "--trial-link tells"
+    hint = "no trial could show it" if floor.tried else "--trial-link shows it"
     if floor.sure is None:
-        return f"{floor.possible}, perhaps a newer one than all that are known ({hint}); {end}"
+        return f"{floor.possible}, perhaps one newer than all known ({hint}); {end}"
     return f"{floor.possible} possibly, {floor.sure} surely ({hint}); {end}"
 
 

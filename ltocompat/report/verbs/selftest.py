@@ -58,7 +58,7 @@ def _told(steps: list[SelfTestStep]) -> str:
     if any(step.name == "run" for step in steps):
         end = "not everything was tried"
     elif any(step.name == "link" for step in steps):
-        end = "all is well up to linking, where this machine stops"
+        end = "all steps up to linking work; this machine can't go further"
     else:
         end = "nothing was linked"
         # What stands in the way first; whether a driver is there matters later.

@@ -40,8 +40,8 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
         f"{binary_size(slimmed.saved)} of {binary_size(slimmed.code.stored)} of device code saved"
     )
     if not slimmed.code.stored:
-        device = "no device code, so that it is a copy"
-    zeros = f"; {binary_size(slimmed.code.zeros)} of zeros take nothing once packed, or as holes"
+        device = "no device code, so the new file is a copy"
+    zeros = f"; {binary_size(slimmed.code.zeros)} of zeros take no space in a package, or as holes"
     files = f" in {count(slimmed.files, 'file')}" if slimmed.files else ""
     yield Entry((f"{device}{files}{zeros if slimmed.code.zeros else ''}",))
     if slimmed.removed:
@@ -97,8 +97,8 @@ def _proof(slimmed: Slimmed) -> str:
 def _floor(slimmed: Slimmed) -> str:
     before, more = slimmed.code.zstd, slimmed.code.more_zstd
     return (
-        f"{before:,} of the images that stay were Zstandard, {before + more:,} are; those need "
-        f"driver {slimmed.zstd_driver} (FB-01)"
+        f"{before:,} of the kept images were Zstandard before, {before + more:,} are now; those "
+        f"need driver {slimmed.zstd_driver} (FB-01)"
     )
 
 

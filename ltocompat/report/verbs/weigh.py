@@ -78,7 +78,7 @@ def _weight(weight: Weight, options: Options) -> Iterator[Block]:
     yield from _kernels(weight, options)
     if weight.unsized:
         images = count(weight.unsized, "image")
-        yield Paragraph((f"{images} of which nothing records the end not counted",))
+        yield Paragraph((f"{images} not counted, since nothing records where they end",))
 
 
 def _heading(weight: Weight) -> tuple[str, ...]:
@@ -184,7 +184,7 @@ def _layers(weight: Weight) -> Iterator[Block]:
         rows = [(*map(binary_size, each), Code(clip(line, _LONGEST_NAME))) for *each, line in sizes]
         yield Table(_LAYER_COLUMNS, tuple(rows))
     if hidden := sum(row.hidden for row in weight.layers):
-        hint = "later layers hide, and which ship all the same; remove them where they are added"
+        hint = "later layers hide, but that still ship; remove them in the layer that adds them"
         yield Paragraph((f"{binary_size(hidden)} of files that {hint}",))
 
 
@@ -200,7 +200,7 @@ def _kernels(weight: Weight, options: Options) -> Iterator[Block]:
         return
     shown = weight.kernels[:_MOST_KERNELS]
     if not shown:
-        yield Paragraph(("no SASS with kernels, which alone have a size",))
+        yield Paragraph(("no SASS with kernels; only SASS shows their sizes",))
         return
     yield Table(
         _KERNEL_COLUMNS,

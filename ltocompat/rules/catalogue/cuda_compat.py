@@ -46,8 +46,8 @@ def compat_pair_not_provided(subject: Subject) -> Iterator[Requirement]:
 compat_on_supported_gpu = _wherever_code_runs(
     "CMP-02",
     COMPAT_GPU,
-    "it is for data centre GPUs, NGC-ready RTX and Jetson, and keeps CUDA from starting on "
-    "others (error 804)",
+    "it is for data centre GPUs, NGC-ready RTX GPUs and Jetson; on others it keeps CUDA from "
+    "starting (error 804)",
 )
 
 
@@ -71,8 +71,8 @@ def compat_listed_always(environment: Environment) -> Iterator[Problem]:
         yield Problem(
             Verdict.UNKNOWN if kernel is None else Verdict.OK,
             f"{' and '.join(folder.listed_by)} put{'s' if len(folder.listed_by) == 1 else ''} "
-            f"the libcuda{driver} of cuda-compat in front, {beneath}: on one that is as new or "
-            "newer every program fails with error 803",
+            f"the libcuda{driver} of cuda-compat in front, {beneath}: with a driver that is as new "
+            "or newer, every program fails with error 803",
             evidence=copy.path,
         )
 
@@ -89,8 +89,8 @@ def compat_incomplete(environment: Environment) -> Iterator[Problem]:
         if wrong:
             yield Problem(
                 Verdict.UNKNOWN if in_use else Verdict.OK,
-                f"the cuda-compat libcuda {copy.path} {' and '.join(wrong)}: what the driver has "
-                "to compile (PTX, LTO-IR) fails with error 221",
+                f"the cuda-compat libcuda {copy.path} {' and '.join(wrong)}: code that the driver "
+                "has to compile (PTX, LTO-IR) fails with error 221",
                 evidence=copy.real,
             )
 

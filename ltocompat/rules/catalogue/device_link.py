@@ -112,7 +112,7 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             ),
             f"SASS of CUDA {cuda}",
             evidence=makers.evidence(image),
-            short="documented is SASS up to the linker's own release",
+            short="NVIDIA documents SASS only up to the linker's own release",
         )
 
 
@@ -131,7 +131,7 @@ def _across_family(subject: Subject, image: ImageSignature) -> Requirement:
     return Requirement(
         FixedVerdict(Verdict.FAIL),
         f"{image} in a fatbin for {subject.gpu.arch}",
-        "linkers pick it for its family, and take that of CUDA 13 alone, for sm_103 and sm_121",
+        "linkers pick it for its family, but for sm_103 and sm_121 accept it only from CUDA 13",
         remedy="link the bare cubin, or compile SASS for the target",
     )
 
@@ -140,7 +140,7 @@ def _too_old(image: ImageSignature, cuda: Release) -> Requirement:
     return Requirement(
         FixedVerdict(Verdict.UNKNOWN, Component.LINKER, trial_decides=True),
         f"SASS of CUDA {cuda}",
-        "when tried, nvJitLink crashed on relocatable SASS of 7.5, 9.0 and 9.2 (segmentation "
+        "in trials, nvJitLink crashed on relocatable SASS of 7.5, 9.0 and 9.2 (segmentation "
         "fault), and linked that of 11.1",
         remedy="compile it with CUDA 11.1 or newer",
         evidence=makers.evidence(image),
@@ -189,7 +189,7 @@ def _without(link: Link) -> tuple[Constraint, str]:
     if blind and any(symbols and symbols.callable for symbols in left_out):
         return (
             FixedVerdict(Verdict.UNKNOWN, trial_decides=True),
-            f"{_LEFT_OUT}; it can't be read whether the LTO-IR calls what is left out",
+            f"{_LEFT_OUT}; LTO-IR shows no names, so it may call what is left out",
         )
     return Informational(warns=True), f"{_LEFT_OUT}; nothing else needs them"
 
@@ -215,7 +215,7 @@ def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
             if any(maker.role is Role.LINKER for maker in image.made_by):
                 yield _dlto_remark(
                     "SASS that nvlink linked",
-                    "its objects have LTO-IR, of which the device link used none or only a part",
+                    "the device link used none or only a part of the LTO-IR in its objects",
                 )
                 return
 
@@ -223,7 +223,7 @@ def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
 def _without_dlto(subject: Subject) -> str:
     for kind, name in ((ImageKind.SASS, "SASS"), (ImageKind.PTX, "PTX")):
         if any(image.kind is kind for image in subject.signature.images):
-            return f"a device link without -dlto takes the {name} beside it, and says nothing"
+            return f"a device link without -dlto silently takes the {name} beside it"
     return "a device link without -dlto says: nvlink fatal : LTO objects found, use -dlto"
 
 
@@ -263,7 +263,7 @@ def final_sass_linked(image: ImageSignature, _: Gpu, route: Route) -> str | None
     final = image.kind is ImageKind.SASS and image.relocatable is False
     if route is not Route.LINK or not final:
         return None
-    return "is final: nvJitLink refuses it before 12.6, and from then on leaves it out in silence"
+    return "is not relocatable: nvJitLink before 12.6 refuses it, newer ones silently leave it out"
 
 
 @rule("BLD-09")
@@ -286,7 +286,7 @@ def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
         FixedVerdict(Verdict.FAIL) if link.offline else tolerated,
         f"{image_helpers.listed(names)}, which more than one input defines,",
         f"nvlink and nvJitLink before 12.6 refuse the link; {newer}",
-        short="the first definition is taken, and at most the log says so",
+        short="the linker takes the first definition, and at most its log says so",
     )
 
 
@@ -326,7 +326,7 @@ def _hidden_names(names: Sequence[str]) -> str:
     """Constraint on a link with LTO-IR, of which other inputs miss some names."""
     if names:
         return "no PTX or SASS of the link defines it, and LTO-IR shows no names"
-    return "it shows no names: whether what it calls is defined, and once, can't be read"
+    return "it shows no names, so functions that it calls may be undefined, or defined twice"
 
 
 def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:
@@ -335,7 +335,7 @@ def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:
         yield Requirement(
             Informational(),
             image_helpers.listed(names),
-            remedy="judge all that is linked as one link, with --together",
+            remedy="check all inputs of the link together, with --together",
             evidence="symbols of the cubins and PTX",
         )
 
@@ -354,12 +354,12 @@ def region_behind_the_first(link: Link) -> Iterator[Requirement]:
         if image.has_kernels is not False and (image.symbols is None or not link.certain)
     ]
     constraint: Constraint = Informational(warns=True)
-    consequence = "linkers pass over it; whatever else calls it misses it"
+    consequence = "linkers ignore it, so calls to it from other code stay undefined"
     if kernels or hidden:
         lost = bool(kernels) or any(image.kind is not ImageKind.LTOIR for image in hidden)
         constraint = FixedVerdict(Verdict.FAIL if lost else Verdict.UNKNOWN, trial_decides=not lost)
         what = image_helpers.listed(kernels) if kernels else "any kernel in it"
-        consequence = f"linkers pass over it: the link ends well and without {what}"
+        consequence = f"linkers ignore it: the link succeeds without {what}"
     yield Requirement(
         constraint,
         "code behind the first region of an object",

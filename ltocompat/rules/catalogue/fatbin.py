@@ -119,4 +119,4 @@ def passed_over_by_every_linker(image: ImageSignature, gpu: Gpu, route: Route) -
     others = arch.suffix == "a" or above or not runs(arch, gpu.arch.number)
     if others or image_helpers.links(image, gpu):
         return None
-    return f"is passed over by linkers for {gpu.arch}"
+    return f"is ignored by linkers for {gpu.arch}"

@@ -77,8 +77,8 @@ def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
     if found:
         yield Problem(
             Verdict.OK,
-            f"{truncate_list(found, 1)} {'are' if len(found) > 1 else 'is'} not judged: a library "
-            "of LLVM bitcode, which a compiler makes device code of later",
+            f"{truncate_list(found, 1)} {'are' if len(found) > 1 else 'is'} not judged: LLVM "
+            "bitcode, which a compiler turns into device code later",
             evidence=found[0],
             subject="LLVM bitcode",
         )
@@ -92,8 +92,8 @@ def device_runtime_inside(summary: ArtifactSummary) -> Iterator[Problem]:
         own = "" if summary.groups else ", and there is no other device code"
         yield Problem(
             Verdict.OK,
-            f"NVIDIA's device runtime is not judged{own}: a device link takes it where code asks "
-            "for it",
+            f"NVIDIA's device runtime is not judged{own}: only device links of code that "
+            "calls it use it",
             module_count=sum(group.count for group in groups),
             example=groups[0].example,
             subject="device runtime",

@@ -66,7 +66,7 @@ def of_one_cause(found: Sequence[Problem]) -> Iterator[Problem]:
     yield replace(
         none[0],
         message=f"its libraries need {truncate_list(asked, _SHOWN)} of CUDA, and nothing in the "
-        "metadata brings any: where no CUDA toolkit is installed, they fail to load",
+        "metadata installs any: where no CUDA toolkit is installed, they fail to load",
         remedy=f"write {', '.join(dict.fromkeys(lines))}{_OR_TOOLKIT}",
         subject="libraries of CUDA",
         asked=asked,
@@ -91,8 +91,8 @@ def opened(shipped: Shipped) -> Iterator[Problem]:
     yield Problem(
         Verdict.OK,
         f"{first.first} opens {', '.join(files[:_SHOWN])}{f' and {more} more' if more else ''} by "
-        "name, and nothing in the metadata brings that",
-        f"where it is used, {_advice(first, shipped)}",
+        "name, which no dependency installs",
+        f"if it is used, {_advice(first, shipped)}",
         f"dependencies of {shipped.package}",
         subject="opened libraries",
     )
@@ -121,9 +121,9 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
     remedy = _advice(library, shipped)
     verdict = Verdict.OK
     if shipped.package.kind is Kind.CONDA:  # any package that it depends on may depend on that
-        text = f"{library.named}, which no line of depends brings by itself"
+        text = f"{library.named}, which no line of depends installs by itself"
     elif variant:
-        text = f"{library.named}, which nothing in the metadata brings; another major is brought"
+        text = f"{library.named}, which no dependency installs; one installs another major"
     else:
         verdict, text, cure = not_brought(shipped, library.hosts, library.file)
         text = f"{library.named}, {text.format('it')}"
@@ -154,7 +154,7 @@ def not_brought(
     """
     for other in shipped.others:
         if any(posixpath.basename(path) == file for path in other.files):
-            text = f"which {other} beside it has: where that is loaded first, it loads"
+            text = f"and {other} has {{}}: the library loads if {other.name} is loaded first"
             return Verdict.OK, text, f", unless {other.name} is always there"
     unknown = not_at_hand(shipped.package, shipped.others, shipped.budget)
     beside_torch = _TORCH in unknown or are_beside_torch(hosts)
@@ -162,18 +162,18 @@ def not_brought(
         return brought_by_nothing(shipped)
     name = _TORCH if beside_torch else unknown[0]
     told = (
-        "which torch beside it has to bring"
+        "and {} has to come with torch"
         if beside_torch
-        else f"which {truncate_list(unknown, 1, link='or')} may bring"
-    ) + ", so it loads only with one that does"
+        else f"and {{}} may come with {truncate_list(unknown, 1, link='or')}"
+    ) + ", so the library loads only beside a release that has it"
     requires = "" if name in unknown else f"write Requires-Dist: {name}, and "
     cure = (
-        f"; if every {name} that the metadata allow brings it, name that package with --with, or "
+        f"; if every {name} that the metadata allow has it, name that package with --with, or "
         f"{requires}provided-by = {{{name} = ['{stem_of(file)}*']}} in the policy"
     )
     torch = newest_torch(shipped) if unknown == (_TORCH,) else None
     if torch is not None and ".so" in file and torch.major not in _majors(file, shipped):
-        told = f"and torch {torch.last}, which the metadata allow, brings CUDA {torch.major}"
+        told = f"and torch {torch.last}, which the metadata allow, installs CUDA {torch.major}"
         return Verdict.FAIL, told, f", or write an upper bound for torch{cure}"
     return Verdict.OK, told, cure
 
@@ -193,13 +193,13 @@ def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
     """
     every = leads(shipped.package, shipped.others, shipped.budget)
     others = [lead for lead in every if not lead.by_chance]
-    nothing = "nothing in the metadata brings"
+    nothing = "no dependency installs"
     # Packages of conda bring CUDA with them, as conda-forge asks.
     if shipped.package.kind is Kind.CONDA or any(lead.extra is None for lead in others):
         return Verdict.FAIL, f"but {nothing} {{}}", ""
     if others:
-        end = "which no extra brings, as they do other libraries of CUDA"
-        return Verdict.OK, end, " into one of them"
+        end = "which no extra installs, although extras install other libraries of CUDA"
+        return Verdict.OK, end, " in one of the extras"
     end = f"and {nothing} {{}}, nor any other library of CUDA"
     return Verdict.UNKNOWN, end, _OR_TOOLKIT
 
@@ -222,7 +222,7 @@ def _advice(library: NeededLibrary, shipped: Shipped) -> str:
     lines = _requirements(library, shipped)
     if len(lines) == 1:
         return f"write Requires-Dist: {lines[0]}"
-    return f"write Requires-Dist: with that of {', '.join(lines)} which is for your CUDA"
+    return f"write Requires-Dist: with the one of {', '.join(lines)} that is for your CUDA"
 
 
 def _mend(library: NeededLibrary, shipped: Shipped, lead: Lead | None = None) -> Mend | None:
@@ -261,7 +261,7 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
             seen.add(lead)
             yield Problem(
                 Verdict.UNDOCUMENTED,
-                f"{lead.package} admits {majors[0]}.x, but {library.named}, which is the file of "
+                f"{lead.package} may be {majors[0]}.x, but {library.named}, which is the file of "
                 "another major",
                 _advice(library, shipped),
                 lead.line,
@@ -292,7 +292,7 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
         does = library.named if library in found else f"{library.first} opens {library.file} alone"
         yield Problem(
             Verdict.OK if told else verdict,
-            f"{does}, but {lead.package} here never has it",
+            f"{does}, but no allowed {lead.package} has it",
             _advice(library, shipped),
             lead.line,
             subject=library.stem,

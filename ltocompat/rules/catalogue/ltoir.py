@@ -83,7 +83,7 @@ def _read_by_linker(image: ImageSignature) -> Iterator[Requirement]:
             f"{makers.describe(image)} with {name} {version} in its header",
             remedy="compile the LTO-IR again: its header is damaged",
             evidence=f"{name} version in the header",
-            doubt=f"no release that is known writes {name} {version}",
+            doubt=f"no known release writes {name} {version}",
         )
 
 
@@ -99,7 +99,7 @@ def _newer_linker(subject: Subject, releases: tuple[Release, ...]) -> str:
     if not releases:
         return f"require an {image_helpers.linker_name(subject)} that is as new as its compiler"
     if subject.offline:
-        return f"link with the nvlink of CUDA toolkit {releases[-1]} or newer"
+        return f"link with nvlink of CUDA {releases[-1]} or newer"
     perhaps = "" if len(releases) == 1 else f" (a trial may show that {releases[0]} is enough)"
     return f"require {makers.nvjitlink_for(releases[-1])}{perhaps}"
 
@@ -113,8 +113,8 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             continue
         ancient = releases[-1] < FIRST_NVJITLINK
         consequence = (
-            "no nvJitLink or nvlink of CUDA 12 or later links it; whether the driver's own "
-            "cuLink does, which is deprecated, is not known (LTO-09)"
+            "no nvJitLink or nvlink of CUDA 12 or later links it, and it is not known whether the "
+            "driver's own linker does (cuLinkAddData, deprecated; LTO-09)"
             if ancient
             else "it links in every measured case, but NVIDIA promises it within a major only"
         )
@@ -124,10 +124,10 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             consequence,
             remedy=f"compile the LTO-IR once for each major of nvJitLink, {_ACROSS_MAJORS}",
             evidence=makers.evidence(image),
-            doubt="only cuLinkAddData of a driver links it, which is deprecated; drivers of CUDA "
-            "12 and later were not measured (LTO-09)"
+            doubt="only a driver's cuLinkAddData (deprecated) links it; drivers of CUDA 12 and "
+            "later were not measured (LTO-09)"
             if ancient
-            else "a new major may take no LTO-IR of older ones, and the tables don't have it",
+            else "the tables don't have this major, which may refuse LTO-IR of older ones",
         )
 
 
@@ -183,10 +183,10 @@ def _may_hide_family(image: ImageSignature, arch: SmArch) -> bool:
 
 
 def _suffix_question(code: SmArch, *, hidden: bool) -> str:
-    only = "only when it uses no instruction that needs the suffix: a trial link decides"
+    only = "it links only if it uses no instruction that needs the suffix: a trial link decides"
     if hidden:
-        return f"it links, unless it was compiled for {code}, which leaves no mark; then {only}"
-    return f"it links {only}"
+        return f"it links, unless it was compiled for {code} (its bytes don't say); then {only}"
+    return only
 
 
 def _suffix_matches(code: SmArch, target: SmArch, linker: LinkerTraits | None) -> bool:
@@ -250,8 +250,8 @@ def partial_lto(link: Link) -> Iterator[Requirement]:
         yield Requirement(
             least,
             "PTX or SASS beside LTO-IR",
-            "an older one leaves all of it out of the result, kernels too, where no call crosses "
-            "the border, and says nothing",
+            "an older one silently drops all of it, kernels included, unless a call connects it to "
+            "the LTO-IR",
             remedy="link with a newer nvJitLink, or compile all inputs to LTO-IR",
             evidence="images side by side; symbols of the cubins and PTX",
         )
@@ -304,9 +304,8 @@ def linker_of_clients(environment: Environment) -> Iterator[Problem]:
         has = f"nvJitLink {linker.version}" if linker else "no nvJitLink"
         yield Problem(
             Verdict.OK,
-            f"{names} finds {has}, so that it links with the driver, which takes no LTO-IR",
-            remedy=f"install nvJitLink {least} or newer, of the driver's major, where LTO-IR is "
-            "linked",
+            f"{names} finds {has}, so it links with the driver, which refuses LTO-IR",
+            remedy=f"install nvJitLink {least} or newer, of the driver's major, if you link LTO-IR",
             evidence=linker.path if linker else "the search of cuda-pathfinder",
             level=Level.NOTE,
         )
@@ -334,8 +333,8 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
     consequence = (
         f"the tables name no least driver for CUDA {major}"
         if floor is None
-        else f"what this linker makes is code of CUDA {major}, and NVIDIA documents older drivers "
-        "as unsupported (which was not measured)"
+        else f"this linker makes code of CUDA {major}, and NVIDIA documents older drivers as "
+        "unsupported (which was not measured)"
     )
     yield Requirement(
         driver_of_major(major),
@@ -382,9 +381,9 @@ def options_differ(link: Link) -> Iterator[Requirement]:
 
 def _consequence_of_options(link: Link, option: str, *, fatal: bool) -> str:
     if not link.offline:
-        return "nvJitLink links it without a word"
+        return "nvJitLink links it silently"
     if not fatal:
-        return "nvlink builds all of it with the value that is given, and says so"
+        return "nvlink compiles all of it with the given value, and says so"
     name = _SAME_FOR_NVLINK[option]
     refusal = f"nvlink fatal : Cicc option values for '{name}' do not match"
     return refusal if link.certain else f"in one link: {refusal}"
@@ -427,7 +426,7 @@ def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
         yield Problem(
             Verdict.OK,
             f"{count(number, 'registered module')} hold{'s' * (number == 1)} LTO-IR beside what "
-            "the driver loads: it was for a link that is done, and makes the file larger alone",
+            "the driver loads: it was for a link that is done, and now only takes space",
             headline=f"LTO-IR is left in {count(number, 'finished module')}",
             module_count=number,
             example=groups[0].example,

@@ -47,7 +47,7 @@ def container_requires(environment: Environment) -> Iterator[Problem]:
             yield _unmet(name, text, Verdict.UNKNOWN, f"can't be read at {str(error)!r}")
             continue
         if met is None:
-            yield _unmet(name, text, Verdict.OK, "is judged by the host's driver and GPUs")
+            yield _unmet(name, text, Verdict.OK, "depends on the host's driver and GPUs")
         elif not met:
             verdict, end = Verdict.FAIL, ": the container doesn't start"
             if hidden:
@@ -100,7 +100,7 @@ def driver_of_two_releases(environment: Environment) -> Iterator[Problem]:
         return
     yield Problem(
         Verdict.OK,
-        f"kernel driver {kernel.version} is of CUDA {beneath}, and libcuda of {user.cuda} "
+        f"the kernel driver {kernel.version} is of CUDA {beneath}, but libcuda is of {user.cuda} "
         f"({user.cuda_source}): nvidia-smi shows both in one line",
         evidence=f"{kernel.source}; {user.path}",
     )
@@ -135,7 +135,7 @@ def toolkits_in_conflict(environment: Environment) -> Iterator[Problem]:
     text = ", ".join(f"{name}: {release}" for name, release in {**chosen, **brought}.items())
     yield Problem(
         Verdict.UNKNOWN if apart else Verdict.OK,
-        f"several toolkits may be mixed ({text}); what compiles may not be what links and runs",
+        f"several toolkits may be mixed ({text}); the compiler may not match the libraries",
         evidence="; ".join(chosen),
         headline=f"several toolkits may be mixed ({text})",
     )
@@ -157,8 +157,8 @@ def libcuda_is_a_stub(environment: Environment) -> Iterator[Problem]:
     if driver is not None and driver.stub:
         yield Problem(
             Verdict.FAIL,
-            f"the loader finds {driver.path} by {driver.found_by}, which is a stub: every CUDA "
-            "program fails with error 34",
+            f"the loader finds the stub {driver.path} by {driver.found_by}: every CUDA program "
+            "fails with error 34",
             evidence=driver.real,
         )
 
@@ -178,7 +178,7 @@ def compiler_newer_than_linker(environment: Environment) -> Iterator[Problem]:
                 yield Problem(
                     Verdict.UNKNOWN,
                     f"{name} {compiler.version} is newer than nvJitLink {linker.version}, "
-                    f"by {linker.by}: nvJitLink refuses the LTO-IR that it makes",
+                    f"by {linker.by}: nvJitLink refuses the LTO-IR of this {name}",
                     remedy=f"install {makers.nvjitlink_for(compiler.release)}, or the older {name}",
                     evidence=f"{compiler.path}; {linker.path}",
                 )
@@ -218,8 +218,8 @@ def compiler_newer_than_driver(environment: Environment) -> Iterator[Problem]:
             yield Problem(
                 verdict,
                 f"{name} {compiler.version} by {compiler.by} writes PTX {isa}, and the driver of "
-                f"CUDA {driver} reads PTX up to {cuda_ptx(driver) or 'an older one'}: error 222 "
-                "where it is given to the driver",
+                f"CUDA {driver} reads PTX up to {cuda_ptx(driver) or 'an older one'}: the "
+                "driver refuses such PTX with error 222",
                 remedy="let NVRTC make SASS (an sm_ architecture) or link the PTX with nvJitLink; "
                 f"or install {name} {driver}, or a driver of CUDA {least}",
                 evidence=compiler.path,
@@ -245,9 +245,9 @@ def nvrtc_builtins_of_another_minor(environment: Environment) -> Iterator[Proble
         beside = " and ".join(map(str, compiler.builtins))
         yield Problem(
             Verdict.FAIL if compiler.builtins else Verdict.UNKNOWN,
-            f"NVRTC {compiler.version} needs libnvrtc-builtins.so.{release}, and beside it "
+            f"NVRTC {compiler.version} needs libnvrtc-builtins.so.{release}, but beside it "
             + (f"is {beside}" if beside else "is none")
-            + ": it compiles nothing",
+            + ": NVRTC compiles nothing",
             remedy=f"install libnvrtc and libnvrtc-builtins {release} from one package",
             evidence=compiler.path,
         )
@@ -263,7 +263,7 @@ def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
     if environment.wsl2 or environment.jetson or user.is_compat_package:
         return
     older = user.version is not None and user.version < kernel.version
-    headline = f"libcuda is {user.version} and the kernel driver {kernel.version}"
+    headline = f"libcuda is {user.version}, but the kernel driver is {kernel.version}"
     yield Problem(
         Verdict.FAIL if older else Verdict.UNKNOWN,
         f"{headline}: every CUDA program fails with error 803"
@@ -295,11 +295,11 @@ def headers_of_another_toolkit(environment: Environment) -> Iterator[Problem]:
     suffix = "-cu12" if compiler.release.major == _LAST_SUFFIXED else ""
     yield Problem(
         Verdict.OK if verdict is Verdict.UNDOCUMENTED else verdict,
-        f"NVRTC {compiler.version} by {compiler.by} meets the headers of CUDA {release}, of "
+        f"NVRTC {compiler.version} by {compiler.by} uses the headers of CUDA {release}, of "
         f"{where}: {pair.breaks}",
         remedy=f"install nvidia-cuda-runtime{suffix}=={compiler.release}.*, or NVRTC {release}",
         evidence=f"{compiler.path}; {where}",
-        headline=f"NVRTC {compiler.version} meets the headers of CUDA {release}",
+        headline=f"NVRTC {compiler.version} uses the headers of CUDA {release}",
     )
 
 
@@ -317,11 +317,11 @@ def driver_branch_has_ended(environment: Environment) -> Iterator[Problem]:
     names = ", ".join(f"R{other.branch} ({other.kind}, to {other.eol})" for other in longer)
     yield Problem(
         Verdict.OK,
-        f"driver {driver.version} is of R{row.branch} ({row.kind}), which NVIDIA updates no more "
-        f"since {row.eol}",
+        f"driver {driver.version} is of R{row.branch} ({row.kind}), which NVIDIA no longer "
+        f"updates, since {row.eol}",
         remedy=f"move to {names}" if names else "move to a branch that NVIDIA supports",
         evidence=driver.source,
-        headline=f"R{row.branch} gets no updates since {row.eol}",
+        headline=f"R{row.branch} has had no updates since {row.eol}",
     )
 
 

@@ -63,13 +63,13 @@ def _lacks_symbol(library: Library, name: str, remedy: str) -> Problem:
     got = f"nvJitLink {linker.version} by {linker.found_via}" if linker else "no nvJitLink"
     return Problem(
         Verdict.FAIL,
-        f"{linker_imports.short(library.path)} gets {got}, where the loader says: "
+        f"{linker_imports.short(library.path)} gets {got}, and the loader says: "
         f"{library.path}: {linker_imports.missing_symbol_text(library.host, name)}",
         remedy=remedy,
         evidence=f"undefined symbol {name}; {linker.path if linker else library.path}",
         headline=f"{linker_imports.short(library.path)} gets {got}, which lacks {name}"
         if linker
-        else f"{linker_imports.short(library.path)} imports {name}, and no nvJitLink is there",
+        else f"{linker_imports.short(library.path)} imports {name}, but there is no nvJitLink",
     )
 
 
@@ -135,7 +135,7 @@ def library_not_found(library: Library) -> Iterator[Problem]:
         f"loader says: {first.problem}{why}",
         remedy="install the driver"
         if of_driver
-        else f"install what brings {first.asked}, or put its folder on the loader's way",
+        else f"install the package that has {first.asked}, or add its folder to LD_LIBRARY_PATH",
         evidence=f"DT_NEEDED of {first.needed_by}",
         headline=f"{linker_imports.short(first.needed_by or library.path)} needs {first.asked}, "
         f"which the loader doesn't load{why}",
@@ -169,7 +169,7 @@ def nvjitlink_of_another_major(host: HostBinary) -> Iterator[Requirement]:
             remedy=f"install an nvJitLink of major {' or '.join(map(str, majors))} beside the "
             "other",
             evidence="DT_NEEDED" if certain else "a file name in its data",
-            doubt=f"where it is opened, the answer is: {text}",
+            doubt=f"code that opens it gets: {text}",
         )
         return
 
@@ -187,7 +187,7 @@ def nvjitlink_of_another_major_on_machine(library: Library) -> Iterator[Problem]
             continue
         does, there = "needs" if needed else "opens", " and ".join(map(str, others))
         name = linker_imports.short(library.path)
-        headline = f"{name} {does} {file}, and nvJitLink {there} is what there is"
+        headline = f"{name} {does} {file}, but only nvJitLink {there} is found"
         yield Problem(
             Verdict.FAIL if needed else Verdict.UNKNOWN,
             f"{headline}: {linker_imports.missing_file_text(library.host, file)}",
@@ -280,7 +280,7 @@ def nvrtc_newer_than_nvjitlink(host: HostBinary) -> Iterator[Requirement]:
             f"{compilers[-1]} makes is too new for an nvJitLink of an older major",
             remedy=f"open NVRTC {linkers[-1]} alone"
             if newer
-            else "take the one whose major is that of the other",
+            else "open NVRTC and nvJitLink of the same major",
             evidence="names of files, version of a static copy",
         )
 
@@ -329,8 +329,8 @@ def nvrtc_builtins_needed_on_machine(library: Library) -> Iterator[Problem]:
         if file in found:
             yield Problem(
                 Verdict.OK,
-                f"{linker_imports.short(library.path)} needs {file}, which NVRTC {release} alone "
-                "brings",
+                f"{linker_imports.short(library.path)} needs {file}, which only NVRTC {release} "
+                "has",
                 evidence=f"DT_NEEDED of {library.path}",
             )
 

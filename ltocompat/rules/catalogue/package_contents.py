@@ -159,7 +159,7 @@ def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
     yield Problem(
         wrong if whole and not chooses else Verdict.OK,
         f"its tag says {'.'.join(platforms)}, but {_count(other, hosts)} for {found}",
-        cure if whole else "leave out what does not run there, if nothing reads it",
+        cure if whole else "leave out the files that do not run there, if nothing reads them",
         str(first.place),
         subject="platform tag",
         asked=tuple(f"{machine} ({form})" for form, machine in sorted(kinds)),
@@ -193,7 +193,7 @@ def _tags_disagree(package: Package) -> Iterator[Problem]:
         return
     yield Problem(
         Verdict.UNDOCUMENTED,
-        f"{text}: installers go by the file name, and what is installed is refused by pip check",
+        f"{text}: installers use the file name, and pip check refuses the installed package",
         subject="tags in WHEEL",
         mend=Mend(tag=package.tags[0]) if len(package.tags) == 1 else None,
     )
@@ -304,7 +304,7 @@ def _runpath_problem(
     return Problem(
         verdict,
         f"{name} needs {file}, which the dependency puts into {folder}, but its RUNPATH does not "
-        "lead there: unless something loads it first, it is found by chance",
+        "lead there: unless something loads it first, the loader finds it only by chance",
         f"link with a RUNPATH that leads to {folder} in site-packages"
         if way is None
         else f"link with -Wl,-rpath,'{way}'",
@@ -381,11 +381,11 @@ def runpath_of_build_machine(shipped: Shipped) -> Iterator[Problem]:
 
 _WRONG_FOLDERS = {
     "current": (
-        "{folder!r}, so that libraries come from the folder that a program is started in",
+        "{folder!r}, so the loader looks in the folder in which a program is started",
         Verdict.UNDOCUMENTED,
     ),
     "anybody": (
-        "{folder}, so that libraries come from where anybody may put them",
+        "{folder}, where anybody may put libraries for the loader to find",
         Verdict.UNDOCUMENTED,
     ),
     "build": ("{folder}, a folder of the machine that built it", Verdict.OK),
@@ -410,11 +410,11 @@ def nvjitlink_shipped_twice(shipped: Shipped) -> Iterator[Problem]:
         files, others = _nvjitlink_copies(package), _nvjitlink_copies(other)
         for name in sorted(files.keys() & others.keys()):
             same = files[name] == others[name]
-            what = "write over each other's" if same else "both bring"
+            what = "overwrite each other's" if same else "both contain"
             yield Problem(
                 Verdict.UNKNOWN,
-                f"{package} and {other} {what} {name}: which one a process gets depends on what is "
-                f"{'installed' if same else 'loaded'} first",
+                f"{package} and {other} {what} {name}: a process gets the one that is "
+                f"{'installed last' if same else 'loaded first'}",
                 evidence=f"{files[name]}; {others[name]}",
             )
 
@@ -438,8 +438,8 @@ def library_written_twice(shipped: Shipped) -> Iterator[Problem]:
         if same:
             yield Problem(
                 Verdict.UNKNOWN,
-                f"{package} and {other} both install {truncate_list(same, 2)}: which one is there "
-                "depends on what is installed last",
+                f"{package} and {other} both install {truncate_list(same, 2)}: the one that is "
+                "installed last overwrites the other",
                 evidence=same[0],
                 subject=f"files of {other.name}",
             )
@@ -464,8 +464,8 @@ def library_of_driver_inside(shipped: Shipped) -> Iterator[Problem]:
         verdict = Verdict.FAIL if "-" in name else Verdict.UNKNOWN
         yield Problem(
             verdict if users else Verdict.OK,
-            f"{file} is the driver's library of the machine that built it{needed}: it has to be "
-            "of the version of the kernel driver where it runs",
+            f"{file} is a copy of the build machine's driver library{needed}: it works only with a "
+            "kernel driver of its own version",
             evidence=file,
             subject="library of the driver",
         )
@@ -499,7 +499,7 @@ def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
         yield Problem(
             Verdict.UNDOCUMENTED,
             f"{package.name} needs driver {driver} on {', '.join(archs)} ({', '.join(rules)}), but "
-            f"those of CUDA {major}, which it is for ({text}), begin at {least}",
+            f"it is for CUDA {major} ({text}), whose drivers begin at {least}",
             remedy=f'promise what it needs: driver = "{driver}" under [tool.ltocompat.promise]; or '
             "build it so that older drivers load it, as the rule says",
             subject="SASS",

@@ -51,11 +51,11 @@ def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Proble
             continue
         if least < possible:
             verdict = Verdict.UNKNOWN if need.strength is Strength.HANDED_OUT else Verdict.FAIL
-            text = f"{need.why}, so that {possible} or newer is needed"
+            text = f"{need.why}, so {possible} or newer is needed"
         elif need.sure is None or least < need.sure:
             verdict = Verdict.UNKNOWN
-            text = f"{need.doubt}, so that {need.sure or 'a newer one'} may be needed"
-            text += "" if need.tried else ": a trial tells"
+            text = f"{need.doubt}, so {need.sure or 'a newer one'} may be needed"
+            text += "" if need.tried else ": a trial link decides"
         else:
             continue
         yield need.problem(
@@ -72,7 +72,7 @@ def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Proble
             yield need.problem(
                 Verdict.FAIL if need.hard else Verdict.UNKNOWN,
                 f"the metadata allow {package} instead, up to {max(admitted.releases)}, but "
-                f"{need.why}, so that {possible} or newer is needed",
+                f"{need.why}, so {possible} or newer is needed",
                 way.line,
                 f"{package} instead",
                 asked=_asked(need),
@@ -153,8 +153,8 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
     remedy = need.advice
     evidence = f"dependencies of {shipped.package}"
     if not need.hard:
-        text = f"{need.why}, and nothing in the metadata brings {title}"
-        remedy = f"where it is used, {remedy}"
+        text = f"{need.why}, and no dependency installs {title}"
+        remedy = f"if it is used, {remedy}"
         yield _missing(need, Verdict.OK, text, remedy, evidence)
     else:
         library = LIBRARIES[need.part]
@@ -198,8 +198,8 @@ def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
             if newer or admitted.later_major:
                 yield need.problem(
                     Verdict.UNDOCUMENTED,
-                    f"{package} admits major {min(newer, default=most + 1)}, but the "
-                    f"{TITLES[need.part]} that is asked for is the file of major {most}",
+                    f"{package} may be of major {min(newer, default=most + 1)}, but the file that "
+                    f"is needed is that of {TITLES[need.part]} {most}",
                     way.line,
                     package,
                     mend=need.mend(extra=way.extra),
@@ -216,8 +216,8 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
         if admitted.pinned:
             yield need.problem(
                 Verdict.UNDOCUMENTED,
-                f"{package} is pinned to {admitted.pinned}, so that a package that needs a newer "
-                "nvJitLink can't be installed beside it",
+                f"{package} is pinned to {admitted.pinned}, so no package that needs a newer "
+                "nvJitLink can be installed beside it",
                 way.line,
                 package,
             )
@@ -237,7 +237,7 @@ def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Proble
             verdict = Verdict.FAIL if need.hard else Verdict.UNKNOWN
             yield need.problem(
                 Verdict.OK if extra is not None and elsewhere else verdict,
-                f"{need.why}, but {package} here is never {TITLES[need.part]} of major {majors}",
+                f"{need.why}, but no allowed {package} is {TITLES[need.part]} of major {majors}",
                 way.line,
                 package,
                 asked=_asked(need),

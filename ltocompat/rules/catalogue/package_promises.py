@@ -91,7 +91,7 @@ def _promised_driver(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
     if floor is not None and floor > least:
         yield Problem(
             Verdict.FAIL,
-            f"it is promised to load from driver {least} on, but its {what} needs {floor}",
+            f"the project promises driver {least}, but the {what} needs {floor}",
             f'write driver = "{floor}"',
             where,
             subject="driver",
@@ -111,8 +111,8 @@ def _promised_driver(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
     elif required.ptx_beyond:
         yield Problem(
             Verdict.UNKNOWN,
-            f"it is promised to load from driver {least} on, but some of its PTX is newer than "
-            "every driver that is known",
+            f"the project promises driver {least}, but some of the PTX is newer than every known "
+            "driver",
             "compile PTX with an older toolkit",
             where,
         )
@@ -129,8 +129,8 @@ def _promised_nvjitlink(shipped: Shipped, promise: Promise) -> Iterator[Problem]
     known = f"{need.possible}" if need.exact else f"{need.possible} or newer"
     yield Problem(
         Verdict.FAIL if fails else Verdict.UNKNOWN,
-        f"it is promised to link from nvJitLink {least} on, but {need.why}: {known} is needed"
-        + ("" if fails or need.tried else ", which only a trial link tells"),
+        f"the project promises nvJitLink {least}, but {need.why}: {known} is needed"
+        + ("" if fails or need.tried else ", as only a trial link can confirm"),
         f'write nvjitlink = "{sure or need.possible}"',
         f"nvjitlink in {promise.source}",
         need.open_to_trial,
@@ -154,7 +154,7 @@ def not_judged(package: Package, problem: str) -> Problem:
     """The finding that a problem leaves the promises of a package unjudged."""
     return Problem(
         Verdict.UNKNOWN,
-        f"{problem}, so that what it promises is not judged",
+        f"{problem}, so its promises are not checked",
         evidence=package.path,
         headline=problem,
     ).by(PROMISES_NOT_JUDGED)
@@ -228,10 +228,10 @@ def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem
         if branch is None or floor is None or floor <= drivers.first_production(branch):
             continue
         verdict = Verdict.FAIL if declared.binding else Verdict.UNDOCUMENTED
-        but = "; on servers the cuda-compat in it may do" if shipped.compat else ""
+        but = "; on data centre GPUs, its cuda-compat may be enough" if shipped.compat else ""
         yield Problem(
             Verdict.OK if but else verdict,
-            f"drivers of CUDA {declared.cuda} are admitted ({drivers.first_production(branch)}), "
+            f"drivers of CUDA {declared.cuda} are allowed ({drivers.first_production(branch)}), "
             f"but {package.name} needs {floor}{but}",
             _cure_of_driver(declared, required),
             declared.source,
@@ -259,7 +259,7 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
             yield Problem(
                 Verdict.OK,
                 f"{image.package.name} starts on drivers of CUDA {declared.cuda} and newer, "
-                f"and its code runs from {floor} on",
+                f"but its code runs from {floor} on",
                 f"write {line}, unless something else in it needs more",
                 declared.source,
                 subject="drivers",
@@ -293,8 +293,8 @@ def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
             listed = ", ".join(f"sm_{service.number}" for service in missing)
             yield Problem(
                 Verdict.FAIL if least else Verdict.UNDOCUMENTED,
-                f"{listed} {'is' if len(missing) == 1 else 'are'} admitted, but nothing in "
-                f"{package.name} is for {'it' if len(missing) == 1 else 'them'} (error 209)",
+                f"the metadata allow {listed}, but {package.name} has no code for "
+                f"{'it' if len(missing) == 1 else 'them'} (error 209)",
                 "compile for them, or write what ltocompat require --for "
                 f"{package.kind.metadata} says",
                 declared.source,
@@ -326,8 +326,8 @@ def _other_kind(shipped: Shipped, declared: Declared) -> Iterator[Problem]:
         number = missing[0]
         yield Problem(
             Verdict.OK,
-            f"{str(kind).upper()} for compute capability {capability(number)} is declared, and "
-            f"{shipped.package.name} serves it by other code",
+            f"the metadata declare {str(kind).upper()} for compute capability "
+            f"{capability(number)}, but {shipped.package.name} has only other code for it",
             evidence=declared.source,
             subject=str(kind).upper(),
             asked=tuple(f"sm_{number}" for number in missing),
@@ -351,9 +351,9 @@ def librt_not_needed(shipped: Shipped) -> Iterator[Problem]:
             name = posixpath.basename(host.place.innermost)
             yield Problem(
                 Verdict.FAIL,
-                f"{name} takes {truncate_list(host.unversioned, 2)} of librt.so.1, and nothing "
-                f"that it needs brings that: with glibc before 2.34, as {old[0]} promises it, it "
-                "fails to load",
+                f"{name} calls {truncate_list(host.unversioned, 2)} of librt.so.1, and none of its "
+                f"needed libraries loads that: with a glibc before 2.34, which {old[0]} allows, "
+                f"{name} fails to load",
                 f"link it with -lrt, or run patchelf --add-needed librt.so.1 {name}",
                 str(host.place),
                 subject=f"librt of {name}",

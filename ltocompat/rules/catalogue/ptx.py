@@ -96,11 +96,11 @@ def _described(image: ImageSignature) -> str:
 def _doubt(image: ImageSignature) -> str:
     """The reason why an ISA version may not decide, as the end of a sentence."""
     if image.isa is None:
-        return "its .version can't be read, which decides whether it compiles"
+        return "its .version decides whether it compiles, and can't be read"
     around = _around(image.isa)
     if around is None or not (around.known or around.beyond):
         return "there is no such version of PTX"
-    return "one of both is newer than the tables"
+    return "the PTX or what compiles it is newer than the tables"
 
 
 def _version_evidence(image: ImageSignature) -> str:
@@ -147,7 +147,7 @@ def ptx_only(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             FixedVerdict(Verdict.JIT),
             "PTX alone",
-            f"there is no SASS for {gpu}, so that the driver compiles the PTX when it loads",
+            f"there is no SASS for {gpu}, so the driver compiles the PTX when it loads it",
             remedy=f"add SASS: -gencode arch=compute_{subject.gpu.arch.number},code={gpu}",
         )
 
@@ -168,11 +168,11 @@ def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
     newest = max(sass)
     yield Problem(
         Verdict.OK,
-        f"there is SASS for {artifact_code.listed_archs(sass)} and no PTX at all: on a GPU that "
-        "none of these is for, and on those to come, no kernel starts (error 209)",
-        remedy="where GPUs to come have to work, add PTX: "
+        f"there is SASS for {artifact_code.listed_archs(sass)}, but no PTX: on other GPUs, and on "
+        "future ones, no kernel starts (error 209)",
+        remedy="if future GPUs have to work, add PTX: "
         f"-gencode arch=compute_{newest.number},code=compute_{newest.number}",
-        headline=f"no PTX in it: GPUs after {newest} get nothing",
+        headline=f"no PTX in it: no code for GPUs after {newest}",
         module_count=sum(group.count for group in groups),
         example=groups[0].example,
         subject=WHOLE_ARTIFACT,
@@ -186,9 +186,9 @@ def ptx_compiler_disabled(environment: Environment) -> Iterator[Problem]:
     if value not in (None, "", "0"):
         yield Problem(
             Verdict.UNKNOWN,
-            f"{_NO_PTX}={value} forbids the driver to compile PTX: what is not SASS for the GPU "
-            "fails with error 223",
-            remedy=f"unset {_NO_PTX}, unless it is to prove that no PTX is needed",
+            f"{_NO_PTX}={value} forbids the driver to compile PTX: only SASS for the GPU runs, "
+            "and PTX fails with error 223",
+            remedy=f"unset {_NO_PTX}, unless you set it to prove that no PTX is needed",
             evidence=f"environment variable {_NO_PTX}",
         )
     driver = environment.user_driver
@@ -277,10 +277,10 @@ def ptx_that_compilers_refuse(subject: Subject) -> Iterator[Requirement]:
 
 
 _OF_FLAW = {
-    PtxFlaw.NARROW: "compilers refuse it for sm_90 and newer, where addresses have 64 bits",
+    PtxFlaw.NARROW: "compilers refuse it for sm_90 and newer, which need 64-bit addresses",
     PtxFlaw.NOT_ASCII_FILE: "nvJitLink 12.3 and newer refuses it, or ends its process on it",
     PtxFlaw.NOT_ASCII_COMMENT: "nvJitLink 12.8 to 13.3 refuses it (Unexpected non-ASCII character)",
-    PtxFlaw.LOWER_TARGET: "linkers refuse it where they, or its .version, don't know that one",
+    PtxFlaw.LOWER_TARGET: "linkers refuse it if they, or its .version, don't know that target",
     PtxFlaw.LAST_COMMENT: "nvJitLink 12.0 ends its process on it",
 }
 

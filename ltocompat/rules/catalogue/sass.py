@@ -149,28 +149,28 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
     """Judge a relocatable cubin that is loaded: verdict, consequence, evidence."""
     symbols = image.symbols
     if symbols is None:
-        text = "it works only when no function is left undefined (else error 500)"
+        text = "it works only if no function is left undefined (else error 500)"
         return Verdict.UNKNOWN, text, ""
     if symbols.needed_by_kernels:
         names = image_helpers.listed(symbols.needed_by_kernels)
         text = (
             f"its kernels call {names}, which nothing in it defines: error 500 (named symbol not "
-            "found), at once where it is loaded eagerly, at cuFuncLoad of such a kernel where "
-            "lazily, as by default since CUDA 12.2"
+            "found), at once with eager loading, at cuFuncLoad of such a kernel with lazy loading "
+            "(the default since CUDA 12.2)"
         )
         return Verdict.FAIL, text, "; its symbols and relocations"
     if symbols.undefined:
         names = image_helpers.listed(symbols.undefined)
-        text = f"it leaves {names} undefined, which its kernels are not seen to need"
+        text = f"it leaves {names} undefined, but no kernel is seen to need them"
         return Verdict.UNKNOWN, text, "; its symbols and relocations"
     if image.has_kernels is False:
         text = (
-            "without kernels it is loaded lazily, as by default since CUDA 12.2, and may be "
-            "refused eagerly (error 200)"
+            "it has no kernels: lazy loading (the default since CUDA 12.2) accepts it, and eager "
+            "loading may refuse it (error 200)"
         )
         return Verdict.UNKNOWN, text, "; its symbols"
     text = (
-        "it leaves nothing undefined and is loaded; NVIDIA documents it as input of a device link"
+        "it leaves nothing undefined and loads; NVIDIA documents it only as input of a device link"
     )
     return Verdict.UNDOCUMENTED, text, "; its symbols"
 
@@ -193,8 +193,8 @@ def default_architecture_alone(summary: ArtifactSummary) -> Iterator[Problem]:
         return
     yield Problem(
         Verdict.OK,
-        f"all of it is for sm_{number}, as nvcc compiles where no -arch is given: on newer GPUs "
-        "the driver compiles its PTX when it loads, without the instructions that they added",
+        f"all of it is for sm_{number}, nvcc's default without -arch: on newer GPUs the driver "
+        "compiles its PTX at load, and the code can't use their newer instructions",
         headline=f"all of it is for sm_{number}, as if -arch was forgotten",
         level=Level.WARNING if number == min(_DEFAULTS) else Level.NOTE,
         module_count=sum(group.count for group in groups),

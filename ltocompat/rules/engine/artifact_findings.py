@@ -102,7 +102,7 @@ def _lacking(case: Case, judged: list[GroupVerdict], *, single_link: bool) -> It
     end = (
         "are refused by nvJitLink"
         if refused
-        else "are left out of the device link, and what is called in them is then undefined"
+        else "are left out of the device link, so calls to their functions stay undefined"
     )
     yield finding_by_engine(
         ABSENT_FROM_DEVICE_LINK,
@@ -194,7 +194,7 @@ def without_libraries(left_out: Sequence[Result]) -> Finding:
     return finding_by_engine(
         SPARSE_COVERAGE,
         Verdict.OK,
-        f"{headline}, unlike other libraries (gpu={left_out[0].gpu} in the target asks for it)",
+        f"{headline}, unlike other libraries (add gpu={left_out[0].gpu} to the target)",
         example=left_out[0].findings[0].example,
         level=Level.WARNING,
         headline=headline,
@@ -231,7 +231,7 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
     finding = finding_by_engine(
         NOTHING_SERVES,
         Verdict.FAIL,
-        "each GPU that the target can have lacks a library: nothing in {1} is for {0}".format(
+        "for each GPU of the target, a library has no code: {1} has none for {0}".format(
             *_gpus_and_libraries(partly)
         )
         if partly

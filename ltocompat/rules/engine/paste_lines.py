@@ -38,7 +38,7 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
     if linker is None:
         return
     floor = linker.at_least
-    how = "no trial could tell" if linker.tried else "--trial-link tells"
+    how = "no trial could show it" if linker.tried else "--trial-link shows it"
     notes = [] if linker.exact else [f"perhaps {linker.possible} is enough; {how}"]
     if linker.newest_producer is not None:
         notes.append(f"if made by {linker.newest_producer} or older")
