@@ -16,7 +16,7 @@ def repair(*, options: RepairOptions, form: Format = ()) -> int:
     For example: ltocompat repair dist/*.whl --dry-run
 
     RUNPATHs are changed by patchelf. A change that doesn't cure its finding, or causes another one,
-    is not made. Exit code 1: such a finding is left.
+    is not made. Exit code 1: such a finding remains.
     """
     from ltocompat.commands import repair as command
     from ltocompat.report.verbs.repair import REPORT

@@ -287,7 +287,7 @@ class CheckOptions(VerdictOptions, frozen=True):
         route: For modules that can be loaded or linked: check this route only (default: both).
         together: Treat all linkable inputs as one link.
         python: Check the environment of this interpreter.
-        floors: also hold the metadata of packages against the least versions that they need.
+        floors: also compare the metadata of packages with the least versions that their code needs.
     """
 
     paths: Annotated[tuple[Source, ...], Argument(metavar="[PATH...]")] = ()
@@ -314,7 +314,7 @@ class AuditOptions(VerdictOptions, frozen=True):
         max_member_bytes: Fail if a file inside of a wheel is larger, unpacked.
         baseline: A file of known findings, which don't fail.
         write_baseline: Write today's findings to such a file.
-        dataset: Name the newest release in this survey's dataset that runs where one fails.
+        dataset: For a release that fails, name the newest one in this survey's dataset that runs.
         fail_on: the mildest verdict that counts; None: the policy's.
         outputs: files that reports go to, which may not be what is audited.
     """
@@ -339,7 +339,7 @@ class AuditOptions(VerdictOptions, frozen=True):
 
 
 class InitOptions(ReadOptions, frozen=True):
-    """For what a policy is written, and where.
+    """Options of ``init``.
 
     Attributes:
         paths: Packages (default: dist/*).
@@ -377,7 +377,7 @@ class MatrixOptions(SummaryOptions, frozen=True):
 
 
 class RequireOptions(SummaryOptions, frozen=True):
-    """Whose needs to tell.
+    """Options of ``require``.
 
     Attributes:
         together: Treat all linkable inputs as one link.
@@ -551,7 +551,7 @@ class LinkOptions(ReadOptions, frozen=True):
 
 
 class EnvOptions(Struct, frozen=True):
-    """Which machine to look at.
+    """Options of ``env``.
 
     Attributes:
         save: Also write the machine as a deploy target to a new TOML file.
