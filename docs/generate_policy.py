@@ -63,7 +63,7 @@ _CODES = """\
 | 1 | `audit failed`: a finding is at or above `fail-on` |
 | 2 | wrong usage, or a mistake in the policy |
 | 3 | `audit undecided`: a verdict is unknown, a path is unread, or there is no device code |
-| 4 | something is missing that the audit asks: an nvJitLink (`--install-linkers` installs it) |
+| 4 | the audit lacks something, such as an nvJitLink (`--install-linkers` installs it) |
 """
 
 

@@ -20,10 +20,10 @@ _TYPES |= {"datetime": "timestamp (µs, UTC)", "tuple": "list of string"}
 _INTRODUCTION = """\
 # The tables of a survey
 
-What the columns of a dataset of [`ltocompat survey`](survey.md) mean: version {version}. Each
-table is a folder of Parquet files. Columns in italics are measured: two runs over the same packages
-fill them differently. New columns and words may be added; where one changes its meaning or goes,
-the version counts up. This page is written by `python docs/generate_survey.py`.
+This page explains the columns in a dataset of [`ltocompat survey`](survey.md), version {version}.
+Each table is a folder of Parquet files. Columns in italics are measured: two runs over the same
+packages fill them differently. New columns and words may be added; if one changes its meaning or
+goes away, the version counts up. This page is written by `python docs/generate_survey.py`.
 """
 
 

@@ -127,7 +127,7 @@ def _results(
     if not paths:
         paths, others = _installed_files(installation)
         kinds = "images of tests, NVIDIA's device runtime"
-        left_out = f"; left out: {others:,} that nobody runs ({kinds})" if others else ""
+        left_out = f"; {others:,} files that nobody runs are left out ({kinds})" if others else ""
         yield Note(f"checking the packages of {installation}{left_out}")
     plain = tuple(target.target for target in targets)
     yield from plain

@@ -210,8 +210,8 @@ def _unknown(text: str) -> str:
     log = _LOGS.get(error.name.partition("_ERROR_")[0])
     if log:
         return (
-            f"{unknown}: {error.name} ({error.number}) alone doesn't say why; "
-            f"paste what {log} returns, which does"
+            f"{unknown}: {error.name} ({error.number}) doesn't say why; "
+            f"paste the text that {log} returns"
         )
     return (
         f'{unknown}: {error.name} ({error.number}) means "{error.text}", which is not about '

@@ -39,11 +39,11 @@ LTO = "lto"
 PLAIN = "plain"
 NONE_AT_HAND = "no nvJitLink is at hand; get one with: ltocompat linkers install nvjitlink=13.5"
 _LEFT_OUT = (
-    "its output is empty: nvlink leaves out what is final or for another target, and what no "
-    "kernel calls"
+    "its output is empty: nvlink leaves out code that is not relocatable, is for another target, "
+    "or is called by no kernel"
 )
 _PASSED_OVER = (
-    "its output is empty: linkers pass over the code behind the first region of an object, where "
+    "its output is empty: linkers ignore the code behind the first region of an object, where "
     "ld -r puts it (BLD-14); give the linker the objects one by one"
 )
 

@@ -105,7 +105,9 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
             yield Failure.of(error)
         except (OSError, BadZipFile) as error:  # of the input, or of temporary files
             reason = getattr(error, "strerror", None) or type(error).__name__
-            message = f"{path!r} can't be written anew ({reason}); see that TMPDIR has room for it"
+            message = (
+                f"{path!r} can't be rewritten ({reason}); make sure that TMPDIR has room for it"
+            )
             yield Failure.of(LtocompatError(message))
 
 
@@ -324,7 +326,7 @@ class _Run:
             if verdict > known:
                 hint = "; without --to-zstd older drivers read it" if self._options.to_zstd else ""
                 raise LtocompatError(
-                    f"{place} would be {verdict} on {gpu or target} instead of {known}, so that it "
+                    f"{place} would be {verdict} on {gpu or target} instead of {known}, so it "
                     f"is not written{hint}"
                 )
             self._verdicts.append(KeptVerdict(place, target, gpu, route, known, verdict))

@@ -88,7 +88,7 @@ def _cured(
         fresh = new_problems(found, after)
         if not fresh:
             return shipped, after, ""
-        reason = f"the change for it brings {fresh[0].rule}: {fresh[0].message}"
+        reason = f"the change for it causes {fresh[0].rule}: {fresh[0].message}"
         changes += [each.mend for each in fresh if each.mend and each.mend not in changes][:1]
     return uncured, found, reason
 

@@ -43,9 +43,9 @@ ABOUT_LOADING = frozenset({Component.DRIVER, Component.KERNEL, Component.COMPAT}
 class Unbounded(enum.StrEnum):
     """A reason why constraints have no least version."""
 
-    ANY = "any version does, or no version changes it"
-    NOT_KNOWN = "the tables don't tell which version does"
-    NONE_KNOWN = "no known version does"
+    ANY = "any version works, or none changes the result"
+    NOT_KNOWN = "the tables don't say which version works"
+    NONE_KNOWN = "no known version works"
 
 
 VersionT = TypeVar("VersionT", Release, DriverVersion)

@@ -39,7 +39,7 @@ class Strength(enum.Enum):
     LOADED = "the loader brings it (DT_NEEDED)"
     LINKED = "it is opened by name, and there is LTO-IR to link"
     OPENED = "it is opened by name, if at all"
-    HANDED_OUT = "there is LTO-IR, which is linked by whoever asks for it"
+    HANDED_OUT = "there is LTO-IR, which callers of the package link"
 
 
 class Need(Struct, frozen=True):

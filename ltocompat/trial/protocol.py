@@ -73,7 +73,7 @@ class FrameReader(Struct):
 def _sizes(data: Raw, header_limit: int, body_limit: int) -> tuple[int, int]:
     mark, header_size, body_size = _HEAD.unpack_from(data)
     if mark != _MARK or header_size > header_limit or body_size > body_limit:
-        raise Malformed("a trial process sent bytes that are no reply")
+        raise Malformed("a trial process sent bytes that are not a reply")
     return header_size, body_size
 
 

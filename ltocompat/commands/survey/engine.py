@@ -114,8 +114,7 @@ def _decoded(
         reason = f"its worker failed: {type(raised).__name__}: {raised}"
         if isinstance(raised, extra("distributed").KilledWorker):
             reason = (
-                "each of several workers that had it at hand died; it may need more memory than "
-                "a worker has"
+                "several workers died while they read it; it may need more memory than a worker has"
             )
     measures = Measures(surveyed=datetime.now(UTC), seconds=0.0, cpu_seconds=0.0)
     make = RowMaker(distribution, options.facts)

@@ -66,7 +66,9 @@ def _matrix(matrix: Matrix, targets: Sequence[Target], width: int | None) -> Ite
     if names := _variants(matrix):
         yield Paragraph((f"the best of the variants {names} decides each cell",))
     if hardly := _sparse_coverage(matrix):
-        yield Paragraph((f"few modules are for {hardly}, whatever the cells say (IMG-04)",))
+        yield Paragraph(
+            (f"few modules have code for {hardly}, although the cells don't show it (IMG-04)",)
+        )
     for condition in _conditions(matrix):
         yield Paragraph((condition,))
 

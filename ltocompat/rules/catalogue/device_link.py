@@ -155,7 +155,7 @@ def left_out_of_a_device_link(link: Link) -> Iterator[Requirement]:
     """Objects with nothing for the target: nvlink goes on without them, nvJitLink takes none."""
     if not link.left_out or not link.certain:
         return  # artifact_findings speaks of what is no single link
-    refused = (FixedVerdict(Verdict.FAIL), "nvJitLink refuses them, whatever else is linked")
+    refused = (FixedVerdict(Verdict.FAIL), "nvJitLink refuses the link because of them")
     constraint, consequence = _without(link) if link.offline else refused
     objects = f"objects without code for {'the target' if link.gpu is None else link.gpu.arch}"
     loose = not any(image.in_fatbin for image in link.left_out)
@@ -284,7 +284,7 @@ def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
     )
     yield Requirement(
         FixedVerdict(Verdict.FAIL) if link.offline else tolerated,
-        f"{image_helpers.listed(names)}, which more than one input defines,",
+        f"{image_helpers.listed(names)}, defined in more than one input,",
         f"nvlink and nvJitLink before 12.6 refuse the link; {newer}",
         short="the linker takes the first definition, and at most its log says so",
     )
@@ -383,6 +383,6 @@ def declared_otherwise_in_a_link(link: Link) -> Iterator[Requirement]:
         tolerated = tolerated_from(floors.linker("prototype-linker"), Verdict.UNDOCUMENTED)
         yield Requirement(
             FixedVerdict(Verdict.FAIL) if link.offline else tolerated,
-            f"{image_helpers.listed(names)}, of which inputs declare other parameters,",
-            short="the call does not pass what the function reads",
+            f"{image_helpers.listed(names)}, declared with other parameters in some inputs,",
+            short="the function reads parameters that the call doesn't pass",
         )

@@ -117,7 +117,7 @@ def _admitted_cusparses(
         if require.name == "cuda-toolkit":
             pins = tuple(pins_beside_any_nvjitlink(require.versions, require.asks))
             for newest in pins[-1:]:
-                text = f"cuSPARSE of cuda-toolkit {newest.toolkit}, which is admitted"
+                text = f"cuSPARSE of cuda-toolkit {newest.toolkit}, which is allowed"
                 verdict = Verdict.UNKNOWN if pins[1:] else Verdict.FAIL
                 yield text, Release.parse(newest.toolkit), None, verdict
 

@@ -243,7 +243,7 @@ def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
             f"{_described(image)} for sm_{image.arch.number}",
             "no such architecture is known"
             if row is None
-            else f"that architecture begins with PTX {row.first_ptx}, whatever compiles it",
+            else f"this architecture needs PTX {row.first_ptx} or newer, with every compiler",
             evidence=f"{_version_evidence(image)}, .target",
         )
 

@@ -227,7 +227,7 @@ def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[
         if is_told and reason and reason.verdict > Verdict.JIT:
             what = "with empty kernels alone" if hollow else "without kernels"
             yield _note(
-                f"{what}, and not to be loaded by itself: {reason.message}", [group_verdict]
+                f"{what}, and it would not load by itself: {reason.message}", [group_verdict]
             )
 
 
