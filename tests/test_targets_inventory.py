@@ -156,8 +156,8 @@ def test_a_driver_that_nothing_tells_can_be_any(tmp_path: Path) -> None:
         ("two.txt", "has 2 reports of nvidia-smi; give a file for each machine"),
         ("cut.txt", "has a line of a GPU that can't be read; give gpu= as well"),
         ("cut.json", "is not whole JSON"),
-        ("image=pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", "says nothing of CUDA by its name"),
-        ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", "says nothing of CUDA by its name"),
+        ("image=pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", "names no CUDA release"),
+        ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", "names no CUDA release"),
         ("Dockerfile", "$BASE has no value in it; give ARG BASE= a default"),
     ],
 )

@@ -267,12 +267,12 @@ def refuse_saved(view: ByteView, path: str, *, typed: bool) -> None:
 
     if saved.document(view, path) is not None:
         raise UnreadableInput(
-            f"{path!r} is an inspection that was saved as JSON, and no device code; name the files "
-            "that it is of, or compare it with them: ltocompat diff"
+            f"{path!r} is a saved inspection, not device code; name the inspected files, or "
+            "compare it with them: ltocompat diff"
         )
 
 
-_NO_INPUT = "a linker refuses it: it is no device code, no object and no archive"
+_NO_INPUT = "a linker refuses it: it is neither device code, an object nor an archive"
 
 
 def may_be_linked(view: ByteView) -> bool:

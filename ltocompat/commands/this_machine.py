@@ -83,7 +83,9 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
             library = self.library(summary)
         except LtocompatError as error:
             yield Failure.of(
-                UnreadableInput(f"what the loader gives {summary.path!r} can't be told: {error}")
+                UnreadableInput(
+                    f"the loader's search for {summary.path!r} can't be followed: {error}"
+                )
             )
         problems = tuple(found_about("Library", library)) if library else ()
         target = _linked_by(library.nvjitlink if library else None, self.target)

@@ -69,8 +69,8 @@ def _default_index() -> str:
         return str(PyPI.simple_url)
     except (ImportError, AttributeError) as error:
         raise UsageError(
-            "no package index is named, and there is no pip here that knows one; put the address "
-            "of one into PIP_INDEX_URL"
+            "no package index is configured, and no pip here knows one; set PIP_INDEX_URL to the "
+            "address of one"
         ) from error
 
 

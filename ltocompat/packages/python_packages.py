@@ -143,7 +143,7 @@ def distribution_of(path: str, budget: Budget) -> Package | None:
             if found is not None:
                 return found
     except LimitExceeded as error:
-        problem = f"whose file it is, the RECORDs of {folder} are too much to read for: {error}"
+        problem = f"its package is not known, since the RECORDs of {folder} are too large: {error}"
         return Package(kind=Kind.INSTALLED, path=path, name=parts[-1], problems=(problem,))
     except OSError:  # another program removes packages just now, or they can't be listed
         return None

@@ -83,7 +83,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         if sys.platform != "linux":
             raise Missing(
                 f"trials run NVIDIA's code in confined processes of Linux, and this is "
-                f"{sys.platform}; try it on Linux, or judge without a trial"
+                f"{sys.platform}; use Linux, or check without a trial"
             )
         # Imported here: other systems lack modules that it needs.
         from ltocompat.trial.process import Process

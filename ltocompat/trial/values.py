@@ -26,7 +26,7 @@ def no_process(subject: str, error: OSError) -> TrialImpossible:
     """The error where the system starts no process for a library, or has no room for its files."""
     return TrialImpossible(
         f"{subject} can't be tried: a process of its own can't be started here ({error.strerror}); "
-        "allow processes and a folder for temporary files, or judge without a trial"
+        "allow processes and a folder for temporary files, or check without a trial"
     )
 
 

@@ -287,7 +287,7 @@ class Http:
                     raise _Cut(f"{url} comes too slowly: {done} bytes so far", passing=True)
                 yield piece
         except library.exceptions.HTTPError as error:
-            reason = f"{url} broke off behind {done} bytes: {_reason(error)}"
+            reason = f"{url} broke off after {done} bytes: {_reason(error)}"
             raise _Cut(reason, passing=True) from error
 
     def _pool(self, url: str) -> Any:  # noqa: ANN401 - urllib3's own

@@ -287,7 +287,7 @@ def _problems(number: int, flags: int, sm: int, compression: Compression) -> Ite
     if flags & ~_FLAGS_KNOWN:
         yield f"its entry has flags of no known meaning, {flags & ~_FLAGS_KNOWN:#x}"
     if not flags & _Flag.IS_64_BIT:
-        yield "its entry says that it is no 64-bit code"
+        yield "its entry says that it is not 64-bit code"
     if flags & _FLAGS_SUFFIX == _FLAGS_SUFFIX:
         yield "its entry says both a and f, but an architecture has at most one of them"
     if not sm and number in _KINDS_WITH_ARCH:

@@ -401,7 +401,7 @@ def note_of_variants(every: Sequence[VariantVerdict]) -> Finding:
     return finding_by_engine(
         VARIANT_DECIDES,
         Verdict.OK,
-        f"of {len(every)} variants {name} fits best and decides; the others: {others}",
+        f"{name} fits best of {len(every)} variants and decides; the others: {others}",
         headline=f"{name} decides; the other variants: {others}",
         subject=WHOLE_ARTIFACT,
     )

@@ -58,8 +58,8 @@ def read_image(text: str) -> Node:
     match = _IMAGE.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"image {text[:80]} says nothing of CUDA by its name; give container= with its "
-            "NVIDIA_REQUIRE_CUDA, or check what docker save writes"
+            f"the name of image {text[:80]} names no CUDA release; give container= with its "
+            "NVIDIA_REQUIRE_CUDA, or check the file that docker save writes"
         )
     release = match["release"]
     keys = {"container": f"cuda>={release}"}
