@@ -107,7 +107,7 @@ def test_an_ignore_by_kernel_is_about_findings_that_strike_such_kernels_alone(
     code, results = audit(mixed, ignoring("*nopProbe*") + links, capsys)
     (finding,) = (f for f in results[0]["findings"] if f["rule"] == "PTX-01")
     assert (code, finding["standing"]) == (1, "counts")
-    assert finding["remedy"].endswith("is not about all of it: there is _ZN3lib3runEv")
+    assert finding["remedy"].endswith("covers only a part of it: there is _ZN3lib3runEv")
 
 
 def test_an_ignore_by_kernel_that_no_finding_needs_is_told(folder: Path, capsys: Captured) -> None:
@@ -116,6 +116,6 @@ def test_an_ignore_by_kernel_that_no_finding_needs_is_told(folder: Path, capsys:
     assert run(["audit", str(path)]) == 1
     text = " ".join(capsys.readouterr().out.split())
     assert (
-        "audit.ignore[0] (PTX-01 for kernels rum): it is not about all of the finding: there is run"
+        "audit.ignore[0] (PTX-01 for kernels rum): it covers only a part of the finding: there is run"
         in text
     )
