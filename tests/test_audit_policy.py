@@ -116,6 +116,6 @@ def test_an_ignore_by_kernel_that_no_finding_needs_is_told(folder: Path, capsys:
     assert run(["audit", str(path)]) == 1
     text = " ".join(capsys.readouterr().out.split())
     assert (
-        "audit.ignore[0] (PTX-01 for kernels rum): it covers only a part of the finding: there is run"
-        in text
+        "audit.ignore[0] (PTX-01 for kernels rum): it covers only a part of the finding: there is "
+        "run" in text
     )
