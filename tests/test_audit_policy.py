@@ -38,8 +38,8 @@ def test_of_variants_the_one_that_fits_best_decides(folder: Path, capsys: Captur
     verdicts = {result["route"]: result["verdict"] for result in results}
     assert (code, verdicts["load"]) == (0, "jit")
     for result in results:
-        best, _, outcome = result["why"][0].partition(" fits best and decides; the others: ")
-        assert best == "of 2 variants k/x_old.ptx"
+        best, _, outcome = result["why"][0].partition(" and decides; the others: ")
+        assert best == "k/x_old.ptx fits best of 2 variants"
         assert outcome.startswith("k/x_new.ptx fail (")
         assert [each["decides"] for each in result["variants"]] == [False, True]
     assert audit(path, 'variants = ["y_*.ptx"]', capsys)[0] == 3
