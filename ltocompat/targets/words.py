@@ -30,7 +30,7 @@ def target_words() -> Iterator[TargetWord]:
     """Every word, newest first within its key."""
     for release in reversed(known_releases("toolkit")):
         driver = drivers.stock_driver(release, "linux")
-        parts = [f"driver {driver}" if driver else "a driver that nothing names (give driver= too)"]
+        parts = [f"driver {driver}" if driver else "an unknown driver (give driver= too)"]
         parts += ["nvJitLink"] if "nvjitlink" in stock_libraries(release) else []
         yield TargetWord("cuda", str(release), f"{', '.join(parts)} and NVRTC {release}")
     for branch in reversed(drivers.driver_branches()):

@@ -314,7 +314,7 @@ def test_the_lines_are_those_of_gpus_that_need_no_other_nvjitlink() -> None:
     (container,) = [line.text for line in answer.lines if line.where == "container"]
     # sm_101, which no nvJitLink 13 links for, would do with R570; all others need R580.
     assert container == "NVIDIA_REQUIRE_CUDA=cuda>=13.0"
-    assert "sm_101 with none that is known" in linker_line(answer).note
+    assert "sm_101 with no known version" in linker_line(answer).note
     sentence = written("table", REPORT, [answer], Options(quiet=True))
     assert "nvidia-nvjitlink>=13.0,<14 (sm_101: none known; sm_107: 13.4)" in sentence
 
@@ -325,7 +325,7 @@ def test_the_nvjitlink_is_one_that_all_routes_of_a_gpu_take() -> None:
     answer = required(artifact([of_sample("nvrtc-12.4-sm_80-rdc.cubin")], [host]))
     assert linker_line(answer).text == "nvidia-nvjitlink-cu12>=12.4,<13"
     # From 13.2 on it would be linked for these, and no longer be the one that is opened.
-    assert linker_line(answer).note == "sm_87, sm_88 with none that is known"
+    assert linker_line(answer).note == "sm_87, sm_88 with no known version"
 
 
 def test_gpus_that_nothing_serves_need_no_nvjitlink() -> None:

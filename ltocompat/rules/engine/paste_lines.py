@@ -48,7 +48,7 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
         text = ""
         first, last = service.nvjitlink, service.last_nvjitlink
         if service.unlinked:
-            text = "with none that is known"
+            text = "with no known version"
         elif first is not None and any(r.driver for r in service.routes if r.nvjitlink):
             end = last if last is not None and last < newest else None
             text = _other_span(first, end, floor)
