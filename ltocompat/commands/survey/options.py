@@ -28,9 +28,7 @@ def _shard(text: str) -> str:
     """
     found = _SHARD.fullmatch(text)
     if found is None or int(found[1]) > int(found[2]):
-        raise UsageError(
-            f"--shard {text!r} names no shard; write 1/8 for the first of eight"
-        )
+        raise UsageError(f"--shard {text!r} names no shard; write 1/8 for the first of eight")
     return text
 
 
