@@ -19,13 +19,13 @@ from report_values import LIBRARY, bare_file, library, sass, valid_json
 import ltocompat.commands.extract
 import ltocompat.commands.inspect
 from ltocompat.cli import VERBS, run, verb_command
-from ltocompat.cli.run_verb import ProgressLine
 from ltocompat.commands.extract import Extracted
 from ltocompat.commands.options import ExtractOptions, InspectOptions
 from ltocompat.model import watchdog
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.image import Artifact, Module, Record, Skipped
+from ltocompat.report.streams import ProgressLine
 from ltocompat.scan.filters import ImageFilter
 
 REPO = Path(__file__).parents[1]

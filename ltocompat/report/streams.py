@@ -1,13 +1,21 @@
-"""Standard streams that are closed, full or gone: none of them ends a run in a traceback."""
+"""Standard streams: an answer on standard output, the progress of long work on standard error.
+
+One that is closed, full or gone ends no run in a traceback.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import time
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, TextIO
 
 from ltocompat.model.errors import LtocompatError
+from ltocompat.model.failure import Progress
+from ltocompat.model.watchdog import at_each_look
+from ltocompat.report.text import binary_size, clip_middle, escape
 
 if TYPE_CHECKING:
     from ltocompat.report import Writable
@@ -113,3 +121,82 @@ def _closed(mode: str) -> IO[str]:
     os.dup2(closed, stream.fileno(), inheritable=False)
     os.close(closed)
     return stream
+
+
+_PATIENCE = 1.0  # seconds of work before the line appears
+_WORTH_SAYING = 60.0  # seconds that are left, from which on they are shown
+_PERIOD = 0.1  # seconds between two states of it
+_LINES_PATIENCE = 5.0  # seconds of work before the first line where nothing can be written over
+_LINES_PERIOD = 10.0  # seconds between two of them at most, however long one member takes
+
+
+class ProgressLine:
+    """Shows how far the current file is read or tried, where the work takes a while.
+
+    On a terminal that is one line, which is written over; else it is a line now and then.
+    """
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._begun = self._since = time.monotonic()
+        self._next = self._begun + (_PATIENCE if self._terminal else _LINES_PATIENCE)
+        self._last: Progress | None = None
+        self._shown = 0
+        if not self._terminal:
+            at_each_look.append(self._still_at_work)
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note of ``progress`` and show it when it is time to."""
+        if self._last is None or self._last.path != progress.path:
+            self._since = time.monotonic()
+        self._last = progress
+        if not self._overdue():
+            return
+        if self._terminal:
+            self._write_over(progress)
+        else:
+            sys.stderr.write(f"{self._state(progress)}{escape(progress.path)}\n")
+            sys.stderr.flush()
+
+    def _still_at_work(self) -> None:
+        if self._last is not None and self._overdue():
+            line = f"{self._state(self._last)}{escape(self._last.path)}, still at work\n"
+            with suppress(OSError):  # not through a stream that may be writing just now
+                os.write(2, line.encode("utf-8", "backslashreplace"))
+
+    def _overdue(self) -> bool:
+        """Return whether it is time to show something, which counts from now on as shown."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + (_PERIOD if self._terminal else min(now - self._begun, _LINES_PERIOD))
+        return True
+
+    def close(self) -> None:
+        """Take the line away for good."""
+        self.erase()
+        at_each_look.clear()
+
+    def erase(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            # Blanks, since not every terminal knows the sequence that clears a line.
+            sys.stderr.write("\r" + " " * self._shown + "\r")
+            sys.stderr.flush()
+            self._shown = 0
+
+    def _write_over(self, progress: Progress) -> None:
+        done = self._state(progress)
+        room = shutil.get_terminal_size().columns - 1 - len(done)
+        text = done + clip_middle(escape(progress.path), max(room, 8))
+        sys.stderr.write("\r" + text.ljust(self._shown))
+        sys.stderr.flush()
+        self._shown = max(self._shown, len(text))
+
+    def _state(self, progress: Progress) -> str:
+        percent = 100 * progress.done // progress.total if progress.total else 100
+        # As quick as what is done of the path; where hardly anything is, that tells nothing.
+        spent, done = time.monotonic() - self._since, progress.done
+        left = spent * (progress.total - done) / done if 1000 * done > progress.total else 0.0
+        time_left = f"({left / 60:.0f} min left) " if left > _WORTH_SAYING and percent else ""
+        return f"{min(percent, 100):3d}% of {binary_size(progress.total)} {time_left}"
