@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from packages_made import wheel
 from samples import FOLDER
@@ -40,7 +41,8 @@ def lines() -> Iterator[list[str]]:
         }
         for asked in params:
             flag = getattr(asked, "is_flag", False) or asked.name in ("help", "log_level")
-            if flag or (words[0], asked.name) in TAKE_OTHERS:
+            number = isinstance(asked.type, click.IntRange)
+            if flag or number or (words[0], asked.name) in TAKE_OTHERS:
                 continue
             others = (each for each in params if each.required and each is not asked)
             rest = [word for each in others for word in (*spelled[each.name], "x")]

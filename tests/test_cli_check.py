@@ -120,8 +120,8 @@ def test_a_saved_inspection_is_told_by_what_it_is(tmp_path: Path, capsys: Captur
     saved.write_text(capsys.readouterr().out, "utf-8")
     for words in (["check", "--deploy-target", "cuda=12.4,gpu=a100"], ["require"], ["matrix"]):
         assert run([*words, str(saved)]) == 3
-        assert "an inspection that was saved as JSON" in capsys.readouterr().err
-    with pytest.raises(ltocompat.UnreadableInput, match="an inspection that was saved as JSON"):
+        assert "is a saved inspection, not device code" in capsys.readouterr().err
+    with pytest.raises(ltocompat.UnreadableInput, match="is a saved inspection, not device code"):
         list(ltocompat.read(saved))
 
 

@@ -257,6 +257,6 @@ def test_a_lock_has_no_code_and_says_what_to_name(
     (tmp_path / "requirements.txt").write_text("torch==2.4.0\n")
     (tmp_path / "notes.txt").write_text("Torch is needed.\n")
     assert run(["require", str(tmp_path / "requirements.txt"), "--why"]) == 3
-    assert "is a lock, which has no code: name the wheels" in capsys.readouterr().err
+    assert "is a lock file, which has no code: name the wheels" in capsys.readouterr().err
     run(["require", str(tmp_path / "notes.txt")])
     assert "is a lock" not in capsys.readouterr().err

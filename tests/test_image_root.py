@@ -115,7 +115,7 @@ def test_what_is_no_image_or_leads_out_ends_in_a_sentence(tmp_path: Path) -> Non
     assert any("/libcuda.so: nothing can have this path" in each for each in told)
     for data in (b"no archive", archive({"manifest.json": b"[]"})):
         (tmp_path / "file").write_bytes(data)
-        with pytest.raises(UsageError, match="is no folder and no single image; docker save"):
+        with pytest.raises(UsageError, match="is neither a folder nor a single image; docker save"):
             env(tmp_path / "file")
     with pytest.raises(UsageError, match="there is no"):
         env(tmp_path / "gone")

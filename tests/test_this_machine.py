@@ -42,7 +42,7 @@ def test_a_library_that_cannot_be_looked_at_is_an_error_and_is_still_judged(
     assert [result.path for result in results] == ["this-machine", LIBRARY]
     (error,) = errors
     assert isinstance(error, UnreadableInput)
-    assert f"{LIBRARY!r} can't be told: it was there a moment ago" in str(error)
+    assert f"{LIBRARY!r} can't be followed: it was there a moment ago" in str(error)
 
 
 def test_without_on_error_the_error_is_raised(machine: ThisMachine) -> None:

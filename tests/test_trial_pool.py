@@ -224,7 +224,7 @@ def test_a_reply_is_no_larger_than_a_reply_can_be() -> None:
     reader = protocol.FrameReader(0)
     (frame,) = reader.feed(header.pack(b"LTCT", len(text), 0) + text)
     assert len(frame[0]) == len(text) - 2
-    with pytest.raises(Malformed, match="no reply"):
+    with pytest.raises(Malformed, match="not a reply"):
         list(reader.feed(header.pack(b"LTCT", len(text) + 1, 0)))
 
 

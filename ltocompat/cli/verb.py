@@ -91,7 +91,7 @@ class _Shown(Struct, frozen=True):
         if DEPLOY_TARGET in self.flags:  # by itself it is this machine
             typed |= {"is_flag": False, "flag_value": THIS_MACHINE}
         if option.within is not None:
-            typed["type"] = click.IntRange(*option.within)
+            typed["type"] = _Number(*option.within)
         shown |= {"help": option.help, "envvar": option.env, **typed}
         yield click.Option([self.name, *self.flags], **shown)
         for flag in option.old:
@@ -130,6 +130,10 @@ class _Shown(Struct, frozen=True):
             return choose(flag, value, choices)
         words = (word.strip() for text in value for word in text.split(","))
         return tuple(dict.fromkeys(choose(flag, word, choices) for word in words))
+
+
+class _Number(click.IntRange):
+    name = "whole number"
 
 
 class _Argument(click.Argument):
