@@ -12,12 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 import zstandard
 
 
-def archive(files: Mapping[str, bytes]) -> bytes:
+def archive(files: Mapping[str, bytes], *, of_folder: bool = False, mtime: float = 0) -> bytes:
+    """A tar; ``of_folder``: as of ``tar -C FOLDER .``; a time with a fraction makes pax headers."""
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as tar:
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        if of_folder:
+            top = tarfile.TarInfo("./")
+            top.type = tarfile.DIRTYPE
+            tar.addfile(top)
         for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
+            info = tarfile.TarInfo(f"./{name}" if of_folder else name)
+            info.size, info.mtime = len(data), mtime
             tar.addfile(info, io.BytesIO(data))
     return out.getvalue()
 

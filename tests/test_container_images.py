@@ -62,6 +62,26 @@ def test_an_archive_that_was_compressed_and_a_folder_say_the_same(tmp_path: Path
     assert package_of(str(folder)) is not None
 
 
+@pytest.mark.parametrize("form", [oci_layout, docker_archive])
+@pytest.mark.parametrize(("of_folder", "mtime"), [(True, 0), (False, 1.5), (True, 1.5)])
+def test_pax_headers_and_the_folder_of_all_files_may_come_first(
+    tmp_path: Path, form: object, of_folder: bool, mtime: float
+) -> None:
+    """Python's tarfile and Go's archive/tar write times in pax headers; users pack a layout."""
+    assert callable(form)
+    data = form(
+        [archive({APP: CUBIN_12_4}), archive({f"opt/app/.wh.{APP.rpartition('/')[2]}": b""})]
+    )
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        files = {each.name: tar.extractfile(each) for each in tar}
+    members = {name: file.read() for name, file in files.items() if file}
+    again = archive(members, of_folder=of_folder, mtime=mtime)
+    for name, packed in (("image.tar", again), ("image.tar.gz", gzip.compress(again))):
+        path = written(tmp_path, packed, name)
+        assert (places(path), reasons(path)) == ([], [])
+        assert package_of(path) is not None
+
+
 def test_a_file_that_a_later_layer_deletes_or_replaces_is_not_judged(tmp_path: Path) -> None:
     lower = archive({APP: CUBIN_13_5, "opt/y.cubin": CUBIN_13_5})
     upper = archive({"opt/app/.wh.x.cubin": b"", "opt/y.cubin": CUBIN_12_4})

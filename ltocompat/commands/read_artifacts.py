@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ltocompat.commands.options import StrPath, SummaryOptions, named
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.first_bytes import BLOCK, names_image
+from ltocompat.files.first_bytes import IMAGE_HEAD, names_image
 from ltocompat.files.objects import read_host
 from ltocompat.model.arch import version_numbers
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -166,7 +166,7 @@ class ArtifactReader:
         try:
             try:
                 with settings.opened(file.path, typed=typed) as view:
-                    image = names_image(view.peek(0, BLOCK))
+                    image = names_image(view.peek(0, IMAGE_HEAD))
                     refuse_saved(view, file.path, typed=typed)
                     self._take(view, file, builder, typed=typed)
                     summary = builder.summary(file.path)

@@ -117,16 +117,32 @@ def checksum_holds(block: bytes) -> bool:
     return wanted == total or wanted == total - 256 * len(blank.translate(None, _ASCII))
 
 
-# The first member of what docker, podman, skopeo, buildx and crane write.
+# The first file of what docker, podman, skopeo, buildx and crane write.
 _OF_IMAGE = re.compile(
     rb"(?:\./)?(?:[0-9a-f]{64}(?:\.json|\.tar|/.*)?|sha256:[0-9a-f]{64}|blobs(?:/.*)?"
     rb"|manifest\.json|index\.json|oci-layout|repositories)"
 )
 
 
-def names_image(block: bytes) -> bool:
-    """Return whether the first header of a tar names what archives of container images hold."""
-    return _OF_IMAGE.fullmatch(block[:100].split(b"\0", 1)[0]) is not None
+IMAGE_HEAD = 8 * BLOCK
+"""Bytes of a tar that tell whether it is an archive of container images."""
+_TYPE, _SIZE = slice(156, 157), slice(124, 136)  # of a header of tar
+_OCTAL = re.compile(rb"[0-7]{1,11}")
+
+
+def names_image(head: bytes) -> bool:
+    """Return whether a tar begins with a file that archives of container images hold.
+
+    Extended headers (pax) and the folder of all files may come before it.
+    """
+    header = head[:BLOCK]
+    while header[_TYPE] in (b"x", b"g") or header.startswith((b"./\0", b".\0")):
+        size = _OCTAL.fullmatch(header[_SIZE].strip(b" \0"))
+        if size is None:
+            return False
+        head = head[BLOCK + int(size[0], 8) + -int(size[0], 8) % BLOCK :]
+        header = head[:BLOCK]
+    return _OF_IMAGE.fullmatch(header[:100].split(b"\0", 1)[0]) is not None
 
 
 _MOST = 64 << 10
