@@ -165,7 +165,7 @@ def not_brought(
         "and {} has to come with torch"
         if beside_torch
         else f"and {{}} may come with {truncate_list(unknown, 1, link='or')}"
-    ) + ", so the library loads only beside a release that has it"
+    ) + ": the library loads only beside a release that has it"
     requires = "" if name in unknown else f"write Requires-Dist: {name}, and "
     cure = (
         f"; if every {name} that the metadata allow has it, name that package with --with, or "
@@ -222,7 +222,7 @@ def _advice(library: NeededLibrary, shipped: Shipped) -> str:
     lines = _requirements(library, shipped)
     if len(lines) == 1:
         return f"write Requires-Dist: {lines[0]}"
-    return f"write Requires-Dist: with the one of {', '.join(lines)} that is for your CUDA"
+    return f"write Requires-Dist: {' or '.join(lines)}, whichever is for your CUDA"
 
 
 def _mend(library: NeededLibrary, shipped: Shipped, lead: Lead | None = None) -> Mend | None:
