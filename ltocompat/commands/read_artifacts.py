@@ -7,6 +7,7 @@ rules say whose kernels these are, and linkers and drivers are asked where trial
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +20,7 @@ from msgspec.structs import replace
 from ltocompat.commands.options import StrPath, SummaryOptions, named
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.first_bytes import IMAGE_HEAD, names_image
+from ltocompat.files.first_bytes import names_image
 from ltocompat.files.objects import read_host
 from ltocompat.model.arch import version_numbers
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -166,7 +167,7 @@ class ArtifactReader:
         try:
             try:
                 with settings.opened(file.path, typed=typed) as view:
-                    image = names_image(view.peek(0, IMAGE_HEAD))
+                    image = names_image(functools.partial(view.peek, 0))
                     refuse_saved(view, file.path, typed=typed)
                     self._take(view, file, builder, typed=typed)
                     summary = builder.summary(file.path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable
 from enum import Enum, auto
 from zlib import adler32
 
@@ -124,24 +125,27 @@ _OF_IMAGE = re.compile(
 )
 
 
-IMAGE_HEAD = 8 * BLOCK
-"""Bytes of a tar that tell whether it is an archive of container images."""
+_MOST_BEFORE = 8 * BLOCK  # bytes of headers that may come before the first file
 _TYPE, _SIZE = slice(156, 157), slice(124, 136)  # of a header of tar
 _OCTAL = re.compile(rb"[0-7]{1,11}")
 
 
-def names_image(head: bytes) -> bool:
+def names_image(peek: Callable[[int], bytes]) -> bool:
     """Return whether a tar begins with a file that archives of container images hold.
 
     Extended headers (pax) and the folder of all files may come before it.
+
+    Args:
+        peek: gives as many of the first bytes of the tar; no more are asked for than are needed.
     """
-    header = head[:BLOCK]
+    end = BLOCK
+    header = peek(end)
     while header[_TYPE] in (b"x", b"g") or header.startswith((b"./\0", b".\0")):
         size = _OCTAL.fullmatch(header[_SIZE].strip(b" \0"))
-        if size is None:
+        if size is None or end + int(size[0], 8) > _MOST_BEFORE:
             return False
-        head = head[BLOCK + int(size[0], 8) + -int(size[0], 8) % BLOCK :]
-        header = head[:BLOCK]
+        end += BLOCK + int(size[0], 8) + -int(size[0], 8) % BLOCK
+        header = peek(end)[end - BLOCK :]
     return _OF_IMAGE.fullmatch(header[:100].split(b"\0", 1)[0]) is not None
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import (
     DEB_MAGIC,
-    IMAGE_HEAD,
     RPM_MAGIC,
     names_image,
     packing_of,
@@ -138,7 +137,7 @@ def owner(path: str, budget: Budget | None = None) -> Package | None:
 
 def _read(view: ByteView, path: str, budget: Budget) -> Package | None:
     """The wheel, conda package or image; their readers are loaded for files that may be one."""
-    if packing_of(view) is not None or names_image(view.peek(0, IMAGE_HEAD)):
+    if packing_of(view) is not None or names_image(functools.partial(view.peek, 0)):
         from ltocompat.packages.container_images import read as read_image
 
         with watched(budget):

@@ -29,7 +29,7 @@ from ltocompat.files.descriptors import write_all
 from ltocompat.files.elf_layout import MAGIC as ELF
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk, bare_image
-from ltocompat.files.first_bytes import IMAGE_HEAD, holds_no_code, lost_pe_header, names_image
+from ltocompat.files.first_bytes import holds_no_code, lost_pe_header, names_image
 from ltocompat.files.images import TILEIR, ptx
 from ltocompat.files.images.cubin_header import NEEDLE as CUBIN
 from ltocompat.files.objects import read_host
@@ -234,7 +234,7 @@ def files(place: Location, settings: ScanSettings) -> Iterator[Location | Skippe
 
 def _is_image(path: str) -> bool:
     try:
-        return os.path.isfile(path) and names_image(read_regular(path, IMAGE_HEAD))
+        return os.path.isfile(path) and names_image(functools.partial(read_regular, path))
     except OSError:
         return False  # which is told where it is read
 

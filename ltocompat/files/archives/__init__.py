@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -9,7 +10,6 @@ from ltocompat.files.archives.member import Member
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import (
     BLOCK,
-    IMAGE_HEAD,
     RPM_MAGIC,
     is_ar,
     is_tar,
@@ -51,7 +51,7 @@ def _candidates(view: ByteView) -> Iterator[ContainerFormat]:
         yield ArchiveFormat()
     head = view.peek(0, BLOCK)
     if is_tar(head):
-        if names_image(view.peek(0, IMAGE_HEAD)):
+        if names_image(functools.partial(view.peek, 0)):
             from ltocompat.files.archives.container_image import ContainerImageFormat
 
             yield ContainerImageFormat()

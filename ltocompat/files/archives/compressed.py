@@ -11,7 +11,7 @@ from ltocompat.files.archives.member import Member
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.archives.unpacking import Input, Stream, unpacked
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.first_bytes import BLOCK, IMAGE_HEAD, Packing, is_tar, names_image, packing_of
+from ltocompat.files.first_bytes import BLOCK, Packing, is_tar, names_image, packing_of
 from ltocompat.files.images.cubin_header import parse_header
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import ImageLayer, Skipped
@@ -36,7 +36,7 @@ class CompressedFormat:
         source = Input(view)
         stream = Stream(unpacked(source, packing_of(view) or Packing.GZIP, budget))
         try:
-            if names_image(stream.peek(IMAGE_HEAD)):
+            if names_image(stream.peek):
                 from ltocompat.files.archives import container_of
 
                 content = plain_image(view, budget)
@@ -61,7 +61,7 @@ def plain_image(view: ByteView, budget: Budget) -> ByteView:
     """
     packing = packing_of(view)
     stream = None if packing is None else Stream(unpacked(Input(view), packing, budget))
-    if stream is None or not names_image(stream.peek(IMAGE_HEAD)):
+    if stream is None or not names_image(stream.peek):
         return view
     return Spool().keep(stream.up_to(None), None)  # the list of layers may come last
 

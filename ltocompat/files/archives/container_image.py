@@ -39,7 +39,7 @@ from ltocompat.files.archives.tar import (
 )
 from ltocompat.files.archives.unpacking import Input, Stream, unpacked
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.first_bytes import IMAGE_HEAD, names_image, packing_of
+from ltocompat.files.first_bytes import names_image, packing_of
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import ImageLayer, Skipped
 from ltocompat.model.limits import MIB, Budget, NamesOfTable
@@ -122,7 +122,7 @@ def archive_of(path: str) -> str:
 
 def images_in(view: ByteView, place: Location, budget: Budget) -> list[ContainerImage]:
     """The images of an archive, or the one that its path names; none of any other file."""
-    begins = names_image(view.peek(0, IMAGE_HEAD))
+    begins = names_image(functools.partial(view.peek, 0))
     return list(_Archive(view, place, budget).images()) if begins else []
 
 
