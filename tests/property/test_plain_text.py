@@ -54,6 +54,7 @@ CODE = [
     b"\x1f\x8b\x08",
     b"BZh91AY&SY",
     b"\xfd7zXZ\0",
+    b"\xed\xab\xee\xdb",
     b"!<arch>\n",
     b"!<thin>\n",
     b"MZ",
@@ -94,6 +95,7 @@ def found_in(data: bytes) -> bool:
 @example(b"\x28\xb5\x2f\xfd and text behind")
 @example(b"text before \xed\x43\x4e\x7f and text behind")
 @example(b"\x50\xed\x55\xba and text behind")
+@example(b"\xed\xab\xee\xdb and text behind")
 @example(b"!<arch>\n")
 @example(b"BZh91AY&SY and text behind")
 def test_text_is_nothing_to_any_format(data: bytes) -> None:
