@@ -41,7 +41,7 @@ from ltocompat.rules.clients import Speaker, speakers
 from ltocompat.rules.message_values import derived, filled
 from ltocompat.rules.messages import Match, Message, matches, messages, pattern_of
 from ltocompat.rules.prose import Topic, rule_ids, rules, rules_left_out, topics
-from ltocompat.targets.paste import Reading
+from ltocompat.targets.paste import Paste, Reading
 from ltocompat.trial.logs import explain as reason_of
 
 DATA = Path(__file__).parent / "data"
@@ -156,6 +156,11 @@ EXAMPLES = {
     "bazel-toolkit": "Could not find any cudnn.h matching version '8' in any subdirectory:",
     "extension-beside-cpu-pytorch": "OSError: libc10_cuda.so: cannot open shared object file: No "
     "such file or directory",
+    "numba-newer-than-driver": "CudaDriverError: driver missing function: cuStreamBeginCapture",
+    "debugger-back-end-missing": "Could not find CUDA Debugger back-end. Please try "
+    "upgrading/re-installing the GPU driver",
+    "tensorflow-of-cuda-9.0": "ImportError: libcublas.so.9.0: cannot open shared object file: No "
+    "such file or directory\nFailed to load the native TensorFlow runtime.",
     "apt-cuda-unmet": "The following packages have unmet dependencies:\n cuda-12-2 : Depends: "
     "cuda-runtime-12-2 (>= 12.2.0) but it is not going to be installed",
 }
@@ -498,6 +503,55 @@ def test_the_fix_is_that_of_the_client_and_of_what_the_text_shows(around: str, w
     assert ("nothing leads the loader there" in (first.cause or "")) is (
         "LD_LIB" in words or "import" in words
     )
+
+
+@pytest.mark.parametrize(
+    ("around", "name", "value"),
+    [
+        ("我的4090显卡，{}", "gpu_sm", "89"),
+        ("用3090训练，{}", "gpu_sm", "86"),
+        ("видеокарта 3060 Ti: {}", "gpu_sm", "86"),
+        ("GPU：A40显卡 {}", "gpu_sm", "86"),
+        ("{}\n驱动版本：515.43.04", "driver", "515.43.04"),
+        ("драйвер 535.104.05\n{}", "driver", "535.104.05"),
+        ("CUDA版本：11.7\n{}", "said", "11.7"),
+        ("torch 2.5.0+ cu124\n{}", "torch", "12.4"),
+        ("torch版本2.1.0+cu118\n{}", "torch", "11.8"),
+        ("2050年有3090个 {}", "gpu_sm", None),
+    ],
+)
+def test_a_machine_is_read_beside_other_scripts_and_with_blanks(
+    around: str, name: str, value: str | None
+) -> None:
+    first = explain(around.format("CUDA error: no kernel image is available"))[0]
+    assert first.values.get(name) == value
+
+
+def test_a_toolkit_that_the_text_shows_is_not_to_be_installed() -> None:
+    error = "OSError: CUDA_HOME environment variable is not set."
+    assert "Install a toolkit" in (explain(error)[0].fix or "")
+    (found, *_) = explain(f"{error}\nCuda compilation tools, release 12.4, V12.4.131")
+    assert "shows nvcc 12.4" in (found.cause or "")
+    assert "CUDA_HOME=/usr/local/cuda-12.4" in (found.fix or "")
+
+
+def test_a_stop_behind_a_file_is_none_of_its_name() -> None:
+    (found, *_) = explain("Could not load dynamic library 'libcudart.so.11.0.'")
+    assert found.values["file"] == "libcudart.so.11.0"
+
+
+def test_numba_of_cuda_11_is_not_sent_to_a_package_of_12() -> None:
+    fix = explain("numba: failed to open nvvm\nDriver Version: 470.82.01")[0].fix or ""
+    assert "numba-cuda" not in fix
+    assert "cudatoolkit=11.8" in fix
+
+
+@pytest.mark.parametrize("escape", [str, lambda text: re.sub(r"([_*`])", r"\\\1", text)])
+def test_backslashes_of_windows_and_of_markdown_are_told_apart(
+    escape: Callable[[str], str],
+) -> None:
+    line = escape(r"Error: Could not find module 'C:\x\_ext\_b_c\cudart64_110.dll'")
+    assert Paste(line).readings[0].flat.endswith(r"\x\_ext\_b_c\cudart64_110.dll'")
 
 
 def test_two_packages_of_one_library_are_told_from_one() -> None:

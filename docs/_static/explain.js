@@ -38,14 +38,14 @@ function undone(line) {
   if (line.includes("\x1b")) line = line.replace(regex(paste.ansi, "g"), "");
   if (line.includes("&") || line.includes("<")) line = unescapedHtml(line.replace(regex(paste.tag, "g"), " "));
   line = line.replace(/[\u2018\u2019\u201a\u2032]/g, "'").replace(/[\u201c\u201d\u201e\u2033]/g, '"');
-  line = line.replace(/\xa0/g, " ");
+  line = line.replace(/\xa0/g, " ").replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0));
   if (line.includes("\\")) {
     if (regex(`^(?:${paste.json})`).test(line)) {
       line = line.replace(regex(paste.escaped, "g"), (_, blank, number, letter) => {
         if (blank) return blank === "t" ? " " : "\n";
         return number ? String.fromCharCode(parseInt(number, 16)) : letter;
       });
-    } else if (!regex(paste.drive).test(line)) {
+    } else if (!regex(paste.unescaped).test(line)) {
       line = line.replace(regex(paste.markdown, "g"), "$1");
     }
   }
@@ -357,7 +357,7 @@ function endOf(path) {
 
 function derived(values) {
   let found = {};
-  for (const [name, value] of Object.entries(values)) found[name.replace(/_+$/, "")] = value;
+  for (const [name, value] of Object.entries(values)) found[name.replace(/_+$/, "")] = value.replace(/\.+$/, "");
   if ("cc" in found) found.sm = found.cc.replaceAll(".", "");
   for (const [name, derive] of Object.entries(DERIVED)) {
     if (!(name in found)) continue;

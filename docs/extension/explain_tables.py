@@ -24,7 +24,7 @@ def explain_tables() -> dict[str, Any]:
         "tag": paste._TAG,
         "json": paste._JSON,
         "escaped": paste._ESCAPED,
-        "drive": paste._DRIVE,
+        "unescaped": paste._UNESCAPED,
         "markdown": paste._MARKDOWN,
         "bullet": paste._BULLET,
         "leftEdge": paste._LEFT_EDGE,

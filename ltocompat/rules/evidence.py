@@ -44,10 +44,11 @@ def of_another_vendor(text: str) -> bool:
 
     PyTorch for ROCm says "CUDA error" where it means HIP's.
     """
-    other, nvidia, sure = (
-        re.search(patterns()[name], text) for name in ("otherVendor", "nvidia", "surelyOther")
-    )
-    return sure is not None or (other is not None and nvidia is None)
+
+    def said(name: str) -> bool:
+        return re.search(patterns()[name], text) is not None
+
+    return said("surelyOther") or (said("otherVendor") and not said("nvidia"))
 
 
 def _values(name: str) -> Callable[[str], Iterator[str]]:
@@ -76,13 +77,12 @@ def _drivers(text: str) -> Iterable[str]:
     return {value for value in values if not any(other.startswith(f"{value}.") for other in values)}
 
 
-def _gpus(text: str) -> Iterator[str]:
+@functools.lru_cache(maxsize=1)
+def _gpus(text: str) -> frozenset[str]:
     """The GPUs that are named, each by the name in the table."""
     named = re.compile(patterns()["gpu"], re.IGNORECASE | re.ASCII)
-    for match in named.finditer(text, 0, _LONGEST):
-        models = models_named(match[1])
-        if len({model.number for model in models}) == 1:
-            yield models[0].name
+    found = {models_named(match[1]) for match in named.finditer(text, 0, _LONGEST)}
+    return frozenset(models[0].name for models in found if len({m.number for m in models}) == 1)
 
 
 def _architectures(text: str) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _architectures(text: str) -> Iterator[str]:
         number = "".join(re.findall(r"\d+", value))
         if sm(int(number)) is not None:
             yield number
-    for name in {*_gpus(text)}:
+    for name in _gpus(text):
         yield str(models_named(name)[0].number)
 
 

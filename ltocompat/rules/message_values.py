@@ -56,7 +56,7 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     Returns:
         The same, and for example ``ptx_cuda`` and ``ptx_branch`` of ``ptx``.
     """
-    found = {name.rstrip("_"): value for name, value in values.items()}
+    found = {name.rstrip("_"): value.rstrip(".") for name, value in values.items()}
     if "cc" in found:
         found["sm"] = found["cc"].replace(".", "")
     for name, derive in _DERIVED.items():

@@ -152,30 +152,34 @@ def _places(
 ) -> list[re.Match[str]]:
     """Where the text of a row stands, apart from what is explained."""
     flat = reading.flat
-    if message.beside and not pattern_of(message.beside, flags).search(flat):
-        return []
-    if message.unless and pattern_of(message.unless, flags).search(flat):
-        return []
     pattern = pattern_of(message.pattern, flags)
-    return [
+    found = [
         place
         for part in _parts(message, reading, flags)
         for place in pattern.finditer(flat, *part)
         if explained.find(1, *map(reading.letters_before, place.span())) < 0
     ]
+    if not found or (message.beside and not pattern_of(message.beside, flags).search(flat)):
+        return []
+    return [] if message.unless and pattern_of(message.unless, flags).search(flat) else found
 
 
 def _parts(message: Message, reading: Reading, flags: int) -> list[tuple[int, int]]:
     """The parts of a text around a row's fixed strings, apart from each other."""
-    fixed = "|".join(map(re.escape, message.find))
-    text, fixed = (reading.lower, fixed.lower()) if flags else (reading.flat, fixed)
     parts = [(0, 0)]
-    for hit in pattern_of(fixed).finditer(text):
+    for hit in _any_of(message.find, flags).finditer(reading.lower if flags else reading.flat):
         start = max(hit.start() - message.reach, 0)
         if start <= parts[-1][1]:
             start = parts.pop()[0]
         parts.append((start, hit.end() + message.reach))
     return parts
+
+
+@functools.cache
+def _any_of(find: tuple[str, ...], flags: int) -> re.Pattern[str]:
+    """The pattern of fixed strings; with flags, in small letters."""
+    pattern = "|".join(map(re.escape, find))
+    return re.compile(pattern.lower() if flags else pattern)
 
 
 def _first_that_holds(

@@ -20,14 +20,16 @@ _STRAIGHT = str.maketrans(
         **dict.fromkeys("\u2018\u2019\u201a\u2032", "'"),
         **dict.fromkeys("\u201c\u201d\u201e\u2033", '"'),
         "\xa0": " ",
+        **{wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)},
     }
 )
-"""Quotation marks as word processors and web pages set them."""
+"""Quotation marks as word processors set them, and punctuation as wide as a Chinese letter."""
 _ESCAPED = re.compile(r"\\(?:([nrt])|u([0-9a-fA-F]{4})|(['\"/\\]))")
 _BLANKS = {"n": "\n", "r": "\n", "t": " "}
 _JSON = re.compile(r"\s{0,20}[\[{\"]|.{0,4000}\\\"")
-_DRIVE = re.compile(r"\b[A-Za-z]:\\")
 _MARKDOWN = re.compile(r"\\([_*`>#~|-])")
+_UNESCAPED = re.compile(r"(?<!\\)[_*`]")
+"""Markdown escapes all of these in a line; in a path of Windows others stand, too."""
 _BULLET = re.compile(r"(?:[-*] )?\*\*(?=\S)|(?<=\S)\*\*(?=\s|$)")
 # Quote marks and edges of a box around a line; a line that is nothing but edges is none.
 _LEFT_EDGE = re.compile(r"\s{0,20}(?:>\s?){1,8}|\s{0,4}[|│┃║] ?")
@@ -147,11 +149,12 @@ def _undone(line: str) -> str:
         line = _ANSI.sub("", line)
     if "&" in line or "<" in line:
         line = html.unescape(_TAG.sub(" ", line))
-    line = line.translate(_STRAIGHT)
+    if not line.isascii():
+        line = line.translate(_STRAIGHT)
     if "\\" in line:
         if _JSON.match(line):
             line = _ESCAPED.sub(_unescaped, line)
-        elif not _DRIVE.search(line):
+        elif not _UNESCAPED.search(line):
             line = _MARKDOWN.sub(r"\1", line)
     return _BULLET.sub("", line) if "**" in line else line
 
