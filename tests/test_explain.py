@@ -318,7 +318,7 @@ def test_every_incident_is_there_and_names_rules_that_exist_where_they_are_built
 
 
 def single_blanks(text: str) -> str:
-    return " ".join(re.sub(r"^[> \t]+", "", text, flags=re.MULTILINE).split())
+    return " ".join(re.sub(r"^(?:[> \t]+|-{4,}$)", "", text, flags=re.MULTILINE).split())
 
 
 @given(
@@ -508,13 +508,13 @@ def test_the_fix_is_that_of_the_client_and_of_what_the_text_shows(around: str, w
 @pytest.mark.parametrize(
     ("around", "name", "value"),
     [
-        ("我的4090显卡，{}", "gpu_sm", "89"),
-        ("用3090训练，{}", "gpu_sm", "86"),
+        ("我的4090显卡\uff0c{}", "gpu_sm", "89"),
+        ("用3090训练\uff0c{}", "gpu_sm", "86"),
         ("видеокарта 3060 Ti: {}", "gpu_sm", "86"),
-        ("GPU：A40显卡 {}", "gpu_sm", "86"),
-        ("{}\n驱动版本：515.43.04", "driver", "515.43.04"),
+        ("GPU\uff1aA40显卡 {}", "gpu_sm", "86"),
+        ("{}\n驱动版本\uff1a515.43.04", "driver", "515.43.04"),
         ("драйвер 535.104.05\n{}", "driver", "535.104.05"),
-        ("CUDA版本：11.7\n{}", "said", "11.7"),
+        ("CUDA版本\uff1a11.7\n{}", "said", "11.7"),
         ("torch 2.5.0+ cu124\n{}", "torch", "12.4"),
         ("torch版本2.1.0+cu118\n{}", "torch", "11.8"),
         ("2050年有3090个 {}", "gpu_sm", None),

@@ -20,7 +20,7 @@ _STRAIGHT = str.maketrans(
         **dict.fromkeys("\u2018\u2019\u201a\u2032", "'"),
         **dict.fromkeys("\u201c\u201d\u201e\u2033", '"'),
         "\xa0": " ",
-        **{wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)},
+        **{chr(wide): chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)},
     }
 )
 """Quotation marks as word processors set them, and punctuation as wide as a Chinese letter."""
