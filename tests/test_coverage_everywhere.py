@@ -7,6 +7,7 @@ from pathlib import Path
 import fatbin_writer as writer
 import pytest
 from libraries_made import build, needs_gcc
+from package_writer import zip_of
 from samples import FOLDER
 
 import ltocompat
@@ -68,3 +69,23 @@ def test_check_require_audit_diff_and_html_say_the_same_number(
     assert "1 of 3 kernels have code for sm_80" in capsys.readouterr().out
     (checked,) = ltocompat.check(whole, TARGET)
     assert not checked.coverage.best_kernels
+
+
+@needs_gcc
+@pytest.mark.parametrize("copies", [1, 2, 3])
+def test_each_library_without_code_for_a_gpu_is_named_copies_too(
+    tmp_path: Path, copies: int
+) -> None:
+    served = library(tmp_path / "served.so", {b"saxpy": (80, 90)})
+    unserved = library(tmp_path / "unserved.so", {b"daxpy": (90,)}).read_bytes()
+    members = {f"x/lib{number}.so": unserved for number in range(copies)}
+    path = tmp_path / "x-1.0-py3-none-manylinux_2_28_x86_64.whl"
+    path.write_bytes(zip_of(("x/libserved.so", served.read_bytes()), *members.items()))
+    (result,) = (r for r in ltocompat.check(path, TARGET) if r.gpu is not None)
+    told = {
+        place.members[-1]
+        for finding in result.findings
+        if finding.rule in {"SASS-06", "IMG-04"}
+        for place in finding.places
+    }
+    assert told == set(members), result.findings

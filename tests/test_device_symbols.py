@@ -14,6 +14,7 @@ import ltocompat
 from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.images.cubin import Cubin, early_api_versions, kernel_names
+from ltocompat.files.images.ptx_symbols import declared_alone
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.symbols import DeviceSymbols, defined_nowhere, defined_twice
@@ -75,6 +76,27 @@ def test_the_first_bytes_of_a_cubin_name_the_compilers_of_its_kernels_or_nothing
     plain = re.fullmatch(r"nvrtc-(\d+)\.(\d)-sm_80", path.stem)
     if plain:
         assert early == frozenset({10 * int(plain[1]) + int(plain[2])})
+
+
+def test_compilers_are_told_early_by_whole_records_alone() -> None:
+    """A record begins at a multiple of 4 and has its number in one byte."""
+    data = next(d for d in (p.read_bytes() for p in CUBINS) if early_api_versions(d))
+    record = bytes((4, 0x37, 4, 0))  # EIFMT_SVAL, EIATTR_CUDA_API_VERSION, 4 bytes
+    assert data.count(record) >= 1
+    at = data.index(record)
+    for other in (data[:at] + b"\0" + data[at:-1], data[: at + 5] + b"\1" + data[at + 6 :]):
+        assert early_api_versions(other) is None
+
+
+@pytest.mark.parametrize("before", [b"", b"\n", b".version 8.0\n"])
+@pytest.mark.parametrize("comment", [b"// .func (g);\n", b".func g(); // once more\n"])
+def test_a_function_beside_a_comment_is_left_to_the_whole_reader(
+    before: bytes, comment: bytes
+) -> None:
+    """Wherever the text begins: the comment may hold the name, or the semicolon."""
+    of_one = b".func (.param .b32 r) f // ; {\n;\n"
+    assert declared_alone(before + comment + of_one, Budget()) is None
+    assert declared_alone(before + b".func f();\n", Budget()) == frozenset({"f"})
 
 
 def test_a_finished_cubin_is_not_read_for_its_symbols() -> None:

@@ -27,6 +27,7 @@ from verdict_values import required
 
 import ltocompat
 from ltocompat import Artifact, Change, Diff, Location, LtocompatError, Release, SmArch
+from ltocompat.commands.comparison import saved as saved_module
 from ltocompat.commands.comparison.changes import metadata_moves
 from ltocompat.commands.comparison.pairing import label, pairs, unversioned
 from ltocompat.commands.comparison.release_side import Side
@@ -103,6 +104,13 @@ def test_architectures_are_lost_and_gained_as_the_manifest_says(
     assert gained == ([after - before] if after - before else [])
     if before - after:
         assert ("lost-ptx" if kind == "ptx" else "lost-arch") in words(diff)
+
+
+def test_the_same_code_compressed_in_another_way_is_told() -> None:
+    folder = FOLDER / "fatbin"
+    diff = ltocompat.diff(folder / "nvcc-13.2-none.fatbin", folder / "nvcc-13.2-default.fatbin")
+    told = {(c.about, c.old, c.new) for c in diff.changes if c.kind.startswith("compression")}
+    assert told == {(kind, ("none",), ("zstd",)) for kind in ("sass", "ptx")}
 
 
 def test_a_file_against_itself_has_no_changes() -> None:
@@ -383,6 +391,19 @@ def test_any_program_may_have_laid_it_out_anew(tmp_path: Path) -> None:
     assert ltocompat.diff(file, MANY).changes == ()
     file.write_text(" \n" + json.dumps(json.loads(file.read_text())))
     assert ltocompat.diff(file, MANY).changes == ()
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_a_saved_inspection_is_read_up_to_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, over: bool
+) -> None:
+    path = saved(tmp_path, SAXPY)
+    monkeypatch.setattr(saved_module, "_MOST_BYTES", path.stat().st_size - over)
+    if over:
+        with pytest.raises(LtocompatError, match="over the limit"):
+            ltocompat.diff(SAXPY, path)
+    else:
+        assert not ltocompat.diff(SAXPY, path).changes
 
 
 def test_a_saved_inspection_of_a_later_version_is_read(tmp_path: Path) -> None:

@@ -723,6 +723,7 @@ def test_a_text_that_no_rule_knows_is_told_in_every_format(tmp_path: Path) -> No
         ("make: *** [all] Error 2\na.c:3:1: error: expected ';'", "a.c:3:1: error: expected ';'"),
         ("the following failed:\n  zlib is unmet", "the following failed: zlib is unmet"),
         ("x" * 400 + " ValueError: too long", f"... {'x' * 25} ValueError: too long"),
+        ("error: a " + "x" * 400 + " error: last", f"... {'x' * 29} error: last"),
     ],
 )
 def test_the_sentence_quotes_the_line_that_names_the_error(text: str, line: str) -> None:

@@ -121,6 +121,12 @@ def test_the_wrapper_of_an_object_points_by_its_relocation() -> None:
     assert host.registration().registered(first) is False
 
 
+def test_an_object_may_end_with_its_section_table() -> None:
+    empty = struct.pack("<HHIIIHH", 0x8664, 1, 0, 0, 0, 0, 0) + row(b".text", 0, 0, 0)
+    assert read(empty).describe(Location("x.obj")).machine == "x86-64"
+    assert read_host(ByteView.of(empty[:-1]), Budget()) is None
+
+
 def test_section_names_far_back_in_the_string_table_are_read() -> None:
     # "//" and six digits of base 64, by LLVM's encodeBase64StringEntry: 10,000,000 is //AAmJaA.
     strings = b"\0" * 10_000_000 + b".nv_fatbin\0"

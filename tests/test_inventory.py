@@ -22,6 +22,7 @@ from ltocompat import (
     Limits,
     Location,
     Module,
+    Record,
     Skipped,
     UnreadableInput,
 )
@@ -108,6 +109,40 @@ def test_a_thin_archive_brings_no_more_than_a_packed_one_may(tmp_path: Path) -> 
         if isinstance(r, Skipped)
     ]
     assert limits == ["unpacked_bytes"] * 2
+
+
+@pytest.mark.parametrize(("limits", "members"), [(Limits(members=2), 2), (Limits(members=1), 1)])
+def test_an_archive_has_as_many_members_as_the_limit_says(
+    tmp_path: Path, limits: Limits, members: int
+) -> None:
+    records = _in_archive(tmp_path, ("a.o", "b.o"), limits)
+    assert len([r for r in records if isinstance(r, Module)]) == members
+    assert [r.limit for r in records if isinstance(r, Skipped)] == ["members"] * (2 - members)
+
+
+@pytest.mark.parametrize(("length", "read"), [(63, True), (64, True), (65, False)])
+def test_a_members_name_is_as_long_as_the_limit_says(
+    tmp_path: Path, length: int, read: bool
+) -> None:
+    """In the form of BSD: the name stands before the member's bytes and counts as such."""
+    name = "a" * length
+    records = _in_archive(tmp_path, (name,), Limits(text_bytes=64))
+    assert [r.place.members for r in records if isinstance(r, Module)] == [(name,)] * read
+    told = [r.reason for r in records if isinstance(r, Skipped)]
+    assert [reason.partition(": ")[2] for reason in told] == [
+        f"a member's name has {length} bytes, over Limits.text_bytes"
+    ] * (not read)
+
+
+def _in_archive(folder: Path, names: tuple[str, ...], limits: Limits) -> list[Record]:
+    member = SAXPY.read_bytes().ljust(-(-SAXPY.stat().st_size // 8) * 8, b"\0")
+    archive = b"!<arch>\n"
+    for name in names:
+        size = len(name) + len(member)
+        archive += f"{f'#1/{len(name)}':48}{size:<10}`\n{name}".encode() + member
+        archive += b"\n" * (size % 2)
+    (folder / "libx.a").write_bytes(archive)
+    return list(ltocompat.inspect(folder / "libx.a", limits=limits))
 
 
 def test_a_folder_of_too_many_files_ends(tmp_path: Path) -> None:

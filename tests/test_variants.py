@@ -30,7 +30,7 @@ from ltocompat.model.cuda_tag import tagged_path, without_tags
 from ltocompat.model.image import HostBinary
 from ltocompat.model.location import Location
 from ltocompat.report.verbs.inspect import REPORT
-from ltocompat.scan.variants import find_variants
+from ltocompat.scan.variants import find_variants, named_variants
 
 OF_12 = FOLDER / "cubin" / "nvrtc-12.4-sm_80.cubin"
 OF_13 = FOLDER / "cubin" / "nvrtc-13.0-sm_80.cubin"
@@ -146,6 +146,14 @@ def test_files_of_one_version_may_need_each_other() -> None:
     crossed = host("x/cu12/_crossed.so", "PyInit__crossed", needs=("liby13.so",))
     brought = host("x/cu13/liby.so", "go", soname="liby13.so")
     assert versions(*hosts, crossed, brought) == []
+
+
+def test_a_named_version_is_whole_when_it_has_what_several_have() -> None:
+    """What one version alone has is no part of the others."""
+    files = {"cu11": ("x",), "cu12": ("x", "y"), "cu13": ("x", "y", "z")}
+    members = [(f"lib{name}_{cuda}.so",) for cuda, names in files.items() for name in names]
+    found = named_variants(members, ["lib*_cu*.so"])
+    assert {v.version: v.whole for v in found} == {"11": False, "12": True, "13": True}
 
 
 def test_versions_are_chosen_for_all_files_at_once() -> None:

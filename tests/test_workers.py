@@ -103,6 +103,13 @@ def test_without_workers_everything_is_left_to_the_parent() -> None:
     assert list(workers.in_order(os._exit, NUMBERS, 2)) == [None] * 40
 
 
+def test_no_descriptor_is_left_open() -> None:
+    before = psutil.Process().num_fds()
+    for _ in range(3):
+        assert len(list(workers.in_order(bytes, [8] * 20, 4))) == 20
+    assert psutil.Process().num_fds() == before
+
+
 def test_who_stops_early_leaves_no_process() -> None:
     found = workers.in_order(bytes, [1 << 20] * 40, 4)
     next(found)
