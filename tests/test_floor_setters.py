@@ -249,6 +249,42 @@ def test_a_wheel_for_another_machine_sets_no_floor_of_a_lock(
     arm = setters(capsys, str(lock), f"--survey={tmp_path / 'with'}", "--platform=linux/arm64")
     floors = {row["floor"] for row in arm if row["component"] == "driver"}
     assert floors == {">= 580.65.06"} != {row["floor"] for row in beside}
+    lock.write_text("only-sass==1.0\nlinks @ https://x/links-1.0-cp312-cp312-linux_aarch64.whl\n")
+    assert setters(capsys, str(lock), f"--survey={tmp_path / 'with'}") == arm
+
+
+ARM = {"tag": "py3-none-manylinux_2_28_aarch64"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["wheels", "environment", "image"])
+def test_releases_are_for_the_processor_of_what_is_read(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An image, an environment and wheels for Arm are served by releases for Arm alone."""
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    for version, tag in (("1.0", {}), ("1.5", ARM), ("1.7", {})):
+        wheel(wheels, {"k/x.cubin": CUBIN_12_4}, name="only-sass", version=version, **tag)
+    survey(wheels, tmp_path / "dataset")
+    path = site = tmp_path / "site"
+    for name, kind in (("only_sass", "sass13"), ("other", "sass12")):
+        installed(site, name, [kind], "2.0")
+        described = site / f"{name}-2.0.dist-info" / "WHEEL"
+        described.write_text(f"Wheel-Version: 1.0\nTag: {ARM['tag']}\n")
+    if form == "image":
+        path = tmp_path / "image.tar"
+        files = {f"opt/{p.relative_to(site)}": p.read_bytes() for p in site.glob("*/*")}
+        config = {"os": "linux", "architecture": "arm64"}
+        path.write_bytes(oci_layout([layer_of(files)], config))
+    elif form == "wheels":
+        path = tmp_path / "two"
+        path.mkdir()
+        for name, cubin in (("only-sass", CUBIN_13_5), ("other", CUBIN_12_4)):
+            wheel(path, {f"{name[:4]}/x.cubin": cubin}, name=name, version="2.0", **ARM)
+    dataset = f"--survey={tmp_path / 'dataset'}"
+    releases = [row["release"] for row in setters(capsys, str(path), dataset)]
+    assert "1.5" in releases
 
 
 def test_a_lock_has_no_code_and_says_what_to_name(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -30,15 +30,17 @@ class Library(Struct, frozen=True):
         distribution: what it was installed from, ``torch 2.4.0``; else the file that was named.
         place: where it lies.
         needs: what it asks.
+        system: where it runs.
     """
 
     distribution: str
     place: Location
     needs: Required
+    system: System
 
 
 def libraries_of(
-    summary: ArtifactSummary, whole: Required, package: Package | None
+    summary: ArtifactSummary, whole: Required, package: Package | None, system: System
 ) -> Iterator[Library]:
     """The libraries of an artifact, each by itself.
 
@@ -46,6 +48,7 @@ def libraries_of(
         summary: the artifact, with the modules of different files apart.
         whole: what it asks as a whole.
         package: the package that it is, or is of.
+        system: where it runs.
     """
     package = package or owner(summary.path)
     image = package is not None and package.kind == Kind.IMAGE
@@ -57,7 +60,7 @@ def libraries_of(
         needs = whole if len(files) == 1 else required(part)
         place, origin = Location(summary.path, members), summary.origins.get("".join(members))
         inside = (origin.distribution if origin else "") or str(place)
-        yield Library(inside if image else named or summary.path, place, needs)
+        yield Library(inside if image else named or summary.path, place, needs, system)
 
 
 def surveyed(pinned: Sequence[Package], folder: str, system: System) -> list[Library]:
@@ -71,7 +74,7 @@ def surveyed(pinned: Sequence[Package], folder: str, system: System) -> list[Lib
 
     releases = Releases(folder)
     found = ((f"{each.name} {each.version}", releases.needs(each, system)) for each in pinned)
-    return [Library(name, Location(needs.path), needs) for name, needs in found if needs]
+    return [Library(name, Location(needs.path), needs, system) for name, needs in found if needs]
 
 
 _Asked = tuple[tuple[Any, ...], str, tuple[str, ...]]
@@ -158,31 +161,29 @@ def _linker(needs: Required) -> _Asked | None:
     return ((0, least.at_least), f">= {least.at_least}", least.rules) if least else None
 
 
-def with_releases(
-    setters: Iterable[FloorSetter], folder: str | None, system: System
-) -> Iterator[FloorSetter]:
-    """Add the newest release of a distribution that a survey has with a lower floor.
+def with_releases(libraries: Sequence[Library], folder: str | None) -> Iterator[FloorSetter]:
+    """Add to who sets floors the newest release that a survey has with a lower floor.
 
     Args:
-        setters: who sets floors.
+        libraries: of an environment, an image, a lock or several artifacts.
         folder: the survey's dataset; None for none.
-        system: where the releases have to run.
 
     Raises:
         UnreadableInput: there is none, or it can't be read.
     """
     if folder is None:
-        yield from setters
+        yield from floor_setters(libraries)
         return
     # Imported here: without a survey nobody needs DuckDB.
     from ltocompat.commands.survey.releases import Releases
 
     releases = Releases(folder)
-    for setter in setters:
+    systems = {each.place.path: each.system for each in libraries}
+    for setter in floor_setters(libraries):
         name = setter.distribution.partition(" ")[0]
         known = setter.floor.startswith(">= ")
         below = version_numbers(setter.floor.removeprefix(">= ")) if known else None
         part = "nvJitLink" if setter.component == "nvJitLink" else "driver"
         archs = [f"sm_{number}" for number in setter.archs]
-        release = releases.newest(name, part, archs, below, system)
+        release = releases.newest(name, part, archs, below, systems[setter.place.path])
         yield replace(setter, release=release)

@@ -383,8 +383,8 @@ class RequireOptions(SummaryOptions, frozen=True):
         together: Treat all linkable inputs as one link.
         why: Show which rules, bytes and packages set each minimum version.
         survey: The dataset of a survey: for each package that sets a minimum, name its newest
-            release there that needs less; of a lock file, read the releases that it pins there,
-            for the processor of --platform (default: linux/amd64).
+            release there that needs less; of a lock file, read the releases that it pins there.
+            The processor is that of --platform, else of what is read.
     """
 
     together: Annotated[bool, Option(after="paths")] = False

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from ltocompat.commands.floor_setters import (
     Library,
-    floor_setters,
     libraries_of,
     surveyed,
     with_releases,
@@ -14,6 +14,7 @@ from ltocompat.commands.floor_setters import (
 from ltocompat.commands.options import OnError, RequireOptions, answers, public
 from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.trials import Trials
+from ltocompat.files.regular import read_regular
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Note
@@ -70,11 +71,12 @@ def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
 def _of_lock(path: str, options: RequireOptions) -> Sequence[Library | Note]:
     """The code of what a lock pins, as a survey has it; nothing of another file."""
     try:
-        pinned = packages_at(path, options.limits)
-    except LtocompatError:
+        system = _system(options, (read_regular(path, options.limits.tables_bytes).decode(),))
+        pinned = packages_at(path, options.limits, system)
+    except (LtocompatError, OSError, ValueError):
         return ()
     folder = options.survey if options.why else None
-    found = surveyed(pinned, folder, _system(options)) if folder else []
+    found = surveyed(pinned, folder, system) if folder else []
     if len(found) == len(pinned):
         return found
     told = f" (the survey has {len(found)} of its {len(pinned)} releases)" if found else ""
@@ -82,10 +84,22 @@ def _of_lock(path: str, options: RequireOptions) -> Sequence[Library | Note]:
     return (*found, Note(f"{path} is a lock file, which has no code{told}: {wheels}"))
 
 
-def _system(options: RequireOptions) -> System:
-    """Where the releases of a survey have to run: Linux on the processor of ``--platform``."""
-    machine = (options.platform or "").split("/")[1:2]
-    return System(machine="aarch64" if machine in (["arm64"], ["aarch64"]) else "x86_64")
+_ARM = re.compile(r"aarch64|(?<![a-z])arm64", re.IGNORECASE)
+_X86 = re.compile(r"x86.64|amd64|\blinux-64", re.IGNORECASE)
+
+
+def _system(options: RequireOptions, *told: Iterable[str]) -> System:
+    """Where releases have to run: Linux on the processor that is named first; else on x86-64.
+
+    Args:
+        options: whose ``--platform`` comes before all.
+        told: texts that may name processors, such as the platforms of a package.
+    """
+    for texts in ((options.platform or "",), *told):
+        named = [pattern for pattern in (_ARM, _X86) if any(map(pattern.search, texts))]
+        if named:
+            return System(machine="x86_64" if _X86 in named else "aarch64")
+    return System()
 
 
 def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure | Note]:
@@ -116,10 +130,11 @@ def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure | 
                     yield from (each for each in pinned if isinstance(each, Note))
                     locked += (each for each in pinned if isinstance(each, Library))
                 elif apart:
-                    libraries += libraries_of(summary, needs, package)
+                    platforms = package.platforms if package else ()
+                    system = _system(options, platforms, (h.machine for h in summary.hosts))
+                    libraries += libraries_of(summary, needs, package, system)
         if parts:
             yield required(together_as_one(parts))
         # Of a single one with code all is said.
         if len(libraries) > 1 or locked:
-            setters = floor_setters([*libraries, *locked])
-            yield from with_releases(setters, options.survey, _system(options))
+            yield from with_releases([*libraries, *locked], options.survey)

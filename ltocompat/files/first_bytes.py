@@ -149,17 +149,18 @@ def names_image(peek: Callable[[int], bytes]) -> bool:
     return _OF_IMAGE.fullmatch(header[:100].split(b"\0", 1)[0]) is not None
 
 
-_MOST = 64 << 10
+_MOST = 1 << 20  # bytes, as many as are searched at a time
 _HEAD = 16
 _TEXT = bytes((*b"\t\n\v\f\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
 _BEGINNINGS = (
     *(b"!<", BZIP2_MAGIC, GZIP_MAGIC, XZ_MAGIC, b"PK\3\4", RPM_MAGIC),
     *(*CODE_MAGICS, TILEIR, *_COFF),
 )
-# What is found behind other bytes: PTX, ends of zips, ELF, LTO-IR, Zstandard, regions.
-_ANYWHERE = (b".version", b"PK\5\6", b"\x7fELF", CODE_MAGICS[-1], ZSTD_MAGIC, FATBIN_MAGIC)
-# Each but the first has one of them, a region in the rest of its header; UTF-8 has none.
-_NEVER_IN_TEXT = (0x00, 0x05, 0x7F, 0xFD)
+# What is found behind other bytes: PTX, and ends of zips, ELF, LTO-IR, Zstandard, regions.
+_PTX = re.compile(rb"\.version\s++\d")
+_ANYWHERE = (b"PK\5\6", b"\x7fELF", CODE_MAGICS[-1], ZSTD_MAGIC, FATBIN_MAGIC)
+# Each but PTX has one of them, a region in the rest of its header; UTF-8 has none.
+_NEVER_IN_TEXT = (b"\x00", b"\x05", b"\x7f", b"\xfd")
 
 
 def is_text(view: ByteView) -> bool:
@@ -178,7 +179,9 @@ def holds_no_code(view: ByteView) -> bool:
     data = view.all()
     if data.startswith(_BEGINNINGS) or ZSTD_SKIPPABLE.match(data):
         return False
-    rare = any(byte in data for byte in _NEVER_IN_TEXT)
-    if any(occurrences(needle, data) for needle in _ANYWHERE[: None if rare else 1]):
+    if occurrences(b".version", data) and _PTX.search(data):
+        return False
+    rare = any(map(data.__contains__, _NEVER_IN_TEXT))
+    if rare and any(occurrences(needle, data) for needle in _ANYWHERE):
         return False
     return not is_tar(data[:BLOCK])

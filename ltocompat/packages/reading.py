@@ -21,6 +21,7 @@ from ltocompat.model.location import folders_around
 from ltocompat.model.watchdog import watched
 
 if TYPE_CHECKING:
+    from ltocompat.model.target import System
     from ltocompat.packages.values import Package
 
 _MOST_FOLDERS = 32  # around a file
@@ -93,8 +94,15 @@ def _of_folder(path: str, budget: Budget) -> Package | None:
     return read_installed(path, budget)
 
 
-def packages_at(path: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Package, ...]:
+def packages_at(
+    path: str, limits: Limits = DEFAULT_LIMITS, system: System | None = None
+) -> tuple[Package, ...]:
     """The packages of a wheel, a folder of wheels, an environment, a pip report or a lock file.
+
+    Args:
+        path: of that file or folder.
+        limits: what reading it may cost.
+        system: for which a lock file is read; None: Linux on x86-64.
 
     Raises:
         UsageError: a lock file that can't be read.
@@ -120,7 +128,7 @@ def packages_at(path: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Package, ..
     if path.endswith((".json", ".toml", ".lock", ".txt", ".yml", ".yaml")):
         from ltocompat.packages.resolved import resolved_packages
 
-        return resolved_packages(path, limits)
+        return resolved_packages(path, limits, system)
     return ()
 
 

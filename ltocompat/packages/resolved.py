@@ -18,8 +18,8 @@ from ltocompat.targets.systems import MarkerEnvironment
 _MOST_REPORT = 64 << 20  # bytes; pip's report of torch and what it needs has 0.4 MB
 
 
-def resolved_packages(path: str, limits: Limits) -> tuple[Package, ...]:
-    """The packages of a report of ``pip install --report``, or of a lock file for Linux on x86-64.
+def resolved_packages(path: str, limits: Limits, system: System | None) -> tuple[Package, ...]:
+    """The packages of a report of ``pip install --report``, or of a lock file for a system.
 
     Raises:
         UsageError: it can't be read, or is neither.
@@ -28,7 +28,7 @@ def resolved_packages(path: str, limits: Limits) -> tuple[Package, ...]:
     budget = Budget(limits)
     if path.endswith(".json"):
         return tuple(_of_report(path, budget))
-    environment = MarkerEnvironment.of(System("linux", "x86_64"), None)
+    environment = MarkerEnvironment.of(system or System(), None)
     pins = locked_packages(path, environment, budget)
     return tuple(
         _package(path, pin.package, pin.specifiers.removeprefix("=="))
