@@ -420,7 +420,7 @@ def test_a_linker_that_is_only_loaded_leaves_no_link_open() -> None:
 
 
 def test_what_fails_on_every_version_fails_whatever_it_lacks_on_each() -> None:
-    """The full version of the driver would not help, so that no finding asks for it."""
+    """No finding asks for the full version, which would not help; the newest one says why."""
     first, second = DriverVersion((580, 65, 6)), DriverVersion((580, 95, 5))
     driver = VersionSet("580", (first, second), Quantifier.ONE_OF, "given")
     goal = verdict_values.target(driver=driver)
@@ -433,7 +433,6 @@ def test_what_fails_on_every_version_fails_whatever_it_lacks_on_each() -> None:
 
     (folded,) = over_versions(goal, judge)
     assert folded.verdict is Verdict.FAIL
-    assert {(each.verdict, each.message) for each in folded.findings} == {
-        (Verdict.FAIL, str(first)),
-        (Verdict.FAIL, str(second)),
-    }
+    assert [(each.verdict, each.message) for each in folded.findings] == [
+        (Verdict.FAIL, str(second))
+    ]

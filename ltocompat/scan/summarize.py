@@ -154,8 +154,10 @@ def _origins(layers: Sequence[ImageLayer]) -> dict[str, Origin]:
         # pip's record lies in packages of conda, too.
         for path, name in sorted(layer.packages, key=lambda each: each[1].endswith("(pip)")):
             owners.setdefault(_merged(path), name)
+    named = {path: owners.get(_merged(path), "") for layer in layers for path in layer.files}
+    versions = {name: owners.get(f"/{name}", name) if name else "" for name in named.values()}
     return {
-        path: Origin(path, owners.get(_merged(path), ""), layer.history)
+        path: Origin(path, versions[named[path]], layer.history)
         for layer in layers
         for path in layer.files
     }

@@ -1,7 +1,8 @@
 """Distributions that a container image has installed: the lists of their files, by path.
 
-Sources: PEP 376 and 627 (RECORD); conda's ``conda-meta``; dpkg-query(1), ``info/*.list``; apk's
-``lib/apk/db/installed`` (wiki.alpinelinux.org, "Apk spec").
+Sources: PEP 376 and 627 (RECORD); conda's ``conda-meta``; dpkg-query(1), ``info/*.list`` and the
+versions in ``status``, of distroless images in ``status.d``; apk's ``lib/apk/db/installed``
+(wiki.alpinelinux.org, "Apk spec").
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ from ltocompat.files.archives.folder import MOST_RECORD
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.limits import Budget, NamesOfTable
 
+_DPKG = "var/lib/dpkg/status"
 _LIST = re.compile(
     r"(?P<folder>.*/)?(?:(?P<pip>[^/]+)\.dist-info/RECORD|conda-meta/(?P<conda>[^/]+)\.json)"
-    r"|var/lib/dpkg/info/(?P<dpkg>[^/:]+)(?::[^/:]+)?\.list|lib/apk/db/installed"
+    r"|var/lib/dpkg/(?:info/(?=.*list$)|status\.d/(?=.*md5sums$))"
+    r"(?P<dpkg>[^/:]+?)(?::[^/:]+)?\.(?:list|md5sums)"
+    r"|var/lib/dpkg/(?P<status>status(?:\.d/[^/]+)?)|lib/apk/db/installed"
 )
 # Of JSON any text counts: what is no path is no file of the image either.
-_FILE = {"pip": r'^"?([^"\n]+?)"?,', "conda": r'"([^"\n]+)"', "dpkg": r"^(.+)"}
+_FILE = {"pip": r'^"?([^"\n]+?)"?,', "conda": r'"([^"\n]+)"', "dpkg": r"^(?:[0-9a-f]{32}  )?(.+)"}
+_OF_DPKG = re.compile(r"^Package: (\S+)\n(?:(?!Package:).+\n)*?Version: (\S+)", re.MULTILINE)
 _OF_APK = re.compile(r"^([PVFR]):(.+)", re.MULTILINE)
 _OTHERS = re.compile(r"\.(?:pyc|pyi|h|hpp|hh|cuh|inl|txt|md|html|js|gz|mo)$|/share/", re.IGNORECASE)
 """Files that hold no code, which are most of them."""
@@ -30,13 +35,16 @@ def packages_listed(
 ) -> Iterator[tuple[str, str]]:
     """The files that may hold code in a list, each with its distribution, ``torch 2.4.0 (pip)``.
 
+    Lists of dpkg have no versions; its status gives that of ``/libc6 (dpkg)``.
+
     Args:
         path: of the file in the image; of one that is no list nothing is read.
         view: its bytes; of broken ones as much as can be read is given.
         budget: what reading may cost.
         kept: the account of names, of which an eighth may be used.
     """
-    found = _LIST.fullmatch(path) if path.endswith(("RECORD", ".json", ".list", "lled")) else None
+    listed = path.endswith(("RECORD", ".json", ".list", "lled")) or path.startswith(_DPKG)
+    found = _LIST.fullmatch(path) if listed else None
     data = view.peek(0, MOST_RECORD).decode("utf-8", "replace") if found else ""
     for file, name in budget.timed(_listed(found, data)) if found else ():
         if not _OTHERS.search(file) and kept.kept < kept.most // 8:
@@ -54,7 +62,9 @@ def _listed(found: re.Match[str], data: str) -> Iterator[tuple[str, str]]:
         name = " ".join(name.rsplit("-", 2)[:2])
     for file in re.finditer(_FILE.get(manager, "(?!)"), data, re.MULTILINE):
         yield f"{folder}{file[1]}", f"{name} ({manager})"
-    for key, value in () if name else _OF_APK.findall(data):
+    for package, version in _OF_DPKG.findall(data) if found["status"] else ():
+        yield f"{package} (dpkg)", f"{package} {version} (dpkg)"
+    for key, value in () if name or found["status"] else _OF_APK.findall(data):
         if key == "R":
             yield f"{folder}/{value}", f"{name} (apk)"
         elif key == "F":

@@ -127,14 +127,15 @@ def _one_of_row(
     if verdict is Verdict.FAIL and len(results) < len(found) and not all_fail:
         verdict = Verdict.UNKNOWN
     findings = _united(results)
-    # Where all versions fail, the last one says why: what keeps only others from it is open.
     last = found[-1][1] if verdict is Verdict.FAIL else None
-    findings = [
-        each
-        if last and _verdict_on(last, _subject(each)) is Verdict.FAIL
-        else _undecided(each, target, found)
-        for each in findings
-    ]
+    if verdict is not decides.verdict or len({result.verdict for result in results}) > 1:
+        findings = [_undecided(finding, target, found) for finding in findings]
+    elif last:  # all versions fail, and what fails on others alone is not why the last one does
+        findings = [
+            each
+            for each in findings
+            if each.verdict is not verdict or _verdict_on(last, _subject(each)) is verdict
+        ]
     return _with(decides, results, verdict, findings)
 
 

@@ -1,5 +1,7 @@
 """``kubectl get nodes -o json|yaml`` -> machines, by the labels of gpu-feature-discovery.
 
+``kubectl get nodes --show-labels`` and ``kubectl describe node`` print the labels as text.
+
 Labels: NVIDIA/k8s-device-plugin, docs/gpu-feature-discovery/README.md, "Generated Labels"; those of
 the driver were called ``cuda.driver.major``, ``.minor`` and ``.rev`` before 0.15, and still stand
 beside the new ones. Kubernetes' own: its reference, "Well-Known Labels".
@@ -7,7 +9,8 @@ beside the new ones. Kubernetes' own: its reference, "Well-Known Labels".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeGuard
 
 from ltocompat.targets.inventory.node import Node
@@ -16,6 +19,7 @@ _NEW = ("cuda.driver-version.major", "cuda.driver-version.minor", "cuda.driver-v
 _OLD = ("cuda.driver.major", "cuda.driver.minor", "cuda.driver.rev")
 _VENDOR = "nvidia.com/"
 _CAPABILITY = ("gpu.compute.major", "gpu.compute.minor")
+_LABEL = re.compile(r"([\w.-]{1,253}/[\w.-]{1,63})=([\w.-]{0,63})", re.ASCII)
 Table = dict[str, Any]
 
 
@@ -24,6 +28,24 @@ def is_nodes(document: object) -> TypeGuard[Table]:
     return isinstance(document, dict) and any(
         isinstance(item, dict) and item.get("kind") == "Node" for item in _items(document)
     )
+
+
+def shows_labels(lines: Sequence[str]) -> bool:
+    """Return whether lines are of ``kubectl get nodes --show-labels`` or ``describe node``."""
+    return any(f"{_VENDOR}gpu.product=" in line for line in lines)
+
+
+def read_labels(lines: Sequence[str]) -> Iterator[Node]:
+    """The nodes with GPUs of NVIDIA of either."""
+    items: list[Table] = []
+    for line in lines:
+        labels, words = dict(_LABEL.findall(line)), line.split()
+        named = words[:1] == ["Name:"]  # a block describes a node, or one line has its labels
+        if named or len(labels) > 1:
+            items.append({"metadata": {"name": (*words, "")[int(named)], "labels": {}}})
+        if items:
+            items[-1]["metadata"]["labels"] |= labels
+    return read_nodes({"items": items})
 
 
 def read_nodes(document: Table) -> Iterator[Node]:

@@ -27,7 +27,7 @@ from ltocompat.targets.versions.drivers import later
 
 _READ_BY = {
     "smi": "what nvidia-smi (also with -q, -x, -L, --query-gpu) or torch.utils.collect_env prints",
-    "nodes": "what kubectl get nodes -o json (or yaml) or scontrol show node prints",
+    "nodes": "what kubectl get nodes -o json (or yaml, --show-labels) or scontrol show node prints",
     "slurm": "what scontrol show node prints",
     "image": "a Dockerfile or an image of nvidia/cuda with its tag",
 }
@@ -42,6 +42,7 @@ _FORMS = (
     (("smi",), nvidia_smi.is_table, nvidia_smi.read_table),
     (("smi",), nvidia_smi.is_csv, nvidia_smi.read_csv),
     (("smi",), collect_env.is_collected, collect_env.read_collected),
+    (("nodes",), kubernetes.shows_labels, kubernetes.read_labels),
     (("slurm", "nodes"), slurm.is_nodes, slurm.read_nodes),
 )
 """Forms of text that tell of machines: the keys that ask for one, its mark, and its reader."""
