@@ -88,6 +88,8 @@ def found_in(data: bytes) -> bool:
 @example(b"")
 @example(PTX)
 @example(_tar().replace(b"\0", b" ")[:512])
+@example(b".version\r\n\t 8.4\r\n.target sm_80\r\n")
+@example(b"'.version 8.4\\n.target sm_80' in a source, \x00 and a sys.version")
 @example(b"text before " + _zip())
 @example(b"\xa7\r\r\n\0 byte code " + _zip())
 @example(b"\xa7\r\r\n\0 byte code " + CODE[1])
