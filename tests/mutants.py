@@ -36,7 +36,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ("rules", "scan", "files", "commands")
 MAP = ROOT / "build" / "mutants" / "map.json"
 SENDERS = {"kill", "killpg"}  # with their arguments swapped, they end processes of others
-SYMMETRIC = {"max", "min"}  # with their arguments swapped, they give the same
+SYMMETRIC = {"max", "min", "suppress"}  # with their arguments swapped, they give the same
 TIERS = ("-m", "not wild and not nightly")
 RECORDED = "LTOCOMPAT_RECORDED_CALLS"  # a folder: of the runs that record
 

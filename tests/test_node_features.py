@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 from samples import FOLDER
 
-from ltocompat import check
+from ltocompat import check, require
 from ltocompat.cli import run
+from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
+from ltocompat.rules.engine.node_features import specification
 
 DRIVERS = ("450.51.05", "525.60.13", "525.147.05", "550.120", "550.54.14", "550.54.15")
 NEWER = ("570.26", "570.86.10", "575.51.03", "580.65.05", "580.65.06", "580.95.05", "615.10")
@@ -67,6 +70,17 @@ def test_nodes_that_it_admits_are_those_that_pass(
             target = f"driver={driver},gpu=sm_{gpu}"
             passes = all(r.verdict <= Verdict.JIT for r in check(path, target, route="load"))
             assert matches(rule, labels(driver, gpu)) is passes, target
+
+
+@pytest.mark.parametrize("revision", [1, 9, 10, 14, 89, 90, 95, 99])
+def test_a_driver_is_as_new_as_the_floor_to_its_last_digit(revision: int) -> None:
+    (required,) = require(FOLDER / "objects" / "libsaxpy.so")
+    served = next(each for each in required.services if each.number == 80)
+    least = replace(served, driver=DriverVersion((550, 54, revision)))
+    text = "\n".join(specification([replace(required, services=(least,))]))
+    (rule,) = yaml.safe_load(text)["compatibilities"][0]["rules"]
+    for other in range(100):
+        assert matches(rule, labels(f"550.54.{other:02}", 80)) == (other >= revision), other
 
 
 def test_the_line_of_a_dockerfile_has_two_names(capsys: pytest.CaptureFixture[str]) -> None:
