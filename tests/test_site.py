@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -130,3 +131,38 @@ def test_the_tables_of_drivers_say_what_the_driver_said(site: Path) -> None:
     for release, letter in sass.items():
         outcome = loads[f"cubin/nvrtc-{release}-sm_90.cubin"]["outcome"]
         assert (letter == "D") is (outcome == "loaded")
+
+
+MINIMUM_DRIVERS = "guides/drivers.html#the-minimum-driver-for-each-cuda-release"
+SEARCHES = {
+    "209": "rules/sass-06.html",
+    "222": "rules/ptx-01.html",
+    "12.4 driver": MINIMUM_DRIVERS,
+    "cuda 13 minimum driver": MINIMUM_DRIVERS,
+    "driver 535": MINIMUM_DRIVERS,
+    "exit code 3": "reference/exit-codes.html",
+    "forward compatibility": "guides/topics.html#forward-compatibility",
+    "github action": "ci.html#github",
+    "h100 compute capability": "guides/topics.html#compute-capability",
+    "install": "start.html#install",
+    "lto-ir": "guides/ltoir.html",
+    "minimum driver for cuda 12.8": MINIMUM_DRIVERS,
+    "no kernel image is available": "rules/sass-06.html",
+    "policy file": "policy.html",
+    "pre-commit": "ci.html#pre-commit",
+    "ptx 8.4": MINIMUM_DRIVERS,
+    "R580": MINIMUM_DRIVERS,
+    "rtx 5090": "guides/topics.html#compute-capability",
+    "unsupported toolchain": "rules/ptx-01.html",
+    "which driver for 12.4": MINIMUM_DRIVERS,
+}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_what_users_type_leads_to_the_right_page_first(site: Path, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.json"
+    texts.write_text(json.dumps([*SEARCHES]), "utf-8")
+    script = Path(__file__).parent / "site_search.js"
+    command = ["node", str(script), str(site / "_static"), str(texts)]
+    found = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert dict(zip(SEARCHES, found, strict=True)) == SEARCHES

@@ -22,6 +22,7 @@ function wordsOf(text) {
     const parts = word.match(/[A-Z]?[a-z0-9]+|[A-Z0-9]+/g) || [];
     const name = parts.join("").toLowerCase().replace(/^cudaerror/, "");
     found.push(...(parts.length > 1 ? [name, ...parts] : parts));
+    if (/^R[0-9]{3}$/.test(word)) found.push(word.slice(1)); // a branch of drivers
   }
   return found.map((word) => stem(word.toLowerCase()));
 }
@@ -35,6 +36,9 @@ function scores(text) {
   const pages = searchIndex.pages;
   const average = pages.reduce((sum, page) => sum + page[4], 0) / pages.length;
   const total = new Map();
+  const covered = new Map();
+  const rarities = new Map();
+  let wanted = 0;
   const words = new Map();
   for (const word of wordsOf(text)) words.set(word, searchIndex.words[word]);
   const last = wordsOf(text).at(-1);
@@ -42,14 +46,24 @@ function scores(text) {
     const longer = Object.keys(searchIndex.words).filter((word) => word.startsWith(last));
     for (const word of longer.slice(0, MOST_PREFIXES)) words.set(word, searchIndex.words[word]);
   }
-  for (const postings of words.values()) {
+  for (const [word, postings] of words) {
     if (!postings) continue;
     const rarity = Math.log(1 + (pages.length - postings.length + 0.5) / (postings.length + 0.5));
+    rarities.set(word, rarity);
+    wanted += rarity;
     for (const [page, number] of postings) {
       const length = 1 - WORTH_OF_LENGTH + (WORTH_OF_LENGTH * pages[page][4]) / average;
       const worth = (rarity * number * 2.2) / (number + WORTH_OF_FREQUENCY * length);
-      total.set(page, (total.get(page) || 0) + worth);
+      total.set(page, (total.get(page) || 0) + worth * pages[page][5]);
+      covered.set(page, (covered.get(page) || 0) + rarity);
     }
+  }
+  for (const [page, worth] of total) {
+    const title = new Set(wordsOf(pages[page][1]));
+    const named = [...rarities].filter(([word]) => title.has(word));
+    const share = named.reduce((sum, [, rarity]) => sum + rarity, 0) / wanted;
+    const fit = 1 + share * (1 + named.length / title.size);
+    total.set(page, worth * (covered.get(page) / wanted) * fit);
   }
   return total;
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -19,7 +20,14 @@ from sphinx.application import Sphinx
 
 import ltocompat
 from ltocompat.facts import table
-from ltocompat.facts.drivers import branch_cuda, driver_branches, first_production
+from ltocompat.facts.drivers import (
+    branch_cuda,
+    cuda_branch,
+    driver_branches,
+    first_production,
+    major_floor,
+    toolkit_drivers,
+)
 from ltocompat.model.verdict import Result, Verdict
 
 ROOT = Path(__file__).parents[2]
@@ -278,7 +286,40 @@ class CompatibilityTable(Directive):
         return [nodes.raw("", text, format="html")]
 
 
+class MinimumDrivers(Directive):
+    """``{minimum-drivers}``: a row for each CUDA release; its text is in the search's index."""
+
+    def run(self) -> list[nodes.Node]:
+        """The table, newest release first."""
+        heads = ("CUDA", "branch", "driver on Linux", "on Windows", "PTX", "for SASS alone")
+        return [_text_table(heads, list(_minimum_drivers())[::-1])]
+
+
+def _minimum_drivers() -> Iterator[tuple[str, ...]]:
+    versions = {row["cuda"]: row["isa"] for row in table("ptx")["isa"]}
+    ptx = ""
+    for release, patches in groupby(toolkit_drivers(), key=lambda row: row.cuda):
+        first = next(patches)
+        floor = major_floor(release.major)
+        sass = f"R{floor.branch}" if floor else ""
+        branch = cuda_branch(release)
+        ptx = versions.get(str(release), ptx)
+        drivers = (first.linux or "unknown", first.windows or "-")
+        yield (str(release), f"R{branch}" if branch else "", *drivers, ptx, sass)
+
+
+def _text_table(heads: tuple[str, ...], lines: list[tuple[str, ...]]) -> nodes.table:
+    group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in heads), cols=len(heads))
+    head, *body = (
+        nodes.row("", *(nodes.entry("", nodes.paragraph("", text)) for text in line))
+        for line in (heads, *lines)
+    )
+    group += [nodes.thead("", head), nodes.tbody("", *body)]
+    return nodes.table("", group)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
     app.add_directive("compatibility-table", CompatibilityTable)
+    app.add_directive("minimum-drivers", MinimumDrivers)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,9 +1,10 @@
 """The site's own search: an index of words, and the messages that ``explain`` knows.
 
 Sphinx's search wants every word of a query on one page, which no pasted log has. This one adds up
-what words are worth (BM25), and puts the rule of a known message first, by the very table that
-``ltocompat explain`` reads. A rule's page is found as a whole, any other section by section, so
-that the answer is in sight. It needs no server: pages load ``_static/search-index.js``.
+what words are worth (BM25), prefers pages that have more of them, and puts the rule of a known
+message first, by the very table that ``ltocompat explain`` reads. A rule's page is found as a
+whole, any other section by section, so that the answer is in sight. It needs no server: pages load
+``_static/search-index.js``.
 """
 
 from __future__ import annotations
@@ -23,10 +24,15 @@ from ltocompat.rules.prose import rule_ids
 
 _WORDS = re.compile(r"[0-9]+(?:\.[0-9]+)+|[A-Za-z0-9_]+")  # a version is one word
 _PARTS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")  # of CUDA_ERROR_NO_BINARY and of NoBinaryForGpu
+_BRANCH = re.compile(r"R[0-9]{3}")  # of drivers; R535 is found by 535, too
 _TITLE = 5  # a word of a title counts as often
-_MESSAGE = 3  # and one of a block of messages
+_MESSAGE = 3  # and one of a rule's messages
 _LONGEST_WORD = 60
 _SUMMARY = 180  # characters of a page's first paragraph
+_BACKGROUND = re.compile(
+    r"CHANGELOG|ARCHITECTURE|survey|embed|found-in-the-wild|limits|reference/(facts|beside)"
+)
+_WORTH = ((_BACKGROUND, 0.4), (re.compile(r"rules/"), 0.7), (re.compile(""), 1))  # of a page
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -54,11 +60,13 @@ def index(app: Sphinx) -> dict[str, Any]:
     pages, postings = [], {}
     for name in sorted(app.env.found_docs):
         for address, title, texts in _parts(app.env.get_doctree(name), whole=name in rules):
-            counts = _counts(title, texts)
+            counts = _counts(title, texts, of_rule=name in rules)
             for word, number in counts.items():
                 postings.setdefault(word, []).append([len(pages), number])
             summary = _summary(texts)
-            pages.append([f"{name}.html{address}", title, summary, rules.get(name), counts.total()])
+            worth = next(number for pages, number in _WORTH if pages.match(name))
+            page = [f"{name}.html{address}", title, summary, rules.get(name), counts.total(), worth]
+            pages.append(page)
     return {"pages": pages, "words": postings, **explain_tables()}
 
 
@@ -90,6 +98,7 @@ def words_of(text: str) -> list[str]:
         # CUDA_ERROR_NO_BINARY_FOR_GPU is NoBinaryForGpu in the bindings of some languages.
         name = "".join(parts).lower().removeprefix("cudaerror")
         found += [name, *parts] if len(parts) > 1 else parts
+        found += [word[1:]] if _BRANCH.fullmatch(word) else []
     return [_stem(word.lower()) for word in found]
 
 
@@ -97,14 +106,14 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def _counts(title: str, texts: list[nodes.Text]) -> Counter[str]:
+def _counts(title: str, texts: list[nodes.Text], *, of_rule: bool) -> Counter[str]:
     """What the words of a part count; the headings inside are alike on many pages."""
     counts = Counter(words_of(title))
     for node in texts:
         weight = 1
         if isinstance(node.parent, nodes.title) and node in title:
             weight = _TITLE
-        elif isinstance(node.parent, nodes.literal_block):
+        elif of_rule and isinstance(node.parent, nodes.literal_block):
             weight = _MESSAGE
         for word in words_of(node.astext()):
             if len(word) <= _LONGEST_WORD:

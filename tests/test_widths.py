@@ -1,0 +1,78 @@
+"""No answer is wider than its terminal, or than 200 columns in a pipe; paths are whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+from container_images_made import layer_of, oci_layout
+from kernels_project import Project
+
+from ltocompat.cli import VERBS, run
+
+pytestmark = pytest.mark.slow
+
+SAMPLES = Path(__file__).parents[1] / "sample_artifacts"
+LOCKS = Path(__file__).parent / "data" / "locks"
+TARGETS = ["--deploy-target", "driver=535.54.03,nvjitlink=12.4,gpu=h100+a100+l4+b200"]
+TARGETS += ["--deploy-target", "R580,gpu=rtx4090"]
+COLORS = re.compile(r"\x1b\[[0-9;]*m")
+PIPED = 200
+
+
+def answers(folder: Path) -> Iterator[list[str]]:
+    """Every verb that answers in text, on wheels, samples, damaged files, an image and locks."""
+    wheel = Project.copy(folder / "kernels").build()
+    long_name = folder / f"{'a_very_long_name_' * 5}-1.0-py3-none-any.whl"
+    long_name.write_bytes(wheel.read_bytes())
+    image = folder / "image.tar"
+    library = (SAMPLES / "objects" / "libsaxpy.so").read_bytes()
+    image.write_bytes(oci_layout([layer_of({"usr/lib/x86_64-linux-gnu/libsaxpy.so": library})]))
+    inputs = [wheel, long_name, image, *(SAMPLES / name for name in ("objects", "broken", "ltoir"))]
+    for path in map(str, inputs):
+        yield from (["inspect", path], ["inspect", "--images", "--kernels", path])
+        yield from (["inspect", "--weigh", path], ["require", "--why", path], ["matrix", path])
+        yield ["check", "--why", "--notes", path, *TARGETS]
+        yield ["audit", "--why", "--notes", "--require-archs", "7.0;9.0+PTX", path, *TARGETS]
+    for lock in sorted(path for path in LOCKS.rglob("*") if path.is_file()):
+        yield ["check", str(wheel), "--deploy-target", str(lock)]
+    yield ["diff", str(wheel), str(long_name)]
+    yield ["repair", "--dry-run", str(wheel), str(long_name)]
+    yield ["slim", "--keep-gpu", "a100", "-o", str(folder / "slim"), str(wheel)]
+    yield ["extract", "-o", str(folder / "extracted"), str(SAMPLES / "broken")]
+    yield from (
+        ["explain", text] for text in ("PTX-01", "209", "__nvJitLinkComplete_12_4", "--all")
+    )
+    yield from (["targets"], ["env"], ["linkers", "list"])
+    yield from ([verb, "--help-all"] for verb in VERBS if verb != "linkers")
+
+
+def too_wide(text: str, width: int) -> list[str]:
+    """The lines that are too long, except for one word: a path or symbol is whole, to be pasted."""
+    lines = [COLORS.sub("", line) for line in text.splitlines()]
+    return [
+        line for line in lines if len(line) > width and len(line.replace("-->", "").split()) > 1
+    ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200, None])
+def test_no_answer_is_wider_than_its_terminal(
+    width: int | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("ltocompat.cli.run_verb.terminal_width", lambda: width)
+    if width is not None:
+        monkeypatch.setenv("COLUMNS", str(width))
+    found = {}
+    with chdir(tmp_path):
+        for words in answers(tmp_path):
+            run(words)
+            lines = too_wide(capsys.readouterr().out, width or PIPED)
+            if lines:
+                found[" ".join(words)] = lines
+    assert found == {}
