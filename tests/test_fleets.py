@@ -89,7 +89,7 @@ def test_a_node_without_labels_of_its_gpu_is_asked_for(
     (tmp_path / "nodes.json").write_text(json.dumps(of_unknown()[1]))
     target = f"nodes={tmp_path / 'nodes.json'},driver=580.65.06"
     assert run(["check", LIBRARY, "--deploy-target", target]) == 2
-    assert "node n91: nothing tells which GPU it has; give gpu=" in capsys.readouterr().err
+    assert "node n91: no GPU is named; add gpu=" in capsys.readouterr().err
     assert run(["check", LIBRARY, "--deploy-target", f"{target},gpu=t4"]) == 1
 
 
@@ -102,7 +102,7 @@ def test_nodes_that_tell_too_little_are_unknown_rows_beside_the_others(
     assert run(["check", LIBRARY, "--deploy-target", path]) == 3
     text = capsys.readouterr().out
     assert text.splitlines()[-1] == (
-        "1 node, nothing tells which GPU it has: unknown; 1 node, 'GeForce-410M' is no known "
+        "1 node, no GPU is named: unknown; 1 node, 'GeForce-410M' is no known "
         "GPU: unknown; 1 node, its labels name drivers 570 and 580.65.06: unknown; "
         "14 nodes: ok"
     )
@@ -111,7 +111,7 @@ def test_nodes_that_tell_too_little_are_unknown_rows_beside_the_others(
     # What is given counts for each of them.
     assert run(["check", LIBRARY, "--deploy-target", f"nodes={path},driver=R580,gpu=l4"]) == 0
     assert run(["slim", LIBRARY, "-o", str(tmp_path / "x"), "--deploy-target", path]) == 2
-    assert "nothing tells which GPU it has" in capsys.readouterr().err
+    assert "no GPU is named" in capsys.readouterr().err
 
 
 def test_no_file_is_ok_on_a_node_that_tells_nothing(tmp_path: Path) -> None:

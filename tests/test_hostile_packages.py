@@ -317,7 +317,9 @@ def test_two_names_of_one_member_are_said(read: Read) -> None:
         python_zip(data).read("good.fatbin")
     found = read(data)
     assert found.names == ["good.fatbin"]
-    assert found.reasons == ["its own header calls it 'evil.fatbin'; the directory's name is used"]
+    assert found.reasons == [
+        "its local header names it 'evil.fatbin'; the directory's name is used"
+    ]
 
 
 def test_two_methods_of_one_member_are_said(read: Read) -> None:

@@ -277,7 +277,7 @@ def verb(handler: Callable[..., int]) -> Verb:
     levels = click.Choice(["debug", "info", "warning"])
     made += (
         _at_once(
-            "--log-level", "Say on standard error what is read and tried.", _log_from, type=levels
+            "--log-level", "Log to standard error what is read and tried.", _log_from, type=levels
         ),
         _at_once("--help-all", "Show every option and exit.", _print_all, is_flag=True),
     )

@@ -19,7 +19,7 @@ MEANINGS = {
     Verdict.OK: "documented to work",
     Verdict.JIT: "works, the driver compiles PTX at load",
     Verdict.UNDOCUMENTED: "measured to work, not promised by NVIDIA",
-    Verdict.UNKNOWN: "a fact is missing, which check names",
+    Verdict.UNKNOWN: "a fact is missing (check names it)",
     Verdict.FAIL: "will not link or load",
 }
 """Meanings of verdicts, for legends."""

@@ -135,7 +135,8 @@ def first_clauses(text: str, width: int) -> str:
     """
     if len(text) <= width:
         return text
-    ends = [match.start() for match in _CLAUSE_END.finditer(text)]
+    closed = re.sub(r"\([^()]*\)", lambda group: "_" * len(group[0]), text)
+    ends = [match.start() for match in _CLAUSE_END.finditer(closed)]
     fitting = [end for end in ends if end <= width] or ends[:1]
     return text[: fitting[-1]] if fitting else clip(text, width)
 

@@ -24,8 +24,8 @@ class SelectionFailure(enum.StrEnum):
     NOT_FOR_GPU = "none of its images is for this GPU"
     LTO_ONLY = "it holds LTO-IR alone, which the driver doesn't link"
     EMPTY = "it holds no image"
-    FINAL = "what is for this GPU is final SASS, which no linker takes"
-    OTHER_KIND = "its only image for this GPU is of a kind that is not judged"
+    FINAL = "its code for this GPU is final SASS, which linkers refuse"
+    OTHER_KIND = "its only image for this GPU is of a kind that ltocompat doesn't check"
 
 
 class Pick(Struct, frozen=True):

@@ -77,7 +77,7 @@ class DistributionRow(Row, frozen=True, kw_only=True):
 
 
 class ImageRow(Row, frozen=True, kw_only=True):
-    """Images of one file in a distribution that are alike, counted together."""
+    """Equal images of one file in a distribution, counted together."""
 
     file: str
     kind: str

@@ -204,7 +204,7 @@ def _local_header(view: ByteView, entry: ZipEntry) -> tuple[int, list[str]]:
     problems = []
     if name != entry.raw_name:
         shown = name[:100].decode("utf-8", "replace")
-        problems.append(f"its own header calls it {shown!r}; the directory's name is used")
+        problems.append(f"its local header names it {shown!r}; the directory's name is used")
     if method != entry.method:
         problems.append(
             f"its own header says method {method}, the directory {entry.method}, which is used"

@@ -228,13 +228,13 @@ def _tables(fields: _Fields) -> str | None:
     names = (_NAMES_OF_COMPILERS, NAMES_OF_ASSEMBLER)
     if fields.shstrndx not in names or fields.shstrndx >= fields.shnum:
         return (
-            f"section {fields.shstrndx} of {fields.shnum} is to hold the names of the cubin's "
-            "sections, which is the first or second in every cubin"
+            f"the cubin names section {fields.shstrndx} of {fields.shnum} as the one with the "
+            "section names, but in every cubin that is the first or second section"
         )
     if fields.shstrndx == NAMES_OF_ASSEMBLER and fields.shoff != HEAD_SIZE:
         return (
-            f"the section headers of the cubin begin at byte {fields.shoff}, not right behind the "
-            "ELF header, as in cubins with their names in the second section"
+            f"the section headers of the cubin begin at byte {fields.shoff}; in a cubin with its "
+            "names in the second section, they follow the ELF header"
         )
     expected = fields.sections_end if fields.phnum else 0
     if fields.phoff != expected or (fields.phnum and fields.type == ET_REL):

@@ -67,11 +67,11 @@ def compat_listed_always(environment: Environment) -> Iterator[Problem]:
             continue
         copy = folder.driver
         driver = f" {copy.version}" if copy.version else ""
-        beneath = "whatever driver the host has" if kernel is None else "after a driver update, too"
+        beneath = "any driver of the host" if kernel is None else "the driver, even after an update"
         yield Problem(
             Verdict.UNKNOWN if kernel is None else Verdict.OK,
             f"{' and '.join(folder.listed_by)} put{'s' if len(folder.listed_by) == 1 else ''} "
-            f"the libcuda{driver} of cuda-compat in front, {beneath}: with a driver that is as new "
+            f"the libcuda{driver} of cuda-compat in front of {beneath}: if that driver is as new "
             "or newer, every program fails with error 803",
             evidence=copy.path,
         )

@@ -91,7 +91,7 @@ def opened(shipped: Shipped) -> Iterator[Problem]:
     yield Problem(
         Verdict.OK,
         f"{first.first} opens {', '.join(files[:_SHOWN])}{f' and {more} more' if more else ''} by "
-        "name, which no dependency installs",
+        f"name, but no dependency installs {'it' if len(lacking) == 1 else 'them'}",
         f"if it is used, {_advice(first, shipped)}",
         f"dependencies of {shipped.package}",
         subject="opened libraries",
@@ -121,9 +121,9 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
     remedy = _advice(library, shipped)
     verdict = Verdict.OK
     if shipped.package.kind is Kind.CONDA:  # any package that it depends on may depend on that
-        text = f"{library.named}, which no line of depends installs by itself"
+        text = f"{library.named}, but no entry of depends installs it directly"
     elif variant:
-        text = f"{library.named}, which no dependency installs; one installs another major"
+        text = f"{library.named}, but the dependencies install another major"
     else:
         verdict, text, cure = not_brought(shipped, library.hosts, library.file)
         text = f"{library.named}, {text.format('it')}"

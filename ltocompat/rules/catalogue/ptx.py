@@ -218,9 +218,9 @@ def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 FixedVerdict(verdict),
                 _described(image),
-                f"it uses {image_helpers.listed(names)}, which nothing in it defines: {error}, "
+                f"it uses {image_helpers.listed(names)}, which it doesn't define: {error}, "
                 "loaded lazily or eagerly",
-                short=f"it uses {image_helpers.listed(names)}, which nothing in it defines",
+                short=f"it uses {image_helpers.listed(names)}, which it doesn't define",
             )
 
 

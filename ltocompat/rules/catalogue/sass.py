@@ -154,7 +154,7 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
     if symbols.needed_by_kernels:
         names = image_helpers.listed(symbols.needed_by_kernels)
         text = (
-            f"its kernels call {names}, which nothing in it defines: error 500 (named symbol not "
+            f"its kernels call {names}, which it doesn't define: error 500 (named symbol not "
             "found), at once with eager loading, at cuFuncLoad of such a kernel with lazy loading "
             "(the default since CUDA 12.2)"
         )

@@ -300,7 +300,7 @@ def _judge(
         return GroupVerdict(group, _JUDGED[way](case, group.signature, group.trials), way)
     elsewhere = _JUDGED[natural[0]](case, group.signature, group.trials)
     serves = not route_given and elsewhere.verdict is not Verdict.NOT_FOR_GPU
-    why = f"it is {'linked' if way is Route.LOAD else 'loaded'}, which another line judges"
+    why = f"it is {'linked' if way is Route.LOAD else 'loaded'}, which another row checks"
     return GroupVerdict(
         group, ModuleVerdict(how=OTHER_ROUTE, why=why, serves_elsewhere=serves), way
     )

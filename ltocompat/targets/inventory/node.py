@@ -70,7 +70,7 @@ def gpu_spelling(name: str, capability: str) -> str:
             architectures are, or the compute capability is another one.
     """
     if not (name.strip() or capability.strip()):
-        raise UsageError("nothing tells which GPU it has; give gpu= as well, as in gpu=sm_90")
+        raise UsageError("no GPU is named; add gpu=, for example gpu=sm_90")
     whole = _MARKS.sub("", name.strip())
     cut = _CUT.search(whole)
     models = models_beginning(whole[: cut.start()]) if cut else models_named(whole)
@@ -80,12 +80,12 @@ def gpu_spelling(name: str, capability: str) -> str:
         if numbers and told not in numbers:
             raise UsageError(
                 f"{name[:_SHOWN]!r} and compute capability {capability} contradict each other; "
-                "give gpu= as well, as in gpu=sm_90"
+                "add gpu=, for example gpu=sm_90"
             )
         numbers = {told}
     if len(numbers) != 1:
         reason = "is cut off" if cut else "is no known GPU"
-        raise UsageError(f"{name[:_SHOWN]!r} {reason}; give gpu= as well, as in gpu=sm_90")
+        raise UsageError(f"{name[:_SHOWN]!r} {reason}; add gpu=, for example gpu=sm_90")
     (number,) = numbers
     names = {model.name.lower() for model in models if model.number == number}
     return _short(names.pop()) if len(names) == 1 else f"sm_{number}"

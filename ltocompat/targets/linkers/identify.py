@@ -91,7 +91,7 @@ def _without_banner(
                 return version, evidence
         if minor is not None:
             return str(minor), "exported symbols"
-    raise Malformed(f"nothing in it tells the version of this {tool.label}")
+    raise Malformed(f"it doesn't contain the version of this {tool.label}")
 
 
 def banners(view: ByteView, budget: Budget, spans: Iterable[tuple[int, int]]) -> set[str]:
