@@ -51,7 +51,6 @@ _USUAL_NOTES = (0, 5, 6)
 _PTX_COMMENT_LIMIT = 1 << 20
 # CUDA 13.0 renamed sm_101 to sm_110; LTO-IR keeps the old number inside.
 _SM_110 = {101, 110}
-_NO_NEEDS = Needs()
 T = TypeVar("T")
 W = TypeVar("W")
 
