@@ -218,10 +218,10 @@ def found(data: bytes, path: Path) -> list[Image]:
 def test_an_archive_that_is_cut_between_two_members(tmp_path: Path) -> None:
     # ar(5): the index holds the offsets of members, of which the second begins at 80.
     index = b"/".ljust(48) + b"8".ljust(10) + b"`\n" + struct.pack(">2I", 1, 80 + 60)
-    first = b"a.o/".ljust(48) + b"4".ljust(10) + b"`\n" + b"abcd"
-    second = b"b.o/".ljust(48) + b"4".ljust(10) + b"`\n" + b"efgh"
+    first = b"a.x/".ljust(48) + b"4".ljust(10) + b"`\n" + b"abcd"
+    second = b"b.x/".ljust(48) + b"4".ljust(10) + b"`\n" + b"efgh"
     whole = b"!<arch>\n" + index + first + second
-    assert whole.index(b"b.o/") == 80 + 60
+    assert whole.index(b"b.x/") == 80 + 60
     assert skipped(whole, tmp_path / "x.a") == []
     assert skipped(whole[: -len(second)], tmp_path / "x.a") == [
         "it is cut: its index names a member at 0x8c"

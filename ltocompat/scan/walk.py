@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.archives.member import Member, concerns
-from ltocompat.files.archives.promised import BINARY_CODE, broken_promise
+from ltocompat.files.archives.promised import broken_promise
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.codec import Payload
@@ -509,13 +509,13 @@ class _FileWalk(Struct, Generic[D], frozen=True):
         container = None if plain else container_of(view, self.budget)
         size = view.size if container is None else None
         try:
+            member = at.innermost if at.members else ""
+            broken = broken_promise(member, view, self.budget, typed=False, inside=True)
+            if broken is not None:
+                yield Skipped(at, broken, view.size)
             if plain:
-                binary = at.members and at.innermost.endswith(BINARY_CODE)
-                if binary and (
-                    broken := broken_promise(at.innermost, view, self.budget, typed=False)
-                ):
-                    yield Skipped(at, broken, view.size)
-            elif container is None:
+                return
+            if container is None:
                 yield from self._host_and_code(view, at)
             elif len(at.members) >= self.settings.limits.depth:
                 reason = f"containers are nested deeper than {self.settings.limits.depth}"

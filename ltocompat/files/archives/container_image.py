@@ -36,6 +36,7 @@ from ltocompat.files.archives.tar import (
     Unpacked,
     file_of,
     headers,
+    walk,
 )
 from ltocompat.files.archives.unpacking import Input, Stream, unpacked
 from ltocompat.files.byteview import ByteView
@@ -48,8 +49,11 @@ from ltocompat.model.location import Location
 _MANIFEST, _INDEX, _LAYOUT = "manifest.json", "index.json", "oci-layout"
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _BLOB = re.compile(r"blobs/sha256/([0-9a-f]{64})")
+# What no other archive holds: blobs, layers of Docker's.
+_PART = re.compile(rf"{_LAYOUT}|{_BLOB.pattern}|[0-9a-f]{{64}}/layer\.tar")
 _TAG = "org.opencontainers.image.ref.name"
 _WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
+_FETCH = "fetch the image again"
 _DEEPEST = 4  # indexes in indexes
 
 
@@ -87,7 +91,7 @@ class ContainerImageFormat:
     def sniff(self, view: ByteView, budget: Budget) -> bool:
         """Return whether this is an archive that names images."""
         try:
-            return bool(images_in(view, Location(""), budget))
+            return _Archive(view, Location(""), budget).is_image
         except LimitExceeded:
             return False  # as a tar it is read as far as the limits allow
 
@@ -96,8 +100,13 @@ class ContainerImageFormat:
     ) -> Iterator[Member | Skipped | ImageLayer]:
         """The files that a container sees; of several images each below its name."""
         archive = _Archive(view, place, budget)
-        yield from archive.problems
         images = list(archive.images())
+        yield from archive.unread
+        if not images:
+            yield Skipped(place, f"it names no container image that can be read; {_FETCH}")
+            yield from walk(Plain(view), place, wanted, budget)
+            return
+        yield from archive.problems
         names = Names(place, budget.limits)
         if len(images) > 1:
             example = f"{place.path}:{images[0].name}"
@@ -132,7 +141,8 @@ class _Archive:
     def __init__(self, view: ByteView, place: Location, budget: Budget) -> None:
         self.files: dict[str, ByteView] = {}
         self.problems: list[Skipped] = []
-        self._budget = budget
+        self.unread: list[Skipped] = []
+        self._place, self._budget = place, budget
         self._asked = place.path.removeprefix(archive_of(place.path))[1:]
         self._listed: set[str] = set()
         links: dict[str, str] = {}
@@ -156,6 +166,11 @@ class _Archive:
             elif header.type != FOLDER:
                 at = place.member(header.name)
                 yield from file_of(tape, header, at, self._budget, wanted=True)
+
+    @property
+    def is_image(self) -> bool:
+        """Whether it names an image, or holds parts of one that nothing names."""
+        return any(True for _ in self.images()) or any(map(_PART.fullmatch, self.files))
 
     def images(self) -> Iterator[ContainerImage]:
         """The images that the archive names, each by another name, or the one that is asked for."""
@@ -203,9 +218,12 @@ class _Archive:
         view = self.files.get(_path(name))
         if view is None or view.size > self._budget.limits.tables_bytes:
             return None
+        layer = Layer(name, view)
+        self.unread += _false_digest(layer, self._place.member(name), self._budget)
         try:
             return json.loads(view.all())
         except (ValueError, RecursionError):
+            self.unread.append(Skipped(self._place.member(name), f"it is no JSON; {_FETCH}"))
             return None
 
 
@@ -307,9 +325,7 @@ def _false_digest(layer: Layer, place: Location, budget: Budget) -> Iterator[Ski
     for start in budget.timed(range(0, view.size, MIB), every=1):
         found.update(view.peek(start, MIB))
     if found.hexdigest() != match[1]:
-        yield Skipped(
-            place, f"its bytes have the digest {found.hexdigest()}; fetch the image again"
-        )
+        yield Skipped(place, f"its bytes have the digest {found.hexdigest()}; {_FETCH}")
 
 
 class _Shown(Struct):

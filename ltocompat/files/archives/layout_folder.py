@@ -20,7 +20,9 @@ _LAYOUT, _INDEX, _BLOBS = "oci-layout", "index.json", os.path.join("blobs", "sha
 
 def is_layout(folder: str) -> bool:
     """Return whether a folder is an OCI layout, and so one artifact."""
-    return all(os.path.isfile(os.path.join(folder, name)) for name in (_LAYOUT, _INDEX))
+    return os.path.isfile(os.path.join(folder, _LAYOUT)) and any(
+        os.path.exists(os.path.join(folder, name)) for name in (_INDEX, _BLOBS)
+    )
 
 
 def view_of_layout(folder: str, limits: Limits) -> ByteView:
@@ -36,7 +38,8 @@ def _parts(folder: str, limits: Limits) -> Iterator[Source]:
     blobs = os.path.join(folder, _BLOBS)
     names = sorted(os.listdir(blobs)) if os.path.isdir(blobs) else []
     listed = (os.path.join(_BLOBS, name) for name in islice(names, limits.members))
-    for name in (_LAYOUT, _INDEX, *listed):
+    index = (_INDEX,) if os.path.exists(os.path.join(folder, _INDEX)) else ()
+    for name in (_LAYOUT, *index, *listed):
         source = OpenedFile(open_regular(os.path.join(folder, name)))
         member = tarfile.TarInfo(name.replace(os.sep, "/"))
         member.size = source.size

@@ -19,6 +19,7 @@ from ltocompat.files.first_bytes import (
     BLOCK,
     CODE_MAGICS,
     DEB_MAGIC,
+    GZIP_MAGIC,
     RPM_MAGIC,
     holds_no_code,
     is_ar,
@@ -38,26 +39,30 @@ class _Promise(Struct, frozen=True):
         suffixes: in small letters.
         what: behind "it is no".
         keeps: whether bytes are that; ``Malformed`` says why not, too.
-        package: files of a folder are held to it as well; others have such names by chance.
+        others: first bytes of files in folders and packages that have such names by chance.
         remedy: what to do about bytes that are none.
     """
 
     suffixes: tuple[str, ...]
     what: str
     keeps: Callable[[ByteView, Budget], bool]
-    package: bool = True
+    others: tuple[bytes, ...] = ()
     remedy: str = "build or fetch it again"
 
 
 _CONDA = re.compile(r"pkg-[^/]+\.tar\.(?:zst|bz2)")
 _LINKER_SCRIPT = re.compile(rb"\s*(?:/\*|INPUT\b|GROUP\b|OUTPUT_FORMAT\b)")
-BINARY_CODE = (".cubin", ".fatbin", ".ltoir")
-"""Suffixes of device code that is never text."""
+_ANY = (b"",)
 _FETCH = "build or fetch it again (git lfs pull, where it is a pointer)"
 _OS_ABI, _MACHINE = 7, 18  # offsets, of e_ident's and of e_machine
+_HEAD = 4
 _PACKED = ("gz", "bz2", "xz", "zst")
-# ELF, PE, LLVM's bitcode, WebAssembly, and what macOS has (mach-o/loader.h, mach-o/fat.h).
-_OBJECTS = (ELF, b"MZ", b"BC\xc0\xde", b"\0asm", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+# ELF, PE, LLVM's bitcode, WebAssembly, Go's objects, what macOS has (mach-o/loader.h,
+# mach-o/fat.h), and imports of a DLL (Microsoft, "PE Format", import header).
+_OBJECTS = (
+    *(ELF, b"MZ", b"BC\xc0\xde", b"\0asm", b"go object "),
+    *(b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\0\0\xff\xff\0\0"),
+)
 # Clang's bundles hold code of other makers' GPUs.
 _IMAGES = (*CODE_MAGICS[2:], TILEIR, b"__CLANG_OFFLOAD_BUNDLE__", b"\x10\xff\x10\xad")
 
@@ -136,10 +141,12 @@ def _is_packed(view: ByteView, _: Budget) -> bool:
 # "Supported Input File Suffixes". Git LFS leaves a text in place of a file that nobody fetched.
 _PROMISES = (
     _Promise(
-        (".whl", ".egg", ".zip", ".nupkg", ".jar", ".aar", ".apk"),
+        (".whl", ".egg", ".zip", ".nupkg", ".jar", ".aar"),
         "zip archive with files in it",
         _is_zip,
     ),
+    # Alpine's packages, which are compressed, are called .apk, too.
+    _Promise((".apk",), "zip archive with files in it", _is_zip, (GZIP_MAGIC,)),
     _Promise((".conda",), "conda package", _is_conda),
     _Promise(
         (".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", *(f".tar.{end}" for end in _PACKED)),
@@ -150,40 +157,44 @@ _PROMISES = (
         (".deb",), "Debian package", lambda view, _: view.peek(0, len(DEB_MAGIC)) == DEB_MAGIC
     ),
     _Promise((".rpm",), "RPM package", lambda view, _: view.peek(0, len(RPM_MAGIC)) == RPM_MAGIC),
-    _Promise(BINARY_CODE, "device code", _is_image, remedy=_FETCH),
-    # PreTeXt's documents are called .ptx, too.
-    _Promise((".ptx",), "device code", _is_image, package=False, remedy=_FETCH),
+    _Promise((".cubin", ".fatbin", ".ltoir"), "device code", _is_image, remedy=_FETCH),
+    # PreTeXt's documents, which are XML, are called .ptx, too.
+    _Promise((".ptx",), "device code", _is_image, (b"<", b"\xef\xbb\xbf<"), _FETCH),
     _Promise(
         (".so", ".dll", ".pyd", ".o"),
         "library or device code",
         _is_code,
-        package=False,
         remedy=_FETCH,
     ),
-    _Promise((".a", ".lib"), "static library", _is_library, package=False),
-    _Promise(tuple(f".{end}" for end in _PACKED), "compressed file", _is_packed, package=False),
+    _Promise((".a", ".lib"), "static library", _is_library, _ANY),
+    _Promise(tuple(f".{end}" for end in _PACKED), "compressed file", _is_packed, _ANY),
     _Promise(
         (".7z", ".rar", ".tar.lz", ".tar.lz4", ".tar.lzma", ".tar.z"),
         "archive of a kind that is read here",
         lambda view, budget: container_of(view, budget) is not None,
-        package=False,
+        _ANY,
         remedy="unpack it and name the folder",
     ),
 )
 
 
-def broken_promise(name: str, view: ByteView, budget: Budget, *, typed: bool) -> str | None:
+def broken_promise(
+    name: str, view: ByteView, budget: Budget, *, typed: bool, inside: bool = False
+) -> str | None:
     """Say how a file breaks the promise of its name, and what to do; None where nothing is wrong.
 
     Args:
         name: of the file.
         view: its bytes.
         budget: what looking at them may cost.
-        typed: the user named it; else it was found in a folder.
+        typed: the user named it; else it was found in a folder or a package.
+        inside: it is a member of a package, among whose test data are texts in place of archives.
     """
     lower = name.lower()
     promise = next((row for row in _PROMISES if lower.endswith(row.suffixes)), None)
-    if promise is None or not (typed or promise.package):
+    if promise is None or (not typed and view.peek(0, _HEAD).startswith(promise.others)):
+        return None
+    if inside and promise.remedy != _FETCH and is_text(view) and view.peek(0, _HEAD).isascii():
         return None
     why = "it is empty" if not view.size else ""
     try:
