@@ -201,7 +201,7 @@ def test_the_hooks_pass_where_there_is_nothing_to_audit(
     )
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cpu.bin").write_bytes(b"no device code")
-    wheel(tmp_path, {"x/libcpu.so": b"no device code"})
+    wheel(tmp_path, {"x/cpu.bin": b"no device code"})
     cpu_only = ["cpu.bin", *(path.name for path in tmp_path.glob("*.whl"))]
     for policy in ("", readme.policy()):
         (tmp_path / "pyproject.toml").write_text(policy, "utf-8")
