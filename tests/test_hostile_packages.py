@@ -327,7 +327,7 @@ def test_two_methods_of_one_member_are_said(read: Read) -> None:
     assert python_zip(data).read("good.fatbin") == FATBIN  # zipfile follows the directory
     found = read(data)
     assert found.names == ["good.fatbin"]
-    assert found.reasons == ["its own header says method 0, the directory 8, which is used"]
+    assert found.reasons == ["its local header says method 0; the directory's, 8, is used"]
 
 
 def test_a_size_that_stands_before_a_descriptor_is_no_contradiction(read: Read) -> None:

@@ -57,7 +57,7 @@ def read_text(path: str, budget: Budget | None = None) -> str:
                 f"{path} is not a regular file; give a lock file or a file of targets"
             ) from error
         reason = error.strerror or type(error).__name__
-        raise UsageError(f"{path} can't be read ({reason}); give a file that can") from error
+        raise UsageError(f"{path} can't be read ({reason}); give a readable file") from error
     except ValueError as error:
         raise UsageError(f"{path!r} is not a file of text; give a lock or TOML file") from error
     if "\0" in text:

@@ -207,7 +207,7 @@ def _local_header(view: ByteView, entry: ZipEntry) -> tuple[int, list[str]]:
         problems.append(f"its local header names it {shown!r}; the directory's name is used")
     if method != entry.method:
         problems.append(
-            f"its own header says method {method}, the directory {entry.method}, which is used"
+            f"its local header says method {method}; the directory's, {entry.method}, is used"
         )
     if flags & _ENCRYPTED != entry.flags & _ENCRYPTED:
         problems.append("its own header and the directory disagree whether it is encrypted")

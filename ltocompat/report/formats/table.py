@@ -105,9 +105,9 @@ def _write_diagnostic(found: Diagnostic, stream: Writable, options: Options) -> 
 
 
 def _fitted(part: str, room: int) -> str:
-    """A place in the room that a line has for it; any other words as they are."""
+    """A place without the folders that a line has no room for; other words and names whole."""
     is_place = "/" in part and "://" not in part and " " not in part
-    return clip_place(part, room) if is_place else str(part)
+    return clip_place(part, max(room, len(part.rpartition("/")[2]))) if is_place else str(part)
 
 
 def _width(options: Options) -> int:

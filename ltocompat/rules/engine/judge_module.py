@@ -196,7 +196,7 @@ def _taken(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> Mod
         # All that was unknown are facts that bytes hide, and a link has shown.
         if all(finding.promised_after_trial for finding in answered):
             return _add(settled, tried, TRIAL_REFUSED, Verdict.OK, message)
-        message += ", which is outside of what is documented"
+        message += ", which NVIDIA doesn't document"
         return _add(settled, tried, TRIAL_REFUSED, Verdict.UNDOCUMENTED, message)
     return judged
 

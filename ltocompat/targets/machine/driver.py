@@ -237,7 +237,7 @@ def _compat_note(machine: Machine, path: str, problems: list[str]) -> CompatNote
                 if header.name == _SECTION and header.kind == SHT_NOTE:
                     return _parsed(view.sub(header.offset, min(header.size, _MOST_BYTES)))
             if tables is None:
-                problems.append(f"{path}: it is no ELF file")
+                problems.append(f"{path} is not an ELF file")
     except LtocompatError as error:
         problems.append(f"{path}: {error}")
     return None
