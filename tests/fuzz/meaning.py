@@ -535,10 +535,15 @@ def _small() -> tuple[tuple[str, bytes], ...]:
 Files = tuple[tuple[str, bytes], ...]
 
 
+def _suffixes(path: str) -> str:
+    """Those that promise something: of x.so.gz what is inside, too."""
+    return "".join(re.findall(r"(?:\.so)?\.\w+$", path))
+
+
 def _archive_of_objects(files: Files) -> bytes:
     found = b"!<arch>\n"
     for number, (path, data) in enumerate(files):
-        head = f"m{number}{os.path.splitext(path)[1]}/".ljust(48) + str(len(data)).ljust(10) + "`\n"
+        head = f"m{number}{_suffixes(path)}/".ljust(48) + str(len(data)).ljust(10) + "`\n"
         found += head.encode() + data + b"\n" * (len(data) % 2)
     return found
 
@@ -547,7 +552,7 @@ def _thin_archive(files: Files) -> bytes:
     """The members lie beside it."""
     heads = []
     for number, (path, data) in enumerate(files):
-        written(name := f"m{number}{os.path.splitext(path)[1]}", data)
+        written(name := f"m{number}{_suffixes(path)}", data)
         heads.append(f"{name}/".ljust(48) + str(len(data)).ljust(10) + "`\n")
     return THIN_MAGIC + "".join(heads).encode()
 
