@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
@@ -135,16 +136,33 @@ def _matches(paste: Paste, known: Mapping[str, str], flags: int) -> Iterator[Mat
                 break
 
 
+def _threes(text: str) -> set[str]:
+    """Every three letters of a text that stand side by side; of a shorter text, itself."""
+    return {text[place : place + 3] for place in range(max(len(text) - 2, 1))}
+
+
 @functools.cache
-def _fixed() -> frozenset[str]:
-    return frozenset(fixed for message in messages() for fixed in message.find)
+def _fixed(flags: int) -> dict[str, list[tuple[str, str]]]:
+    """The fixed strings of all rows, and as they are looked for, by three rare letters of each."""
+    sought = {f: f.lower() if flags else f for message in messages() for f in message.find}
+    common = Counter(three for text in sought.values() for three in _threes(text))
+    found: dict[str, list[tuple[str, str]]] = {}
+    for fixed, text in sought.items():
+        found.setdefault(min(_threes(text), key=common.__getitem__), []).append((fixed, text))
+    return found
 
 
 def _fixed_in(reading: Reading, flags: int) -> set[str]:
     """The fixed strings of all rows that a text has."""
-    if flags:
-        return {fixed for fixed in _fixed() if fixed.lower() in reading.lower}
-    return {fixed for fixed in _fixed() if fixed in reading.flat}
+    text = reading.lower if flags else reading.flat
+    threes = _threes(text)
+    return {
+        fixed
+        for three, several in _fixed(flags).items()
+        if three in threes or len(three) < 3
+        for fixed, sought in several
+        if sought in text
+    }
 
 
 def _places(
