@@ -17,6 +17,7 @@ FATBIN_MAGIC = b"\x50\xed\x55\xba"
 THIN_MAGIC = b"!<thin>\n"
 DEB_MAGIC = b"!<arch>\ndebian-binary"
 RPM_MAGIC = b"\xed\xab\xee\xdb"
+ZIP_MAGIC = b"PK\3\4"
 GZIP_MAGIC = b"\x1f\x8b\x08"
 BZIP2_MAGIC = b"BZh"
 XZ_MAGIC = b"\xfd7zXZ\0"
@@ -103,8 +104,12 @@ def packing_of(view: ByteView) -> Packing | None:
 
 
 def is_tar(block: bytes) -> bool:
-    """Return whether a block can begin a tar: it is marked as ustar, or its checksum is right."""
-    return len(block) == BLOCK and (block[257:262] == b"ustar" or checksum_holds(block))
+    """Return whether a block can begin a tar: it is marked as ustar, or its checksum is right.
+
+    A zip may hold the mark by chance, in what is stored in it.
+    """
+    marked = block[257:262] == b"ustar" and not block.startswith(ZIP_MAGIC)
+    return len(block) == BLOCK and (marked or checksum_holds(block))
 
 
 def checksum_holds(block: bytes) -> bool:
@@ -153,7 +158,7 @@ _MOST = 1 << 20  # bytes, as many as are searched at a time
 _HEAD = 16
 _TEXT = bytes((*b"\t\n\v\f\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
 _BEGINNINGS = (
-    *(b"!<", BZIP2_MAGIC, GZIP_MAGIC, XZ_MAGIC, b"PK\3\4", RPM_MAGIC),
+    *(b"!<", BZIP2_MAGIC, GZIP_MAGIC, XZ_MAGIC, ZIP_MAGIC, RPM_MAGIC),
     *(*CODE_MAGICS, TILEIR, *_COFF),
 )
 # What is found behind other bytes: PTX, and ends of zips, ELF, LTO-IR, Zstandard, regions.

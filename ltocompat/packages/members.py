@@ -8,8 +8,9 @@ from itertools import islice
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.archives.member import Member
-from ltocompat.files.archives.zip import LOCAL_MAGIC, entries, find_end
+from ltocompat.files.archives.zip import entries, find_end
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.first_bytes import ZIP_MAGIC
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
@@ -20,7 +21,7 @@ def zip_names(view: ByteView, budget: Budget) -> tuple[str, ...] | None:
 
     A directory that breaks off gives the names in front.
     """
-    if view.peek(0, len(LOCAL_MAGIC)) != LOCAL_MAGIC:
+    if view.peek(0, len(ZIP_MAGIC)) != ZIP_MAGIC:
         return None
     found: list[str] = []
     with suppress(Malformed):

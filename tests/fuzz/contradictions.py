@@ -129,9 +129,12 @@ def _tar(data: bytes) -> Iterator[str]:
 
 
 def _is_header(block: bytes) -> bool:
+    """POSIX counts unsigned bytes, and old writers signed ones."""
     unsigned = sum(block) - sum(block[148:156]) + 8 * 32
+    negative = sum(byte > 127 for byte in block[:148] + block[156:])
+    sums = {f"{unsigned:o}", f"{unsigned - 256 * negative:o}"}
     said = block[148:156].strip(b"\0 ")
-    return len(block) == 512 and said.isdigit() and f"{unsigned:o}" == said.decode().lstrip("0")
+    return len(block) == 512 and said.isdigit() and said.decode().lstrip("0") in sums
 
 
 _OF_IMAGE = re.compile(
@@ -212,7 +215,7 @@ def _ar(data: bytes) -> Iterator[str]:
         if at + 60 + size > len(data):
             yield "a member of an archive of objects is cut"
             return
-        if first and head[:16].strip() == b"/":
+        if first and head[:16].rstrip() == b"/":
             body = data[at + 60 : at + 60 + size]
             places = struct.unpack(f">{len(body[4:]) // 4}I", body[4 : len(body) // 4 * 4])
             if any(place >= len(data) for place in places[: int.from_bytes(body[:4], "big")]):
@@ -269,7 +272,8 @@ def _pe(data: bytes) -> Iterator[str]:
         return
     for row in range(table, table + 40 * count, 40):
         virtual, size, start = _u(data, row + 8, 4), _u(data, row + 16, 4), _u(data, row + 20, 4)
-        if start and start + min(size, virtual or size) > len(data):
+        zeros = _u(data, row + 36, 4) & 0x80  # nothing of it is in the file
+        if start and not zeros and start + min(size, virtual or size) > len(data):
             yield "a section of a program of Windows ends behind it"
 
 
@@ -289,6 +293,7 @@ def _fatbin(data: bytes) -> Iterator[str]:
                 return
             yield from _payload(data, at, header)
             at += header + size
+        at += len(data[at:]) - len(data[at:].lstrip(b"\0"))  # linkers pad
     if data[at:].strip(b"\0"):
         yield "bytes follow the regions of a fatbin"
 
@@ -310,7 +315,7 @@ def _payload(data: bytes, at: int, header: int) -> Iterator[str]:
         return
     if len(decoded) != wanted:
         yield "an image decompresses to another size"
-    elif not _is_for(decoded, _u(data, at + 28, 4)):
+    elif _u(data, at, 2) in (1, 2) and not _is_for(decoded, _u(data, at + 28, 4)):
         yield _OTHER_GPU
 
 

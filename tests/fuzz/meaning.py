@@ -479,7 +479,8 @@ def told(data: bytes) -> object:
         found, unread = _read(name, after)
     except LtocompatError:
         return wrong
-    flawed = wrong in OF_IMAGES and any(i.flaws or i.problems for i in _images(found))
+    images = _images(found)
+    flawed = any(i.problems or (wrong in OF_IMAGES and i.flaws) for i in images)
     if wrong is not None and not unread and not flawed:
         raise Broken(f"{wrong}, and nothing is said of it")
     if all(step.depth == 0 for step in split(data)[0]):
@@ -493,6 +494,9 @@ def _hold_places(data: bytes, name: str, found: list[Record], unread: list[Skipp
     old, problems = _read_sound(name, before)
     lost = _by_member(old) - _by_member(found)
     image = b"manifest.json" in before or b"oci-layout" in before  # told at the layer
+    known = {each.place.members for each in _images(old)}
+    if any(each.place.members not in known and each.place.members for each in unread):
+        return  # told by the name that the damage gave it
     if (
         problems
         or image

@@ -24,13 +24,12 @@ from ltocompat.files.archives.member import Member, Names, concerns, until_damag
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.archives.unpacking import Input, Stream, inflated, unpacked
 from ltocompat.files.byteview import ByteView, is_zero
-from ltocompat.files.first_bytes import Packing, may_be_zip
+from ltocompat.files.first_bytes import ZIP_MAGIC, Packing, may_be_zip
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.location import Location
 
-LOCAL_MAGIC = b"PK\3\4"
 _CENTRAL_MAGIC = b"PK\1\2"
 _END_MAGIC = b"PK\5\6"
 _END64_MAGIC = b"PK\6\6"
@@ -194,7 +193,7 @@ def _local_header(view: ByteView, entry: ZipEntry) -> tuple[int, list[str]]:
     Raises:
         Malformed: there is no header.
     """
-    if view.peek(entry.header, len(LOCAL_MAGIC)) != LOCAL_MAGIC:
+    if view.peek(entry.header, len(ZIP_MAGIC)) != ZIP_MAGIC:
         raise Malformed(f"there is no member header at {entry.header:#x}")
     _, flags, method, _, _, crc, *rest = view.unpack(_LOCAL, entry.header)
     packed, unpacked, name_size, extra_size = rest
@@ -242,7 +241,7 @@ class ZipFormat:
 
     def sniff(self, view: ByteView, _: Budget) -> bool:
         """Return whether this is a zip; one behind other bytes is recognised, too."""
-        first = view.peek(0, 4) in (LOCAL_MAGIC, _END_MAGIC)
+        first = view.peek(0, 4) in (ZIP_MAGIC, _END_MAGIC)
         return first or (may_be_zip(view) and _is_whole(view))
 
     def members(

@@ -37,8 +37,9 @@ _ALIGNMENT = 8
 # Generation 1: real SM, 0x500 (64 bits, unified textures), 0x800 for `a`, virtual SM, 0.
 _FLAGS_1 = 0x500
 _FLAG_1_ACCELERATED = 0x800
-# NVIDIA's assembler names a virtual SM above the real one in 11 cubins of cuBLAS 12.1.3.1.
-_HIGHEST_VIRTUAL_OF_ASSEMBLER = {50: 60}
+# NVIDIA's assembler names a virtual SM above the real one in 11 cubins of cuBLAS 12.1.3.1 (sm_50),
+# and in one of cuDNN 9.1.0.70 for CUDA 12 (sm_70).
+_HIGHEST_VIRTUAL_OF_ASSEMBLER = {50: 60, 70: 72}
 _TOOLKITS_1 = range(50, 130)
 # Generation 2: 2 or 4, 8 for `a` (by 12.8 and 12.9), real SM, 0, section that notes it.
 _FLAG_2_BELOW_SM_100 = 0x4  # the assembler writes it for all
