@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from every_case import every
 from msgspec.structs import asdict
 from rule_cases import spares, strikes
@@ -188,6 +189,17 @@ def test_a_picked_image_with_a_problem_is_unknown() -> None:
     assert not list(ask("IMG-01", loading(corrupt, sound, on="sm_90")))
     # Where nothing is picked, it may be for the damage.
     assert list(ask("IMG-01", loading(corrupt, on="sm_70")))
+
+
+@pytest.mark.parametrize(("release", "told"), [("12.9", 0), ("13.0", 1)])
+def test_picked_code_by_a_toolkit_that_left_its_architecture_is_unknown(
+    release: str, told: int
+) -> None:
+    """As two cubins of cuDNN 9.13.0.50, which no GPU but those of sm_70 to sm_72 loads."""
+    old = image(ImageKind.SASS, "sm_70", release)
+    found = [each.constraint.judge(None) for each in ask("IMG-01", loading(old, on="sm_70"))]
+    assert found == [Verdict.UNKNOWN] * told
+    assert not ask("IMG-01", loading(old, on="sm_80"))
 
 
 def test_no_requirement_has_an_empty_part_and_each_belongs_to_its_rule() -> None:

@@ -20,6 +20,7 @@ from samples import FOLDER
 import ltocompat
 from ltocompat import Verdict
 from ltocompat.files.images.cubin import first_value
+from ltocompat.files.images.cubin_header import parse_header
 from ltocompat.model.limits import Budget
 
 CUBINS = {
@@ -55,7 +56,7 @@ def may_be_written(cubin: bytes, at: int, value: int) -> bool:
     if at == 50 and value == 0:  # nvJitLink 12.5 and 12.6 link code of 13.x to such
         return cubin[16] == 2 and cubin[20] in (125, 126)
     return {
-        20: 50 <= value <= 129,  # the toolkit
+        20: 50 <= value <= 129 + (cubin[62] == 2),  # the toolkit; the assembler writes 13.0, too
         48: value >= cubin[50] and (cubin[49] == 0x5 or value == 90),
         49: value == 0x5 or (value == 0xD and number == 90),
         50: 0 < value <= number,  # the virtual architecture
@@ -146,6 +147,19 @@ def test_the_assembler_alone_names_compute_60_in_code_for_sm_50(flags: int) -> N
     by_assembler = by_compiler[:62] + (2).to_bytes(2, "little") + cubin[64:]
     assert problems_of_flags(by_compiler)
     assert not problems_of_flags(by_assembler)
+
+
+def test_the_assembler_alone_writes_the_toolkit_130_and_compute_72_in_code_for_sm_70() -> None:
+    # As two cubins of cuDNN 9.13.0.50 do, and with 12.4 one of 9.1.0.70.
+    cubin = CUBINS[OF_12_4]
+    for version, flags in ((124, 0x480546), (130, 0x480546), (130, 0x460546)):
+        head = cubin[:20] + version.to_bytes(4, "little") + cubin[24:48]
+        by_compiler = head + flags.to_bytes(4, "little") + cubin[52:]
+        by_assembler = by_compiler[:62] + (2).to_bytes(2, "little") + cubin[64:]
+        told = [parse_header(each[:64]).problem for each in (by_compiler, by_assembler)]
+        assert told[0] is not None
+        assert told[1] is None or told[1].startswith("the section headers of the cubin begin")
+        assert parse_header(by_assembler[:64]).toolkit == version
 
 
 def test_code_of_13_that_nvjitlink_12_5_or_12_6_linked_names_no_virtual_architecture() -> None:

@@ -38,9 +38,10 @@ _ALIGNMENT = 8
 _FLAGS_1 = 0x500
 _FLAG_1_ACCELERATED = 0x800
 # NVIDIA's assembler names a virtual SM above the real one in 11 cubins of cuBLAS 12.1.3.1 (sm_50),
-# and in one of cuDNN 9.1.0.70 for CUDA 12 (sm_70).
+# and in one of cuDNN 9.1.0.70 and of 9.13.0.50 (sm_70).
 _HIGHEST_VIRTUAL_OF_ASSEMBLER = {50: 60, 70: 72}
-_TOOLKITS_1 = range(50, 130)
+# Compilers from 13.0 on write generation 2; an assembler wrote 130 in two cubins there.
+_TOOLKITS_1, _TOOLKITS_OF_ASSEMBLER = range(50, 130), range(50, 131)
 # Generation 2: 2 or 4, 8 for `a` (by 12.8 and 12.9), real SM, 0, section that notes it.
 _FLAG_2_BELOW_SM_100 = 0x4  # the assembler writes it for all
 _FLAG_2_FROM_SM_100 = 0x2
@@ -65,6 +66,13 @@ class _Fields(ElfHeader):
     @property
     def virtual(self) -> int:
         return self.flags >> 16 & 0xFF
+
+    @property
+    def toolkit(self) -> int | None:
+        """What e_version says in generation 1, if some tool writes that."""
+        by_assembler = self.shstrndx == NAMES_OF_ASSEMBLER
+        known = _TOOLKITS_OF_ASSEMBLER if by_assembler else _TOOLKITS_1
+        return self.version if self.generation == 1 and self.version in known else None
 
     @property
     def accelerated(self) -> bool:
@@ -142,7 +150,7 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
         fields.generation,
         shared_arch(fields.real, "a" if fields.accelerated else ""),
         fields.virtual or None if first else None,
-        fields.version if first and fields.version in _TOOLKITS_1 else None,
+        fields.toolkit,
         fields.type == ET_REL,
         (fields.shoff, fields.shentsize, fields.shnum),
         fields.shstrndx,
@@ -177,7 +185,7 @@ def _identity(fields: _Fields) -> str | None:
         return f"a cubin of ELF ABI version {abi} has OS ABI {os_abi:#x}, not {expected:#x}"
     if any(fields.ident[_IDENT_PADDING]):
         return "bytes 9 to 15 of the cubin's ELF header are not zero, as they are in every cubin"
-    if generation == 1 and fields.version not in _TOOLKITS_1:
+    if generation == 1 and fields.toolkit is None:
         return (
             f"e_version of the cubin is {fields.version}, where ELF ABI version 7 keeps the "
             "toolkit, 129 (12.9) at most"

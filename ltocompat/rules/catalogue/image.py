@@ -25,6 +25,8 @@ def image_contradicts_itself(subject: Subject) -> Iterator[Requirement]:
     # Where nothing is picked, a header that lies may be the reason.
     for image in subject.picked or subject.signature.images:
         problem = image.problem or _architecture_of_no_compiler(image)
+        if problem is None and subject.picked:
+            problem = _architecture_of_older_compilers(image)
         if problem is not None:
             yield Requirement(
                 FixedVerdict(Verdict.UNKNOWN, trial_decides=linked),
@@ -39,6 +41,15 @@ def _architecture_of_no_compiler(image: ImageSignature) -> str | None:
         return None
     known = gpus.sm(arch.number) is not None
     return None if known else f"it is for sm_{arch.number}, an architecture that no compiler has"
+
+
+def _architecture_of_older_compilers(image: ImageSignature) -> str | None:
+    row = gpus.sm(image.arch.number) if image.kind is ImageKind.SASS and image.arch else None
+    last = row.last_toolkit if row else None
+    made = [release for maker in image.made_by for release in maker.releases]
+    if last is None or not made or min(made) <= last:
+        return None
+    return f"it is made by CUDA {min(made)}, which compiles nothing for {image.arch}"
 
 
 @rule("IMG-05")
