@@ -38,9 +38,9 @@ _ALIGNMENT = 8
 _FLAGS_1 = 0x500
 _FLAG_1_ACCELERATED = 0x800
 # NVIDIA's assembler names a virtual SM above the real one in 11 cubins of cuBLAS 12.1.3.1 (sm_50),
-# and in one of cuDNN 9.1.0.70 and of 9.13.0.50 (sm_70).
+# in one of cuDNN 9.1.0.70 and in one of cuDNN 9.13.0.50 (sm_70).
 _HIGHEST_VIRTUAL_OF_ASSEMBLER = {50: 60, 70: 72}
-# Compilers from 13.0 on write generation 2; an assembler wrote 130 in two cubins there.
+# Compilers from 13.0 on write generation 2. The assembler wrote 130 in two cubins of that cuDNN.
 _TOOLKITS_1, _TOOLKITS_OF_ASSEMBLER = range(50, 130), range(50, 131)
 # Generation 2: 2 or 4, 8 for `a` (by 12.8 and 12.9), real SM, 0, section that notes it.
 _FLAG_2_BELOW_SM_100 = 0x4  # the assembler writes it for all
