@@ -1,0 +1,151 @@
+"""Small readers at the last value that holds and at the first that doesn't, against plain ones."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+
+import pytest
+from fatbin_writer import concatenated, region
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import FOLDER
+
+import ltocompat
+from ltocompat.commands.comparison.requirement_changes import _Floor
+from ltocompat.commands.policy.mangled_names import source_name
+from ltocompat.commands.selftest import linker_error
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.images import ptx_symbols, tileir
+from ltocompat.files.objects.ptx_texts import ptx_texts
+from ltocompat.files.objects.relocations import RelocationTable, relocations_at
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import Malformed
+from ltocompat.model.image import Skipped
+from ltocompat.model.limits import Budget
+from ltocompat.trial.values import Answer, LinkOutcome, Step
+
+
+@given(
+    st.sampled_from([32, 64]),
+    st.lists(st.integers(0, 400), max_size=40, unique=True),
+    st.sets(st.integers(0, 1700), max_size=30),
+)
+def test_packed_relocations_are_those_that_were_packed(
+    bits: int, slots: list[int], wanted: set[int]
+) -> None:
+    """Of whole words, wherever a bitmap ends and whatever lies between two words."""
+    width = bits // 8
+    places = sorted(slot * width for slot in slots)
+    found = relocations_at(_packed(places, bits), wanted)
+    assert sorted(each.where for each in found) == sorted(wanted & set(places))
+
+
+def _packed(places: list[int], bits: int) -> RelocationTable:
+    """RELR as linkers write it (ELF gABI): an address, then bitmaps of the words behind it."""
+    width, words, left = bits // 8, [], list(places)
+    while left:
+        words.append(left[0])
+        base = left.pop(0) + width
+        while left and left[0] < base + (bits - 1) * width:
+            inside = [place for place in left if place < base + (bits - 1) * width]
+            words.append(1 | sum(2 << (place - base) // width for place in inside))
+            left = left[len(inside) :]
+            base += (bits - 1) * width
+    data = struct.pack(f"<{len(words)}{'Q' if bits == 64 else 'I'}", *words)
+    return RelocationTable(ByteView.of(data), Budget(), "RELR", bits, 0, len(data))
+
+
+WORDS = (b"f", b"ff", b"f1", b"1f", b"%f", b"_f", b"$f", b"1", b" ", b",", b"\n", b"(", b"%")
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=9).map(b"".join))
+def test_a_name_is_found_wherever_it_is_a_whole_word(text: bytes) -> None:
+    """The first and the last word of a text count; a register's name is another one."""
+    words = re.finditer(rb"%?[a-zA-Z_$%][a-zA-Z0-9_$]*|[0-9]+", text)
+    plain = [word.start() for word in words if word[0] == b"f"]
+    assert [*ptx_symbols._occurrences(text, b"f", Budget())] == plain  # noqa: SLF001 - it reads what others find
+
+
+@pytest.mark.parametrize("behind", [b"", b"\n", b"a"])
+def test_a_ptx_text_may_end_with_its_file(behind: bytes) -> None:
+    text = b"//\n.version 8.4\n.target sm_90"
+    (told,) = ptx_texts(ByteView.of(text + behind), Budget())
+    assert told.startswith("1 text of PTX 8.4 for sm_90")
+
+
+def test_a_head_of_tile_ir_is_ten_bytes() -> None:
+    head = b"\x7fTileIR\0\x0d\x05"
+    assert (len(head), tileir.parse(head)) == (10, "13.5")
+    for broken in (head[:-1], b"\0" + head[1:]):
+        with pytest.raises(Malformed):
+            tileir.parse(broken)
+
+
+@pytest.mark.parametrize(
+    ("mangled", "name"),
+    [
+        ("_Z3foo3Bar", "foo"),  # with a parameter of a type of its own
+        ("_ZN3foo3BarE3Baz", "foo::Bar"),
+        ("_ZSt4sort3Bar", "std::sort"),
+        ("_Z4foo", ""),
+        ("saxpy", ""),
+    ],
+)
+def test_a_name_ends_where_its_parameters_begin(mangled: str, name: str) -> None:
+    assert source_name(mangled) == name
+
+
+def test_a_concatenated_entry_without_images_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "none.fatbin"
+    path.write_bytes(region([concatenated([])]))
+    told = [r.reason for r in ltocompat.inspect(path) if isinstance(r, Skipped)]
+    assert any("says 0 images" in reason for reason in told), told
+
+
+FLOORS = st.builds(
+    _Floor[Release],
+    used=st.just(value=True),
+    version=st.sampled_from([None, Release(12, 4), Release(12, 8), Release(13, 0)]),
+    beyond=st.booleans(),
+)
+
+
+@given(FLOORS, FLOORS)
+def test_one_floor_of_two_is_higher_at_most(one: _Floor[Release], other: _Floor[Release]) -> None:
+    """Beyond all known ones is higher than each of them, and than one that nobody knows."""
+    assert not (one.above(other) and other.above(one))
+    if one.beyond != other.beyond:
+        assert one.above(other) is one.beyond
+    elif not one.beyond and one.version and other.version:
+        assert one.above(other) is (one.version > other.version)
+    else:
+        assert not one.above(other)
+
+
+@pytest.mark.parametrize(
+    ("signal", "status", "told"),
+    [("SIGSEGV", None, "(SIGSEGV)"), (None, 3, "(3)"), (None, 0, "(0)"), (None, None, "")],
+)
+def test_a_linker_that_ended_its_process_says_how(
+    signal: str | None, status: int | None, told: str
+) -> None:
+    answer = Answer(
+        outcome=LinkOutcome.CRASHED,
+        step=Step.ADD,
+        signal=signal,
+        exit_status=status,
+        release=Release(12, 4),
+    )
+    text = linker_error(answer, (Release(12, 4), Release(12, 4)))
+    assert text == f"{LinkOutcome.CRASHED} {told}".rstrip()
+
+
+def test_a_matrix_has_rows_of_what_has_device_code(tmp_path: Path) -> None:
+    section = struct.pack("<8sIIIIIIHHI", b".text", 0, 0, 0, 0, 0, 0, 0, 0, 0x60000020)
+    host = tmp_path / "host.obj"
+    host.write_bytes(struct.pack("<HHIIIHH", 0x8664, 1, 0, 0, 0, 0, 0) + section)
+    code = FOLDER / "fatbin" / "nvcc-13.2-none.fatbin"
+    (matrix,) = ltocompat.matrix(code, host, targets="driver=580.95.05,gpu=h100")
+    assert [Path(row).name for row in matrix.rows] == [code.name]
