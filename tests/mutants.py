@@ -1,4 +1,4 @@
-"""Small changes of the code that tests should notice, drawn by the commit; survivors are listed.
+"""Small changes of the code, drawn by the commit; those that no test kills are listed.
 
 usage: python tests/mutants.py [--record] [--number 60] [--seed TEXT] [--room rules] [--jobs N]
                                [--limit 400] [-- words for pytest while recording]
@@ -323,7 +323,7 @@ def main() -> int:
     rooms: dict[str, Counter[str]] = defaultdict(Counter)
     for mutant, end in tried(mutants, calls, given.jobs, given.limit):
         rooms[mutant.path.split("/")[1]][end] += 1
-        if end in ("survived", "not called"):
+        if end != "killed":
             print(f"{end}: {mutant}", flush=True)
     for room, ends in rooms.items():
         print(f"{room}: {', '.join(f'{count} {end}' for end, count in sorted(ends.items()))}")

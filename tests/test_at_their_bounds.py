@@ -14,7 +14,9 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.commands.comparison.requirement_changes import _Floor
+from ltocompat.commands.options import RequireOptions
 from ltocompat.commands.policy.mangled_names import source_name
+from ltocompat.commands.require import _system
 from ltocompat.commands.selftest import linker_error
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.images import ptx_symbols, tileir
@@ -23,7 +25,8 @@ from ltocompat.files.objects.relocations import RelocationTable, relocations_at
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Malformed
 from ltocompat.model.image import Skipped
-from ltocompat.model.limits import Budget
+from ltocompat.model.limits import Budget, Limits
+from ltocompat.scan.sources import opened_file
 from ltocompat.trial.values import Answer, LinkOutcome, Step
 
 
@@ -149,3 +152,32 @@ def test_a_matrix_has_rows_of_what_has_device_code(tmp_path: Path) -> None:
     code = FOLDER / "fatbin" / "nvcc-13.2-none.fatbin"
     (matrix,) = ltocompat.matrix(code, host, targets="driver=580.95.05,gpu=h100")
     assert [Path(row).name for row in matrix.rows] == [code.name]
+
+
+@pytest.mark.parametrize(
+    ("platform", "told", "machine"),
+    [
+        (None, ("linux_aarch64",), "aarch64"),
+        (None, ("win_arm64",), "aarch64"),
+        (None, ("linux_x86_64",), "x86_64"),
+        (None, ("linux_aarch64", "linux_x86_64"), "x86_64"),
+        (None, ("any", "charm64"), "x86_64"),
+        ("linux/arm64", ("linux_x86_64",), "aarch64"),
+        ("linux/amd64", ("linux_aarch64",), "x86_64"),
+    ],
+)
+def test_releases_run_on_the_processor_that_is_named_first(
+    platform: str | None, told: tuple[str, ...], machine: str
+) -> None:
+    options = RequireOptions(paths=(), platform=platform)
+    assert _system(options, told).machine == machine
+
+
+def test_an_open_file_is_read_in_place(tmp_path: Path) -> None:
+    path = tmp_path / "some.bin"
+    path.write_bytes(b"0123456789")
+    with path.open("rb", buffering=0) as file:
+        file.seek(4)
+        with opened_file(file, Limits(spool_bytes=0)) as view:
+            assert view.read(0, 10) == b"0123456789"
+        assert file.tell() == 4
