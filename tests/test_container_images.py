@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from container_images_made import archive, docker_archive, oci_layout
 from machines import shared
+from package_writer import tar_of
 from packages_made import CUBIN_12_4, CUBIN_13_5, judged, told
 from rule_cases import spares, strikes
 
@@ -177,6 +178,21 @@ def test_what_is_broken_about_an_image_is_told(tmp_path: Path) -> None:
     assert reasons(absent) == ["the image has this layer, but the archive does not"]
     out = written(tmp_path, oci_layout([archive({"../../etc/x.cubin": CUBIN_12_4})]), "out.tar")
     assert any("leads out" in reason for reason in reasons(out))
+
+
+def test_a_part_of_an_image_that_is_there_twice_is_said_where_they_differ(tmp_path: Path) -> None:
+    """Docker unpacks an archive, which keeps the last; others may take the first."""
+    whole = docker_archive([archive({"x.cubin": CUBIN_12_4})])
+    with tarfile.open(fileobj=io.BytesIO(whole)) as tar:
+        parts = [(each.name, tar.extractfile(each)) for each in tar.getmembers() if each.isfile()]
+        files = [(name, file.read()) for name, file in parts if file is not None]
+    name, layer = max(files, key=lambda each: len(each[1]))
+    others = ([layer], [layer, layer], [layer[:-512]], [layer[:-512], layer])
+    for number, same in enumerate(others):
+        image = tar_of(*files, *((name, each) for each in same))
+        found = reasons(written(tmp_path, image, "x.tar"))
+        twice = [reason for reason in found if "twice" in reason]
+        assert len(twice) == (0, 0, 1, 2)[number]
 
 
 def test_devices_and_what_is_not_seen_leave_nothing_open(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import functools
 import os
 import struct
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from ltocompat.model.errors import Malformed, UnreadableInput
@@ -172,6 +172,25 @@ class ByteView:
     def all(self) -> bytes:
         """Every byte of the window; for windows that are known to be small."""
         return self.read(0, self.size)
+
+
+def chunks(view: ByteView, start: int, end: int, budget: Budget | None = None) -> Iterator[bytes]:
+    """The bytes from ``start`` to ``end`` in pieces; a budget has the clock looked at for each."""
+    for at in range(start, end, MIB):
+        if budget is not None:
+            budget.check_time()
+        yield view.read(at, min(MIB, end - at))
+
+
+def digest_of(data: Iterable[bytes]) -> bytes:
+    """The SHA-256 of bytes that come in pieces."""
+    # Imported here: most files state no sum.
+    import hashlib
+
+    digest = hashlib.sha256()
+    for chunk in data:
+        digest.update(chunk)
+    return digest.digest()
 
 
 def is_zero(view: ByteView, start: int, end: int, budget: Budget) -> bool:

@@ -6,7 +6,6 @@ the values. Sources: rpm's manual, "RPM V4 Package format"; cpio(5), "New ASCII 
 
 from __future__ import annotations
 
-import hashlib
 import re
 import stat
 import struct
@@ -18,11 +17,11 @@ from msgspec import Struct
 from ltocompat.files.archives import tar
 from ltocompat.files.archives.member import Member
 from ltocompat.files.archives.unpacking import Input, Stream, unpacked
-from ltocompat.files.byteview import ByteView
+from ltocompat.files.byteview import ByteView, chunks, digest_of
 from ltocompat.files.first_bytes import RPM_MAGIC, packing_of
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
-from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
 _LEAD_SIZE = 96
@@ -106,7 +105,7 @@ class RpmFormat:
                 ("header", header.start, start, signatures.texts(_HEADER_SHA256)),
                 ("archive", start, view.size, header.texts(_ARCHIVE_SHA256)),
             ):
-                if sums and sums[0] != _sha256(view, begin, end, budget):
+                if sums and sums[0] != digest_of(chunks(view, begin, end, budget)).hex():
                     yield Skipped(place, f"its {what} does not have the SHA-256 that it states")
             body = view.sub(start, view.size - start)
             packing, source = packing_of(body), Input(view, start)
@@ -118,13 +117,6 @@ class RpmFormat:
             raise
         except Malformed as error:
             yield Skipped(place, str(error), view.size)
-
-
-def _sha256(view: ByteView, begin: int, end: int, budget: Budget) -> str:
-    digest = hashlib.sha256()
-    for position in budget.timed(range(begin, end, MIB), every=1):
-        digest.update(view.peek(position, min(MIB, end - position)))
-    return digest.hexdigest()
 
 
 class _CpioHeader(tar.TarHeader, frozen=True):

@@ -23,11 +23,11 @@ from msgspec import Struct, field
 from ltocompat.files.archives.member import Member, Names, concerns, until_damage
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.archives.unpacking import Input, Stream, inflated, unpacked
-from ltocompat.files.byteview import ByteView, is_zero
+from ltocompat.files.byteview import ByteView, chunks, is_zero
 from ltocompat.files.first_bytes import ZIP_MAGIC, Packing, may_be_zip
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
-from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
 _CENTRAL_MAGIC = b"PK\1\2"
@@ -135,13 +135,16 @@ def _end64(view: ByteView, position: int) -> tuple[int, bool, int, int, int] | N
     here = position - _LOCATOR.size
     if view.peek(here, len(_LOCATOR_MAGIC)) != _LOCATOR_MAGIC:
         return None
-    first_disk, number, disks = view.unpack(_LOCATOR, here)
+    first_disk, said, disks = view.unpack(_LOCATOR, here)
     at = here - _END64.size
     if view.peek(at, len(_END64_MAGIC)) != _END64_MAGIC:
-        at = number
+        at = said
     if view.peek(at, len(_END64_MAGIC)) != _END64_MAGIC:
         raise Malformed(f"there is no 64-bit end record at {at:#x}")
-    *_, disk, directory_disk, _, count, size, offset = view.unpack(_END64, at)
+    length, *_, disk, directory_disk, _, count, size, offset = view.unpack(_END64, at)
+    # Behind its first 12 bytes it is as long as it says. Python's zipfile refuses the same.
+    if at + 12 + length != here or offset + size != said:
+        raise Malformed(f"the 64-bit end record at {at:#x} and what leads there disagree")
     several = bool(disk or directory_disk or first_disk or disks > 1)
     return at, several, count, size, offset
 
@@ -403,9 +406,8 @@ class _Checked(Struct):
         self._crc = zlib.crc32(chunk, self._crc)
 
     def all(self, view: ByteView, budget: Budget) -> None:
-        for at in range(0, view.size, MIB):
-            budget.check_time()
-            self._crc = zlib.crc32(view.peek(at, MIB), self._crc)
+        for chunk in chunks(view, 0, view.size, budget):
+            self.add(chunk)
 
     def check(self, number: int) -> None:
         if self._crc != number:
