@@ -18,10 +18,12 @@ from rule_cases import spares, strikes
 
 from ltocompat import check, diff, inspect, weigh
 from ltocompat.cli import run
+from ltocompat.facts import drivers
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import package_of
+from ltocompat.targets.versions.container import ContainerHost, least_admitted, satisfied
 
 ON_550 = "driver=550.54.14,gpu=a100"
 APP = "opt/app/x.cubin"
@@ -341,6 +343,23 @@ def test_the_driver_that_an_image_waits_for_is_named(
     assert told.startswith(remedy)
 
 
+def test_the_named_driver_is_the_oldest_that_starts_an_image() -> None:
+    """For every CUDA release of NVIDIA's tables, those before branch 450 among them."""
+    known = [*drivers.earlier_drivers()]
+    for branch in drivers.driver_branches():
+        releases = {drivers.first_production(branch), *drivers.driver_releases(branch)}
+        known += [(each, str(drivers.branch_cuda(branch))) for each in sorted(releases)]
+    for cuda in dict.fromkeys(cuda for _, cuda in known):
+        condition = f"cuda>={cuda} brand=tesla,driver>=470,driver<471"
+        least = least_admitted((condition,))
+        starts = [
+            driver
+            for driver, own in known
+            if satisfied(condition, ContainerHost(own, str(driver), brands=("none",)))
+        ]
+        assert least == starts[0], cuda
+
+
 @pytest.mark.parametrize(
     ("host", "verdict"),
     [
@@ -417,6 +436,9 @@ STUBS = "usr/local/cuda/lib64/stubs/libcuda.so"
     [
         (LIBCUDA, "A=b", "803"),
         ("usr/lib64/libcuda.so.1", "A=b", "803"),
+        # Debian's libcuda1, and Ubuntu's nvidia-390.
+        ("usr/lib/x86_64-linux-gnu/nvidia/current/libcuda.so.535.261.03", "A=b", "803"),
+        ("usr/lib/nvidia-390/libcuda.so.390.77", "A=b", "803"),
         ("opt/driver/libcuda.so.535.54.03", "LD_LIBRARY_PATH=/opt/driver:/opt/lib", "803"),
         (STUBS, "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs", "34"),
         ("opt/conf/stubs/libcuda.so", "A=b", "34"),
@@ -448,6 +470,9 @@ def test_a_libcuda_in_an_image_is_told_with_the_line_that_brought_it(
         ("usr/local/cuda/compat/libcuda.so.1", "LD_LIBRARY_PATH=/usr/local/cuda/compat"),
         ("usr/lib/x86_64-linux-gnu/libcudart.so.12", "LD_LIBRARY_PATH=/opt"),
         ("opt/driver/libcuda.so.535.54.03", "LD_LIBRARY_PATH=/opt"),
+        ("usr/lib/x86_64-linux-gnu/stubs/libcuda.so", "A=b"),  # Debian's nvidia-cuda-dev
+        ("usr/lib/x86_64-linux-gnu/libcuda.so.py", "A=b"),
+        ("usr/lib/x86_64-linux-gnu/libc.so.6", "LD_LIBRARY_PATH=:/opt"),
     ],
 )
 def test_a_libcuda_that_no_loader_takes_is_no_mistake(tmp_path: Path, file: str, env: str) -> None:

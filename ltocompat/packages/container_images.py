@@ -49,7 +49,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
         declared=_declared(env, asked, problems),
         problems=tuple(problems),
         starts_on=tuple(asked.items()),
-        searched=tuple(env.get("LD_LIBRARY_PATH", "").split(":")),
+        searched=tuple(filter(None, env.get("LD_LIBRARY_PATH", "").split(":"))),
     )
 
 

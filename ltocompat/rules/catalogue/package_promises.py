@@ -266,20 +266,22 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
             )
 
 
-_LIBCUDA = re.compile(r"(/.+)/libcuda\.so(?:\.[0-9.]+)?", re.ASCII)
+_LIBCUDA = re.compile(r"libcuda\.so(?:\.[0-9.]+)?", re.ASCII)
 _DEFAULT = re.compile(
-    r"/(?:usr/)?(?:local/)?lib(?:64)?(?:/[a-z0-9_]+-linux-gnu)?|/usr/local/nvidia/lib(?:64)?"
+    r"/(?:usr/)?(?:local/)?lib(?:64)?(?:/[a-z0-9_]+-linux-gnu)?(?:/nvidia[\w./-]*)?"
+    r"|/usr/local/nvidia/lib(?:64)?",
+    re.ASCII,
 )
-"""Where loaders look by themselves, and where the container tools put the host's driver."""
+"""Where loaders look by themselves, and where drivers and the container tools put libcuda."""
 
 
 @rule("PKG-23")
 def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
     """The loader finds a libcuda of the image where it should find the host's."""
     for host in image.hosts:
-        found = _LIBCUDA.fullmatch(host.place.innermost)
-        folder = found[1] if found else ""
-        if "compat" in folder or not (_DEFAULT.fullmatch(folder) or folder in image.searched):
+        folder, _, name = host.place.innermost.rpartition("/")
+        looks = _DEFAULT.fullmatch(folder) or folder in image.searched
+        if not looks or "compat" in folder or not _LIBCUDA.fullmatch(name):
             continue
         what, error, remedy = "the libcuda of a driver", "803 on a host with another driver", ""
         if "stubs" in folder.split("/"):
