@@ -20,7 +20,6 @@ from msgspec import Struct
 
 from ltocompat.facts import gpus
 from ltocompat.facts.gpus import find_gpu, gpus_in_use
-from ltocompat.facts.libraries import dispatching_from
 from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import KERNEL_KINDS, ImageKind
@@ -249,6 +248,11 @@ def files_that_choose(groups: Iterable[ModuleGroup], gpu: Gpu) -> frozenset[tupl
     """
     found = set()
     for group in groups:
+        if not group.signature.registered:
+            continue
+        # Imported here: a bare image or fatbin lies in no library.
+        from ltocompat.facts.libraries import dispatching_from
+
         for place in {place.members: place for place in group.places}.values():
             first = dispatching_from(posixpath.basename(place.innermost))
             if first is not None and first <= gpu.arch.number and native_to(group.signature, gpu):
