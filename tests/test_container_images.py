@@ -474,6 +474,7 @@ def test_a_libcuda_in_an_image_is_told_with_the_line_that_brought_it(
         ("opt/driver/libcuda.so.535.54.03", "LD_LIBRARY_PATH=/opt"),
         ("usr/lib/x86_64-linux-gnu/stubs/libcuda.so", "A=b"),  # Debian's nvidia-cuda-dev
         ("usr/lib/x86_64-linux-gnu/libcuda.so.py", "A=b"),
+        ("usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1.1", "A=b"),  # of Jetsons
         ("usr/lib/x86_64-linux-gnu/libc.so.6", "LD_LIBRARY_PATH=:/opt"),
     ],
 )
