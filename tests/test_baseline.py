@@ -144,7 +144,7 @@ def test_a_baseline_of_another_form_is_told_and_written_anew(capsys: Captured) -
     path = build("1.0", {"k/b.ptx": PTX_13}, "libp")
     assert run(["audit", path, *KNOWN]) == 2
     message = capsys.readouterr().err
-    assert "known.json is a baseline of another form, ltocompat/baseline/v1; " in message
+    assert "known.json has another format, ltocompat/baseline/v1; " in message
     assert "write it anew with: ltocompat audit --write-baseline known.json\n" in message
     write(path)
     assert run(["audit", path, *KNOWN, "-q"]) == 0

@@ -724,12 +724,20 @@ def test_a_text_that_no_rule_knows_is_told_in_every_format(tmp_path: Path) -> No
         ("the following failed:\n  zlib is unmet", "the following failed: zlib is unmet"),
         ("x" * 400 + " ValueError: too long", f"... {'x' * 25} ValueError: too long"),
         ("error: a " + "x" * 400 + " error: last", f"... {'x' * 29} error: last"),
+        ("error: " + "seven76 " * 40, "error: " + "seven76 " * 19 + "..."),
+        ("seven76 " * 40 + "error: last", "... " + "seven76 " * 3 + "error: last"),
     ],
 )
 def test_the_sentence_quotes_the_line_that_names_the_error(text: str, line: str) -> None:
     with pytest.raises(Missing) as error:
         explain(f"starting\n{text}\ndone\n")
     assert f'no rule knows "{line}"' in str(error.value)
+
+
+def test_the_short_name_of_an_error_is_the_error() -> None:
+    assert explain("unsupported toolchain")[0].id == "PTX-01"
+    with pytest.raises(Missing):
+        explain("rustup: error: unsupported toolchain 1.80")
 
 
 # ---- Rules by ID

@@ -278,8 +278,8 @@ def _need_a_driver(here: Target) -> None:
     _, names = names_of_project(".")
     example = shlex.quote(names[0]) if names else "cuda=12.4,gpu=h100"
     raise Missing(
-        "this machine has no NVIDIA driver to check against; say where the code goes, as in "
-        f"--deploy-target {example} (or --deploy-target alone, for what is here)"
+        "this machine has no NVIDIA driver to check against; name the target, as in "
+        f"--deploy-target {example} (without a value, it means this machine as it is)"
     )
 
 

@@ -200,14 +200,14 @@ def _unknown(old: Side, new: Side, *, kernels: bool) -> Iterator[str]:
         if kernels:
             yield from _unknown_kernels(name, side)
         if side.saved:
-            yield f"metadata: {name} one is a saved inspection, which has none"
+            yield f"metadata: {name} one is a saved inspection, which has no metadata"
         elif packaged and side.metadata is None:
             yield f"metadata: {name} one is not a package"
 
 
 def _unread(name: str, side: Side) -> Iterator[str]:
     if not side.complete:
-        yield f"{name} one was not read to its end, so it may have what seems to be missing"
+        yield f"{name} one was not read to its end, so it may contain what seems to be missing"
     if side.skipped:
         number = count(side.skipped, "place")
         yield f"{name} one has {number} that could not be read; inspect lists them"

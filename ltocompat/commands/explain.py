@@ -15,6 +15,7 @@ from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.explained import AtFault, Explained
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.projection import project
+from ltocompat.model.words import excerpt
 from ltocompat.rules.clients import speakers
 from ltocompat.rules.message_values import derived, filled
 from ltocompat.rules.messages import Match, matches
@@ -252,8 +253,7 @@ def _error_line(text: str) -> str:
     )
     line, inner = next(found, (" ".join(text.split()), 0))
     start = max(0, inner - _INNER) if len(line) > _QUOTED else 0
-    end = " ..." if len(line) > start + _QUOTED else ""
-    return f"{'... ' if start else ''}{line[start : start + _QUOTED]}{end}"
+    return excerpt(line, start, _QUOTED)
 
 
 def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:

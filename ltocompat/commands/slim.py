@@ -170,8 +170,8 @@ def licence_notes(path: str) -> Iterator[Note]:
         own = [package.name]
     if own:
         yield Note(
-            f"{path} has NVIDIA's own {truncate_list(own, 3)}, whose licence forbids to change and "
-            "to publish it; keep the result to yourself, or ask NVIDIA"
+            f"{path} has NVIDIA's own {truncate_list(own, 3)}, whose licence forbids changing "
+            "and publishing it; keep the result to yourself, or ask NVIDIA"
         )
 
 

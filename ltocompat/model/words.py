@@ -26,6 +26,23 @@ def truncate_list(names: Sequence[str], most: int, *, link: str = "and") -> str:
     return f"{shown} {link} {rest:,} more" if rest > 0 else shown
 
 
+_CUT_WHOLE = 24  # characters of a word that is left out whole where a line is cut
+
+
+def excerpt(line: str, start: int, most: int) -> str:
+    """``... part of a line ...``: ``most`` characters of it from ``start`` on, in whole words.
+
+    Only a word of more than 24 characters is cut.
+    """
+    end = start + most
+    if start:
+        start = line.find(" ", start - 1, start + _CUT_WHOLE) + 1 or start
+    if end < len(line):
+        blank = line.rfind(" ", end - _CUT_WHOLE, end + 1)
+        end = blank if blank > start else end
+    return f"{'... ' * (start > 0)}{line[start:end]}{' ...' * (end < len(line))}"
+
+
 _SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,3})?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 
 

@@ -333,7 +333,7 @@ class LibraryRewriter:
         for start, end in [*sorted(spans), (self._view.size, self._view.size)]:
             both = chunks(self._view, position, start), chunks(new, position, start)
             if any(old != found for old, found in zip(*both, strict=True)):
-                raise _differs(f"bytes behind {position:#x} are others")
+                raise _differs(f"bytes after {position:#x} have changed")
             position = end
 
 
@@ -370,13 +370,13 @@ def _entries(stored: StoredModule) -> list[FatbinEntry] | None:
 def _compare(stored: StoredModule, region: _Rewritten) -> None:
     entries, view = _entries(stored), stored.region
     if entries is None or view is None or len(entries) != len(region.digests):
-        raise _differs(f"the region at {region.view.start:#x} is read otherwise")
+        raise _differs(f"the region at {region.view.start:#x} reads differently")
     payloads = {image.entry.place.entry[0]: image.payload for image in stored.images[::-1]}
     for number, (unpacked, expected) in enumerate(region.digests):
         entry, decode = entries[number], payloads[number].decode
         data = [decode()] if unpacked else chunks(view, entry.offset, entry.end)
         if digest_of(data) != expected:
-            raise _differs(f"image {number} at {region.view.start:#x} is another one")
+            raise _differs(f"image {number} at {region.view.start:#x} has changed")
 
 
 def _differs(what: str) -> LtocompatError:

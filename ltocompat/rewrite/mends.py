@@ -65,7 +65,7 @@ def plan(
             if key_of(problem) in map(key_of, found):  # else the change for another one cured it
                 shipped, found, reason = _cured(shipped, found, problem, [problem.mend])
         except LimitExceeded as error:
-            reason = f"checking a change for it takes too much: {error}"
+            reason = f"the check of its fix exceeds a limit: {error}"
         mended.append(Mended(*key_of(problem), problem.message, reason))
     return shipped, mended
 
@@ -84,11 +84,11 @@ def _cured(
         if none_left := _excluded(shipped) - _excluded(uncured):
             return uncured, found, f"no {min(none_left)} would be left that all requirements allow"
         if key_of(problem) in map(key_of, after):
-            return uncured, found, "the change for it does not cure it"
+            return uncured, found, "its fix does not cure it"
         fresh = new_problems(found, after)
         if not fresh:
             return shipped, after, ""
-        reason = f"the change for it causes {fresh[0].rule}: {fresh[0].message}"
+        reason = f"its fix causes {fresh[0].rule}: {fresh[0].message}"
         changes += [each.mend for each in fresh if each.mend and each.mend not in changes][:1]
     return uncured, found, reason
 

@@ -140,7 +140,7 @@ def _in_range(pin: Pin, specifiers: SpecifierSet, source: str) -> tuple[Release,
     found = admitted(pin.package, specifiers, map(Version, _published(pin.package)))
     if not found:
         raise UsageError(
-            f"{source}: no {TITLES[pin.part]} that is known is {pin.package}{pin.specifiers}; pin "
+            f"{source}: the tables have no {TITLES[pin.part]} {pin.package}{pin.specifiers}; pin "
             f"one of {', '.join(str(known_release) for known_release in known_releases(pin.part))}"
         )
     return tuple(sorted(found))

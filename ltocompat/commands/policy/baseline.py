@@ -91,7 +91,7 @@ def read_baseline(path: str) -> Baseline:
     value = _document(path)
     again = f"write it anew with: ltocompat audit --write-baseline {path}"
     if value["schema"] != SCHEMA:
-        raise UsageError(f"{path} is a baseline of another form, {value['schema']}; {again}")
+        raise UsageError(f"{path} has another format, {value['schema']}; {again}")
     found: dict[str, tuple[Extents, ...]] = {}
     try:
         for row in msgspec.convert(value.get("findings"), list[_Row]):
@@ -103,7 +103,7 @@ def read_baseline(path: str) -> Baseline:
 
 
 def _document(path: str) -> dict[str, Any]:
-    """A baseline as it was written, of this form or another.
+    """A baseline as it was written, in this format or another.
 
     Raises:
         UsageError: it can't be read, or is not a baseline.

@@ -129,7 +129,7 @@ class _ExceptionTable(_Table, frozen=True, kw_only=True):
 
 
 class IgnoreTable(_ExceptionTable, frozen=True, kw_only=True):
-    """Findings that do not count until a day.
+    """Findings that do not count until a given day.
 
     Attributes:
         expires: The last day on which the table counts; after that day, the audit exits with 2.
@@ -164,11 +164,11 @@ class AuditTable(_Table, frozen=True, kw_only=True):
             or GiB.
         max_member_bytes: The largest file, unpacked, that may be inside of a wheel or another zip.
         coverage: The least share of kernels with code for a GPU, in percent of the kernels of the
-            GPU that has most (IMG-04). Without this key, missing kernels are only a warning, which
-            --strict counts.
+            GPU that has the most (IMG-04). Without this key, missing kernels are only a warning,
+            which --strict counts.
         fail_on: The mildest verdict that fails the audit; --fail-on overrides it.
-        trial_link: true tries the nvJitLinks that the targets name, a list such as ["13.3"] only
-            these of them; "auto" tries installed ones on unknown verdicts.
+        trial_link: true tries the nvJitLinks that the targets name; a list such as ["13.3"] tries
+            only those of them; "auto" asks installed ones about unknown verdicts.
         trial_load: Load the modules on the GPUs of the machine that runs the audit, as one more
             target called this machine.
         no_device_code: The result of an audit that finds no device code: pass, or undecided (exit
@@ -176,7 +176,7 @@ class AuditTable(_Table, frozen=True, kw_only=True):
         variants: Files of one package, if its loader opens only one of them: the one that fits best
             decides; [] if the package opens all of them.
         provided_by: Libraries that required packages install, by package.
-        ignore: Findings that do not count until a day; see below.
+        ignore: Findings that do not count until a given day; see below.
         allow: Findings that never count; see below.
     """
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.model.version import rule_url
+from ltocompat.model.words import excerpt
 from ltocompat.report import Failure, Options, Report, answers, rows_document
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
 
@@ -54,8 +55,7 @@ def _quoted(entry: Explained) -> str:
     if len(line) <= _SHOWN:
         return line
     start = max(0, line.find((entry.matched or "")[:_BEFORE]) - _BEFORE)
-    end = start + _SHOWN - len("... ") * 2
-    return f"{'... ' * (start > 0)}{line[start:end]}{' ...' * (end < len(line))}"
+    return excerpt(line, start, _SHOWN - len("... ") * 2)
 
 
 def _rule(entry: Explained) -> Iterator[Block]:

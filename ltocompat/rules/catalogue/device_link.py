@@ -161,7 +161,7 @@ def left_out_of_a_device_link(link: Link) -> Iterator[Requirement]:
     loose = not any(image.in_fatbin for image in link.left_out)
     yield Requirement(
         constraint,
-        "texts of PTX in files of their own" if loose else objects,
+        "PTX texts in separate files" if loose else objects,
         consequence,
         remedy="compile them to relocatable cubins (ptxas -c)"
         if loose
@@ -184,12 +184,12 @@ def _without(link: Link) -> tuple[Constraint, str]:
     if kernels or hidden:
         return (
             FixedVerdict(Verdict.UNKNOWN, trial_decides=not hidden),
-            f"{_LEFT_OUT}; whether a kernel goes with them depends on LTO-IR, which shows no names",
+            f"{_LEFT_OUT}; names in LTO-IR can't be read, so a kernel may be lost",
         )
     if blind and any(symbols and symbols.callable for symbols in left_out):
         return (
             FixedVerdict(Verdict.UNKNOWN, trial_decides=True),
-            f"{_LEFT_OUT}; LTO-IR shows no names, so it may call what is left out",
+            f"{_LEFT_OUT}; LTO-IR, whose names can't be read, may call their functions",
         )
     return Informational(warns=True), f"{_LEFT_OUT}; nothing else needs them"
 
@@ -325,8 +325,8 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
 def _hidden_names(names: Sequence[str]) -> str:
     """Constraint on a link with LTO-IR, of which other inputs miss some names."""
     if names:
-        return "no PTX or SASS of the link defines it, and LTO-IR shows no names"
-    return "it shows no names, so functions that it calls may be undefined, or defined twice"
+        return "no PTX or SASS of the link defines it, and names in LTO-IR can't be read"
+    return "its names can't be read, so it may call undefined functions or define some twice"
 
 
 def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:

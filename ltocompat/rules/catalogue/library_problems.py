@@ -65,8 +65,8 @@ def of_one_cause(found: Sequence[Problem]) -> Iterator[Problem]:
     lines = [problem.remedy.removesuffix(_OR_TOOLKIT).removeprefix("write ") for problem in none]
     yield replace(
         none[0],
-        message=f"its libraries need {truncate_list(asked, _SHOWN)} of CUDA, and nothing in the "
-        "metadata installs any: where no CUDA toolkit is installed, they fail to load",
+        message=f"its libraries need {truncate_list(asked, _SHOWN)} of CUDA, but no dependency "
+        "installs any: they fail to load unless a CUDA toolkit is installed",
         remedy=f"write {', '.join(dict.fromkeys(lines))}{_OR_TOOLKIT}",
         subject="libraries of CUDA",
         asked=asked,
@@ -261,8 +261,8 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
             seen.add(lead)
             yield Problem(
                 Verdict.UNDOCUMENTED,
-                f"{lead.package} may be {majors[0]}.x, but {library.named}, which is the file of "
-                "another major",
+                f"the metadata allow {lead.package} {majors[0]}.x, but {library.named}, the file "
+                "of another major",
                 _advice(library, shipped),
                 lead.line,
                 subject=str(lead.package),
@@ -289,10 +289,10 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
         # What an extra brings decides nothing where the library may come without it.
         told = library.stem in brought or (lead.extra is not None and elsewhere)
         verdict = Verdict.FAIL if library in found else Verdict.UNKNOWN
-        does = library.named if library in found else f"{library.first} opens {library.file} alone"
+        does = library.named if library in found else f"{library.first} opens only {library.file}"
         yield Problem(
             Verdict.OK if told else verdict,
-            f"{does}, but no allowed {lead.package} has it",
+            f"{does}, but no {lead.package} that the metadata allow has it",
             _advice(library, shipped),
             lead.line,
             subject=library.stem,

@@ -164,7 +164,7 @@ def nvjitlink_of_another_major(host: HostBinary) -> Iterator[Requirement]:
         text = linker_imports.missing_file_text(host, files[0])
         yield Requirement(
             linker_named(tuple(majors), certain=certain),
-            f"{'the needed' if certain else 'the opened'} {' or '.join(files)}",
+            f"{' or '.join(files)}{'' if certain else ' (opened by name)'}",
             text,
             remedy=f"install an nvJitLink of major {' or '.join(map(str, majors))} beside the "
             "other",
@@ -305,7 +305,7 @@ def nvrtc_builtins_needed(host: HostBinary) -> Iterator[Requirement]:
     for file, release in _needed_builtins(host):
         yield Requirement(
             nvrtc_of_minor(release),
-            f"the needed {file}",
+            file,
             linker_imports.missing_file_text(host, file),
             evidence="DT_NEEDED" if host.format == "ELF" else "import table",
         )

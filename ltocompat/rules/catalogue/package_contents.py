@@ -381,7 +381,7 @@ def runpath_of_build_machine(shipped: Shipped) -> Iterator[Problem]:
 
 _WRONG_FOLDERS = {
     "current": (
-        "{folder!r}, so the loader looks in the folder in which a program is started",
+        "{folder!r}, so the loader looks in the folder where a program is started",
         Verdict.UNDOCUMENTED,
     ),
     "anybody": (

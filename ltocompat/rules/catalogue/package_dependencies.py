@@ -71,7 +71,7 @@ def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Proble
         if least < possible:
             yield need.problem(
                 Verdict.FAIL if need.hard else Verdict.UNKNOWN,
-                f"the metadata allow {package} instead, up to {max(admitted.releases)}, but "
+                f"the metadata also allow {package}, up to {max(admitted.releases)}, but "
                 f"{need.why}, so {possible} or newer is needed",
                 way.line,
                 f"{package} instead",
@@ -95,8 +95,8 @@ def _older_than_cusparse(shipped: Shipped) -> Iterator[Problem]:
             if older and release.major == _IMPORTING and extra in (None, of_extra):
                 yield Problem(
                     verdict,
-                    f"{package} may be older than {release}, but {cusparse}, imports names of "
-                    f"nvJitLink {release}",
+                    f"the metadata allow {package} before {release}, but {cusparse}, imports names "
+                    f"of nvJitLink {release}",
                     f"write Requires-Dist: {package}>={release},<{release.major + 1}",
                     way.line,
                     subject=package,
@@ -198,8 +198,8 @@ def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
             if newer or admitted.later_major:
                 yield need.problem(
                     Verdict.UNDOCUMENTED,
-                    f"{package} may be of major {min(newer, default=most + 1)}, but the file that "
-                    f"is needed is that of {TITLES[need.part]} {most}",
+                    f"the metadata allow {package} {min(newer, default=most + 1)}.x, but the "
+                    f"package needs the file of {TITLES[need.part]} {most}",
                     way.line,
                     package,
                     mend=need.mend(extra=way.extra),
@@ -237,7 +237,7 @@ def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Proble
             verdict = Verdict.FAIL if need.hard else Verdict.UNKNOWN
             yield need.problem(
                 Verdict.OK if extra is not None and elsewhere else verdict,
-                f"{need.why}, but no allowed {package} is {TITLES[need.part]} of major {majors}",
+                f"{need.why}, but no {package} that the metadata allow has major {majors}",
                 way.line,
                 package,
                 asked=_asked(need),

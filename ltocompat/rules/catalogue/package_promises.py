@@ -231,8 +231,8 @@ def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem
         but = "; on data centre GPUs, its cuda-compat may be enough" if shipped.compat else ""
         yield Problem(
             Verdict.OK if but else verdict,
-            f"drivers of CUDA {declared.cuda} are allowed ({drivers.first_production(branch)}), "
-            f"but {package.name} needs {floor}{but}",
+            f"the metadata allow drivers of CUDA {declared.cuda} "
+            f"({drivers.first_production(branch)}), but {package.name} needs {floor}{but}",
             _cure_of_driver(declared, required),
             declared.source,
             asked=(f"driver {floor}",),
@@ -249,7 +249,7 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
     if not image.package.declared:
         yield Problem(
             Verdict.OK,
-            f"{image.package.name} starts on any driver, and its code needs {floor}",
+            f"{image.package.name} starts on any driver, but its code needs {floor}",
             remedy=f"write ENV {line}, without NVIDIA_DISABLE_REQUIRE",
             subject="drivers",
         )
@@ -321,8 +321,8 @@ def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
                 Verdict.FAIL if least else Verdict.UNDOCUMENTED,
                 f"the metadata allow {listed}, but {package.name} has no code for "
                 f"{'it' if len(missing) == 1 else 'them'} (error 209)",
-                "compile for them, or write what ltocompat require --for "
-                f"{package.kind.metadata} says",
+                "compile for them, or write the lines of ltocompat require --for "
+                f"{package.kind.metadata}",
                 declared.source,
                 subject="GPUs",
                 asked=tuple(f"sm_{service.number}" for service in missing),
@@ -377,9 +377,9 @@ def librt_not_needed(shipped: Shipped) -> Iterator[Problem]:
             name = posixpath.basename(host.place.innermost)
             yield Problem(
                 Verdict.FAIL,
-                f"{name} calls {truncate_list(host.unversioned, 2)} of librt.so.1, and none of its "
-                f"needed libraries loads that: with a glibc before 2.34, which {old[0]} allows, "
-                f"{name} fails to load",
+                f"{name} calls {truncate_list(host.unversioned, 2)} of librt.so.1, but none of the "
+                f"libraries that it needs loads librt: with a glibc before 2.34, which {old[0]} "
+                f"allows, {name} fails to load",
                 f"link it with -lrt, or run patchelf --add-needed librt.so.1 {name}",
                 str(host.place),
                 subject=f"librt of {name}",

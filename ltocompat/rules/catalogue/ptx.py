@@ -96,7 +96,7 @@ def _described(image: ImageSignature) -> str:
 def _doubt(image: ImageSignature) -> str:
     """The reason why an ISA version may not decide, as the end of a sentence."""
     if image.isa is None:
-        return "its .version decides whether it compiles, and can't be read"
+        return "its .version decides whether it compiles, but can't be read"
     around = _around(image.isa)
     if around is None or not (around.known or around.beyond):
         return "there is no such version of PTX"
@@ -282,7 +282,7 @@ _OF_FLAW = {
     PtxFlaw.NARROW: "compilers refuse it for sm_90 and newer, which need 64-bit addresses",
     PtxFlaw.NOT_ASCII_FILE: "nvJitLink 12.3 and newer refuses it, or ends its process on it",
     PtxFlaw.NOT_ASCII_COMMENT: "nvJitLink 12.8 to 13.3 refuses it (Unexpected non-ASCII character)",
-    PtxFlaw.LOWER_TARGET: "linkers refuse it if they, or its .version, don't know that target",
+    PtxFlaw.LOWER_TARGET: "linkers refuse it if that target is unknown to them or to its .version",
     PtxFlaw.LAST_COMMENT: "nvJitLink 12.0 ends its process on it",
 }
 

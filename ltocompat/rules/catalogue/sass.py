@@ -105,7 +105,7 @@ def _loaded_by_others(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 FixedVerdict(Verdict.FAIL),
                 f"SASS {image.arch}{_in_entry(image)} on {image_helpers.real(subject.gpu)}",
-                "the driver picks it by its entry, and its cubin is for that GPU alone (error 209)",
+                f"the driver picks its entry, but its cubin is only for {image.arch} (error 209)",
                 remedy=f"add SASS for {image_helpers.real(subject.gpu)} itself",
                 evidence="suffix of the entry, and of the cubin in it (.nv.compat, notes, e_flags)",
             )

@@ -231,7 +231,7 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
     finding = finding_by_engine(
         NOTHING_SERVES,
         Verdict.FAIL,
-        "for each GPU of the target, a library has no code: {1} has none for {0}".format(
+        "on each GPU of the target, a library has no code: {1} has none for {0}".format(
             *_gpus_and_libraries(partly)
         )
         if partly

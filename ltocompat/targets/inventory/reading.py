@@ -183,5 +183,5 @@ def _any_driver(source: str) -> VersionSet[DriverVersion]:
     branches = drivers.driver_branches()
     firsts = (drivers.first_production(branch) for branch in branches)
     values = (drivers.before_tables(), *firsts, later(branches[-1]))
-    told = f"{source} tells none"
+    told = f"{source} names none"
     return VersionSet(f"(give driver=: {told})", values, Quantifier.ONE_OF, f"any: {told}")

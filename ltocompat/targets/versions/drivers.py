@@ -112,7 +112,7 @@ def _in_range(text: str) -> tuple[DriverVersion, ...]:
     found += [low for low in lows if low.branch not in branches]
     if not found:
         raise UsageError(
-            f"no known driver is {text}; known are the branches "
+            f"the tables have no driver {text}; they have the branches "
             f"{', '.join(str(branch) for branch in branches)}"
         )
     return tuple(sorted(set(found)))

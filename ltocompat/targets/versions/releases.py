@@ -133,7 +133,7 @@ def _in_range(part: str, text: str) -> tuple[Release, ...]:
     found = {Release(*numbers[:2]) for numbers in candidates if admitted(numbers, clauses)}
     releases = tuple(sorted(release for release in found if _possible(part, release)))
     if not releases:
-        raise UsageError(f"no {TITLES[part]} that is known is {text}; known are {_listed(part)}")
+        raise UsageError(f"the tables have no {TITLES[part]} {text}; known are {_listed(part)}")
     return releases
 
 
