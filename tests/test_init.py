@@ -11,7 +11,8 @@ import pytest
 import readme
 import yaml
 from kernels_project import Project
-from packages_made import wheel
+from libraries_made import needs_gcc
+from packages_made import library, wheel
 from samples import FOLDER
 
 from ltocompat.cli import run
@@ -100,6 +101,18 @@ def test_what_is_ignored_is_shown_with_what_to_do(folder: Path, capsys: Captured
     assert first[2].startswith("  unknown NJL-06: the metadata allow nvidia-nvjitlink 13.0, but")
     assert first[3].startswith("    what to do: write Requires-Dist: nvidia-nvjitlink>=13.5,<14;")
     assert run(["audit", name]) == 0
+
+
+@needs_gcc
+def test_a_finding_about_several_libraries_is_one_exception(folder: Path, capsys: Captured) -> None:
+    needs = ("libcublas.so.12", "libcufft.so.11")
+    name = wheel(folder, {"k/libx.so": library(folder, needs=needs)}, ["numpy"]).name
+    assert run(["init", name]) == 0
+    (ignored,) = tomllib.loads((folder / "ltocompat.toml").read_text())["audit"]["ignore"]
+    assert ignored["asks"] == ["libcublas 12", "libcufft 11"]
+    capsys.readouterr()
+    assert run(["audit", name]) == 0
+    assert "no finding needs it" not in capsys.readouterr().out
 
 
 def test_a_package_that_was_cut_off_is_none_without_device_code(folder: Path) -> None:

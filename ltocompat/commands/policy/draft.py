@@ -19,6 +19,7 @@ from ltocompat.commands.policy.reading import read_policy
 from ltocompat.commands.policy.values import Policy
 from ltocompat.files.output import scratch_folder, writing
 from ltocompat.model.arch import Release
+from ltocompat.model.grouping import grouped
 from ltocompat.model.target import ANY_TARGET, DriverVersion, Target
 from ltocompat.model.verdict import Finding, Verdict
 from ltocompat.targets.text_file import OWN
@@ -59,10 +60,11 @@ class IgnoredFinding(Struct, frozen=True, order=True):
         return max(part.verdict for part in self.extent)
 
     def lines(self, expires: dt.date) -> Iterator[str]:
-        """The tables that ignore just these: one for each part of the extent."""
+        """The tables that ignore just these: one for each verdict and number of modules."""
         reason = f"there when the policy was written: {self.message}"
         gpus = [] if self.gpus == (ANY_GPU,) else list(self.gpus)
-        for part in self.extent:
+        alike = grouped(((part.verdict, part.modules), part.asked) for part in self.extent)
+        for (verdict, modules), asked in alike.items():
             yield ""
             yield "[[audit.ignore]]"
             yield f'rule = "{self.rule}"'
@@ -72,9 +74,9 @@ class IgnoredFinding(Struct, frozen=True, order=True):
             yield f"target = {toml_value(self.target)}"
             if gpus or self.target != ANY_TARGET.name:
                 yield f"gpu = {toml_value(gpus)}"
-            yield f'verdict = "{max(part.verdict, Verdict.JIT)}"'
-            yield f"modules = {part.modules}"
-            yield f"asks = {toml_value([part.asked] if part.asked else [])}"
+            yield f'verdict = "{max(verdict, Verdict.JIT)}"'
+            yield f"modules = {modules}"
+            yield f"asks = {toml_value(asked if any(asked) else [])}"
             yield f"reason = {toml_value(reason)}"
             yield f"expires = {expires}"
 
