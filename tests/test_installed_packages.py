@@ -139,7 +139,7 @@ def test_the_first_line_says_what_an_environment_runs_on(
         reports.add(capsys.readouterr().out)
     (report,) = reports
     assert report.splitlines()[0] == (
-        "runs on A; B loses beta: it needs driver 580.65.06; C loses alpha, beta"
+        "runs on A; on B, beta fails: it needs driver 580.65.06; on C, alpha, beta fail"
     )
 
 
@@ -213,7 +213,7 @@ def test_a_prefix_of_conda_is_its_conda_meta(
         (tmp_path / "conda-meta" / name).write_text(text)
     goals = ("driver=580.65.06,gpu=a100", "driver=550.54.14,gpu=a100")
     targets = [word for goal in goals for word in ("--deploy-target", goal)]
-    first, reports = "runs on A; B loses libbeta: it needs driver 580.65.06", set()
+    first, reports = "runs on A; on B, libbeta fails: it needs driver 580.65.06", set()
     for site in (None, tmp_path / "lib" / "python3.11" / "site-packages"):
         if site is not None:
             site.mkdir(parents=True)

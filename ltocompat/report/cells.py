@@ -21,10 +21,6 @@ from ltocompat.report.text import clip, common_folder, truncate
 _LONGEST_NAME = 16  # of a target's name that is used as it is
 
 
-AS_PACKAGE = "as a package"
-"""The label of results that are about metadata alone, wherever the package goes."""
-
-
 class Cell(Struct, frozen=True):
     """One cell of an artifact.
 
@@ -215,7 +211,7 @@ class EvaluatedArtifact(Struct):
     def title(self, options: Options) -> tuple[str, ...]:
         """Its name, and how many modules it has."""
         modules = max(result.coverage.modules for result in self.results)
-        text = count(modules, "module") if modules else "no device code was read"
+        text = count(modules, "module") if modules else "no device code"
         name = truncate(self.path) if options.together else Location(self.path)
         elsewhere = dict.fromkeys(filter(None, (where_files_go(r.target) for r in self.results)))
         return (Code(name), f": {text}", *(f"; {words}" for words in elsewhere))

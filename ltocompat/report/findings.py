@@ -27,7 +27,7 @@ from ltocompat.model.verdict import (
 )
 from ltocompat.model.words import count, truncate_list
 from ltocompat.report import Failure, Options
-from ltocompat.report.cells import AS_PACKAGE, Cell, CellNames, EvaluatedArtifact, cell_of, labels
+from ltocompat.report.cells import Cell, CellNames, EvaluatedArtifact, cell_of, labels
 from ltocompat.report.document import (
     Block,
     Code,
@@ -452,7 +452,7 @@ def _where(
     if modules := _modules(group):
         yield (modules,)
     if cells:
-        yield (cells if cells == AS_PACKAGE else f"on {cells}",)
+        yield (f"on {cells}",)
     if kernels := tuple(_kernels(group)):
         yield kernels
     if len(paths) > 1 and not named:

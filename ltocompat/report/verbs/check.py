@@ -16,7 +16,6 @@ from ltocompat.model.verdict import Level, Loss, Result, Verdict, worst
 from ltocompat.model.words import count, truncate_list
 from ltocompat.report import Failure, Options
 from ltocompat.report.cells import (
-    AS_PACKAGE,
     GAP,
     PIPED,
     Cell,
@@ -141,9 +140,7 @@ class _Answer:
                     current = None
                 current = current or EvaluatedArtifact(record.path)
                 current.add(record)
-                alone = record.target == ANY_TARGET and not record.coverage.modules
-                name = record.target.name
-                self.names.setdefault(name, AS_PACKAGE if alone else name)
+                self.names.setdefault(record.target.name, record.target.name)
                 self.has_modules |= record.coverage.modules > 0
         if current is not None:
             yield current
@@ -208,32 +205,21 @@ _MOST_LOST = 4  # packages that one target loses, in the first line
 
 
 def _environment(answer: _Answer) -> Block:
-    """``runs on C; A, B: lose cupy-cuda12x: it needs driver 580.65.06``: the packages as one."""
+    """Sum up the packages: ``runs on C; on A, cupy-cuda12x fails: it needs driver 580.65.06``."""
     alike = grouped(
-        ((loss.verdict, _lost(loss), _asked_of(loss)), answer.names[loss.target.name])
+        ((loss.packages, loss.verdict, loss.asked), answer.names[loss.target.name])
         for loss in answer.losses
     )
     lossy = {loss.target for loss in answer.losses}
     sound = [answer.names[target.name] for target in answer.targets if target not in lossy]
     parts = [f"runs on {', '.join(sound) or 'none of the targets'}"] if answer.targets else []
-    for (verdict, packages, asked), names in alike.items():
-        s = "s" if len(names) == 1 else ""
-        words = f"lose{s} {packages}{asked}" if verdict is Verdict.FAIL else f"may lose {packages}"
-        of_targets = [name for name in names if name != AS_PACKAGE]
-        parts += [f"{', '.join(of_targets)} {words}"] if of_targets else []
-        may = "fails" if verdict is Verdict.FAIL else "may fail"
-        parts += [f"{packages} {may} {AS_PACKAGE}"] if AS_PACKAGE in names else []
+    for (packages, verdict, asked), names in alike.items():
+        fail, need = ("fails", "it needs") if len(packages) == 1 else ("fail", "they need")
+        fail = fail if verdict is Verdict.FAIL else "may fail"
+        lost = truncate_list(list(map(truncate, packages)), _MOST_LOST)
+        needed = f": {need} {', '.join(asked)}" if asked else ""
+        parts += [f"on {', '.join(names)}, {lost} {fail}{needed}"]
     return Paragraph(("; ".join(parts),))
-
-
-def _lost(loss: Loss) -> str:
-    return truncate_list(list(map(truncate, loss.packages)), _MOST_LOST)
-
-
-def _asked_of(loss: Loss) -> str:
-    """``: they need driver 570.86.10``; nothing where a version does not cure it."""
-    they = "it needs" if len(loss.packages) == 1 else "they need"
-    return f": {they} {', '.join(loss.asked)}" if loss.asked else ""
 
 
 def _listing(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _INDEX = (Column("rule"), Column("what is wrong", width=20), Column("verdict", width=20))
 
 
-_SHOWN = 76  # characters of a user's line: one line of a narrow terminal
+_SHOWN = 160  # characters of a user's line where there is no terminal
 _BEFORE = 24  # of them before the message
 
 
@@ -25,14 +25,14 @@ def blocks(records: Iterable[Explained | Failure], options: Options) -> Iterator
     entries = [*answers(records)]
     causes = [entry for entry in entries if entry.cause is not None]
     if causes:
-        yield from _cause(causes[0], causes[1:])
+        yield from _cause(causes[0], causes[1:], (options.width or _SHOWN) - len("> "))
     for entry in entries:
         if entry.line is None or (options.why and entry.cause is not None):
             yield from _rule(entry)
 
 
-def _cause(entry: Explained, others: list[Explained]) -> Iterator[Block]:
-    yield Heading((f"> {_quoted(entry)}",))
+def _cause(entry: Explained, others: list[Explained], most: int) -> Iterator[Block]:
+    yield Heading((f"> {_quoted(entry, most)}",))
     yield Paragraph((f"Cause: {entry.cause}",))
     yield Paragraph((f"Fix:   {entry.fix}",))
     if entry.here is not None:
@@ -49,13 +49,13 @@ def _cause(entry: Explained, others: list[Explained]) -> Iterator[Block]:
         yield Paragraph((f"More:  {named}",))
 
 
-def _quoted(entry: Explained) -> str:
+def _quoted(entry: Explained, most: int) -> str:
     """The user's line, of a long one the part around the message."""
     line = " ".join((entry.line or "").lstrip("> \t").split())
-    if len(line) <= _SHOWN:
+    if len(line) <= most:
         return line
     start = max(0, line.find((entry.matched or "")[:_BEFORE]) - _BEFORE)
-    return excerpt(line, start, _SHOWN - len("... ") * 2)
+    return excerpt(line, start, most - len("... ") * 2)
 
 
 def _rule(entry: Explained) -> Iterator[Block]:
