@@ -1,4 +1,4 @@
-"""No answer is wider than its terminal, or than 200 columns in a pipe; paths are whole."""
+"""No answer or message is wider than its terminal, or than 200 columns in a pipe; paths are whole."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ SAMPLES = Path(__file__).parents[1] / "sample_artifacts"
 LOCKS = Path(__file__).parent / "data" / "locks"
 TARGETS = ["--deploy-target", "driver=535.54.03,nvjitlink=12.4,gpu=h100+a100+l4+b200"]
 TARGETS += ["--deploy-target", "R580,gpu=rtx4090"]
+WRONG_TARGETS = ("R999", "driver>=999", "nvjitlink=99", "gpu=h10", "drive=580", "cuda=12.7", "")
 COLORS = re.compile(r"\x1b\[[0-9;]*m")
 PIPED = 200
 
@@ -48,6 +49,21 @@ def answers(folder: Path) -> Iterator[list[str]]:
     )
     yield from (["targets"], ["env"], ["linkers", "list"])
     yield from ([verb, "--help-all"] for verb in VERBS if verb != "linkers")
+    yield from mistakes(folder, str(wheel))
+
+
+def mistakes(folder: Path, wheel: str) -> Iterator[list[str]]:
+    """What ends in a message: wrong words, paths that are not there, and files of another kind."""
+    table = folder / "of targets.toml"
+    table.write_text('[targets.edge]\ndriver = "999"\n', "utf-8")
+    for target in (*WRONG_TARGETS, f"{table}:edge", f"{table}:other", f"lock={wheel}"):
+        yield ["check", wheel, "--deploy-target", target]
+    yield from (["check", wheel, "--with", str(table)], ["check", str(folder / "absent.whl")])
+    yield from (["check", wheel, "--baseline"], ["check", wheel, "--fail-on", "soon"])
+    yield from (["audit", wheel, "--baseline", str(table)], ["audit", wheel, "--max-bytes", "much"])
+    yield from (["inspect", f"{wheel}::absent@0x40.3"], ["link", wheel], ["linkers", "list", "x"])
+    yield from (["explain", "a text that no rule knows " * 20], ["explain"], ["diff", "-", "-"])
+    yield from (["slim", wheel, "-o", wheel], ["env", "--root", str(table)], ["survey", wheel])
 
 
 def too_wide(text: str, width: int) -> list[str]:
@@ -65,14 +81,15 @@ def test_no_answer_is_wider_than_its_terminal(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("ltocompat.cli.run_verb.terminal_width", lambda: width)
+    for module in ("cli.run_verb", "report.exit_status"):
+        monkeypatch.setattr(f"ltocompat.{module}.terminal_width", lambda _: width)
     if width is not None:
         monkeypatch.setenv("COLUMNS", str(width))
     found = {}
     with chdir(tmp_path):
         for words in answers(tmp_path):
             run(words)
-            lines = too_wide(capsys.readouterr().out, width or PIPED)
+            lines = too_wide("".join(capsys.readouterr()), width or PIPED)
             if lines:
                 found[" ".join(words)] = lines
     assert found == {}

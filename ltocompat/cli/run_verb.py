@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +24,7 @@ from ltocompat.model.location import Location
 from ltocompat.model.watchdog import Overdue
 from ltocompat.report import FORMATS, Options, Report, Writable, write, writer
 from ltocompat.report.exit_status import CLOSED_PIPE, INTERNAL, INTERRUPTED, ExitStatus, log
-from ltocompat.report.streams import Answer, AnswerLost, ProgressLine, flush_answer
+from ltocompat.report.streams import Answer, AnswerLost, ProgressLine, flush_answer, terminal_width
 
 Opts = TypeVar("Opts", bound=Struct)  # its records are whatever its report takes
 
@@ -122,11 +121,6 @@ def write_error(failure: Failure) -> None:
     sys.stdout.write(error_document([failure]))
 
 
-def terminal_width() -> int | None:
-    """Columns of the terminal that standard output is; None when it is not a terminal."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
 def colors_wanted() -> bool:
     """Return whether standard output shows colours: by default a terminal does.
 
@@ -217,7 +211,7 @@ def in_format(
     """
     requests = read_formats(texts, verb_report.formats)
     # A line to paste that is broken can't be pasted.
-    width = None if options.paste_for else terminal_width()
+    width = None if options.paste_for else terminal_width(sys.stdout)
     options = replace(options, width=width, color=colors_wanted())
     refuse_to_replace(requests, inputs)
     writes: Callable[..., None] = functools.partial(write_all, requests, verb_report, options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -10,7 +11,8 @@ from ltocompat.model.failure import Failure, Note
 from ltocompat.model.image import Artifact, HostBinary, Skipped
 from ltocompat.model.verdict import OTHER_VARIANT, Outcome, Result, Verdict, outcome, worst
 from ltocompat.report import Writable
-from ltocompat.report.text import escape
+from ltocompat.report.streams import PIPED, terminal_width
+from ltocompat.report.text import escape, in_whole_words
 
 if TYPE_CHECKING:
     from ltocompat.commands.audit import AuditScope, AuditTally
@@ -136,8 +138,10 @@ class ExitStatus(Generic[R]):
 
 
 def log(message: str, messages: Writable) -> None:
-    """Write one line for the user."""
-    messages.write(f"ltocompat: {escape(message)}\n")
+    """Write a message for the user, in lines that fit the terminal; places stay whole."""
+    width = terminal_width(sys.stderr) or PIPED
+    lines = in_whole_words(f"ltocompat: {escape(message)}", width, following="  ")
+    messages.write("\n".join([*lines, ""]))
 
 
 def of_weight(record: Weight) -> int:

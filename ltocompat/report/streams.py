@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from ltocompat.report import Writable
 
 
+PIPED = 200
+"""Columns of lines where there is no terminal."""
+
+
 class AnswerLost(LtocompatError):
     """Standard output takes no more."""
 
@@ -84,6 +88,11 @@ class Messages:
     def __getattr__(self, name: str) -> object:
         """Everything else is the stream's own."""
         return getattr(self._stream, name)
+
+
+def terminal_width(stream: TextIO) -> int | None:
+    """Columns of the terminal that a stream is; None where it is none."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def forget(stream: TextIO) -> None:

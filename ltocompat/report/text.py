@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -94,6 +95,13 @@ def _code_of(char: str) -> str:
 def clip(text: str, width: int) -> str:
     """Cut ``text`` to ``width`` columns and say so with two dots."""
     return text if len(text) <= width else text[: max(width - 2, 0)] + ".."
+
+
+def in_whole_words(text: str, width: int, first: str = "", following: str = "") -> list[str]:
+    """Lines with their indents; a word that is longer than a line is not broken."""
+    wrapper = textwrap.TextWrapper(width, first, following, break_long_words=False)
+    wrapper.break_on_hyphens = False
+    return wrapper.wrap(text)
 
 
 def clip_middle(text: str, width: int) -> str:

@@ -24,7 +24,8 @@ from ltocompat.report.document import (
     Styled,
     Table,
 )
-from ltocompat.report.text import clip, clip_place, escape
+from ltocompat.report.streams import PIPED
+from ltocompat.report.text import clip, clip_place, escape, in_whole_words
 
 _NARROWEST = 40
 
@@ -32,7 +33,6 @@ _NARROW = 100
 _GAP = 2  # blanks between columns
 _LONGEST = 400  # characters of one wrapped cell
 _ARROW = "  --> "
-_PIPED = 200  # columns of lines where there is no terminal
 _UNBROKEN = 1_000_000
 _APART = "   "  # between what tells where a finding is
 _LONGEST_RULE = 80
@@ -112,7 +112,7 @@ def _fitted(part: str, room: int) -> str:
 
 def _width(options: Options) -> int:
     """Columns of all but listings, whose rows are one line each; lines to paste are unbroken."""
-    return _UNBROKEN if options.paste_for else options.width or _PIPED
+    return _UNBROKEN if options.paste_for else options.width or PIPED
 
 
 def _in_lines(groups: Iterable[tuple[str, ...]], width: int) -> Iterator[tuple[str, ...]]:
@@ -276,22 +276,17 @@ def _painted(text: str, style: Style | None) -> str:
 
 
 def _broken(line: str, width: int, first: str, following: str) -> list[str]:
-    wrapper = textwrap.TextWrapper(
-        max(width, _NARROWEST),
-        # Blanks in place of the indents, whose own colours have no width.
-        initial_indent=" " * len(first),
-        subsequent_indent=" " * len(following),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    width = max(width, _NARROWEST)
+    # Blanks in place of the indents, whose own colours have no width.
+    indented = in_whole_words(line, width, " " * len(first), " " * len(following))
     # A member's place, or a symbol, that is longer than a line goes on in the next one. Addresses
     # and paths are whole, since they stand in commands to paste.
-    piece = rf".{{1,{wrapper.width - max(len(first), len(following))}}}"
+    piece = rf".{{1,{width - max(len(first), len(following))}}}"
     pieces = re.compile(rf"{piece}$|{piece}(?:(?<=::)|(?<=/))|{piece}")
     lines: list[str] = []
-    for number, wrapped in enumerate(wrapper.wrap(line) or [""]):
+    for number, wrapped in enumerate(indented or [""]):
         text = wrapped[len(following if number else first) :]
-        too_long = len(wrapped) > wrapper.width and re.search("::|_Z", text)
+        too_long = len(wrapped) > width and re.search("::|_Z", text)
         lines += pieces.findall(text) if too_long else [text]
     return lines
 

@@ -9,6 +9,7 @@ from ltocompat.model.version import rule_url
 from ltocompat.model.words import excerpt
 from ltocompat.report import Failure, Options, Report, answers, rows_document
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
+from ltocompat.report.streams import PIPED
 
 if TYPE_CHECKING:
     from ltocompat.model.explained import Explained
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 _INDEX = (Column("rule"), Column("what is wrong", width=20), Column("verdict", width=20))
 
 
-_SHOWN = 160  # characters of a user's line where there is no terminal
-_BEFORE = 24  # of them before the message
+_BEFORE = 24  # characters of a user's line before the message
 
 
 def blocks(records: Iterable[Explained | Failure], options: Options) -> Iterator[Block]:
@@ -25,7 +25,7 @@ def blocks(records: Iterable[Explained | Failure], options: Options) -> Iterator
     entries = [*answers(records)]
     causes = [entry for entry in entries if entry.cause is not None]
     if causes:
-        yield from _cause(causes[0], causes[1:], (options.width or _SHOWN) - len("> "))
+        yield from _cause(causes[0], causes[1:], (options.width or PIPED) - len("> "))
     for entry in entries:
         if entry.line is None or (options.why and entry.cause is not None):
             yield from _rule(entry)

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     Records = Iterable[Linked | Disagreement | Skipped | Failure]
 
 _COLUMNS = (
-    Column("linker", width=17),
+    Column("linker", width=18),
     Column("way", width=5),
     Column("target", width=8, optional=True),
     Column("result", width=10),
     Column("images", right=True, width=6),
     Column("time", right=True, width=9),
-    Column("again", right=True, width=9, optional=True),
+    Column("2nd time", right=True, width=9, optional=True),
     Column("size", right=True, width=9),
     Column("kernels", right=True, width=7),
     Column("registers", right=True, width=9, optional=True),
