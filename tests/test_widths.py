@@ -1,4 +1,4 @@
-"""No answer or message is wider than its terminal, or than 200 columns in a pipe; paths are whole."""
+"""No answer or message is wider than its terminal, or 200 columns in a pipe; paths are whole."""
 
 from __future__ import annotations
 
