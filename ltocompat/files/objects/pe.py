@@ -117,7 +117,7 @@ class PeHost(ObjectReader):
         alignment, size = self.view.u32(optional + 32), self.view.u32(optional + 56)
         end = self.view.u32(last + 8) + self.view.u32(last + 12)
         if not end or size - end not in range(alignment):
-            self.problems.append(f"its sections end at {end:#x}, and its image at {size:#x}")
+            self.problems.append(f"its sections end at {end:#x}, but its header says {size:#x}")
         elif any(row.rva % alignment for row in self._rows):
             self.problems.append(f"its sections begin at no multiple of {alignment:#x}")
 
