@@ -76,5 +76,5 @@ def test_an_nvlink_that_cannot_be_had_is_one_sentence(
 ) -> None:
     done = run(tmp_path, "link", LTOIR, "--arch", "sm_90", *arguments)
     assert done.returncode == code, done.stderr
-    assert text in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert text in " ".join(done.stderr.split())
+    assert done.stderr.count("ltocompat: ") == 1
