@@ -724,7 +724,7 @@ def test_a_text_that_no_rule_knows_is_told_in_every_format(tmp_path: Path) -> No
         ("the following failed:\n  zlib is unmet", "the following failed: zlib is unmet"),
         ("x" * 400 + " ValueError: too long", f"... {'x' * 25} ValueError: too long"),
         ("error: a " + "x" * 400 + " error: last", f"... {'x' * 29} error: last"),
-        ("error: " + "seven76 " * 40, "error: " + "seven76 " * 19 + "..."),
+        ("error: " + "seven76 " * 40, "error: " + "seven76 " * 18 + "..."),
         ("seven76 " * 40 + "error: last", "... " + "seven76 " * 3 + "error: last"),
     ],
 )

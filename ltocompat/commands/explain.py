@@ -235,7 +235,6 @@ _FOLLOWS = re.compile(
     r"|\bbuild failed|non-zero exit|exit (?:status|code)\b|returned an error|\braise \w",
     re.IGNORECASE,
 )
-_INNER = 30  # characters before the last such words of a long line
 
 
 def _error_line(text: str) -> str:
@@ -252,8 +251,7 @@ def _error_line(text: str) -> str:
         for place in [*words.finditer(line)][-1:]
     )
     line, inner = next(found, (" ".join(text.split()), 0))
-    start = max(0, inner - _INNER) if len(line) > _QUOTED else 0
-    return excerpt(line, start, _QUOTED)
+    return excerpt(line, inner, _QUOTED)
 
 
 def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:

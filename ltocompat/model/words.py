@@ -27,14 +27,18 @@ def truncate_list(names: Sequence[str], most: int, *, link: str = "and") -> str:
 
 
 _CUT_WHOLE = 24  # characters of a word that is left out whole where a line is cut
+_BEFORE = 30  # characters before what a cut line is quoted for
 
 
-def excerpt(line: str, start: int, most: int) -> str:
-    """``... part of a line ...``: ``most`` characters of it from ``start`` on, in whole words.
+def excerpt(line: str, position: int, most: int) -> str:
+    """Quote the part of a long line around a position: ``... in whole words ...``.
 
     Only a word of more than 24 characters is cut.
     """
-    end = start + most
+    if len(line) <= most:
+        return line
+    start = max(0, position - _BEFORE)
+    end = start + most - len("... ") * 2
     if start:
         start = line.find(" ", start - 1, start + _CUT_WHOLE) + 1 or start
     if end < len(line):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _INDEX = (Column("rule"), Column("what is wrong", width=20), Column("verdict", width=20))
 
 
-_BEFORE = 24  # characters of a user's line before the message
+_BEGINNING = 24  # characters of a message by which it is found in a user's line
 
 
 def blocks(records: Iterable[Explained | Failure], options: Options) -> Iterator[Block]:
@@ -52,10 +52,7 @@ def _cause(entry: Explained, others: list[Explained], most: int) -> Iterator[Blo
 def _quoted(entry: Explained, most: int) -> str:
     """The user's line, of a long one the part around the message."""
     line = " ".join((entry.line or "").lstrip("> \t").split())
-    if len(line) <= most:
-        return line
-    start = max(0, line.find((entry.matched or "")[:_BEFORE]) - _BEFORE)
-    return excerpt(line, start, most - len("... ") * 2)
+    return excerpt(line, line.find((entry.matched or "")[:_BEGINNING]), most)
 
 
 def _rule(entry: Explained) -> Iterator[Block]:
