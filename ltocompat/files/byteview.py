@@ -174,11 +174,15 @@ class ByteView:
         return self.read(0, self.size)
 
 
+def pieces(view: ByteView, start: int, end: int, budget: Budget) -> Iterator[bytes]:
+    """The bytes from ``start`` to ``end``, or to the end of the view, a MiB at a time."""
+    for at in budget.timed(range(start, end, MIB), every=1):
+        yield view.peek(at, min(MIB, end - at))
+
+
 def is_zero(view: ByteView, start: int, end: int, budget: Budget) -> bool:
     """Return whether there are only zeros from ``start`` to ``end``, or to the end of the view."""
-    starts = budget.timed(range(start, end, MIB), every=1)
-    chunks = (view.peek(at, min(MIB, end - at)) for at in starts)
-    return all(chunk.count(0) == len(chunk) for chunk in chunks)
+    return all(piece.count(0) == len(piece) for piece in pieces(view, start, end, budget))
 
 
 def occurrences(needle: bytes, data: bytes | memoryview) -> list[int]:

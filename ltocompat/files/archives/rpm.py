@@ -17,12 +17,11 @@ from msgspec import Struct
 
 from ltocompat.files.archives import tar
 from ltocompat.files.archives.member import Member
-from ltocompat.files.archives.unpacking import Input, Stream, unpacked
-from ltocompat.files.byteview import ByteView
-from ltocompat.files.first_bytes import RPM_MAGIC, packing_of
+from ltocompat.files.byteview import ByteView, pieces
+from ltocompat.files.first_bytes import RPM_MAGIC
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
-from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
 _LEAD_SIZE = 96
@@ -108,12 +107,7 @@ class RpmFormat:
             ):
                 if sums and sums[0] != _sha256(view, begin, end, budget):
                     yield Skipped(place, f"its {what} does not have the SHA-256 that it states")
-            body = view.sub(start, view.size - start)
-            packing, source = packing_of(body), Input(view, start)
-            tape: tar.Tape = tar.Plain(view, start)
-            if packing is not None:
-                tape = tar.Unpacked(Stream(unpacked(source, packing, budget)), source)
-            yield from tar.walk(tape, place, wanted, budget, _headers)
+            yield from tar.walk(tar.tape_of(view, budget, start), place, wanted, budget, _headers)
         except LimitExceeded:
             raise
         except Malformed as error:
@@ -122,8 +116,8 @@ class RpmFormat:
 
 def _sha256(view: ByteView, begin: int, end: int, budget: Budget) -> str:
     digest = hashlib.sha256()
-    for position in budget.timed(range(begin, end, MIB), every=1):
-        digest.update(view.peek(position, min(MIB, end - position)))
+    for piece in pieces(view, begin, end, budget):
+        digest.update(piece)
     return digest.hexdigest()
 
 
