@@ -250,7 +250,7 @@ def lost_kernels(answer: Answer) -> str:
 
 
 def compiles_relocatable(library: str | os.PathLike[str], tool: Tool = Tool.NVJITLINK) -> bool:
-    """Ask, once a file, whether ``-r`` makes this linker compile a fragment without kernels.
+    """Ask whether ``-r`` makes this linker compile a fragment without kernels.
 
     Measured with ``fragment.ltoir``, LTO-IR of ``fragment.cu``: a device function that calls
     another, which nothing defines (NVRTC 12.0.140, ``-arch=sm_75 -dlto``, so that every nvJitLink
@@ -261,15 +261,8 @@ def compiles_relocatable(library: str | os.PathLike[str], tool: Tool = Tool.NVJI
     Raises:
         TrialImpossible: the library can't be loaded.
     """
-    path = os.path.realpath(library)
-    status = os.stat(path)
-    return _compiles_relocatable(path, (status.st_size, status.st_mtime_ns), tool)
-
-
-@functools.cache
-def _compiles_relocatable(path: str, _identity: tuple[int, int], tool: Tool) -> bool:
     fragment = resources.files(__package__).joinpath("fragment.ltoir").read_bytes()
     trial_input = TrialInput("fragment.ltoir", InputKind.LTOIR, fragment)
-    with Pool(path, workers=1, tool=tool) as pool:
+    with Pool(library, workers=1, tool=tool) as pool:
         (answer,) = pool.run([Request((trial_input,), _PROBE_OPTIONS)])
     return answer.outcome is LinkOutcome.COMPILED
