@@ -332,7 +332,10 @@ class FindingTally:
         """Yield the findings, the worst verdict first; then notes, where they are wanted."""
         shown, groups = [], list(groups)
         root = common_folder(path for group in groups for path in group.modules)
-        for group in sorted(groups, key=_rank):
+        # In the order of ``grouped_findings`` otherwise.
+        for group in sorted(
+            groups, key=lambda group: (_word(group) == _NOTE, -group.finding.verdict)
+        ):
             word = _word(group)
             self._counts[word] += 1
             if word != _NOTE:
@@ -377,11 +380,6 @@ _STYLES = {
     "undocumented": Style.UNDOCUMENTED,
     "warning": Style.UNDOCUMENTED,
 }
-
-
-def _rank(group: GroupedFinding) -> tuple[bool, int, Level, int]:
-    finding = group.finding
-    return (finding.level is Level.NOTE, -finding.verdict, finding.level, -group.module_count)
 
 
 def _word(group: GroupedFinding) -> str:

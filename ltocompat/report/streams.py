@@ -152,11 +152,15 @@ class ProgressLine:
         self._last = progress
         if not self._overdue():
             return
+        text, path = self._state(progress), escape(progress.path)
         if self._terminal:
-            self._write_over(progress)
+            room = shutil.get_terminal_size().columns - 1 - len(text)
+            text += clip_middle(path, max(room, 8))
+            sys.stderr.write("\r" + text.ljust(self._shown))
+            self._shown = max(self._shown, len(text))
         else:
-            sys.stderr.write(f"{self._state(progress)}{escape(progress.path)}\n")
-            sys.stderr.flush()
+            sys.stderr.write(f"{text}{path}\n")
+        sys.stderr.flush()
 
     def _still_at_work(self) -> None:
         if self._last is not None and self._overdue():
@@ -184,14 +188,6 @@ class ProgressLine:
             sys.stderr.write("\r" + " " * self._shown + "\r")
             sys.stderr.flush()
             self._shown = 0
-
-    def _write_over(self, progress: Progress) -> None:
-        done = self._state(progress)
-        room = shutil.get_terminal_size().columns - 1 - len(done)
-        text = done + clip_middle(escape(progress.path), max(room, 8))
-        sys.stderr.write("\r" + text.ljust(self._shown))
-        sys.stderr.flush()
-        self._shown = max(self._shown, len(text))
 
     def _state(self, progress: Progress) -> str:
         percent = 100 * progress.done // progress.total if progress.total else 100

@@ -24,7 +24,8 @@ def as_toml(target: Target) -> str:
     lines = [f"[targets.{target.name if bare else toml_value(target.name)}]"]
     lines.append(f"os = {toml_value(str(target.system))}")
     if target.driver is not None:
-        text = _spelled(target.driver, _driver_text, functools.partial(read_driver, source=""))
+        plain = lambda driver: str(DriverVersion(driver.numbers))  # noqa: E731
+        text = _spelled(target.driver, plain, functools.partial(read_driver, source=""))
         lines.append(f"driver = {toml_value(text)}")
     for part in ("compat", "nvjitlink", "nvrtc", "nvlink"):
         known = getattr(target, part)
@@ -49,10 +50,6 @@ def _spelled(
     except UsageError:
         pass  # such as "nvidia-nvjitlink-cu12 12.4.127 or nvidia-nvjitlink 13.0.88"
     return ("+" if known.every else "|").join(written(value) for value in known.values)
-
-
-def _driver_text(driver: DriverVersion) -> str:
-    return str(DriverVersion(driver.numbers))
 
 
 def _gpu_text(gpu: Gpu) -> str:
