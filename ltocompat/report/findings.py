@@ -316,17 +316,16 @@ _PLACE = 80  # characters of a place with all its folders
 _FIX = 110  # characters of what to do; explain tells the rest
 
 
-class FindingTally:
+class FindingTally(Struct):
     """Shows findings, and counts them for the last line.
 
     Args:
         options: what the reader asked for.
     """
 
-    def __init__(self, options: Options) -> None:
-        self._options = options
-        self._counts: Counter[str] = Counter()
-        self._rules: dict[str, Verdict] = {}
+    _options: Options
+    _counts: Counter[str] = field(default_factory=Counter)
+    _rules: dict[str, Verdict] = field(default_factory=dict)
 
     def blocks(self, groups: Iterable[GroupedFinding], cells: CellNames) -> Iterator[Block]:
         """Yield the findings, the worst verdict first; then notes, where they are wanted."""

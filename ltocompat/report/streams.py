@@ -12,6 +12,8 @@ import time
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, TextIO
 
+from msgspec import Struct
+
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Progress
 from ltocompat.model.watchdog import at_each_look
@@ -25,11 +27,10 @@ class AnswerLost(LtocompatError):
     """Standard output takes no more."""
 
 
-class Answer:
+class Answer(Struct):
     """Standard output, which says in one sentence that it can't be written."""
 
-    def __init__(self, stream: Writable) -> None:
-        self._stream = stream
+    _stream: Writable
 
     def write(self, text: str, /) -> None:
         """Write ``text``.

@@ -208,13 +208,12 @@ class Plain(Struct):
         self.body(size)
 
 
-class Unpacked:
+class Unpacked(Struct):
     """An archive that comes out of a decompressor."""
 
-    def __init__(self, stream: Stream, stored: Input) -> None:
-        self._stream = stream
-        self._stored = stored
-        self._spool = Spool()
+    _stream: Stream
+    _stored: Input
+    _spool: Spool = field(default_factory=Spool)
 
     @property
     def position(self) -> int:

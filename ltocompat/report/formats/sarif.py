@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
+from msgspec import Struct, field
+
 from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.records_v1 import verdict as v1
@@ -144,16 +146,15 @@ def _location(place: Location, files: _Files) -> Value:
     }
 
 
-class _Files:
+class _Files(Struct):
     """The artifacts of a run; a member names the file around it as its parent (3.24.3).
 
     Attributes:
         values: an artifact object each.
     """
 
-    def __init__(self) -> None:
-        self.values: list[Value] = []
-        self._indices: dict[tuple[str, ...], int] = {}
+    values: list[Value] = field(default_factory=list)
+    _indices: dict[tuple[str, ...], int] = field(default_factory=dict)
 
     def location(self, place: Location) -> Value:
         """The innermost file of a place; the reference of a member is relative to that around."""

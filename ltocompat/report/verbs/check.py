@@ -415,12 +415,11 @@ def _document(records: Iterable[Target | Result | Failure], _: Options) -> Itera
 Records = Iterable[Target | Result | Failure]
 
 
-class _Fleet:
+class _Fleet(Struct):
     """The fate of each machine of a fleet, told when all of them is known."""
 
-    def __init__(self) -> None:
-        self._targets: list[Target] = []
-        self._worst: dict[str, Verdict] = {}
+    _targets: list[Target] = field(default_factory=list)
+    _worst: dict[str, Verdict] = field(default_factory=dict)
 
     def take(self, record: FindingRecord) -> None:
         """Take note of a target, or of a result there."""

@@ -39,7 +39,7 @@ def write(answer: SortedRecords, stream: Writable) -> None:
         "page.js",
         **matrix(answer, names),
         title=_title(answer),
-        tab=f"{_title(answer)}, {dt.datetime.now(dt.UTC).date()}: ltocompat",
+        tab=_document_title(answer),
         lede="lede.html",
         answer=answer,
         names=names,
@@ -85,6 +85,23 @@ def _title(answer: SortedRecords) -> str:
     what = name if len(paths) == 1 else count(len(paths), "artifact")
     on = count(len(answer.targets), "deploy target") if answer.targets else ANY_TARGET.name
     return f"{what} on {on}"
+
+
+def _document_title(answer: SortedRecords) -> str:
+    """Return the title of a tab or a bookmark: project and version, and the page's date."""
+    projects = dict.fromkeys(_project(result.path) for result in answer.results)
+    what = next(iter(projects)) if len(projects) == 1 else _title(answer)
+    return f"{what}, {dt.datetime.now(dt.UTC).date()}: ltocompat"
+
+
+def _project(path: str) -> str:
+    """``libx 1.0`` of a wheel or conda package; of any other file its name."""
+    name = path.rsplit("/", 1)[-1]
+    if name.endswith(".whl") and name.count("-") >= 4:
+        return " ".join(name.split("-")[:2])
+    if name.endswith((".conda", ".tar.bz2")) and name.count("-") >= 2:
+        return " ".join(name.rsplit("-", 2)[:2])
+    return name
 
 
 def _fates(answer: SortedRecords) -> dict[Verdict, int]:
