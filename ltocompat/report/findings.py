@@ -199,23 +199,16 @@ def grouped_findings(
             text = headline_of(finding) if join else finding.message
             key = (finding.rule, finding.verdict, finding.level, text, apart(result, finding))
             groups.setdefault(key, GroupedFinding(finding, key[-1])).add(result, finding)
-    found = _joined_groups(groups.values()) if join else [*groups.values()]
-    return sorted(found, key=_badness)
-
-
-def _badness(group: GroupedFinding) -> tuple[int, int, int]:
-    return (LEVELS.index(group.finding.level), -group.finding.verdict, -group.module_count)
-
-
-def _joined_groups(groups: Iterable[GroupedFinding]) -> list[GroupedFinding]:
-    left: list[GroupedFinding] = []
-    for group in groups:
-        before = next((near for near in left[-_MOST_COMPARED:] if near.may_join(group)), None)
+    found: list[GroupedFinding] = []
+    for group in groups.values():
+        near = found[-_MOST_COMPARED:] if join else ()
+        before = next((each for each in near if each.may_join(group)), None)
         if before is None:
-            left.append(group)
+            found.append(group)
         else:
             before.join(group)
-    return left
+    found.sort(key=lambda group: (-group.finding.verdict, -group.module_count))
+    return sorted(found, key=lambda group: LEVELS.index(group.finding.level))
 
 
 def joined(sentences: Sequence[str]) -> str | None:

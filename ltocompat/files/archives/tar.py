@@ -19,8 +19,9 @@ from msgspec import Struct, field
 
 from ltocompat.files.archives.member import Member, Names, concerns, until_damage
 from ltocompat.files.archives.spool import IN_MEMORY, Spool
-from ltocompat.files.archives.unpacking import Input, Stream, unpacked
+from ltocompat.files.archives.unpacking import Stream, unpacked
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.codec import Input
 from ltocompat.files.first_bytes import BLOCK, checksum_holds, is_tar, packing_of
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped

@@ -22,8 +22,9 @@ from msgspec import Struct, field
 
 from ltocompat.files.archives.member import Member, Names, concerns, until_damage
 from ltocompat.files.archives.spool import Spool
-from ltocompat.files.archives.unpacking import Input, Stream, inflated, unpacked
+from ltocompat.files.archives.unpacking import Stream, inflated, unpacked
 from ltocompat.files.byteview import ByteView, is_zero, pieces
+from ltocompat.files.codec import Input
 from ltocompat.files.first_bytes import ZIP_MAGIC, Packing, may_be_zip
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
-from ltocompat.files.byteview import contains, offsets
+from ltocompat.files.byteview import offsets
 from ltocompat.files.images.ptx import SPEED
 from ltocompat.model.limits import KIB, Budget
 
@@ -110,40 +110,6 @@ def read(text: bytes, budget: Budget) -> PtxSymbols:
         tuple(seen["visible"]),
         (*seen["weak"], *seen["common"]),
     )
-
-
-def declared_alone(text: bytes, budget: Budget) -> frozenset[str] | None:
-    """Functions that a text, comments and all, declares and does not define.
-
-    None where that takes a text without comments, or where variables may be left to others, too.
-    Functions stand at the top level alone, so that their bodies, most of a text, are not read.
-    """
-    budget.check_call(len(text), SPEED)
-    if contains(b"/*", text) or contains(b".alias", text) or _may_miss_variables(text):
-        return None
-    declared: set[str] = set()
-    defined: set[str] = set()
-    position = 0
-    for at in offsets((b".func", b".entry"), text):
-        start = _FUNC.match(text, at)
-        if start is None or at < position:
-            continue
-        budget.check_time()
-        end = _END_OF_HEAD.search(text, start.end())
-        line = text.rfind(b"\n", position, at) + 1 or position
-        if end is None or text.find(b"//", line, end.end()) >= 0:
-            return None
-        position = end.end()
-        head = _HEAD.match(text, start.end(), min(end.start(), start.end() + _BEFORE_NAME))
-        if head is not None:
-            (declared if end[0] == b";" else defined).add(head[2].decode())
-    return frozenset(declared - defined)
-
-
-def _may_miss_variables(text: bytes) -> bool:
-    """Return whether it says ``.extern`` of a variable, be it in a comment."""
-    found = (_VARIABLE.match(text, at) for at in offsets((b".extern",), text))
-    return any(variable is not None and variable[2] != b"shared" for variable in found)
 
 
 def used(
