@@ -12,15 +12,18 @@ from pathlib import Path
 import pytest
 from container_images_made import archive, docker_archive, oci_layout
 from machines import shared
+from package_writer import tar_of
 from packages_made import CUBIN_12_4, CUBIN_13_5, judged, told
 from rule_cases import spares, strikes
 
 from ltocompat import check, diff, inspect, weigh
 from ltocompat.cli import run
+from ltocompat.facts import drivers
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import package_of
+from ltocompat.targets.versions.container import ContainerHost, least_admitted, satisfied
 
 ON_550 = "driver=550.54.14,gpu=a100"
 APP = "opt/app/x.cubin"
@@ -179,6 +182,21 @@ def test_what_is_broken_about_an_image_is_told(tmp_path: Path) -> None:
     assert any("leads out" in reason for reason in reasons(out))
 
 
+def test_a_part_of_an_image_that_is_there_twice_is_said_where_they_differ(tmp_path: Path) -> None:
+    """Docker unpacks an archive, which keeps the last; others may take the first."""
+    whole = docker_archive([archive({"x.cubin": CUBIN_12_4})])
+    with tarfile.open(fileobj=io.BytesIO(whole)) as tar:
+        parts = [(each.name, tar.extractfile(each)) for each in tar.getmembers() if each.isfile()]
+        files = [(name, file.read()) for name, file in parts if file is not None]
+    name, layer = max(files, key=lambda each: len(each[1]))
+    others = ([layer], [layer, layer], [layer[:-512]], [layer[:-512], layer])
+    for number, same in enumerate(others):
+        image = tar_of(*files, *((name, each) for each in same))
+        found = reasons(written(tmp_path, image, "x.tar"))
+        twice = [reason for reason in found if "twice" in reason]
+        assert len(twice) == (0, 0, 1, 2)[number]
+
+
 def test_devices_and_what_is_not_seen_leave_nothing_open(tmp_path: Path) -> None:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
@@ -307,6 +325,42 @@ def test_an_image_that_does_not_start_on_a_driver_fails_there(
 
 
 @pytest.mark.parametrize(
+    ("env", "driver", "remedy"),
+    [
+        # Release notes of CUDA 11.0: 9.0 came with 384.81, 10.1 with 418.39; 12.4: 550.54.14.
+        ("NVIDIA_REQUIRE_CUDA=cuda>=9.0", "375.26", "update the driver to 384.81 or newer"),
+        ("NVIDIA_REQUIRE_CUDA=cuda>=10.1", "390.138", "update the driver to 418.39 or newer"),
+        ("NVIDIA_REQUIRE_CUDA=cuda>=12.4", "535.54.03", "update the driver to 550.54.14 or newer"),
+        ("NVIDIA_REQUIRE_ARCH=arch>=9.0", "550.54.14", "take another image"),
+    ],
+)
+def test_the_driver_that_an_image_waits_for_is_named(
+    tmp_path: Path, env: str, driver: str, remedy: str
+) -> None:
+    path = image(tmp_path, env, cubin=CUBIN_12_4)
+    found = check(path, f"driver={driver},gpu=a100", floors=False)
+    (told,) = {each.remedy for r in found for each in r.findings if each.rule == "ENV-01"}
+    assert told.startswith(remedy)
+
+
+def test_the_named_driver_is_the_oldest_that_starts_an_image() -> None:
+    """For every CUDA release of NVIDIA's tables, those before branch 450 among them."""
+    known = [*drivers.earlier_drivers()]
+    for branch in drivers.driver_branches():
+        releases = {drivers.first_production(branch), *drivers.driver_releases(branch)}
+        known += [(each, str(drivers.branch_cuda(branch))) for each in sorted(releases)]
+    for cuda in dict.fromkeys(cuda for _, cuda in known):
+        condition = f"cuda>={cuda} brand=tesla,driver>=470,driver<471"
+        least = least_admitted((condition,))
+        starts = [
+            driver
+            for driver, own in known
+            if satisfied(condition, ContainerHost(own, str(driver), brands=("none",)))
+        ]
+        assert least == starts[0], cuda
+
+
+@pytest.mark.parametrize(
     ("host", "verdict"),
     [
         ("driver=535.54.03,gpu=a100", Verdict.OK),  # lifted by cuda-compat
@@ -327,6 +381,38 @@ def test_cuda_compat_in_an_image_is_in_front_of_older_branches(
     assert max(r.verdict for r in check(path, host)) is max(verdict, Verdict.JIT)
 
 
+@pytest.mark.parametrize(
+    ("by", "host", "rules"),
+    [
+        # vllm-openai 0.15.0 listed it, and every driver as new as CUDA 12.9 gave error 803
+        # (gpustack issue 4678, vllm pull request 33992).
+        ("conf", "driver=580.65.06,gpu=a100", ["CMP-03"]),
+        ("conf", "driver=575.64.03,gpu=a100", ["CMP-03"]),
+        ("conf", "driver=575.57.08,gpu=a100", []),  # the very driver
+        ("conf", "driver=535.54.03,gpu=a100", []),
+        ("conf", "driver=580.65.06,gpu=rtx4090", ["CMP-02", "CMP-03"]),
+        ("variable", "driver=580.65.06,gpu=a100", ["CMP-03"]),
+        ("other", "driver=580.65.06,gpu=a100", []),
+        ("nothing", "driver=580.65.06,gpu=a100", []),
+    ],
+)
+def test_cuda_compat_that_an_image_lists_is_in_front_of_every_driver(
+    tmp_path: Path, by: str, host: str, rules: list[str]
+) -> None:
+    lines = {"conf": "# made here\n/usr/local/cuda/compat\n", "other": "/usr/local/cuda/lib64\n"}
+    env = "LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/cuda/compat/"
+    files = {
+        APP: CUBIN_12_4,
+        "usr/local/cuda-12.9/compat/libcuda.so.575.57.08": shared("libcuda.so.1"),
+        "etc/ld.so.conf.d/00-cuda-compat.conf": lines.get(by, "").encode(),
+    }
+    config = {"config": {"Env": [env if by == "variable" else "A=b"]}}
+    path = written(tmp_path, oci_layout([archive(files)], config))
+    (result,) = (r for r in check(path, host) if r.gpu)
+    bad = {each.rule for each in result.findings if each.verdict is Verdict.FAIL}
+    assert sorted(bad) == rules
+
+
 @pytest.mark.parametrize("asked", ["11.8", "12.6"])
 def test_beside_cuda_compat_a_line_on_drivers_is_no_mistake(tmp_path: Path, asked: str) -> None:
     """Images of NVIDIA ask for an old driver and bring cuda-compat for servers, which it lifts."""
@@ -338,6 +424,73 @@ def test_beside_cuda_compat_a_line_on_drivers_is_no_mistake(tmp_path: Path, aske
         found = [each for r in check(path, "driver=580.65.06,gpu=a100") for each in r.findings]
         verdicts.append([each.verdict for each in found if each.rule in ("PKG-16", "PKG-19")])
     assert verdicts == ([[Verdict.FAIL], [Verdict.OK]] if asked == "11.8" else [[Verdict.OK], []])
+
+
+LIBCUDA = "usr/lib/x86_64-linux-gnu/libcuda.so.610.43.02"
+STUBS = "usr/local/cuda/lib64/stubs/libcuda.so"
+
+
+@strikes("PKG-23")
+@pytest.mark.parametrize(
+    ("file", "env", "error"),
+    [
+        (LIBCUDA, "A=b", "803"),
+        ("usr/lib64/libcuda.so.1", "A=b", "803"),
+        # Debian's libcuda1, and Ubuntu's nvidia-390.
+        ("usr/lib/x86_64-linux-gnu/nvidia/current/libcuda.so.535.261.03", "A=b", "803"),
+        ("usr/lib/nvidia-390/libcuda.so.390.77", "A=b", "803"),
+        ("opt/driver/libcuda.so.535.54.03", "LD_LIBRARY_PATH=/opt/driver:/opt/lib", "803"),
+        (STUBS, "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs", "34"),
+        ("opt/conf/stubs/libcuda.so", "A=b", "34"),
+    ],
+)
+def test_a_libcuda_in_an_image_is_told_with_the_line_that_brought_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, env: str, error: str
+) -> None:
+    """NVIDIA's engineers: don't install the driver in an image (nvidia-docker issues 417, 528)."""
+    line = "RUN curl -fsSL https://ollama.com/install.sh | sh"
+    config = {"os": "linux", "config": {"Env": [env]}, "history": [{"created_by": line}]}
+    files = {APP: CUBIN_12_4, file: shared("libcuda.so.1")}
+    files["etc/ld.so.conf.d/app.conf"] = b"/opt/conf/stubs\n"
+    path = written(tmp_path, oci_layout([archive(files)], config))
+    assert run(["check", path, "--deploy-target", ON_550]) == 3
+    text = capsys.readouterr().out
+    assert "unknown[PKG-23]" in text
+    assert f"(error {error})" in text
+    assert f"image.tar::/{file}" in text
+    assert f"from {line}:\n  no package: PKG-23 in /{file}" in text
+
+
+@spares("PKG-23")
+@pytest.mark.parametrize(
+    ("file", "env"),
+    [
+        (STUBS, "LIBRARY_PATH=/usr/local/cuda/lib64/stubs"),  # as nvidia/cuda has it, for ld
+        ("usr/local/cuda-13.3/compat/libcuda.so.610.43.02", "LD_LIBRARY_PATH=/opt"),
+        ("usr/local/cuda/compat/libcuda.so.1", "LD_LIBRARY_PATH=/usr/local/cuda/compat"),
+        ("usr/lib/x86_64-linux-gnu/libcudart.so.12", "LD_LIBRARY_PATH=/opt"),
+        ("opt/driver/libcuda.so.535.54.03", "LD_LIBRARY_PATH=/opt"),
+        ("usr/lib/x86_64-linux-gnu/stubs/libcuda.so", "A=b"),  # Debian's nvidia-cuda-dev
+        ("usr/lib/x86_64-linux-gnu/libcuda.so.py", "A=b"),
+        ("usr/lib/x86_64-linux-gnu/libc.so.6", "LD_LIBRARY_PATH=:/opt"),
+    ],
+)
+def test_a_libcuda_that_no_loader_takes_is_no_mistake(tmp_path: Path, file: str, env: str) -> None:
+    files = {APP: CUBIN_12_4, file: shared("libcuda.so.1")}
+    path = written(tmp_path, oci_layout([archive(files)], {"config": {"Env": [env]}}))
+    assert all(each.rule != "PKG-23" for r in check(path, ON_550) for each in r.findings)
+
+
+def test_what_is_wrong_with_cuda_compat_lies_in_its_library(tmp_path: Path) -> None:
+    """One reason on a GeForce, however many files have code: the package is not for it."""
+    compat = "usr/local/cuda-12.1/compat/libcuda.so.530.30.02"
+    files = {APP: CUBIN_12_4, "opt/y.cubin": CUBIN_12_4, compat: shared("libcuda.so.1")}
+    path = written(tmp_path, oci_layout([archive(files)]))
+    (result,) = (r for r in check(path, "driver=525.60.13,gpu=rtx3090") if r.gpu)
+    (finding,) = (each for each in result.findings if each.rule.startswith("CMP"))
+    assert (finding.rule, finding.module_count) == ("CMP-02", 2)
+    assert str(finding.example) == f"{path}::/{compat}"
+    assert [each.path for each in finding.origins] == [f"/{compat}"]
 
 
 def test_an_image_of_windows_is_not_held_to_drivers_of_linux(tmp_path: Path) -> None:

@@ -15,11 +15,12 @@ import pytest
 from fuzz import meaning
 from fuzz.fuzz import FOUND, TARGETS, Task, work
 from fuzz.machine import MACHINE, machine_in
-from fuzz.meaning import LAWS, Step
+from fuzz.meaning import Step
 from fuzz.mutate import Material, mutated
-from fuzz.planted import FRESH, PLANTED
+from fuzz.planted import FRESH, PLANTED, THIRD
 from fuzz.put_back import BUGS, PROJECT
 from fuzz.readers import READERS, seeds
+from fuzz.relations import LAWS
 from fuzz.structure import FORMS, WRAPPERS, fields_of, forms_of
 from fuzz.watch import Broken, Watch
 from msgspec.structs import replace
@@ -201,7 +202,7 @@ def test_the_modules_of_every_target_are_there() -> None:
 
 
 def test_mended_bugs_can_still_be_put_back() -> None:
-    for bug in (*BUGS, *PLANTED, *FRESH):
+    for bug in (*BUGS, *PLANTED, *FRESH, *THIRD):
         text = (PROJECT / "ltocompat" / bug.file).read_text("utf-8")
         for new, _ in bug.changes:
             assert new in text, f"{bug.name}: {bug.file} has no {new!r}"

@@ -396,6 +396,21 @@ def test_a_wrong_number_of_members_is_said(read: Read) -> None:
     assert found.reasons == ["its end says 7 members, but there are 1"]
 
 
+def test_an_end_of_64_bits_that_disagrees_is_said(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Newer zipfiles refuse a record of another size than it says, or one that lies elsewhere."""
+    monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 0)  # from which on there are 64 bits
+    sound = zip_of(("good.fatbin", FATBIN))
+    end, locator = sound.index(b"PK\6\6"), sound.index(b"PK\6\7")
+    for whole in (sound, b"#!/bin/sh\n" + sound):
+        assert not [reason for reason in read(whole).reasons if "64-bit" in reason]
+        assert read(whole).names == ["good.fatbin"]
+    for at in (end + 4, locator + 8, end + 40, end + 48):
+        data = sound[:at] + bytes([sound[at] ^ 1]) + sound[at + 1 :]
+        assert any("64-bit end record" in reason for reason in read(data).reasons), at
+
+
 def test_an_archive_on_several_disks_is_said(read: Read) -> None:
     data = raw_zip(GOOD, end=lambda e: [2, 2, *e[2:]])
     assert python_zip(data).namelist() == ["good.fatbin"]  # zipfile never looks

@@ -71,7 +71,8 @@ def test_an_image_is_seen_as_its_unpacked_files_are(
     config = {"os": "linux", "config": {"Env": [f"{k}={v}" for k, v in made.environ.items()]}}
     image = tmp_path / "image.tar"
     image.write_bytes(gzip.compress(oci_layout(layers_of(made.root, 1), config)))
-    unpacked = probe(Machine(str(made.root), {"PATH": PATH} | made.environ))
+    environ = {"PATH": PATH, "container": "image"} | made.environ
+    unpacked = probe(Machine(str(made.root), environ))
     assert env(image).environment == unpacked
     with tarfile.open(image) as tar:
         tar.extractall(tmp_path / "layout", filter="data")

@@ -235,7 +235,9 @@ def test_what_is_no_wheel_ends_in_a_sentence_and_leaves_nothing(
     (tmp_path / "x-1-py3-none-any.whl").write_bytes(broken.read_bytes()[:-100])
     (tmp_path / "k.cubin").write_bytes(CUBIN_12_4)
     for path in tmp_path.iterdir():
-        assert run(["repair", str(path), "-o", str(tmp_path / "new")]) in (2, 3)
+        # What promises to be a wheel can't be read; a cubin is the mistake of who names it.
+        code = 2 if path.suffix == ".cubin" else 3
+        assert run(["repair", str(path), "-o", str(tmp_path / "new")]) == code, path.name
         (line,) = capsys.readouterr().err.splitlines()
         assert path.name in line
     assert not (tmp_path / "new").exists() or not [*(tmp_path / "new").iterdir()]

@@ -189,6 +189,8 @@ def test_a_driver_that_nothing_tells_can_be_any(tmp_path: Path) -> None:
         ("image=pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", "names no CUDA release"),
         ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", "names no CUDA release"),
         ("Dockerfile", "$BASE has no value in it; give ARG BASE= a default"),
+        ("ngc.Dockerfile", "pytorch:24.05-py3 names no CUDA release in its tag, and was not read"),
+        ("nvcr.io/nvidia/tritonserver:24.05-py3", "give driver= as well"),
     ],
 )
 def test_a_file_that_does_not_tell_ends_in_a_sentence(fleet: Path, text: str, part: str) -> None:
@@ -201,6 +203,7 @@ def test_a_file_that_does_not_tell_ends_in_a_sentence(fleet: Path, text: str, pa
     )
     (fleet / "cut.json").write_text((fleet / "nodes.json").read_text()[:-9])
     (fleet / "Dockerfile").write_text("ARG BASE\nFROM $BASE\n")
+    (fleet / "ngc.Dockerfile").write_text("FROM nvcr.io/nvidia/pytorch:24.05-py3\nRUN make\n")
     with pytest.raises(UsageError) as caught:
         parse([text], where=str(fleet))
     assert part in str(caught.value)
@@ -263,6 +266,15 @@ def test_a_dockerfile_is_its_last_stage(
     assert target.driver.values == read_container(container, "").values
     known = facts(target)
     assert (known["nvrtc"], known["nvjitlink"]) == (nvrtc, nvjitlink)
+
+
+@pytest.mark.parametrize("key", ["driver=550.54.14", "container=cuda>=12.4"])
+def test_what_the_sentence_asks_for_is_enough(tmp_path: Path, key: str) -> None:
+    (tmp_path / "Dockerfile").write_text("FROM nvcr.io/nvidia/pytorch:24.05-py3\n")
+    for image in ("Dockerfile", "nvcr.io/nvidia/pytorch:24.05-py3"):
+        (target,) = parse([f"image={image},{key}"], where=str(tmp_path))
+        assert target.driver is not None
+        assert str(target.driver.values[0]) == "550.54.14"
 
 
 def test_an_image_is_a_target_by_its_name() -> None:

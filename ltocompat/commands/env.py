@@ -100,7 +100,7 @@ def _of_image(path: str) -> Iterator[tuple[Machine, list[str]]]:
             hint = f"name one image: {names}" if images else "docker save writes one"
             raise UsageError(f"{path!r} is neither a folder nor a single image; {hint}")
         unread = [f"{s.place}: {s.reason}" for s in write_root(images[0], at, folder, budget)]
-        environ = {"PATH": _PATH} | variables(images[0].config)
+        environ = {"PATH": _PATH, "container": "image"} | variables(images[0].config)
         yield Machine(root=os.path.realpath(folder), environ=environ), unread
 
 

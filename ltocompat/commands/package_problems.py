@@ -22,7 +22,7 @@ from ltocompat.packages.reading import package_of, packages_at, packages_beside
 from ltocompat.packages.values import Kind, Package, Shipped
 from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.findings import finding_of_problem, machine_result, with_problems
-from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.rules.engine.judge_artifact import results, with_origins
 
 if TYPE_CHECKING:
     from ltocompat.packages.promise import Promise
@@ -143,7 +143,7 @@ class Packages:
             ]
             self._installed.setdefault(package.path, (package, []))[1].append(summary)
         elif shipped and (problems := self.problems(self.shipped(summary, package))):
-            yield result_of(summary.path, problems)
+            yield from with_origins([result_of(summary.path, problems)], summary.origins)
 
     def installed_results(self, folders: Sequence[str] = ()) -> Iterator[Result]:
         """Problems of installed packages, of whose files ``results`` has taken all.

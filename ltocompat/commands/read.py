@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import itertools
 import os
 import pickle
@@ -27,13 +26,13 @@ from ltocompat.commands.read_artifacts import (
     refuse_saved,
 )
 from ltocompat.commands.weigh import weight_of
-from ltocompat.files.byteview import ByteView
+from ltocompat.files.byteview import ByteView, chunks, digest_of
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.distribution import Distribution
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Record, Skipped
-from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Limits
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.location import Location
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.projection import project
@@ -332,7 +331,7 @@ class _Reader:
         """
         package = _package(view, place.path, self._settings.limits) if place.is_file else None
         kept = self._fold(walk.batches_of_view(view, place, self._settings), place, package)
-        kept.size, kept.sha256 = view.size, sha256 or _sha256(view)
+        kept.size, kept.sha256 = view.size, sha256 or digest_of(chunks(view, 0, view.size)).hex()
         self._second_pass.read_kernels(view, kept.summary, kept.apart)
         place.check_found(found=kept.holds_something)
         return kept
@@ -377,10 +376,3 @@ def _package(view: ByteView, path: str, limits: Limits) -> Package | None:
     if found is None and os.path.exists(path):
         return owner(path)
     return found
-
-
-def _sha256(view: ByteView) -> str:
-    digest = hashlib.sha256()
-    for start in range(0, view.size, MIB):
-        digest.update(view.peek(start, MIB))
-    return digest.hexdigest()

@@ -285,6 +285,7 @@ _COMPAT = re.compile(
     r"/usr/local/cuda[^/]*/compat/(?:[^/]+/)?libcuda\.so\.([0-9]{3}(?:\.[0-9]{1,4}){1,2})"
 )
 """Where NVIDIA's tools look for cuda-compat (libnvidia-container, src/nvc_container.c)."""
+_COMPAT_FOLDER = re.compile(r"/usr/local/cuda[^/]*/compat/?")
 
 
 def add_metadata(summary: ArtifactSummary, package: Package | None) -> None:
@@ -299,9 +300,12 @@ def add_metadata(summary: ArtifactSummary, package: Package | None) -> None:
         summary.has_sources = loose and any(n.endswith(CUDA_SOURCES) for n in package.files)
         summary.groups = of_toolkit(summary.groups, package.name, package.version)
         summary.starts_on = package.starts_on
-        places = (host.place.innermost for host in summary.hosts if package.kind == Kind.IMAGE)
-        found = [match[1] for place in places if (match := _COMPAT.fullmatch(place))]
-        summary.compat = max(found, default="", key=version_numbers)
+        places = (host.place for host in summary.hosts if package.kind == Kind.IMAGE)
+        matches = ((place, _COMPAT.fullmatch(place.innermost)) for place in places)
+        found = {version_numbers(match[1]): place for place, match in matches if match}
+        summary.compat = found[max(found)] if found else None
+        summary.searched += package.searched
+        summary.compat_listed = any(map(_COMPAT_FOLDER.fullmatch, summary.searched))
 
 
 def _trials(modules: walk.Modules, try_modules: TryModules | None) -> Sequence[Trials]:

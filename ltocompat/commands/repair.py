@@ -25,7 +25,7 @@ from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.commands.slim import licence_notes
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.output import created, scratch_folder, writing
-from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import MIB, Budget
@@ -166,7 +166,8 @@ class _Read:
         shipped = packages.shipped(summary, packages.package_of(path))
         if shipped is None or shipped.package.kind is not Kind.WHEEL:
             reason = summary.skipped[0].reason if summary.skipped else "it is none"
-            raise UsageError(f"{path!r} can't be repaired as a wheel: {reason}")
+            error = UnreadableInput if summary.skipped else UsageError
+            raise error(f"{path!r} can't be repaired as a wheel: {reason}")
         self.path, self.shipped, self.problems = path, shipped, problems(shipped)
         self.findings = on_any_target(summary, self.problems).findings
 

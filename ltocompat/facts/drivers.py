@@ -142,11 +142,16 @@ def branch_cuda(branch: int) -> Release | None:
 
 def earlier_cuda(driver: DriverVersion) -> tuple[str, str]:
     """The least and the highest CUDA release that a driver before every branch can be of."""
-    releases = table("drivers")["earlier"]
-    least = [(version_numbers(row["linux"]), row["cuda"]) for row in releases]
-    sure = [cuda for numbers, cuda in least if numbers <= driver.numbers]
-    possible = [cuda for numbers, cuda in least if numbers[0] <= driver.branch]
+    sure = [cuda for least, cuda in earlier_drivers() if least.numbers <= driver.numbers]
+    possible = [cuda for least, cuda in earlier_drivers() if least.branch <= driver.branch]
     return (sure or ["1.0"])[-1], (possible or ["6.5"])[-1]
+
+
+@functools.cache
+def earlier_drivers() -> tuple[tuple[DriverVersion, str], ...]:
+    """The least driver before every branch that is of a CUDA release, with that."""
+    rows = table("drivers")["earlier"]
+    return tuple((DriverVersion(version_numbers(row["linux"])), row["cuda"]) for row in rows)
 
 
 def cuda_branch(cuda: Release) -> int | None:

@@ -10,7 +10,7 @@ import functools
 import os
 import struct
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from ltocompat.model.errors import Malformed, UnreadableInput
@@ -174,15 +174,29 @@ class ByteView:
         return self.read(0, self.size)
 
 
-def pieces(view: ByteView, start: int, end: int, budget: Budget) -> Iterator[bytes]:
-    """The bytes from ``start`` to ``end``, or to the end of the view, a MiB at a time."""
-    for at in budget.timed(range(start, end, MIB), every=1):
-        yield view.peek(at, min(MIB, end - at))
+def chunks(view: ByteView, start: int, end: int, budget: Budget | None = None) -> Iterator[bytes]:
+    """The bytes from ``start`` to ``end`` in pieces; a budget has the clock looked at for each."""
+    for at in range(start, end, MIB):
+        if budget is not None:
+            budget.check_time()
+        yield view.read(at, min(MIB, end - at))
+
+
+def digest_of(data: Iterable[bytes]) -> bytes:
+    """The SHA-256 of bytes that come in pieces."""
+    # Imported here: most files state no sum.
+    import hashlib
+
+    digest = hashlib.sha256()
+    for chunk in data:
+        digest.update(chunk)
+    return digest.digest()
 
 
 def is_zero(view: ByteView, start: int, end: int, budget: Budget) -> bool:
     """Return whether there are only zeros from ``start`` to ``end``, or to the end of the view."""
-    return all(piece.count(0) == len(piece) for piece in pieces(view, start, end, budget))
+    end = min(end, view.size)
+    return all(chunk.count(0) == len(chunk) for chunk in chunks(view, start, end, budget))
 
 
 def occurrences(needle: bytes, data: bytes | memoryview) -> list[int]:

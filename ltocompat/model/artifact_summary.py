@@ -116,8 +116,10 @@ class ArtifactSummary(Struct):
             its programs run may serve where the images don't.
         starts_on: variables of a container image, each with the condition on drivers that keeps it
             from starting elsewhere.
-        compat: the driver of the cuda-compat in it, which NVIDIA's container tools put in front of
-            drivers of older branches; empty for none.
+        compat: the libcuda of the cuda-compat in it, ``libcuda.so.580.95.05``, which NVIDIA's
+            container tools put in front of drivers of older branches; None for none.
+        searched: folders that its loader searches, by its settings and LD_LIBRARY_PATH.
+        compat_listed: these have that of cuda-compat, so that it is in front of every driver.
         origins: path in a container image -> how the file came there.
     """
 
@@ -134,7 +136,9 @@ class ArtifactSummary(Struct):
     variants: tuple[Variant, ...] = ()
     has_sources: bool = False
     starts_on: tuple[tuple[str, str], ...] = ()
-    compat: str = ""
+    compat: Location | None = None
+    searched: tuple[str, ...] = ()
+    compat_listed: bool = False
     origins: dict[str, Origin] = field(default_factory=dict)
 
     @property

@@ -37,7 +37,8 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     if len(images) != 1:
         return None
     problems: list[str] = []
-    asked = _conditions(variables(images[0].config))
+    env = variables(images[0].config)
+    asked = _conditions(env)
     platform = "_".join(str(images[0].config.get(key, "")) for key in ("os", "architecture"))
     archive = archive_of(path)
     return Package(
@@ -45,9 +46,10 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
         path=path,
         name=os.path.basename(os.path.abspath(archive)) + path.removeprefix(archive),
         platforms=(platform,),
-        declared=_declared(variables(images[0].config), asked, problems),
+        declared=_declared(env, asked, problems),
         problems=tuple(problems),
         starts_on=tuple(asked.items()),
+        searched=tuple(filter(None, env.get("LD_LIBRARY_PATH", "").split(":"))),
     )
 
 
@@ -90,4 +92,5 @@ def _declared(
     if least is None:
         problems.append(f"{shown} admits no known driver")
         return ()
-    return (Declared(shown, binding=True, cuda=drivers.branch_cuda(least.branch)),)
+    branch = max(least.branch, drivers.driver_branches()[0])  # of older ones nothing is promised
+    return (Declared(shown, binding=True, cuda=drivers.branch_cuda(branch)),)

@@ -105,6 +105,7 @@ class Package(Struct, frozen=True, kw_only=True):
         declared: what it says of the drivers and GPUs that it is for.
         problems: what could not be read of the metadata, one sentence each.
         starts_on: of an image the variables that say which drivers it starts on, and how.
+        searched: of an image the folders of LD_LIBRARY_PATH.
     """
 
     kind: Kind
@@ -123,6 +124,7 @@ class Package(Struct, frozen=True, kw_only=True):
     declared: tuple[Declared, ...] = ()
     problems: tuple[str, ...] = ()
     starts_on: tuple[tuple[str, str], ...] = ()
+    searched: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}" if self.version else self.name
@@ -138,7 +140,8 @@ class Shipped(Struct, frozen=True, kw_only=True):
         signatures: its modules, equal ones counted together.
         others: packages given beside it, such as those that it depends on.
         promise: what its project promises; None where nothing is promised.
-        compat: the driver of the cuda-compat in an image; empty for none.
+        compat: cuda-compat is in an image.
+        searched: folders that the loader of an image searches.
         loads: its Python modules may load libraries before its own are loaded.
         budget: what judging it may cost.
     """
@@ -149,7 +152,8 @@ class Shipped(Struct, frozen=True, kw_only=True):
     signatures: tuple[tuple[ModuleSignature, int], ...] = ()
     others: tuple[Package, ...] = ()
     promise: Promise | None = None
-    compat: str = ""
+    compat: bool = False
+    searched: tuple[str, ...] = ()
     loads: bool = False
     budget: Budget = field(default_factory=Budget)
 

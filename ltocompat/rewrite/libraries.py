@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ltocompat.files.archives.folder import DIST_INFO
 from ltocompat.files.archives.tar import TarFormat
 from ltocompat.files.archives.unpacking import unpacked
-from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.byteview import ByteView, FileSource, chunks, digest_of
 from ltocompat.files.codec import Input
 from ltocompat.files.first_bytes import Packing, is_ar, packing_of
 from ltocompat.files.objects import read_host
@@ -24,7 +24,6 @@ from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.location import Location
 from ltocompat.packages.conda import PATHS
 from ltocompat.packages.zip_members import ZipMember, may_hold_device_code
-from ltocompat.rewrite.library import chunks, digest_of
 from ltocompat.rewrite.wheel import renewed_record
 from ltocompat.rewrite.zips import Content, opened_content, readable
 

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from msgspec import Struct, field
 
-from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.byteview import ByteView, FileSource, chunks, digest_of
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.fatbin.region import (
     REGION_HEADER,
@@ -377,19 +377,6 @@ def _compare(stored: StoredModule, region: _Rewritten) -> None:
         data = [decode()] if unpacked else chunks(view, entry.offset, entry.end)
         if digest_of(data) != expected:
             raise _differs(f"image {number} at {region.view.start:#x} is another one")
-
-
-def chunks(view: ByteView, start: int, end: int) -> Iterator[bytes]:
-    """Yield the bytes from ``start`` to ``end`` in pieces."""
-    return (view.read(at, min(MIB, end - at)) for at in range(start, end, MIB))
-
-
-def digest_of(data: Iterable[bytes]) -> bytes:
-    """Return the SHA-256 of bytes that come in pieces."""
-    digest = hashlib.sha256()
-    for chunk in data:
-        digest.update(chunk)
-    return digest.digest()
 
 
 def _differs(what: str) -> LtocompatError:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.byteview import ByteView, FileSource, chunks
 from ltocompat.files.elf_layout import Tag
 from ltocompat.files.objects.elf import read_tables
 from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
@@ -22,7 +22,6 @@ from ltocompat.model.limits import MIB, Budget
 from ltocompat.packages.members import member_of
 from ltocompat.packages.metadata import MOST_BYTES
 from ltocompat.packages.values import Shipped
-from ltocompat.rewrite.library import chunks
 from ltocompat.rewrite.wheel import record_name, signatures
 from ltocompat.rewrite.zips import Content, opened_zip
 from ltocompat.scan.walk import opened

@@ -215,9 +215,9 @@ class CompatCondition(Constraint, frozen=True):
 def _pair(value: CompatUse) -> Verdict:
     """``fail`` for a pair that NVIDIA's table rules out, ``unknown`` for one that it lacks.
 
-    A package that is no newer than the driver is left to another rule.
+    A package that is no newer than the driver, or not for the GPU, is left to another rule.
     """
-    if is_shadowing(value):
+    if is_shadowing(value) or value.gpu.data_center is False:
         return Verdict.OK
     if value.kernel is None:
         return Verdict.UNKNOWN

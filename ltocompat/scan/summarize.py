@@ -13,7 +13,16 @@ from msgspec.structs import replace
 from ltocompat.facts import among_tests, is_device_runtime
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, Variant, variant_of
 from ltocompat.model.cuda_tag import tagged_path
-from ltocompat.model.image import Artifact, HostBinary, ImageLayer, Module, Origin, Record, Skipped
+from ltocompat.model.image import (
+    OF_LOADER,
+    Artifact,
+    HostBinary,
+    ImageLayer,
+    Module,
+    Origin,
+    Record,
+    Skipped,
+)
 from ltocompat.model.signature import module_signature
 from ltocompat.model.trial_answer import Trials
 
@@ -103,6 +112,7 @@ class SummaryBuilder:
             test_groups=of_tests,
             device_runtime=device_runtime,
             variants=variants,
+            searched=tuple(p for row in self._layers for p, by in row.packages if by == OF_LOADER),
             origins=_origins(self._layers),
         )
 

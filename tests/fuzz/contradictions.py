@@ -72,14 +72,19 @@ def _zip(data: bytes) -> Iterator[str]:
 def _members_of_zip(
     data: bytes, infos: list[zipfile.ZipInfo], directory: tuple[int, int]
 ) -> Iterator[str]:
-    """The end counts the members, and nothing lies between them."""
+    """The end counts the members, and nothing lies between them; one of 64 bits has its size."""
     start, end = directory
-    if data[end : end + 4] != b"PK\5\6" or data[end - 20 : end - 16] == b"PK\6\7":
+    if data[end : end + 4] != b"PK\5\6":
         return
-    if any(_leads_out(info.filename) for info in infos):
-        yield "a name in a zip leads out of it"
-    if _u(data, end + 10, 2) != len(infos):
-        yield "the end of a zip counts another number of members"
+    if data[end - 20 : end - 16] == b"PK\6\7":
+        yield from _wide_end(data, end)
+        return
+    facts = {
+        "a folder of a zip has bytes": any(i.is_dir() and i.file_size for i in infos),
+        "a name in a zip leads out of it": any(_leads_out(i.filename) for i in infos),
+        "the end of a zip counts another number of members": _u(data, end + 10, 2) != len(infos),
+    }
+    yield from (fact for fact, there in facts.items() if there)
     spans = [(start, len(data))]
     for info in infos:
         at = info.header_offset
@@ -92,13 +97,19 @@ def _members_of_zip(
         reached = max(reached, last)
 
 
+def _wide_end(data: bytes, end: int) -> Iterator[str]:
+    wide = _u(data, end - 12, 8)
+    if data[wide : wide + 4] == b"PK\6\6" and wide + 12 + _u(data, wide + 4, 8) != end - 20:
+        yield "the 64-bit end of a zip has another size than it says"
+
+
 def _leads_out(name: str) -> bool:
     return name.startswith("/") or os.path.normpath(name).startswith("../")
 
 
 def _tar(data: bytes) -> Iterator[str]:
     """POSIX pax(1): blocks with sums, then a block of zeros, and nothing behind it."""
-    at, blobs, listed = 0, dict[str, bytes](), list[str]()
+    at, blobs, listed, twice = 0, dict[str, bytes](), list[str](), False
     while (block := data[at : at + 512]).strip(b"\0"):
         if not _is_header(block):
             yield "a header of a tar has a wrong sum"
@@ -113,18 +124,22 @@ def _tar(data: bytes) -> Iterator[str]:
         if kind == b"S":
             yield "a tar has a sparse file"
         name = block[:100].split(b"\0")[0].decode("utf-8", "replace")
-        blobs[name] = data[at + 512 : at + 512 + size]
+        blob = data[at + 512 : at + 512 + size]
+        twice |= blobs.get(name, blob) != blob
+        blobs[name] = blob
         listed.append(name)
         at += 512 + -(-size // 512) * 512
+    # Of a container image the same again is no other; of any tar, unpacking keeps the last.
+    image = bool(listed) and _OF_IMAGE.match(listed[0]) is not None
     facts = {
         "a tar ends without a block of zeros": len(block) < 512,
         "bytes follow the end of a tar": bool(data[at:].strip(b"\0")),
         "a tar ends in the middle of a block": len(data) % 512 > 0,
-        "a tar has a name twice": len(set(listed)) < len(listed),
+        "a tar has a name twice": twice or (len(set(listed)) < len(listed) and not image),
         "a name in a tar leads out of it": any(map(_leads_out, listed)),
     }
     yield from (fact for fact, there in facts.items() if there)
-    if listed and _OF_IMAGE.match(listed[0]):
+    if image:
         yield from _images(blobs)
 
 
@@ -153,23 +168,28 @@ def _images(blobs: dict[str, bytes]) -> Iterator[str]:
         yield "a container image lacks a layer"
     if "oci-layout" not in blobs or "index.json" not in blobs:
         return
-    for digest, data in _layers(blobs["index.json"], blobs, depth=3):
+    for kind, digest, data in _described(blobs["index.json"], blobs, depth=3):
         if hashlib.sha256(data).hexdigest() != digest:
-            yield "a layer of an OCI image has another digest"
+            yield f"a {kind} of an OCI image has another digest"
 
 
-def _layers(text: bytes, blobs: dict[str, bytes], depth: int) -> Iterator[tuple[str, bytes]]:
-    """The layers below an index or a manifest, with the digests by which it names them."""
+def _described(
+    text: bytes, blobs: dict[str, bytes], depth: int
+) -> Iterator[tuple[str, str, bytes]]:
+    """What an index or a manifest names, each with the digest by which it does."""
     try:
         value = json.loads(text)
-        for kind in ("manifests", "layers"):
-            for each in value.get(kind, ()) if depth else ():
+        for kind in ("manifests", "layers", "config"):
+            found = value.get(kind, ()) if depth else ()
+            for each in [found] if isinstance(found, dict) else found:
+                if each.get("platform", {}).get("os") == "unknown":  # no image
+                    continue
                 digest = each["digest"].removeprefix("sha256:")
                 data = blobs["blobs/sha256/" + digest]
-                if kind == "layers" and "sha256:" + digest == each["digest"]:
-                    yield digest, data
-                elif each.get("platform", {}).get("os") != "unknown":  # no image
-                    yield from _layers(data, blobs, depth - 1)
+                if "sha256:" + digest == each["digest"]:
+                    yield kind, digest, data
+                if kind == "manifests":
+                    yield from _described(data, blobs, depth - 1)
     except (ValueError, TypeError, LookupError, AttributeError):
         return
 
@@ -317,6 +337,8 @@ def _payload(data: bytes, at: int, header: int) -> Iterator[str]:
         yield "an image decompresses to another size"
     elif _u(data, at, 2) in (1, 2) and not _is_for(decoded, _u(data, at + 28, 4)):
         yield _OTHER_GPU
+    elif not _is_version(decoded, _u(data, at, 2), (_u(data, at + 26, 2), _u(data, at + 24, 2))):
+        yield "an image is of another version than its entry says"
 
 
 def _is_for(image: bytes, number: int) -> bool:
@@ -327,6 +349,14 @@ def _is_for(image: bytes, number: int) -> bool:
     else:
         said = {int(target[1])} if target else {number}
     return number in said or {number} | said >= {101, 110}
+
+
+def _is_version(image: bytes, kind: int, said: tuple[int, int]) -> bool:
+    """PTX ISA, ".version"; LTO-IR has its own behind its magic."""
+    if kind == 8 and image[:4] == b"\xed\x43\x4e\x7f":
+        return (image[4], image[5]) == said
+    found = re.search(rb"^\.version\s+(\d+)\.(\d+)", image, re.MULTILINE) if kind == 1 else None
+    return found is None or (int(found[1]), int(found[2])) == said
 
 
 def _zstd() -> _Decoder:

@@ -14,6 +14,7 @@ import contextlib
 import functools
 import hashlib
 import itertools
+import math
 import mmap
 import os
 import pickle
@@ -35,9 +36,9 @@ from tabulate import tabulate  # noqa: E402 - these are found beside this file
 
 from fuzz import files, verbs  # noqa: E402
 from fuzz.lines import Line, Lines, by_function, ranges  # noqa: E402
-from fuzz.meaning import LAWS  # noqa: E402
 from fuzz.mutate import Material, mutated  # noqa: E402
 from fuzz.readers import NO_READERS, READERS, Reader  # noqa: E402
+from fuzz.relations import LAWS  # noqa: E402
 from fuzz.watch import Watch, confine  # noqa: E402
 
 FOUND = HERE / "found"
@@ -56,6 +57,7 @@ TARGETS = {
 }
 _SHARES = 8  # parts of a target's inputs, so that processes end at about the same time
 _SHORTEST_TURN = 10.0  # seconds; inputs that grew are forgotten with a turn
+_TURNS_OF_CPU = 2
 _MINIMISING = 8.0  # seconds
 _LONGEST_GROWN = 200_000
 _MOST_GROWN = 2_000
@@ -76,6 +78,7 @@ class Task:
         seed: of the dice.
         lines: whether to see which lines are reached, and to grow the inputs by that.
         first: whether to end with the first find, as it is.
+        cpu: how many seconds of CPU it may take.
     """
 
     name: str
@@ -84,6 +87,7 @@ class Task:
     seed: str
     lines: bool
     first: bool = False
+    cpu: float = math.inf
 
 
 @dataclass(slots=True)
@@ -128,7 +132,7 @@ def work(task: Task, show: Callable[[bytes], None] = lambda _: None) -> Done:
         lines.start()
     with Watch() as watch:
         for data in itertools.islice(pool.inputs(), task.inputs):
-            if time.monotonic() > task.end:
+            if time.monotonic() > task.end or time.process_time() - begun > task.cpu:
                 break
             show(data)
             before = len(lines.hit)
@@ -306,15 +310,18 @@ def spread(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[str, Done]]:
 
 
 def turns(names: Sequence[str], words: argparse.Namespace) -> Iterator[Task]:
-    """Turns of all targets until the time is up."""
+    """Turns of all targets until the time is up, on the wall, or for each target of CPU."""
     end = time.monotonic() + 60 * words.minutes
     turn = max(_SHORTEST_TURN, 60 * words.minutes * words.jobs / len(names) / 2)
-    for number, name in ((n, name) for n in itertools.count() for name in names):
+    cpu = 60 * words.cpu_minutes / _TURNS_OF_CPU if words.cpu_minutes else math.inf
+    rounds = range(_TURNS_OF_CPU) if words.cpu_minutes else itertools.count()
+    for number, name in ((n, name) for n in rounds for name in names):
         now = time.monotonic()
         if now > end:
             return
+        until = end if words.cpu_minutes else min(end, now + turn)
         seed = f"{words.seed}-{name}-{number}"
-        yield Task(name, sys.maxsize, min(end, now + turn), seed, words.lines, words.first)
+        yield Task(name, sys.maxsize, until, seed, words.lines, words.first, cpu)
 
 
 def shares(names: Sequence[str], words: argparse.Namespace) -> Iterator[Task]:
@@ -411,6 +418,7 @@ def _not_reached(results: dict[str, Done]) -> Iterator[str]:
 def _words() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, help="of wall clock (5, or with --inputs 600)")
+    parser.add_argument("--cpu-minutes", type=float, help="of each target, within --minutes")
     parser.add_argument("--inputs", type=int, help="of each target")
     parser.add_argument("--verb-inputs", type=int, help="of whole verbs, where fewer")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)

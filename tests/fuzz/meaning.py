@@ -58,7 +58,7 @@ _CODE = (
     *("tar", "compressed", "conda"),
 )
 _ENTRY_HEADER = 64
-_LONGEST = 60_000
+LONGEST = 60_000
 TARGETS = tuple(
     parse(
         [
@@ -78,8 +78,10 @@ _TARGET_WORDS = ("--deploy-target", "driver=580.65.06,gpu=h100,nvjitlink=13.0")
 _STEP = struct.Struct("<BBII")
 _MOST_STEPS = 3
 CUT, ZERO, FILL, NOISE, DELETE, FLIP, INSERT, BEHEAD = range(8)
-ZERO_SECTORS, DELETE_SECTORS, INSERT_SECTORS, JOIN = range(8, 12)
-_KINDS = 12
+ZERO_SECTORS, DELETE_SECTORS, INSERT_SECTORS, JOIN, NUDGE, SIGN = range(8, 14)
+_KINDS = 14
+_HEAD = 24  # fields of a first header, on which the rest hangs
+_SIGNS = b"/\0.\\\n :=#%"  # bytes that names and texts take for more than themselves
 _MOVING = (DELETE, INSERT, BEHEAD, DELETE_SECTORS, INSERT_SECTORS)
 _SHAPE = (CUT, JOIN, *_MOVING)
 _SECTOR = 512
@@ -118,9 +120,8 @@ class Step:
                 return bytes(whole)
         if self.kind == JOIN:
             return data + self._other(data)
-        at, width = (
-            self._in_sectors(data) if self.kind >= ZERO_SECTORS else self._where(data, forms)
-        )
+        in_sectors = ZERO_SECTORS <= self.kind < JOIN
+        at, width = self._in_sectors(data) if in_sectors else self._where(data, forms)
         return self._changed(data, at, at + width)
 
     def _other(self, data: bytes) -> bytes:
@@ -137,6 +138,8 @@ class Step:
     def _where(self, data: bytes, forms: list[Form]) -> tuple[int, int]:
         """Half of them a field of the format, which is where structure breaks."""
         fields = fields_of(data, forms[self.place % len(forms)]) if forms else []
+        if self.kind in (NUDGE, SIGN):
+            fields = fields[: _HEAD if self.size & 2 else None]
         if fields and self.size & 1:
             return fields[self.place % len(fields)]
         at = self.place % len(data)
@@ -154,12 +157,20 @@ class Step:
             ZERO_SECTORS: bytes(width),
             DELETE_SECTORS: b"",
             INSERT_SECTORS: bytes(width) + data[at:end],
+            NUDGE: self._nudged(data[at : min(end, at + 8)]) + data[at + 8 : end],
+            SIGN: bytes([_SIGNS[(self.size >> 9) % len(_SIGNS)]]) + data[at + 1 : end],
         }
         if self.kind == CUT:
             return data[:at]
         if self.kind == BEHEAD:
             return data[at:]
         return data[:at] + middle[self.kind] + data[end:]
+
+    def _nudged(self, number: bytes) -> bytes:
+        """A number a little larger or smaller."""
+        more = (1, -1, 2, -2, 3, -4, 8, 16)[self.size >> 9 & 7]
+        value = (int.from_bytes(number, "little") + more) % (1 << 8 * len(number))
+        return value.to_bytes(len(number), "little")
 
 
 def split(data: bytes) -> tuple[list[Step], bytes]:
@@ -169,9 +180,11 @@ def split(data: bytes) -> tuple[list[Step], bytes]:
     if len(data) < end:
         return [], b""
     rows = (_STEP.unpack_from(data, 1 + n * _STEP.size) for n in range(number))
-    return [Step(kind % _KINDS, depth & 3, place, size) for kind, depth, place, size in rows], data[
-        end:
+    steps = [
+        Step(kind if kind < _KINDS else kind % NUDGE, depth & 3, place, size)
+        for kind, depth, place, size in rows
     ]
+    return steps, data[end:]
 
 
 def with_steps(content: bytes, dice: random.Random) -> bytes:
@@ -194,7 +207,7 @@ def damaged(data: bytes) -> tuple[bytes, bytes]:
     steps, content = split(data)
     after = content
     for step in steps:
-        after = step.done_to(after)[: _LONGEST * 4]
+        after = step.done_to(after)[: LONGEST * 4]
     return content, after
 
 
@@ -220,11 +233,21 @@ FORM = Form(lambda _: True, _fields, _parts, _rearrange)
 def _seeds() -> Iterator[bytes]:
     dice = random.Random(12)  # noqa: S311 - no secret
     for reader in _CODE:
-        found = [data for data in seeds(reader) if len(data) < _LONGEST]
+        found = [data for data in seeds(reader) if len(data) < LONGEST]
         for data in found[:: max(1, len(found) // 25)]:
             yield from (with_steps(data, dice) for _ in range(max(1, 16 // len(found))))
     for data in _several():
         yield from (with_steps(data, dice) for _ in range(8))
+    for data in _stripped():
+        yield from (with_steps(data, dice) for _ in range(4))
+
+
+def _stripped() -> Iterator[bytes]:
+    """Programs and libraries whose table of sections is cut off, which the loader doesn't need."""
+    for data in seeds("elf"):
+        table = int.from_bytes(data[40:48], "little")
+        if data[16:18] in (b"\2\0", b"\3\0") and 0 < table < len(data) < LONGEST:
+            yield data[:40] + bytes(8) + data[48:60] + bytes(4) + data[64:table]
 
 
 def _several() -> Iterator[bytes]:
@@ -241,7 +264,7 @@ def _several() -> Iterator[bytes]:
 
 def _alone(data: bytes) -> bool:
     """Return whether a seed is whole, and has device code."""
-    return _sound(_name(data), data) is not None
+    return _sound(name_of(data), data) is not None
 
 
 # -- what a file means
@@ -270,7 +293,7 @@ _HOSTS = ("x.so", "x.dll")
 _OWN_SECTIONS = (".nv_fatbin", "__nv_relfatbin", "__nv_rel")
 
 
-def _name(data: bytes) -> str:
+def name_of(data: bytes) -> str:
     """A name that promises what a sound file is; damage doesn't change it."""
     if ptx.sniff(data[: ptx.HEAD_SIZE]):
         return "x.ptx"
@@ -310,12 +333,12 @@ class Meaning:
     def shape(self) -> str:
         """What is new about it leads the fuzzer."""
         verdicts = sorted({str(verdict) for verdict in self.verdicts.values()})
-        words = sorted(set(map(_plain, self.words)))
+        words = sorted(set(map(plain, self.words)))
         kinds = sorted({str(claim[0]) for claim in self.claims})
         return f"{kinds}{verdicts}{words}{sorted(self.rules)}"
 
 
-def _plain(word: str) -> str:
+def plain(word: str) -> str:
     """A sentence without its values."""
     return re.sub(r"[0-9a-f]+|'[^']*'", "", word)[:40]
 
@@ -328,7 +351,7 @@ def _proven(name: str, records: list[Record]) -> Iterator[Module]:
             yield each
 
 
-def _images(records: list[Record]) -> list[Image]:
+def images_of(records: list[Record]) -> list[Image]:
     return [image for each in records if isinstance(each, Module) for image in each.images]
 
 
@@ -340,7 +363,7 @@ def meaning(name: str, data: bytes) -> Meaning:
     )
     checked = list(check.run(CheckOptions((path,), TARGETS, limits=LIMITS, cache=False)))
     results = [each for each in checked if isinstance(each, Result)]
-    images = _images(records)
+    images = images_of(records)
     words = Counter(each.reason for each in records if isinstance(each, Skipped))
     words.update(str(error) for error in failures)
     words.update(str(each.error) for each in checked if isinstance(each, Failure))
@@ -371,12 +394,12 @@ def damage(data: bytes) -> object:
     """
     before_bytes, after_bytes = damaged(data)
     # What the harness cuts short itself is no damage.
-    if before_bytes == after_bytes or not 0 < len(before_bytes) <= _LONGEST:
+    if before_bytes == after_bytes or not 0 < len(before_bytes) <= LONGEST:
         return None
-    before = _sound(_name(before_bytes), before_bytes)
+    before = _sound(name_of(before_bytes), before_bytes)
     if before is None:
         return None
-    after = meaning(_name(before_bytes), after_bytes)
+    after = meaning(name_of(before_bytes), after_bytes)
     lost, new = before.claims - after.claims, after.claims - before.claims
     # An entry of no known kind is shown with its number, and judged so.
     told = after.words - before.words or any(each[0] is ImageKind.UNKNOWN for each in new)
@@ -408,7 +431,7 @@ def _hold_unread(after: Meaning) -> None:
 def _is_another_file(before: bytes, after: bytes) -> bool:
     """Return whether a whole file is left, of another kind, or a fatbin that is shown as empty."""
     empty = after.startswith(FATBIN_MAGIC) and after[8:16] in (b"", bytes(8))
-    return empty or _name(after) not in (_name(before), _NAMELESS)
+    return empty or name_of(after) not in (name_of(before), _NAMELESS)
 
 
 def _is_evident(before: bytes, after_bytes: bytes, steps: list[Step], left: bool) -> bool:
@@ -417,7 +440,7 @@ def _is_evident(before: bytes, after_bytes: bytes, steps: list[Step], left: bool
     Members of a package with right sums are whatever they are, and those of tar and ar have no
     sums; a file that is called nothing may be anything.
     """
-    name = _name(before)
+    name = name_of(before)
     shape_is_broken = all(step.kind in _SHAPE for step in steps)
     outside = all(step.depth == 0 for step in steps)
     moved = len(after_bytes) > len(before) or any(s.kind in _MOVING for s in steps)
@@ -435,7 +458,7 @@ def _is_evident(before: bytes, after_bytes: bytes, steps: list[Step], left: bool
 
 
 def _kind(data: bytes) -> str:
-    return _name(data).rpartition(".")[2]
+    return name_of(data).rpartition(".")[2]
 
 
 @functools.lru_cache(512)
@@ -451,7 +474,7 @@ def _sound(name: str, data: bytes) -> Meaning | None:
 # -- what is said of damage
 
 
-def _read(name: str, data: bytes) -> tuple[list[Record], list[Skipped]]:
+def read(name: str, data: bytes) -> tuple[list[Record], list[Skipped]]:
     """What is read of a file, without verdicts, and what of it can't be read.
 
     Raises:
@@ -470,22 +493,22 @@ def told(data: bytes) -> object:
         Broken: it is not.
     """
     before, after = damaged(data)
-    name = _name(before)
-    is_other = name == _NAMELESS or _name(after) != name
-    if before == after or not 0 < len(before) <= _LONGEST or is_other:
+    name = name_of(before)
+    is_other = name == _NAMELESS or name_of(after) != name
+    if before == after or not 0 < len(before) <= LONGEST or is_other:
         return None
     wrong = contradiction(after)
     try:
-        found, unread = _read(name, after)
+        found, unread = read(name, after)
     except LtocompatError:
         return wrong
-    images = _images(found)
+    images = images_of(found)
     flawed = any(i.problems or (wrong in OF_IMAGES and i.flaws) for i in images)
     if wrong is not None and not unread and not flawed:
         raise Broken(f"{wrong}, and nothing is said of it")
     if all(step.depth == 0 for step in split(data)[0]):
         _hold_places(data, name, found, unread)
-    return wrong, frozenset(map(_plain, (each.reason for each in unread)))
+    return wrong, frozenset(map(plain, (each.reason for each in unread)))
 
 
 def _hold_places(data: bytes, name: str, found: list[Record], unread: list[Skipped]) -> None:
@@ -494,14 +517,14 @@ def _hold_places(data: bytes, name: str, found: list[Record], unread: list[Skipp
     old, problems = _read_sound(name, before)
     lost = _by_member(old) - _by_member(found)
     image = b"manifest.json" in before or b"oci-layout" in before  # told at the layer
-    known = {each.place.members for each in _images(old)}
+    known = {each.place.members for each in images_of(old)}
     if any(each.place.members not in known and each.place.members for each in unread):
         return  # told by the name that the damage gave it
     if (
         problems
         or image
         or not lost
-        or not _is_evident(before, after, split(data)[0], bool(_images(found)))
+        or not _is_evident(before, after, split(data)[0], bool(images_of(found)))
     ):
         return
     for members, kind in lost:
@@ -516,12 +539,12 @@ def _hold_places(data: bytes, name: str, found: list[Record], unread: list[Skipp
 
 
 def _by_member(records: list[Record]) -> Counter[tuple[tuple[str, ...], str]]:
-    return Counter((each.place.members, str(each.kind)) for each in _images(records))
+    return Counter((each.place.members, str(each.kind)) for each in images_of(records))
 
 
 @functools.lru_cache(512)
 def _read_sound(name: str, data: bytes) -> tuple[list[Record], list[Skipped]]:
-    return _read(name, data)
+    return read(name, data)
 
 
 # -- packed
@@ -610,30 +633,30 @@ def packed(data: bytes) -> object:
     content, after = damaged(data)
     dice = random.Random(data[:11])  # noqa: S311 - no secret
     name, pack = dice.choice(_PACKERS)
-    files = (("p/" + _name(content), after), *dice.sample(_small(), dice.choice((0, 1, 2))))
+    files = (("p/" + name_of(content), after), *dice.sample(_small(), dice.choice((0, 1, 2))))
     thin = after.startswith(THIN_MAGIC)  # whose members lie beside it
-    if thin or not 0 < len(after) <= _LONGEST or _name(after) != _name(content):
+    if thin or not 0 < len(after) <= LONGEST or name_of(after) != name_of(content):
         return None
     images, reasons = Counter[tuple[object, ...]](), Counter[str]()
     for path, content in files:
         try:
-            found, unread = _read(os.path.basename(path), content)
+            found, unread = read(os.path.basename(path), content)
         except LtocompatError:
             return None
-        images.update(map(claim, _images(found)))
+        images.update(map(claim, images_of(found)))
         reasons.update(each.reason for each in unread)
     try:
-        found, unread = _read(name, pack(files))
+        found, unread = read(name, pack(files))
     except LtocompatError as error:
         raise Broken(f"a sound {name} is refused") from error
-    inside = Counter(map(claim, _images(found)))
+    inside = Counter(map(claim, images_of(found)))
     said = Counter(each.reason for each in unread)
     if inside != images:
         kinds = "+".join(sorted({str(each[0]) for each in (inside - images) + (images - inside)}))
         raise Broken(f"images ({kinds}) in a {name} are others than alone")
     if bool(said) != bool(reasons) or reasons - said:
         raise Broken(f"what is said of files in a {name} is other than alone")
-    return name, frozenset(map(str, images)), frozenset(map(_plain, reasons))
+    return name, frozenset(map(str, images)), frozenset(map(plain, reasons))
 
 
 # -- cuobjdump
@@ -651,10 +674,10 @@ def held_against_cuobjdump(data: bytes) -> object:
         Broken: we don't.
     """
     _, content = damaged(data)
-    found = meaning(_name(content), content)
+    found = meaning(name_of(content), content)
     if found.words:
         return found.shape
-    path = written("listed" + os.path.splitext(_name(content))[1], content)
+    path = written("listed" + os.path.splitext(name_of(content))[1], content)
     try:
         done = cuobjdump.run("-all", path, seconds=5)
         listed = cuobjdump.listed_in(done.stdout)
@@ -663,7 +686,7 @@ def held_against_cuobjdump(data: bytes) -> object:
     if done.returncode:
         return found.shape
     ours = Counter(
-        (_LISTED.get(image.kind, ""), _number(image)) for image in _images(found.records)
+        (_LISTED.get(image.kind, ""), _number(image)) for image in images_of(found.records)
     )
     missed = listed - ours
     if missed:
@@ -689,8 +712,8 @@ def held_against_saved(data: bytes) -> object:
         Broken: it doesn't.
     """
     _, content = damaged(data)
-    path = written(_name(content), content)
-    code, text, _ = _ran("inspect", "--kernels", "--format", "json", path)
+    path = written(name_of(content), content)
+    code, text, _ = ran("inspect", "--kernels", "--format", "json", path)
     if not text:
         return code
     document = json.loads(text)
@@ -700,7 +723,7 @@ def held_against_saved(data: bytes) -> object:
     if json.loads(msgspec.json.encode(value)) != document:
         raise Broken("an inspection that was read and written again is another")
     kept = written("saved.json", text.encode())
-    given, moved, message = _ran("diff", "--format", "json", kept, path)
+    given, moved, message = ran("diff", "--format", "json", kept, path)
     empty = not any(artifact["modules"] for artifact in document["artifacts"])
     if given not in (0, 3) or (given == 3) != (code == 3 or empty):
         raise Broken(f"diff of a file and what was saved of it ends in {given}, inspect in {code}")
@@ -736,15 +759,15 @@ def held_by_formats(data: bytes) -> object:
     """
     steps, content = split(data)
     _, content = damaged(data)
-    path = written(_name(content), content)
+    path = written(name_of(content), content)
     line = ("check", *_TARGET_WORDS, path)
     chosen = _FORMATS[(steps[0].place if steps else 0) % len(_FORMATS)]
-    code, _, _ = _ran(*line)
+    code, _, _ = ran(*line)
     out = [written(f"answer.{name}", b"") for name in _FORMATS]
-    together, _, _ = _ran(
+    together, _, _ = ran(
         *line, *(w for n, p in zip(_FORMATS, out, strict=True) for w in ("--format", f"{n}={p}"))
     )
-    alone, text, _ = _ran(*line, "--format", chosen)
+    alone, text, _ = ran(*line, "--format", chosen)
     if not code == together == alone:
         raise Broken(f"exit codes {code}, {together}, {alone} of a table, all formats, {chosen}")
     judged = _judged(out[0])
@@ -845,29 +868,29 @@ def held_by_baseline(data: bytes) -> object:
         Broken: it isn't.
     """
     _, content = damaged(data)
-    path = written(_name(content), content)
+    path = written(name_of(content), content)
     kept = os.path.join(folder(), "known.json")
     with suppress(FileNotFoundError):
         os.unlink(kept)
     line = ("audit", path, *_TARGET_WORDS)
-    first, _, _ = _ran(*line, "--write-baseline", kept)
+    first, _, _ = ran(*line, "--write-baseline", kept)
     if not os.path.exists(kept):
         return first
     with open(kept, encoding="utf-8") as file:
         text = file.read()
-    second, _, message = _ran(*line, "--baseline", kept)
+    second, _, message = ran(*line, "--baseline", kept)
     if second == 1 or (second == 0) != (first == 0):
         raise Broken(
             f"an audit that ends in {first} while it writes a baseline ends in {second} by it"
         )
-    third, _, _ = _ran(*line, "--write-baseline", kept)
+    third, _, _ = ran(*line, "--write-baseline", kept)
     with open(kept, encoding="utf-8") as file:
         if file.read() != text or third != first:
             raise Broken("a baseline that is written twice is another")
     return first, text.count("fingerprint"), bool(message)
 
 
-def _ran(*words: str) -> tuple[int, str, str]:
+def ran(*words: str) -> tuple[int, str, str]:
     """Run a command line; its exit code, answer and messages."""
     out, messages = io.StringIO(), io.StringIO()
     with no_cache(), redirect_stdout(out), redirect_stderr(messages):
@@ -875,17 +898,17 @@ def _ran(*words: str) -> tuple[int, str, str]:
     return code, out.getvalue(), messages.getvalue()
 
 
-def _law(read: Callable[[bytes], object], seconds: float = 10.0) -> Reader:
+def law(read: Callable[[bytes], object], seconds: float = 10.0) -> Reader:
     return Reader(read, _seeds, form=FORM, seconds=seconds, guided=True)
 
 
 LAWS = {
-    "damage": _law(damage),
-    "told": _law(told, 2.0),
-    "packed": _law(packed, 2.0),
-    "saved": _law(held_against_saved),
-    "formats": _law(held_by_formats, 15.0),
-    "known": _law(held_by_baseline),
+    "damage": law(damage),
+    "told": law(told, 2.0),
+    "packed": law(packed, 2.0),
+    "saved": law(held_against_saved),
+    "formats": law(held_by_formats, 15.0),
+    "known": law(held_by_baseline),
 }
 if cuobjdump.is_there():
-    LAWS["cuobjdump"] = _law(held_against_cuobjdump)
+    LAWS["cuobjdump"] = law(held_against_cuobjdump)

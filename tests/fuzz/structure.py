@@ -236,6 +236,20 @@ def _region_parts(data: bytes, dice: random.Random) -> Iterator[Part]:
             yield Part(text, _entry_putter(data, (position, header, size), flags, dice))
 
 
+def _region_entries(data: bytes) -> Entries:
+    """The entries with their headers, which have no name."""
+    return [
+        Entry(b"", data[at : at + header + size])
+        for at, header, size in _entries(data)
+        if data.startswith(_REGION)
+    ]
+
+
+def _region_of(entries: Entries, _: random.Random) -> bytes:
+    body = b"".join(entry.data for entry in entries)
+    return struct.pack("<4sHHQ", _REGION, 1, 16, len(body)) + body
+
+
 def _decoded(packed: bytes, flags: int, size: int, stored: bytes) -> bytes | None:
     if size > _MOST_UNPACKED:
         return None
@@ -330,6 +344,16 @@ _ZIP_ROWS = {
 }
 
 
+# Where names begin in a record of a zip, and where their lengths stand.
+_ZIP_NAMES = {b"PK\3\4": (30, 26), b"PK\1\2": (46, 28)}
+
+
+def _ends(at: int, size: int) -> Iterator[Field]:
+    """The first and the last byte of a name."""
+    if size:
+        yield from ((at, 1), (at + size - 1, 1))
+
+
 def _zip_fields(data: bytes) -> Iterator[Field]:
     for magic, layout in _ZIP_ROWS.items():
         at = data.find(magic)
@@ -337,6 +361,9 @@ def _zip_fields(data: bytes) -> Iterator[Field]:
             if at < 0:
                 break
             yield from _row(layout, at)
+            name, length = _ZIP_NAMES.get(magic, (0, 0))
+            if length:
+                yield from _ends(at + name, _number(data, at + length, 2))
             at = data.find(magic, at + 1)
 
 
@@ -402,6 +429,7 @@ def _tar_fields(data: bytes) -> Iterator[Field]:
         # Sizes are text: a byte of it, and the first four, which may make it a binary number.
         yield from ((at + 124, 4), (at + 124, 1), (at + 134, 1), (at + 156, 1), (at + 482, 1))
         yield at + 512, 1
+        yield from _ends(at, len(data[at : at + 100].split(b"\0")[0]))
 
 
 def _tar_size(data: bytes, at: int) -> int:
@@ -546,7 +574,12 @@ def _unzstd(data: bytes) -> bytes:
 FORMS = {
     "elf": Form(lambda d: d.startswith(b"\x7fELF"), _elf_fields, _elf_parts),
     "pe": Form(lambda d: d.startswith(b"MZ"), _pe_fields),
-    "region": Form(lambda d: 0 <= d.find(_REGION) < 4096, _region_fields, _region_parts),
+    "region": Form(
+        lambda d: 0 <= d.find(_REGION) < 4096,
+        _region_fields,
+        _region_parts,
+        rearranging(_region_entries, _region_of),
+    ),
     "ltoir": Form(lambda d: d.startswith(b"\xed\x43\x4e\x7f"), _ltoir_fields),
     "zip": Form(
         lambda d: d.startswith((b"PK\3\4", b"PK\5\6")),

@@ -71,8 +71,8 @@ class Watch:
         for module in (limits, region, watchdog):
             self._before.callback(setattr, module, "time", time)
             vars(module)["time"] = _CpuClock()
-        _forget_highest()
-        self._least = _highest()
+        forget_highest()
+        self._least = highest_memory()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -103,7 +103,7 @@ class Watch:
             what = self._read(read, data, seconds)
             spent = time.process_time() - start
             what = what or ("too long" if spent > seconds else None)
-        if _highest() - before > MEMORY:
+        if highest_memory() - before > MEMORY:
             what = what or "too much memory"
         what = what or _left_open(files)
         self.spent = spent
@@ -111,9 +111,9 @@ class Watch:
 
     def _memory(self) -> int:
         """What the process has, bytes; a peak, such as of who made the input, is forgotten."""
-        if _highest() - self._least > _SOME:
-            _forget_highest()
-        highest = _highest()
+        if highest_memory() - self._least > _SOME:
+            forget_highest()
+        highest = highest_memory()
         self._least = min(self._least, highest)
         return highest
 
@@ -196,11 +196,12 @@ def _left_open(before: int) -> str | None:
     return "a file is left open" if _open_files() > before else None
 
 
-def _highest() -> int:
+def highest_memory() -> int:
     """The most memory that this process ever had, bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
-def _forget_highest() -> None:
+def forget_highest() -> None:
+    """Begin to look for a new peak."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_bytes(b"5")

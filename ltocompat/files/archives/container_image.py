@@ -12,7 +12,6 @@ Sources: Docker Image Specification 1.2; OCI Image Format Specification 1.1, "im
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import os
 import posixpath
@@ -38,7 +37,7 @@ from ltocompat.files.archives.tar import (
     tape_of,
     walk,
 )
-from ltocompat.files.byteview import ByteView, pieces
+from ltocompat.files.byteview import ByteView, chunks, digest_of
 from ltocompat.files.first_bytes import names_image
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import ImageLayer, Skipped
@@ -149,9 +148,17 @@ class _Archive:
         for found in until_damage(self._read(tape, place, links), place):
             if isinstance(found, Skipped):
                 self.problems.append(found)
-            else:
-                self.files[_path(found.place.innermost)] = found.view
+                continue
+            name = _path(found.place.innermost)
+            before = self.files.get(name)
+            if before is not None and self._sum(before) != self._sum(found.view):
+                reason = f"it is there twice, with other bytes; the last is read; {_FETCH}"
+                self.problems.append(Skipped(found.place, reason))
+            self.files[name] = found.view
         self.files |= {name: self.files[to] for name, to in links.items() if to in self.files}
+
+    def _sum(self, view: ByteView) -> bytes:
+        return digest_of(chunks(view, 0, view.size, self._budget))
 
     def _read(
         self, tape: Tape, place: Location, links: dict[str, str]
@@ -320,11 +327,9 @@ def _false_digest(layer: Layer, place: Location, budget: Budget) -> Iterator[Ski
     match, view = _BLOB.fullmatch(layer.name), layer.view
     if match is None or view is None:
         return
-    found = hashlib.sha256()
-    for piece in pieces(view, 0, view.size, budget):
-        found.update(piece)
-    if found.hexdigest() != match[1]:
-        yield Skipped(place, f"its bytes have the digest {found.hexdigest()}; {_FETCH}")
+    found = digest_of(chunks(view, 0, view.size, budget)).hex()
+    if found != match[1]:
+        yield Skipped(place, f"its bytes have the digest {found}; {_FETCH}")
 
 
 class _Shown(Struct):

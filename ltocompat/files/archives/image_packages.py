@@ -1,4 +1,6 @@
-"""Distributions that a container image has installed: the lists of their files, by path.
+"""Distributions that a container image has installed, and folders that its loader searches.
+
+Both are lists of paths: those of package managers, and ``/etc/ld.so.conf`` with its folder.
 
 Sources: PEP 376 and 627 (RECORD); conda's ``conda-meta``; dpkg-query(1), ``info/*.list`` and the
 versions in ``status``, of distroless images in ``status.d``; apk's ``lib/apk/db/installed``
@@ -15,15 +17,18 @@ from ltocompat.files.archives.folder import MOST_RECORD
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.limits import Budget, NamesOfTable
 
-_DPKG = "var/lib/dpkg/status"
+_DPKG, _CONF = "var/lib/dpkg/status", "etc/ld.so.conf"
 _LIST = re.compile(
     r"(?P<folder>.*/)?(?:(?P<pip>[^/]+)\.dist-info/RECORD|conda-meta/(?P<conda>[^/]+)\.json)"
     r"|var/lib/dpkg/(?:info/(?=.*list$)|status\.d/(?=.*md5sums$))"
     r"(?P<dpkg>[^/:]+?)(?::[^/:]+)?\.(?:list|md5sums)"
     r"|var/lib/dpkg/(?P<status>status(?:\.d/[^/]+)?)|lib/apk/db/installed"
+    r"|etc/ld\.so\.conf(?P<loader>)(?:\.d/[^/]+\.conf)?"
 )
+
 # Of JSON any text counts: what is no path is no file of the image either.
 _FILE = {"pip": r'^"?([^"\n]+?)"?,', "conda": r'"([^"\n]+)"', "dpkg": r"^(?:[0-9a-f]{32}  )?(.+)"}
+_FILE["loader"] = r"^\s*+(/[^\s#]+)"
 _OF_DPKG = re.compile(r"^Package: (\S+)\n(?:(?!Package:).+\n)*?Version: (\S+)", re.MULTILINE)
 _OF_APK = re.compile(r"^([PVFR]):(.+)", re.MULTILINE)
 _OTHERS = re.compile(r"\.(?:pyc|pyi|h|hpp|hh|cuh|inl|txt|md|html|js|gz|mo)$|/share/", re.IGNORECASE)
@@ -43,7 +48,7 @@ def packages_listed(
         budget: what reading may cost.
         kept: the account of names, of which an eighth may be used.
     """
-    listed = path.endswith(("RECORD", ".json", ".list", "lled")) or path.startswith(_DPKG)
+    listed = path.endswith(("RECORD", ".json", ".list", "lled")) or path.startswith((_DPKG, _CONF))
     found = _LIST.fullmatch(path) if listed else None
     data = view.peek(0, MOST_RECORD).decode("utf-8", "replace") if found else ""
     for file, name in budget.timed(_listed(found, data)) if found else ():

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from ltocompat.files.archives.container_image import ContainerImage, applied
 from ltocompat.files.archives.member import Member
-from ltocompat.files.byteview import pieces
+from ltocompat.files.byteview import chunks
 from ltocompat.files.inside import real_inside
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
@@ -54,7 +54,7 @@ def write_root(
             continue
         waiting[found.place.innermost] = kept = os.path.join(root, f".{len(waiting)}")
         with open(kept, "xb") as file:
-            file.writelines(pieces(found.view, 0, found.view.size, budget))
+            file.writelines(chunks(found.view, 0, found.view.size, budget))
     # A path may lead through a link of any layer, which all are known now, the outer ones first.
     for path in sorted(links, key=lambda path: path.count("/")):
         with suppress(OSError, ValueError):

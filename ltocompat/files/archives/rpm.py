@@ -6,7 +6,6 @@ the values. Sources: rpm's manual, "RPM V4 Package format"; cpio(5), "New ASCII 
 
 from __future__ import annotations
 
-import hashlib
 import re
 import stat
 import struct
@@ -17,7 +16,7 @@ from msgspec import Struct
 
 from ltocompat.files.archives import tar
 from ltocompat.files.archives.member import Member
-from ltocompat.files.byteview import ByteView, pieces
+from ltocompat.files.byteview import ByteView, chunks, digest_of
 from ltocompat.files.first_bytes import RPM_MAGIC
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
@@ -105,20 +104,13 @@ class RpmFormat:
                 ("header", header.start, start, signatures.texts(_HEADER_SHA256)),
                 ("archive", start, view.size, header.texts(_ARCHIVE_SHA256)),
             ):
-                if sums and sums[0] != _sha256(view, begin, end, budget):
+                if sums and sums[0] != digest_of(chunks(view, begin, end, budget)).hex():
                     yield Skipped(place, f"its {what} does not have the SHA-256 that it states")
             yield from tar.walk(tar.tape_of(view, budget, start), place, wanted, budget, _headers)
         except LimitExceeded:
             raise
         except Malformed as error:
             yield Skipped(place, str(error), view.size)
-
-
-def _sha256(view: ByteView, begin: int, end: int, budget: Budget) -> str:
-    digest = hashlib.sha256()
-    for piece in pieces(view, begin, end, budget):
-        digest.update(piece)
-    return digest.hexdigest()
 
 
 class _CpioHeader(tar.TarHeader, frozen=True):

@@ -23,7 +23,7 @@ from msgspec import Struct, field
 from ltocompat.files.archives.member import Member, Names, concerns, until_damage
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.archives.unpacking import Stream, inflated, unpacked
-from ltocompat.files.byteview import ByteView, is_zero, pieces
+from ltocompat.files.byteview import ByteView, chunks, is_zero
 from ltocompat.files.codec import Input
 from ltocompat.files.first_bytes import ZIP_MAGIC, Packing, may_be_zip
 from ltocompat.model.errors import LimitExceeded, Malformed
@@ -136,13 +136,16 @@ def _end64(view: ByteView, position: int) -> tuple[int, bool, int, int, int] | N
     here = position - _LOCATOR.size
     if view.peek(here, len(_LOCATOR_MAGIC)) != _LOCATOR_MAGIC:
         return None
-    first_disk, number, disks = view.unpack(_LOCATOR, here)
+    first_disk, said, disks = view.unpack(_LOCATOR, here)
     at = here - _END64.size
     if view.peek(at, len(_END64_MAGIC)) != _END64_MAGIC:
-        at = number
+        at = said
     if view.peek(at, len(_END64_MAGIC)) != _END64_MAGIC:
         raise Malformed(f"there is no 64-bit end record at {at:#x}")
-    *_, disk, directory_disk, _, count, size, offset = view.unpack(_END64, at)
+    length, *_, disk, directory_disk, _, count, size, offset = view.unpack(_END64, at)
+    # Behind its first 12 bytes it is as long as it says. Python's zipfile refuses the same.
+    if at + 12 + length != here or offset + size != said:
+        raise Malformed(f"the 64-bit end record at {at:#x} and what leads there disagree")
     several = bool(disk or directory_disk or first_disk or disks > 1)
     return at, several, count, size, offset
 
@@ -353,7 +356,7 @@ class _ZipWalk(Struct):
         if entry.method == _STORED:
             if entry.packed != entry.unpacked:
                 raise Malformed(f"it is stored, but says {entry.packed} and {entry.unpacked} bytes")
-            for _ in _checked(pieces(data, 0, data.size, self._budget), entry.crc):
+            for _ in _checked(chunks(data, 0, data.size, self._budget), entry.crc):
                 pass
             return data, []
         if entry.method not in _METHODS:
@@ -367,8 +370,8 @@ class _ZipWalk(Struct):
                 return ByteView.of(b"".join(_checked((found,), entry.crc))), []
         source = Input(data)
         stream = Stream(unpacked(source, _METHODS[entry.method], self._budget))
-        chunks = _checked(stream.up_to(entry.unpacked), entry.crc)
-        view = self._spool.keep(chunks, entry.unpacked)
+        checked = _checked(stream.up_to(entry.unpacked), entry.crc)
+        view = self._spool.keep(checked, entry.unpacked)
         return view, _contradictions(entry, view.size, stream, source)
 
     def behind(self, end: _End) -> Iterator[Skipped]:
@@ -387,10 +390,10 @@ class _ZipWalk(Struct):
             position = max(position, stop)
 
 
-def _checked(chunks: Iterable[bytes], stated: int) -> Iterator[bytes]:
+def _checked(data: Iterable[bytes], stated: int) -> Iterator[bytes]:
     """Bytes as they pass, held to their CRC-32 in the end."""
     found = 0
-    for chunk in chunks:
+    for chunk in data:
         found = zlib.crc32(chunk, found)
         yield chunk
     if found != stated:

@@ -255,14 +255,24 @@ def nvrtc_builtins_of_another_minor(environment: Environment) -> Iterator[Proble
 
 @rule("ENV-08")
 def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
-    """The driver's own libcuda has to be of the kernel driver's version."""
+    """The driver's own libcuda has to be of the kernel driver's version; cuda-compat has rules."""
     kernel, user = environment.kernel_driver, environment.user_driver
-    if kernel is None or user is None or user.stub or user.version in (None, kernel.version):
+    if user is None or user.stub or user.version is None or user.is_compat_package:
         return
-    # Windows' and Tegra's libcuda carry other numbers; packages of cuda-compat have their rules.
-    if environment.wsl2 or environment.jetson or user.is_compat_package:
+    # Windows' and Tegra's libcuda carry other numbers.
+    if environment.wsl2 or environment.jetson or (kernel and user.version == kernel.version):
         return
-    older = user.version is not None and user.version < kernel.version
+    if kernel is None:
+        if environment.container:
+            yield Problem(
+                Verdict.UNKNOWN,
+                f"the image has libcuda {user.version} of a driver: it fits only hosts with "
+                "exactly that driver, and on others CUDA fails with error 803",
+                remedy="take the driver out of the image; the container toolkit brings the host's",
+                evidence=user.real,
+            )
+        return
+    older = user.version < kernel.version
     headline = f"libcuda is {user.version}, but the kernel driver is {kernel.version}"
     yield Problem(
         Verdict.FAIL if older else Verdict.UNKNOWN,

@@ -1,4 +1,4 @@
-"""Packages: what projects and metadata promise (PKG-09 to 12, 15, 16, 19 and 22)."""
+"""Packages: what projects and metadata promise (PKG-09 to 12, 15, 16, 19, 22 and 23)."""
 
 from __future__ import annotations
 
@@ -264,6 +264,32 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
                 declared.source,
                 subject="drivers",
             )
+
+
+_LIBCUDA = re.compile(r"libcuda\.so(?:\.[0-9.]+)?", re.ASCII)
+_DEFAULT = re.compile(
+    r"/(?:usr/)?(?:local/)?lib(?:64)?(?:/[a-z0-9_]+-linux-gnu)?(?:/nvidia[\w./-]*)?"
+    r"|/usr/local/nvidia/lib(?:64)?",
+    re.ASCII,
+)
+"""Where loaders look by themselves, and where drivers and the container tools put libcuda."""
+
+
+@rule("PKG-23")
+def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
+    """The loader finds a libcuda of the image where it should find the host's."""
+    for host in image.hosts:
+        folder, _, name = host.place.innermost.rpartition("/")
+        looks = _DEFAULT.fullmatch(folder) or folder in image.searched
+        if not looks or "compat" in folder or not _LIBCUDA.fullmatch(name):
+            continue
+        what, error, remedy = "the libcuda of a driver", "803 on a host with another driver", ""
+        if "stubs" in folder.split("/"):
+            what, error = "a stub of libcuda where its loader searches", "34"
+            remedy = f"take {folder} out of LD_LIBRARY_PATH and ld.so.conf.d; it is for -L only"
+        message = f"{image.package.name} has {what}, which may hide the host's: then every CUDA "
+        message += f"call fails with error {error}"
+        yield Problem(Verdict.UNKNOWN, message, remedy, example=host.place, subject=what)
 
 
 def _floor(required: Required) -> DriverVersion | None:

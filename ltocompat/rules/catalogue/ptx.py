@@ -191,6 +191,8 @@ def ptx_compiler_disabled(environment: Environment) -> Iterator[Problem]:
             remedy=f"unset {_NO_PTX}, unless you set it to prove that no PTX is needed",
             evidence=f"environment variable {_NO_PTX}",
         )
+    if environment.container and environment.kernel_driver is None:
+        return  # no driver's libcuda belongs into an image, whatever lies beside it
     driver = environment.user_driver
     if driver and not driver.is_compat and not driver.stub and _PTX_COMPILER in driver.missing:
         yield Problem(

@@ -82,7 +82,8 @@ def _refused(
     least = None
     with suppress(ValueError):  # it can't be read
         least = least_admitted([condition for _, condition in conditions])
-    update = f"update the driver to {least} or newer" if least else "take another image"
+    older = least and result.target.driver and max(result.target.driver.values) < least
+    update = f"update the driver to {least} or newer" if older else "take another image"
     runs = result.verdict <= Verdict.JIT and not result.not_judged
     hidden = "; its code runs there: docker run -e NVIDIA_DISABLE_REQUIRE=1 starts it"
     verdict = Verdict.UNKNOWN if met is None else Verdict.FAIL

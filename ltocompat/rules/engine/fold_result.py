@@ -77,7 +77,7 @@ def folded(
         around.append(impossible_route(judged, route))
     if not_judged:
         around.append(left_open(case, summary, not_judged, alone=nothing))
-    findings = in_order([*_counted(judged, apart=summary.apart), *around])
+    findings = in_order([*_counted(judged, summary), *around])
     verdict = worst(
         (
             Verdict.OK,  # nothing in it goes this way to the GPU, and another line judges what does
@@ -164,24 +164,27 @@ def _nothing_judged(
     )
 
 
-def _counted(judged: list[GroupVerdict], *, apart: bool) -> list[Finding]:
-    """Findings of all modules, each once, with how many modules it holds for.
+def _counted(judged: list[GroupVerdict], summary: ArtifactSummary) -> list[Finding]:
+    """Findings of all modules, each once, or once a file, with how many modules it holds for.
 
-    ``apart``: each once for every innermost file.
+    What is wrong with the cuda-compat of a container image lies there.
     """
     found: dict[tuple[object, ...], tuple[Finding, list[ModuleGroup]]] = {}
     for group_verdict in judged:
         group = group_verdict.group
-        inside = group.example.members if apart else ()
         for finding in group_verdict.module_verdict.findings:
-            key = (finding.rule, finding.verdict, finding.message, inside)
-            found.setdefault(key, (finding, []))[1].append(group)
+            inside = group.example.members if summary.apart else ()
+            told = finding
+            if summary.compat is not None and finding.subject == Component.COMPAT:
+                told, inside = replace(finding, places=(summary.compat,)), ()
+            key = (told.rule, told.verdict, told.message, inside)
+            found.setdefault(key, (told, []))[1].append(group)
     return [
         replace(
             finding,
             module_count=sum(group.count for group in groups),
-            example=groups[0].example,
-            places=tuple(chain.from_iterable(group.places for group in groups)),
+            example=(*finding.places, groups[0].example)[0],
+            places=finding.places or tuple(chain.from_iterable(g.places for g in groups)),
         )
         for finding, groups in found.values()
     ]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.facts.drivers import branch_cuda
-from ltocompat.model.arch import Release, version_numbers
+from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import (
     ArtifactSummary,
     ModuleGroup,
@@ -20,7 +20,7 @@ from ltocompat.model.artifact_summary import (
     variant_parts,
 )
 from ltocompat.model.grouping import grouped
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import ImageKind, Origin
 from ltocompat.model.late_lines import LateLines
 from ltocompat.model.target import Gpu, Target, VersionSet, exactly
 from ltocompat.model.verdict import (
@@ -55,6 +55,7 @@ from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
 from ltocompat.rules.engine.judge_module import judge_linked, judge_loaded
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict, ModuleVerdict
 from ltocompat.rules.engine.routes import possible_routes, routes_on
+from ltocompat.targets.versions.drivers import driver_version_in_name
 
 
 def _routes(
@@ -119,23 +120,13 @@ class Artifact:
             target = target.on_windows
         judge = functools.partial(self._on_exact, wanted=wanted, line=line)
         found, conditions = over_versions(target, judge), self._whole.summary.starts_on
-        found = self._with_origins(found) if self._whole.summary.origins else found
+        known = self._whole.summary.origins
+        found = with_origins(found, known) if known else found
         if not conditions:
             return found
         from ltocompat.rules.engine.container_start import starting  # late: few are images
 
         return starting(found, conditions)
-
-    def _with_origins(self, found: Iterable[Result]) -> Iterator[Result]:
-        known = self._whole.summary.origins
-        for result in found:
-            findings = []
-            for each in result.findings:
-                places = each.places or filter(None, (each.example,))
-                paths = {"".join(place.members[:1]): None for place in places}
-                origins = tuple(known[path] for path in paths if path in known)
-                findings.append(replace(each, origins=origins))
-            yield replace(result, findings=tuple(findings))
 
     def _on_untold(self, target: Target) -> Iterator[Result]:
         """The verdict on machines of which a file tells too little, whatever the artifact is."""
@@ -206,6 +197,23 @@ class Artifact:
             yield best_of(variants) if variants else on(whole)
 
 
+def with_origins(found: Iterable[Result], known: Mapping[str, Origin]) -> Iterator[Result]:
+    """Results with how the files that their findings name came into a container image.
+
+    Args:
+        found: the results.
+        known: path in the image -> how the file came there.
+    """
+    for result in found:
+        findings = []
+        for each in result.findings:
+            places = each.places or filter(None, (each.example,))
+            paths = {"".join(place.members[:1]): None for place in places}
+            origins = tuple(known[path] for path in paths if path in known)
+            findings.append(replace(each, origins=origins))
+        yield replace(result, findings=tuple(findings))
+
+
 class _Part(Struct, frozen=True):
     """An artifact, or what is in use with one of its variants.
 
@@ -243,10 +251,12 @@ class _Part(Struct, frozen=True):
         own = self.linker is not None or self.by_driver
         target = replace(target, nvjitlink=self.linker) if own else target
         compat, driver = self.summary.compat, target.driver
-        if not compat or target.compat or driver is None or target.system.name != "linux":
+        inside = None if compat is None else driver_version_in_name(compat.innermost)
+        if inside is None or target.compat or driver is None or target.system.name != "linux":
             return target
-        branch = version_numbers(compat)[0]
-        release = branch_cuda(branch) if driver.value.branch < branch else None
+        listed = self.summary.compat_listed and driver.value != inside
+        in_front = listed or driver.value.branch < inside.branch
+        release = branch_cuda(inside.branch) if in_front else None
         return target if release is None else replace(target, compat=exactly(release, _INSIDE))
 
 

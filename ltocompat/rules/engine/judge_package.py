@@ -49,7 +49,8 @@ def shipped_of(
             other for other in (*others, *installed_beside(package)) if other.path != package.path
         ),
         promise=promise,
-        compat=summary.compat,
+        compat=summary.compat is not None,
+        searched=summary.searched,
         loads=needs and may_load_libraries(package, Budget(limits)),
         budget=Budget(limits),
     )

@@ -50,17 +50,16 @@ def is_image(text: str) -> bool:
 
 
 def read_image(text: str) -> Node:
-    """The keys of an image by its name.
+    """The keys of an image by its name, or why it has none.
 
-    Raises:
-        UsageError: nothing is known of that image by its name.
+    NGC's names (nvcr.io/nvidia/pytorch:24.05-py3) tell no CUDA release, and these images start on
+    drivers of CUDA 9.0 and newer, whatever their code needs (NVIDIA_REQUIRE_CUDA=cuda>=9.0 in the
+    environment of tritonserver 23.12 and pytorch 20.06, as users print it).
     """
     match = _IMAGE.fullmatch(text)
     if match is None:
-        raise UsageError(
-            f"the name of image {text[:80]} names no CUDA release; give container= with its "
-            "NVIDIA_REQUIRE_CUDA, or check the file that docker save writes"
-        )
+        problem = f"image {text[:80]} names no CUDA release in its tag, and was not read"
+        return Node({}, problem=f"{problem} (check the file that docker save writes instead)")
     release = match["release"]
     keys = {"container": f"cuda>={release}"}
     if _FULL & {*match["rest"].split("-")}:
@@ -130,17 +129,19 @@ def _image(stage: _Stage, stages: dict[str, _Stage], folder: str, budget: Budget
     variables = {name: value for each in reversed(chain) for name, value in each.variables.items()}
     runs = [run for each in reversed(chain) for run in each.runs]
     base = chain[-1].base
-    keys = dict(read_image(base).keys) if is_image(base) else {}
+    known = read_image(base)
+    keys = dict(known.keys)
     if asked := variables.get(_REQUIRE):
         keys["container"] = asked
+    problem = "" if keys else known.problem
     keys["os"] = _PLATFORMS.get(chain[-1].platform, "")
     if not any(map(_INSTALLS.search, runs)):
-        return Node(keys)
+        return Node(keys, problem=problem)
     # What else comes with these packages nobody knows; the base's own may be found before theirs.
     own = [Pin(_PACKAGES[key], f"=={keys.pop(key)}.*") for key in _PACKAGES if key in keys]
     pins = _installed(runs, folder, budget)
     pins += [pin for pin in own if any(other.part == pin.part for other in pins)]
-    return Node(keys, pins=tuple(pins))
+    return Node(keys, pins=tuple(pins), problem="" if pins else problem)
 
 
 def _installed(runs: Sequence[str], folder: str, budget: Budget) -> list[Pin]:

@@ -126,6 +126,9 @@ def least_admitted(requirements: Sequence[str]) -> DriverVersion | None:
         ValueError: a condition can't be read; the text is that condition.
     """
     for brands in ((_NO_BRAND,), ()):
+        for version, cuda in drivers.earlier_drivers():
+            if _admit(requirements, ContainerHost(cuda, str(version), brands=brands)):
+                return version
         for branch in drivers.driver_branches():
             if first := _first_admitted(requirements, branch, brands):
                 return first
@@ -138,7 +141,11 @@ def _first_admitted(
     """The oldest driver of a branch that all of these admit; None where they admit none."""
     cuda = str(drivers.branch_cuda(branch))
     for version in sorted({drivers.first_production(branch), *drivers.driver_releases(branch)}):
-        host = ContainerHost(cuda=cuda, driver=str(version), brands=brands)
-        if all(satisfied(text, host) is not False for text in requirements):
+        if _admit(requirements, ContainerHost(cuda, str(version), brands=brands)):
             return version
     return None
+
+
+def _admit(requirements: Sequence[str], host: ContainerHost) -> bool:
+    """Return whether none of these surely keeps an image from starting on a host."""
+    return all(satisfied(text, host) is not False for text in requirements)
