@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import fatbin_writer as writer
@@ -20,16 +21,24 @@ TARGET = "driver=580.65.06,gpu=a100"
 
 def library(path: Path, kernels: dict[bytes, tuple[int, ...]]) -> Path:
     """A library with a registered region for each kernel, compiled for these architectures."""
-    text = ""
-    for number, (name, archs) in enumerate(kernels.items()):
-        region = path.with_suffix(f".{number}.fatbin")
+    regions = []
+    for name, archs in kernels.items():
         entries = []
         for arch in archs:
             code = (FOLDER / "cubin" / f"nvrtc-13.0-sm_{arch}.cubin").read_bytes()
             cubin = code.replace(b"saxpy", name)
             spec = writer.EntrySpec(writer.KINDS["sass"], cubin, sm=arch, version=(13, 0))
             entries.append(writer.entry(spec))
-        region.write_bytes(writer.region(entries))
+        regions.append(writer.region(entries))
+    return library_of(path, regions)
+
+
+def library_of(path: Path, regions: Sequence[bytes]) -> Path:
+    """A library that registers these regions."""
+    text = ""
+    for number, data in enumerate(regions):
+        region = path.with_suffix(f".{number}.fatbin")
+        region.write_bytes(data)
         lines = [
             '.section .nv_fatbin, "a"',
             f'.balign 8\nr{number}: .incbin "{region}"',
@@ -89,3 +98,34 @@ def test_each_library_without_code_for_a_gpu_is_named_copies_too(
         for place in finding.places
     }
     assert told == set(members), result.findings
+
+
+EVERY = (80, 90, 100)
+PLANTED: tuple[tuple[str, str, dict[bytes, tuple[int, ...]], str], ...] = (
+    ("libx.so", "a100", {b"saxpy": EVERY, b"daxpy": (90, 100)}, "daxpy"),
+    ("libx.so", "h100", {b"saxpy": EVERY, b"daxpy": (80, 100)}, "daxpy"),
+    ("libx.so", "b200", {b"saxpy": EVERY, b"daxpy": (80, 90)}, "daxpy"),
+    ("libx.so", "rtx4090", {b"saxpy": EVERY, b"daxpy": (90, 100), b"caxpy": EVERY}, "daxpy"),
+    ("libcutlass.so.3", "a100", {b"saxpy": EVERY, b"daxpy": (90, 100)}, "daxpy"),
+    ("libcublas_like.so.12", "h100", {b"saxpy": EVERY, b"daxpy": (80, 100)}, "daxpy"),
+    ("libmycudnn.so.9", "b200", {b"saxpy": EVERY, b"daxpy": (80, 90)}, "daxpy"),
+    ("libcufft.so.12", "h100", {b"saxpy": EVERY, b"zaxpy": (80, 100)}, "zaxpy"),
+    ("libcusparse.so", "a100", {b"saxpy": EVERY, b"caxpy": (90, 100)}, "caxpy"),
+    ("_C.abi3.so", "h100", {b"s%04d" % n: EVERY if n else (80, 100) for n in range(9)}, "s0000"),
+)
+"""Ten libraries that lose a kernel on a GPU: the file, the GPU, kernels by architectures, it."""
+
+
+@needs_gcc
+@pytest.mark.parametrize(("file", "gpu", "kernels", "lost"), PLANTED)
+def test_each_planted_loss_is_named_and_none_where_a_library_chooses_by_gpu(
+    tmp_path: Path, file: str, gpu: str, kernels: dict[bytes, tuple[int, ...]], lost: str
+) -> None:
+    path = library(tmp_path / file, kernels)
+    target = f"driver=580.65.06,gpu={gpu}"
+    (result,) = ltocompat.check(path, target)
+    (finding,) = (each for each in result.findings if each.rule == "IMG-04")
+    assert finding.kernels == (lost,)
+    chooses = path.rename(tmp_path / "libcublasLt.so.13")
+    (result,) = ltocompat.check(chooses, target)
+    assert not [each for each in result.findings if each.rule == "IMG-04"]

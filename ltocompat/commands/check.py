@@ -149,7 +149,9 @@ def _results(
         )
         named, together = bool(options.paths), options.together
         tries = None if trials is None else trials.tries
-        scan = ScanOptions(settings, plain, tries, named=named, single_link=together)
+        scan = ScanOptions(
+            settings, plain, tries, named=named, for_require=judges_packages, single_link=together
+        )
         found = _found(trials, options, scan, sources.texts, route)
         yield from filter(None, (target.own_result() for target in targets))
         for summary in found:

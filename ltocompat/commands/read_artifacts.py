@@ -58,7 +58,8 @@ class ScanOptions(Struct, frozen=True):
         narrower: asks linkers for the makers of LTO-IR.
         named: the user named the paths; else they are the files of an environment, whose
             libraries without device code say what their packages need.
-        for_require: kernels of all PTX are counted, so that ``require`` says the same of a summary.
+        for_require: kernels are counted as for any target, so that what a package needs is the same
+            whatever targets it is judged for.
         apart: as ``ArtifactSummary.apart`` says.
         single_link: all files are linked with each other: each shows the symbols it defines.
     """
@@ -240,7 +241,7 @@ class ArtifactReader:
         if wanted is None:
             reading = self._reading
             wanted = self._wanted[signature] = ReadPlan(
-                kernels_to_count(signature, reading.targets, all_ptx=reading.for_require),
+                kernels_to_count(signature, None if reading.for_require else reading.targets),
                 symbols_to_read(signature, reading.targets, single_link=reading.single_link),
             )
         return wanted

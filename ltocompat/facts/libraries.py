@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ltocompat.facts import rows, table
 from ltocompat.model.grouping import grouped
+from ltocompat.model.library_name import library_name
 from ltocompat.model.projection import From
 
 
@@ -78,6 +79,16 @@ def folders_of(package: LibraryPackage, file: str) -> frozenset[str]:
 def without_libraries() -> frozenset[str]:
     """Names of packages that bring no library of CUDA, unless one of their extras is asked for."""
     return frozenset(row["package"] for row in table("no_libraries")["package"])
+
+
+@functools.cache
+def dispatching_from(file: str) -> int | None:
+    """The first GPU of a library that chooses kernels by GPU itself; None: it is none of these.
+
+    ``libcudnn_ops.so.9`` is a part of libcudnn.
+    """
+    known = {row["library"]: row["first"] for row in table("dispatching")["library"]}
+    return known.get((library_name(file) or "").partition("_")[0])
 
 
 @functools.cache

@@ -207,6 +207,45 @@ def test_every_lost_kernel_is_counted_and_none_that_is_tied_to_an_architecture(
     assert found.coverage.best_kernels == most
 
 
+CHOOSING = ("libcublasLt.so.12", "libcudnn_ops.so.9", "cusparse64_12.dll", "libcusolverMg.so.11")
+
+
+@given(MODULES, MODULES, st.sampled_from((75, 80, 90, 100, 120)), st.sampled_from(CHOOSING))
+def test_a_library_that_chooses_by_gpu_loses_none_and_hides_none_of_its_neighbour(
+    mine: list[tuple[set[int], set[str]]],
+    other: list[tuple[set[int], set[str]]],
+    arch: int,
+    name: str,
+) -> None:
+    """It has SASS for the GPU, as cuBLAS does; whatever else is in the package is told as ever."""
+    other = [
+        (archs | {arch}, {mangled(name[3:6] + "_x") for name in names}) for archs, names in other
+    ]
+    choosing, plain = with_kernels(other, name), with_kernels(mine, "a.so")
+    (found,) = on(choosing, arch)
+    assert not told(found)
+    both = ArtifactSummary("x.whl", [*choosing.groups, *plain.groups])
+    (alone,), (beside,) = on(plain, arch), on(both, arch)
+    if alone.coverage.served:
+        kernels = [[f.kernels for f in each.findings if told(each)] for each in (alone, beside)]
+        assert kernels[0] == kernels[1]
+
+
+@given(st.sampled_from(CHOOSING), st.sampled_from((100, 103, 120)))
+def test_a_gpu_that_is_newer_than_such_a_library_loses_kernels(name: str, arch: int) -> None:
+    """Its PTX runs there, and what it has only SASS of for older GPUs doesn't."""
+    summary = with_kernels([({80, 90}, {PLAIN[0], PLAIN[1]})], name)
+    ptx = image(ImageKind.PTX, "compute_80", isa="8.0", has_kernels=True)
+    place = Location("x.whl", (name,)).at(4096)
+    signature = ModuleSignature((ptx,), registered=True)
+    summary.groups.append(
+        ModuleGroup(signature, {}, 1, place, True, [place], [(PLAIN[2], PLAIN[3])])
+    )
+    (found,) = on(summary, arch)
+    assert told(found)
+    assert found.coverage.kernels < found.coverage.best_kernels
+
+
 @given(MODULES, MODULES, st.sampled_from((75, 80, 90)))
 def test_a_library_of_a_package_that_has_nothing_for_a_gpu_fails_as_alone(
     mine: list[tuple[set[int], set[str]]], other: list[tuple[set[int], set[str]]], arch: int

@@ -48,6 +48,12 @@ def one_arch(signature: ModuleSignature) -> bool:
     )
 
 
+def native_to(signature: ModuleSignature, gpu: Gpu) -> bool:
+    """Return whether the driver picks SASS of it for a GPU."""
+    picked = pick_for_driver(signature, gpu.arch.number).images
+    return any(image.kind is ImageKind.SASS for image in picked)
+
+
 def archs_of(signature: ModuleSignature) -> frozenset[int]:
     """The architectures in use that a module has code for."""
     return frozenset(gpu.arch.number for gpu in gpus_in_use()[:-1] if _serves(signature, gpu))

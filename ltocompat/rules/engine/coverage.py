@@ -2,9 +2,10 @@
 
 Losses are counted by kernel names, which are read where modules are spread unevenly over GPUs
 (``unevenly_served``). No ratio separates a broken library from a sound one, so that every loss is
-told. Not lost are kernels whose names or suffixes tie them to an architecture, and modules that
-nothing registers: a library picks among those by its own code. Of them only what serves a GPU with
-a tenth of the modules of another, or less, is told.
+told. Not lost are kernels whose names or suffixes tie them to an architecture, those of libraries
+that are known to choose by GPU, and modules that nothing registers: a library picks among those by
+its own code. Of them only what serves a GPU with a tenth of the modules of another, or less, is
+told.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.engine.arch_parts import (
     OF_ARCH,
     archs_of,
+    native_to,
     one_arch,
     tied_by_suffix,
 )
@@ -112,10 +114,12 @@ class Kernels:
     """
 
     def __init__(self, groups: Sequence[ModuleGroup], engine: Engine) -> None:
-        self._groups = groups
+        parts = [(number, part) for number, group in enumerate(groups) for part in _by_file(group)]
+        self._of = [number for number, _ in parts]
+        self._groups = [part for _, part in parts]
         self._engine = engine
-        self._names = [names_of(group) for group in groups]
-        self._untied = [*map(_untied, groups)]
+        self._names = [*map(names_of, self._groups)]
+        self._untied = [*map(_untied, self._groups)]
         self._found: dict[tuple[object, ...], KernelCoverage | None] = {}
 
     @classmethod
@@ -133,8 +137,8 @@ class Kernels:
         """
         if gpu is None:
             return None
-        serving = tuple(map(_serving, judged))
-        elsewhere = tuple(each.module_verdict.how == OTHER_ROUTE for each in judged)
+        serving = tuple(_serving(judged[number]) for number in self._of)
+        elsewhere = tuple(judged[number].module_verdict.how == OTHER_ROUTE for number in self._of)
         key = gpu.arch.number, serving, elsewhere
         if key not in self._found:
             self._found[key] = self._coverage(gpu, serving, elsewhere)
@@ -146,8 +150,11 @@ class Kernels:
         here = frozenset[str]().union(*compress(self._names, serving))
         if not here:
             return None
+        chosen = files_that_choose(self._groups, gpu)
+        told = [group.example.members not in chosen for group in self._groups]
+        others = sorted(_of_kind(gpu) - {gpu.arch.number})
         best, there = max(
-            ((arch, self._for_arch(arch)) for arch in sorted(_of_kind(gpu) - {gpu.arch.number})),
+            ((arch, self._for_arch(arch, told)) for arch in others),
             key=lambda pair: len(pair[1]),
             default=(gpu.arch.number, frozenset[str]()),
         )
@@ -156,8 +163,8 @@ class Kernels:
         shared = frozenset[str]().union(
             *(
                 names
-                for group, names in zip(self._groups, self._untied, strict=True)
-                if not one_arch(group.signature)
+                for group, names, counts in zip(self._groups, self._untied, told, strict=True)
+                if counts and not one_arch(group.signature)
             )
         )
         # A part for one architecture has no counterpart for another, but for its template.
@@ -177,11 +184,11 @@ class Kernels:
         arch = find_gpu(f"sm_{best}").arch
         return KernelCoverage(arch, len(there), tuple(sorted(lost)), missing, libraries)
 
-    def _for_arch(self, arch: int) -> frozenset[str]:
+    def _for_arch(self, arch: int, told: Sequence[bool]) -> frozenset[str]:
         """The kernels that modules have for an architecture, without those that are tied to it."""
         found = (
             names
-            for group, names in zip(self._groups, self._untied, strict=True)
+            for group, names in compress(zip(self._groups, self._untied, strict=True), told)
             if names and arch in self._engine.archs_of(group.signature)
         )
         return frozenset[str]().union(*found)
@@ -200,8 +207,7 @@ class Kernels:
             if serves:
                 served |= {place.members for place in group.places}
             elif group.kernels and not of_kind.isdisjoint(self._engine.archs_of(group.signature)):
-                for part in _by_file(group):
-                    files.setdefault(part.example.members, []).append(part)
+                files.setdefault(group.example.members, []).append(group)
         for file, groups in files.items():
             tied = not file or OF_ARCH.search(posixpath.basename(file[-1]))
             if tied or file in served:
@@ -233,6 +239,25 @@ def findings_of_coverage(
             places=tuple(place for group in found.missing for place in group.places),
             kernels=found.lost[:MOST_KERNELS],
         )
+
+
+def files_that_choose(groups: Iterable[ModuleGroup], gpu: Gpu) -> frozenset[tuple[str, ...]]:
+    """The libraries that choose their kernels for this GPU by themselves, and have SASS for it.
+
+    Of a GPU that is newer than a library, or that its documentation doesn't name, kernels are lost.
+    """
+    found = set()
+    for group in groups:
+        if not group.signature.registered:
+            continue
+        # Imported here: a bare image or fatbin lies in no library.
+        from ltocompat.facts.libraries import dispatching_from
+
+        for place in {place.members: place for place in group.places}.values():
+            first = dispatching_from(posixpath.basename(place.innermost))
+            if first is not None and first <= gpu.arch.number and native_to(group.signature, gpu):
+                found.add(place.members)
+    return frozenset(found)
 
 
 def _by_file(group: ModuleGroup) -> Iterator[ModuleGroup]:
@@ -281,7 +306,9 @@ def _sparse_coverage(engine: Engine, judged: Sequence[GroupVerdict], gpu: Gpu) -
     Which modules have kernels is known of those that are for this GPU and of those that are not;
     which image of another GPU has them is not read for its sake.
     """
-    counted = [each for each in judged if not each.module_verdict.without_kernels]
+    chosen = files_that_choose((each.group for each in judged), gpu)
+    asked = [each for each in judged if each.group.example.members not in chosen]
+    counted = [each for each in asked if not each.module_verdict.without_kernels]
     serving = [each for each in counted if _serving(each)]
     here = sum(each.group.count for each in serving)
     if not here or here * _PART > sum(each.group.count for each in counted):

@@ -11,8 +11,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 
-from msgspec.structs import replace
-
 from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.signature import ImageSignature, KernelsToCount, ModuleSignature
 from ltocompat.model.symbols import SymbolsToRead
@@ -59,7 +57,7 @@ def _can_be_linked(signature: ModuleSignature, image: ImageSignature) -> bool:
 
 
 def kernels_to_count(
-    signature: ModuleSignature, targets: Iterable[Target] | None, *, all_ptx: bool = False
+    signature: ModuleSignature, targets: Iterable[Target] | None
 ) -> KernelsToCount:
     """Choose the images whose kernels decide about verdicts on these targets; None: on any.
 
@@ -70,19 +68,10 @@ def kernels_to_count(
     Args:
         signature: of the module, as its headers show it.
         targets: where it may go.
-        all_ptx: count those of all its PTX, so that what is required of any target can be said.
     """
     if targets is None:
         code = _code_images(signature)
         return KernelsToCount(code, code)
-    wanted = _for_targets(signature, targets)
-    if not all_ptx:
-        return wanted
-    ptx = (n for n, image in enumerate(signature.images) if image.kind is ImageKind.PTX)
-    return replace(wanted, picked=tuple(sorted({*wanted.picked, *ptx})))
-
-
-def _for_targets(signature: ModuleSignature, targets: Iterable[Target]) -> KernelsToCount:
     found: set[int] = set()
     missed = False
     for target in targets:
