@@ -145,11 +145,14 @@ class Pool(ChildPool[Request, Answer]):
             ended = self.ended(reply)
             return replace(answer, **ended | {"outcome": LinkOutcome(ended["outcome"])})
         open_symbols = logs.unresolved(log)
+        name = facts.nvjitlink_result_name(code, self.release)
+        if self.tool is Tool.NVLINK:
+            name = f"exit status {code}" if code else None
         return replace(
             answer,
             outcome=_outcome(request, reply, code, open_symbols),
             code=code,
-            code_name=self._code_name(code),
+            code_name=name,
             unresolved=open_symbols,
             seconds=Seconds(**{name: reply[name] / 1e6 for name in _TIMES if name in reply}),
             output_size=reply.get("size"),
@@ -160,12 +163,6 @@ class Pool(ChildPool[Request, Answer]):
             # Each nvlink is a process that never served another request.
             confirmed=bool(code) and self.tool is Tool.NVLINK,
         )
-
-    def _code_name(self, code: int) -> str | None:
-        """The name of a result of nvJitLink; nvlink has exit statuses."""
-        if self.tool is Tool.NVLINK:
-            return f"exit status {code}" if code else None
-        return facts.nvjitlink_result_name(code, self.release)
 
     def safe_in_batch(self, request: Request, answer: Answer) -> bool:
         """See ``ChildPool``: LTO-IR is found too new before its code is looked at.

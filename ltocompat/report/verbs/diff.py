@@ -89,7 +89,8 @@ def _sides(old: DiffSummary, new: DiffSummary) -> Iterator[tuple[str, ...]]:
     if old.imports or new.imports:
         yield ("nvJitLink for imports", *(str(side.imports or "-") for side in sides))
     yield ("driver for SASS", *(str(side.driver_sass or "-") for side in sides))
-    yield ("driver for PTX", *(_driver_ptx(side) for side in sides))
+    beyond = "newer than every known one"
+    yield ("driver for PTX", *(beyond if s.ptx_beyond else str(s.driver_ptx or "-") for s in sides))
 
 
 def _package(side: DiffSummary) -> str:
@@ -105,10 +106,6 @@ def _linker(side: DiffSummary) -> str:
         return str(floor.possible)
     sure = f"{floor.sure} surely" if floor.sure else "perhaps newer than all known ones"
     return f"{floor.possible} possibly, {sure}"
-
-
-def _driver_ptx(side: DiffSummary) -> str:
-    return "newer than every known one" if side.ptx_beyond else str(side.driver_ptx or "-")
 
 
 def _row(change: Change) -> tuple[str, ...]:
