@@ -459,6 +459,8 @@ def test_a_libcuda_in_an_image_is_told_with_the_line_that_brought_it(
     assert f"(error {error})" in text
     assert f"image.tar::/{file}" in text
     assert f"from {line}:\n  no package: PKG-23 in /{file}" in text
+    run(["audit", path])
+    assert f"from {line}:\n  no package: PKG-23 in /{file}" in capsys.readouterr().out
 
 
 @spares("PKG-23")

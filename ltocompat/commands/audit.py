@@ -405,7 +405,7 @@ def _results_of(
     for target in policy.targets:
         yield from artifact.results(target)
     if problems:
-        yield result_of(summary.path, problems)
+        yield result_of(summary.path, problems, summary.origins)
 
 
 def _loaded_on(target: Target, summary: ArtifactSummary) -> Iterator[Result]:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ltocompat.commands.options import StrPath
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.artifact_summary import ArtifactSummary, of_package
+from ltocompat.model.image import Origin
 from ltocompat.model.limits import Limits
 from ltocompat.model.location import Location
 from ltocompat.model.requirement import Required
@@ -143,7 +144,7 @@ class Packages:
             ]
             self._installed.setdefault(package.path, (package, []))[1].append(summary)
         elif shipped and (problems := self.problems(self.shipped(summary, package))):
-            yield from with_origins([result_of(summary.path, problems)], summary.origins)
+            yield result_of(summary.path, problems, summary.origins)
 
     def installed_results(self, folders: Sequence[str] = ()) -> Iterator[Result]:
         """Problems of installed packages, of whose files ``results`` has taken all.
@@ -155,7 +156,7 @@ class Packages:
             self._installed.setdefault(package.path, (package, []))
         for path, (package, files) in self._installed.items():
             if problems := self.problems(self.shipped(of_package(path, files), package)):
-                yield replace(result_of(path, problems), distribution=str(package))
+                yield replace(result_of(path, problems, {}), distribution=str(package))
 
 
 def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Result:
@@ -166,9 +167,9 @@ def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Resu
     verdict = worst((least, *(finding.verdict for finding in kept)))
     coverage = Coverage(summary.modules)
     result = Result(summary.path, ANY_TARGET, None, None, verdict, coverage, (), kept, (_LOOKED,))
-    return with_problems(result, problems)
+    return with_origins(with_problems(result, problems), summary.origins)
 
 
-def result_of(path: str, problems: Sequence[Problem]) -> Result:
-    """Flaws that an artifact has on any target."""
-    return machine_result(path, ANY_TARGET, problems, _LOOKED)
+def result_of(path: str, problems: Sequence[Problem], origins: Mapping[str, Origin]) -> Result:
+    """Flaws that an artifact has on any target, and how its files came into a container image."""
+    return with_origins(machine_result(path, ANY_TARGET, problems, _LOOKED), origins)

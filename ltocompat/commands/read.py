@@ -124,7 +124,7 @@ class Reading:
                 yield advising_trials(result)
         problems = self._kept.problems(self._kept.summary, beside) if floors else ()
         if problems:
-            yield advising_trials(result_of(self.path, problems))
+            yield advising_trials(result_of(self.path, problems, self._kept.summary.origins))
 
     def require(self) -> Required:
         """The requirements on drivers, GPUs and nvJitLinks."""

@@ -19,11 +19,10 @@ from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 from ltocompat.packages.values import Declared, Kind, Package
-from ltocompat.targets.versions.container import least_admitted
+from ltocompat.targets.versions.container import DISABLE, TRUE, least_admitted
 
 _PREFIX, _CUDA, _JETPACK = "NVIDIA_REQUIRE_", "NVIDIA_REQUIRE_CUDA", "NVIDIA_REQUIRE_JETPACK"
-_DISABLED, _VERSION = "NVIDIA_DISABLE_REQUIRE", "CUDA_VERSION"
-_TRUE = ("1", "t", "T", "TRUE", "true", "True")  # strconv.ParseBool
+_VERSION = "CUDA_VERSION"
 _RELEASE = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}", re.ASCII)
 _SHOWN = 120
 
@@ -63,7 +62,7 @@ def variables(config: dict[str, Any]) -> dict[str, str]:
 
 def _conditions(env: dict[str, str]) -> dict[str, str]:
     """The variables that say which drivers it starts on, and how."""
-    if env.get(_DISABLED) in _TRUE:
+    if env.get(DISABLE) in TRUE:
         return {}
     asked = {
         name: value

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ltocompat.targets.versions.container import ContainerHost
 
 _REQUIRE_VARIABLE = re.compile(r"NVIDIA_REQUIRE_\w+")
-_DISABLE = "NVIDIA_DISABLE_REQUIRE"
-_TRUE = {"1", "t", "true"}  # what Go's strconv.ParseBool takes for true, in any case of letters
 # NVML names brands of older GPUs only; of the others their names tell that they are no GeForce.
 _BRAND = re.compile(r"(?:NVIDIA )?(Tesla|Quadro|GeForce|TITAN|GRID|NVS)\b", re.IGNORECASE)
 
@@ -34,10 +32,10 @@ _BRAND = re.compile(r"(?:NVIDIA )?(Tesla|Quadro|GeForce|TITAN|GRID|NVS)\b", re.I
 @rule("ENV-01")
 def container_requires(environment: Environment) -> Iterator[Problem]:
     """An image says by NVIDIA_REQUIRE_CUDA which drivers it takes."""
-    from ltocompat.targets.versions.container import satisfied
+    from ltocompat.targets.versions.container import DISABLE, TRUE, satisfied
 
     host = _container_host(environment)
-    hidden = (environment.variable(_DISABLE) or "").lower() in _TRUE
+    hidden = environment.variable(DISABLE) in TRUE
     for name, text in environment.variables:
         if not _REQUIRE_VARIABLE.fullmatch(name) or not text.strip():
             continue
@@ -51,7 +49,7 @@ def container_requires(environment: Environment) -> Iterator[Problem]:
         elif not met:
             verdict, end = Verdict.FAIL, ": the container doesn't start"
             if hidden:
-                verdict, end = Verdict.UNKNOWN, f", which {_DISABLE} hides"
+                verdict, end = Verdict.UNKNOWN, f", which {DISABLE} hides"
             yield _unmet(name, text, verdict, f"is not met{_by_host(host)}{end}")
 
 

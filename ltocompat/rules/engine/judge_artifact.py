@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from msgspec import Struct
@@ -121,7 +121,7 @@ class Artifact:
         judge = functools.partial(self._on_exact, wanted=wanted, line=line)
         found, conditions = over_versions(target, judge), self._whole.summary.starts_on
         known = self._whole.summary.origins
-        found = with_origins(found, known) if known else found
+        found = (with_origins(each, known) for each in found) if known else found
         if not conditions:
             return found
         from ltocompat.rules.engine.container_start import starting  # late: few are images
@@ -197,21 +197,20 @@ class Artifact:
             yield best_of(variants) if variants else on(whole)
 
 
-def with_origins(found: Iterable[Result], known: Mapping[str, Origin]) -> Iterator[Result]:
-    """Results with how the files that their findings name came into a container image.
+def with_origins(result: Result, known: Mapping[str, Origin]) -> Result:
+    """A result with how the files that its findings name came into a container image.
 
     Args:
-        found: the results.
-        known: path in the image -> how the file came there.
+        result: the result.
+        known: path in the image -> how the file came there; empty for other artifacts.
     """
-    for result in found:
-        findings = []
-        for each in result.findings:
-            places = each.places or filter(None, (each.example,))
-            paths = {"".join(place.members[:1]): None for place in places}
-            origins = tuple(known[path] for path in paths if path in known)
-            findings.append(replace(each, origins=origins))
-        yield replace(result, findings=tuple(findings))
+    findings = []
+    for each in result.findings if known else ():
+        places = each.places or filter(None, (each.example,))
+        paths = {"".join(place.members[:1]): None for place in places}
+        origins = tuple(known[path] for path in paths if path in known)
+        findings.append(replace(each, origins=origins))
+    return replace(result, findings=tuple(findings)) if known else result
 
 
 class _Part(Struct, frozen=True):

@@ -21,6 +21,8 @@ from ltocompat.targets.versions.comparisons import COMPARE, trimmed
 _PARTS = re.compile(r"([A-Za-z_]+)(!=|<=|>=|=|<|>)([^<>=!]+)")
 _NUMBERS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})*")
 _FROM_WORST = (False, None, True)
+DISABLE = "NVIDIA_DISABLE_REQUIRE"
+TRUE = ("1", "t", "T", "TRUE", "true", "True")  # strconv.ParseBool of Go
 
 
 class ContainerHost(Struct, frozen=True):
