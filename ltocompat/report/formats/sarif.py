@@ -51,7 +51,8 @@ def write(answer: SortedRecords, stream: Writable) -> None:
     indices = {rule["id"]: index for index, rule in enumerate(rules)}
     files = _Files()
     stream.write(f'{{"$schema": {encode(SCHEMA)}, "version": "2.1.0", "runs": [{{\n')
-    stream.write(f'"tool": {{"driver": {encode(_tool(rules))}}},\n')
+    tool = {"name": "ltocompat", "version": VERSION, "semanticVersion": VERSION, "rules": rules}
+    stream.write(f'"tool": {{"driver": {encode(tool)}}},\n')
     # What keeps this run apart from others of the same commit: its targets (3.17.3).
     names = "+".join(target.name for target in answer.targets) or ANY_TARGET.name
     automation = {"id": f"ltocompat/{safe_text(names)}/"}
@@ -200,11 +201,6 @@ def _rules(found: Iterable[FindingRow]) -> list[Value]:
     findings = (row.group.finding for row in found)
     others = {finding.rule: finding for finding in findings if finding.rule not in known}
     return [*map(_descriptor, rules()), *map(_foreign, others.values())]
-
-
-def _tool(rules: list[Value]) -> Value:
-    """The driver component of the tool."""
-    return {"name": "ltocompat", "version": VERSION, "semanticVersion": VERSION, "rules": rules}
 
 
 def _descriptor(prose: Prose) -> Value:
