@@ -390,7 +390,7 @@ def test_cuda_compat_in_an_image_is_in_front_of_older_branches(
         ("conf", "driver=575.64.03,gpu=a100", ["CMP-03"]),
         ("conf", "driver=575.57.08,gpu=a100", []),  # the very driver
         ("conf", "driver=535.54.03,gpu=a100", []),
-        ("conf", "driver=580.65.06,gpu=rtx4090", ["CMP-02", "CMP-03"]),
+        ("conf", "driver=580.65.06,gpu=rtx4090", ["CMP-03"]),
         ("variable", "driver=580.65.06,gpu=a100", ["CMP-03"]),
         ("other", "driver=580.65.06,gpu=a100", []),
         ("nothing", "driver=580.65.06,gpu=a100", []),
@@ -474,6 +474,7 @@ def test_a_libcuda_in_an_image_is_told_with_the_line_that_brought_it(
         ("opt/driver/libcuda.so.535.54.03", "LD_LIBRARY_PATH=/opt"),
         ("usr/lib/x86_64-linux-gnu/stubs/libcuda.so", "A=b"),  # Debian's nvidia-cuda-dev
         ("usr/lib/x86_64-linux-gnu/libcuda.so.py", "A=b"),
+        ("usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1.1", "A=b"),  # of Jetsons
         ("usr/lib/x86_64-linux-gnu/libc.so.6", "LD_LIBRARY_PATH=:/opt"),
     ],
 )

@@ -186,10 +186,16 @@ def test_a_driver_that_nothing_tells_can_be_any(tmp_path: Path) -> None:
         ("two.txt", "has 2 reports of nvidia-smi; give a file for each machine"),
         ("cut.txt", "has a line of a GPU that can't be read; give gpu= as well"),
         ("cut.json", "is not whole JSON"),
-        ("image=pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", "names no CUDA release"),
-        ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", "names no CUDA release"),
+        (
+            "image=pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime",
+            "is not of nvidia/cuda, whose tags alone are read",
+        ),
+        (
+            "pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime",
+            "is not of nvidia/cuda, whose tags alone are read",
+        ),
         ("Dockerfile", "$BASE has no value in it; give ARG BASE= a default"),
-        ("ngc.Dockerfile", "pytorch:24.05-py3 names no CUDA release in its tag, and was not read"),
+        ("ngc.Dockerfile", "pytorch:24.05-py3 is not of nvidia/cuda, whose tags alone are read"),
         ("nvcr.io/nvidia/tritonserver:24.05-py3", "give driver= as well"),
     ],
 )

@@ -226,10 +226,13 @@ def _pair(value: CompatUse) -> Verdict:
 
 
 def _gpu(value: CompatUse) -> Verdict:
-    """``fail`` on GPUs that it is not made for, ``unknown`` where the name doesn't tell."""
+    """``fail`` on GPUs that it is not made for, ``unknown`` where the name doesn't tell.
+
+    In front of a driver that is as new, no GPU is asked: CUDA ends before, with another error.
+    """
     if value.gpu.data_center is None:
         return Verdict.UNKNOWN
-    return Verdict.OK if value.gpu.data_center else Verdict.FAIL
+    return Verdict.OK if value.gpu.data_center or is_shadowing(value) else Verdict.FAIL
 
 
 def _branches(value: CompatUse) -> Verdict:

@@ -266,7 +266,7 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
             )
 
 
-_LIBCUDA = re.compile(r"libcuda\.so(?:\.[0-9.]+)?", re.ASCII)
+_LIBCUDA = re.compile(r"libcuda\.so(?:\.1|\.[0-9]{3}\.[0-9.]+)?", re.ASCII)  # Tegra's is .1.1
 _DEFAULT = re.compile(
     r"/(?:usr/)?(?:local/)?lib(?:64)?(?:/[a-z0-9_]+-linux-gnu)?(?:/nvidia[\w./-]*)?"
     r"|/usr/local/nvidia/lib(?:64)?",

@@ -58,7 +58,7 @@ def read_image(text: str) -> Node:
     """
     match = _IMAGE.fullmatch(text)
     if match is None:
-        problem = f"image {text[:80]} names no CUDA release in its tag, and was not read"
+        problem = f"image {text[:80]} is not of nvidia/cuda, whose tags alone are read"
         return Node({}, problem=f"{problem} (check the file that docker save writes instead)")
     release = match["release"]
     keys = {"container": f"cuda>={release}"}
