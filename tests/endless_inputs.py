@@ -348,8 +348,8 @@ _PTX = (
     ("aliases", ptx_symbols.read, b".alias a,b;" * MIB),
     ("variables", ptx_symbols.read, b".visible .global a" + b",b" * (7 * MIB)),
     ("names", of_ptx, b".func f();.entry k{" + b"a b " * (MIB // 2) + b"}"),
-    ("functions", ptx_symbols.declared_alone, b".func f();\n" * MIB),
-    ("brackets in a head", ptx_symbols.declared_alone, b".func (" * MIB + b";"),
+    ("functions", ptx_symbols.read, b".func f();\n" * MIB),
+    ("brackets in a head", ptx_symbols.read, b".func (" * MIB + b";"),
     ("newlines", ptx_symbols.read, b"\n" * (15 * MIB)),
     ("more than can be read", ptx.kernels, bytes(200 * MIB)),
 )

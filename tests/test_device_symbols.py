@@ -14,7 +14,6 @@ import ltocompat
 from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.images.cubin import Cubin, early_api_versions, kernel_names
-from ltocompat.files.images.ptx_symbols import declared_alone
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.symbols import DeviceSymbols, defined_nowhere, defined_twice
@@ -86,16 +85,6 @@ def test_compilers_are_told_early_by_whole_records_alone() -> None:
     at = data.index(record)
     for other in (data[:at] + b"\0" + data[at:-1], data[: at + 5] + b"\1" + data[at + 6 :]):
         assert early_api_versions(other) is None
-
-
-@pytest.mark.parametrize("before", [b"", b"\n", b".version 8.0\n"])
-@pytest.mark.parametrize("comment", [b"// .func g;\n", b".func g() // once more\n;\n"])
-def test_a_function_beside_a_comment_is_left_to_the_whole_reader(
-    before: bytes, comment: bytes
-) -> None:
-    """Wherever the text begins: the comment may hold the name, or the semicolon."""
-    assert declared_alone(before + comment, Budget()) is None
-    assert declared_alone(before + b".func f();\n", Budget()) == frozenset({"f"})
 
 
 def test_a_finished_cubin_is_not_read_for_its_symbols() -> None:

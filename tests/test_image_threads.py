@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import tarfile
 import tomllib
 from pathlib import Path
@@ -13,6 +14,7 @@ from container_images_made import oci_layout
 from machines import shared
 from samples import FOLDER
 
+from ltocompat import check, env
 from ltocompat.cli import run
 
 THREADS: list[dict[str, Any]] = tomllib.loads(
@@ -78,3 +80,29 @@ def test_one_command_says_what_ended_each_thread(
             wrong.append((thread["address"], code, told, failed, cured, text))
     assert len(THREADS) == 25
     assert not wrong
+
+
+FOLDERS = ("/usr/local/cuda/compat", "/usr/local/cuda-12.9/compat", "/usr/local/cuda/lib64", "")
+
+
+@pytest.mark.slow
+def test_check_takes_the_libcuda_that_the_loader_of_the_image_finds(tmp_path: Path) -> None:
+    """The look at its loader (``env --root``), which is held against LD_DEBUG, knows the answer."""
+    path = tmp_path / "image.tar"
+    own = ("/usr/local/cuda-12.9/compat", "/usr/lib/x86_64-linux-gnu")
+    for conf, searched, folder in itertools.product(FOLDERS, FOLDERS, own):
+        files = {
+            "/app/x.cubin": "cubin/nvrtc-12.4-sm_80.cubin",
+            "/usr/lib/x86_64-linux-gnu/libc.so.6": "libc",
+            f"{folder}/libcuda.so.575.57.08": "libcuda",
+            "/etc/ld.so.conf": "text include /etc/ld.so.conf.d/*.conf",
+            "/etc/ld.so.conf.d/app.conf": f"text {conf}",
+        }
+        links = {"/usr/local/cuda": "cuda-12.9", f"{folder}/libcuda.so.1": "libcuda.so.575.57.08"}
+        variables = [f"LD_LIBRARY_PATH={searched}"] if searched else []
+        path.write_bytes(image({"files": files, "links": links, "env": variables}))
+        driver = env(path).environment.user_driver
+        found = driver and ("CMP-03" if driver.is_compat_package else "PKG-23")
+        results = check(path, "driver=580.65.06,gpu=a100")
+        told = {each.rule for result in results for each in result.findings}
+        assert told & {"CMP-03", "PKG-23"} == ({found} if found else set()), (conf, searched)

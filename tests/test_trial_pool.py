@@ -64,7 +64,7 @@ from ltocompat.model.arch import Release
 from ltocompat.trial import link_child, protocol
 
 class Driver:
-    release, name, poisoned, log = Release(13, 0), "fake", False, b""
+    release, name, poisoned, said = Release(13, 0), "fake", False, b""
 
     def create(self, options):
         self.options = options
@@ -124,7 +124,7 @@ class Driver:
                     pass
             os._exit(0)
         if word.startswith("old"):
-            self.log = b"nvvmAddNVVMContainerToProgram"
+            self.said = b"nvvmAddNVVMContainerToProgram"
         if word == "forge":
             accepted = protocol.head_of({}, 0) * 8
             for number in range(3, 20):
@@ -141,14 +141,14 @@ class Driver:
     def complete(self, handle):
         return 0
 
-    def logs(self, handle):
-        log, self.log = self.log, b""
-        return log, b""
+    def log(self, handle, which):
+        said, self.said = self.said, b""
+        return said
 
-    def output_size(self, handle, want):
+    def size(self, handle, what):
         return 0, 3000000
 
-    def output(self, handle, want, size):
+    def content(self, handle, what, size):
         return 0, bytes(size)
 
     def destroy(self, handle):

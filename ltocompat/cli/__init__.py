@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ltocompat.cli.group import Group
+from ltocompat.cli.group import Group, at_once
 from ltocompat.model.version import VERSION
 
 VERBS = {
@@ -86,22 +86,13 @@ app = Group(
     "something asked for is missing, 70 internal error, 130 interrupted, 141 output closed early.",
     commands=[_LazyVerb(name, short_help=line) for name, line in VERBS.items()],
     params=[
-        click.Option(
-            ["-V", "--version"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_print_version,
-            help="Show the version and exit.",
-        ),
-        click.Option(
-            ["--show-completion"],
-            type=click.Choice(["bash", "fish", "zsh"]),
-            is_eager=True,
-            expose_value=False,
-            callback=_print_completion,
-            help="Show the completion of a shell and exit; in its start-up file: "
+        at_once("-V/--version", "Show the version and exit.", _print_version, is_flag=True),
+        at_once(
+            "--show-completion",
+            "Show the completion of a shell and exit; in its start-up file: "
             'eval "$(ltocompat --show-completion bash)".',
+            _print_completion,
+            type=click.Choice(["bash", "fish", "zsh"]),
         ),
     ],
     context_settings={"help_option_names": ["-h", "--help"], "color": _COLOR},

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 from ltocompat.report.exit_status import USAGE
+
+
+def at_once(flags: str, line: str, callback: Callable[..., None], **facts: Any) -> click.Option:  # noqa: ANN401 - click's
+    """Return an option that no handler gets; ``flags`` have slashes between them."""
+    names = flags.split("/")
+    return click.Option(
+        names, help=line, callback=callback, is_eager=True, expose_value=False, **facts
+    )
 
 
 class Group(click.Group):

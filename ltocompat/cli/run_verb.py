@@ -134,12 +134,11 @@ def colors_wanted() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
-class _AfterErasing:
+class _AfterErasing(Struct):
     """A terminal's stream that takes the progress line away before anything is printed over it."""
 
-    def __init__(self, stream: Writable, progress: ProgressLine) -> None:
-        self._stream = stream
-        self._progress = progress
+    _stream: Writable
+    _progress: ProgressLine
 
     def write(self, text: str, /) -> None:
         """Write ``text``."""

@@ -12,6 +12,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ltocompat.cli.group import at_once
 from ltocompat.cli.options import choose
 from ltocompat.commands.options import (
     DEPLOY_TARGET,
@@ -210,13 +211,6 @@ def _section_of(param: click.Parameter) -> str:
     return next(named, "Options")
 
 
-def _at_once(flag: str, line: str, callback: Callable[..., None], **facts: Any) -> click.Option:  # noqa: ANN401 - click's
-    """Return an option that no handler gets."""
-    return click.Option(
-        [flag], help=line, callback=callback, is_eager=True, expose_value=False, **facts
-    )
-
-
 def _print_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click calls it so
     if wanted:
         ctx.meta[_ALL] = True
@@ -276,10 +270,10 @@ def verb(handler: Callable[..., int]) -> Verb:
     made = [parameter for option in shown for parameter in option.parameters()]
     levels = click.Choice(["debug", "info", "warning"])
     made += (
-        _at_once(
+        at_once(
             "--log-level", "Log to standard error what is read and tried.", _log_from, type=levels
         ),
-        _at_once("--help-all", "Show every option and exit.", _print_all, is_flag=True),
+        at_once("--help-all", "Show every option and exit.", _print_all, is_flag=True),
     )
     name = handler.__name__.strip("_")
     made_of = Verb(name, callback=handler, params=made, help=inspect.getdoc(handler))

@@ -195,9 +195,8 @@ def digest_of(data: Iterable[bytes]) -> bytes:
 
 def is_zero(view: ByteView, start: int, end: int, budget: Budget) -> bool:
     """Return whether there are only zeros from ``start`` to ``end``, or to the end of the view."""
-    starts = budget.timed(range(start, end, MIB), every=1)
-    chunks = (view.peek(at, min(MIB, end - at)) for at in starts)
-    return all(chunk.count(0) == len(chunk) for chunk in chunks)
+    end = min(end, view.size)
+    return all(chunk.count(0) == len(chunk) for chunk in chunks(view, start, end, budget))
 
 
 def occurrences(needle: bytes, data: bytes | memoryview) -> list[int]:

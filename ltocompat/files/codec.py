@@ -25,14 +25,38 @@ _LZ4_FRAME_MAGIC = b"\x04\x22\x4d\x18"
 
 # Frames up to this size are decoded in one call, which is cheaper than a stream for each.
 _WHOLE = 128 << 10
-# The first blocks of most frames are shorter than the first read; each read asks for more.
+# The first blocks of most frames are shorter than a read of a prefix.
 _FIRST_READ = 8 << 10
-_READ = 64 << 10
+READ = 64 << 10
+"""Bytes of compressed code that are read at a time, at most."""
 _ZSTD_BLOCK = 128 << 10
 # What both formats decode to at least in a second, bytes; and how much before a look at the clock.
 _SPEED = 256 << 20
 _STEP = 16 << 20
 _ZSTD_BLOCK_HEADER = 3
+
+
+class Input(Struct):
+    """Compressed bytes, read from the front, as decoders read a file.
+
+    Attributes:
+        position: how many were used so far; what was only read ahead does not count once the
+            stream has ended.
+    """
+
+    view: ByteView
+    position: int = 0
+
+    @property
+    def left(self) -> int:
+        """Bytes behind the end of the stream."""
+        return self.view.size - self.position
+
+    def read(self, size: int = READ) -> bytes:
+        """At most ``size`` bytes; none at the end."""
+        data = self.view.peek(self.position, min(size, READ))
+        self.position += len(data)
+        return data
 
 
 class Payload(Struct, frozen=True):
@@ -121,10 +145,9 @@ class Prefix(Struct, weakref=True):
         declared = self._payload.declared
         limit = self._payload.budget.limits.image_bytes if declared is None else declared
         if self._stream is None:
-            source = _ViewReader(self._payload.stored)
             # Its annotation asks for a whole file; it calls read() alone.
-            opened = cast("IO[bytes]", source)
-            self._stream = _decompressor(self).stream_reader(opened, read_size=_READ)
+            opened = cast("IO[bytes]", Input(self._payload.stored))
+            self._stream = _decompressor(self).stream_reader(opened, read_size=_FIRST_READ)
         elif _thread.owner() is not self:
             raise RuntimeError("a prefix was grown after another one in the same thread")
         parts = [self.data]
@@ -143,21 +166,6 @@ class Prefix(Struct, weakref=True):
         self.complete = have < size or have >= limit
         if have > limit or (self.complete and declared is not None and have != declared):
             raise Malformed(f"a Zstandard frame decodes to {have} bytes, not to {limit}")
-
-
-class _ViewReader(Struct):
-    """A view as the file that a streaming decoder reads from."""
-
-    _view: ByteView
-    _position: int = 0
-    _step: int = _FIRST_READ
-
-    def read(self, size: int) -> bytes:
-        """The next bytes; none at the end."""
-        data = self._view.peek(self._position, min(size, self._step))
-        self._position += len(data)
-        self._step *= 2
-        return data
 
 
 # A decompressor costs more to make than to use, and serves one image at a time in one thread.
@@ -260,7 +268,7 @@ def _zstd_blocks_end(view: ByteView, position: int, budget: Budget) -> int:
         at = position - start
         if at + _ZSTD_BLOCK_HEADER > len(window):
             budget.check_time()
-            window, start, at = view.peek(position, _READ), position, 0
+            window, start, at = view.peek(position, READ), position, 0
         if len(window) < _ZSTD_BLOCK_HEADER:
             raise Malformed(f"a Zstandard frame runs past the end at {position:#x}")
         block = int.from_bytes(window[at : at + _ZSTD_BLOCK_HEADER], "little")

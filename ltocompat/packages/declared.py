@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 from ltocompat.model.arch import Release
 from ltocompat.packages.values import Declared, Dependency
@@ -70,7 +71,16 @@ def of_variant(data: bytes, label: str, problems: list[str]) -> tuple[Declared, 
     except (ValueError, TypeError, AttributeError, RecursionError):
         problems.append("variant.json does not follow PEP 825")
         return ()
-    return (*_of_bounds(bounds, problems), *_of_archs(archs, problems))
+    releases = [
+        Declared(source, binding=True, cuda=_release(match))
+        for source, match in _read(_LOWER_BOUND, bounds, _RELEASE, "a CUDA release", problems)
+    ]
+    gpus = [
+        Declared(source, binding=True, gpus=(int(match[1]),), kind=match[2] or "")
+        for source, match in _read(_SM_ARCH, archs, _ARCH, "an architecture", problems)
+    ]
+    # Any of the releases may be met, so that the least decides.
+    return (*sorted(releases, key=attrgetter("cuda"))[:1], *gpus)
 
 
 def _texts(value: object) -> list[str]:
@@ -84,29 +94,16 @@ def _texts(value: object) -> list[str]:
     return value[:_MOST]
 
 
-def _of_bounds(values: list[str], problems: list[str]) -> Iterator[Declared]:
-    """Any of the values may be met, so that the least decides."""
-    found: dict[Release, str] = {}
+def _read(
+    key: str, values: list[str], pattern: re.Pattern[str], what: str, problems: list[str]
+) -> Iterator[tuple[str, re.Match[str]]]:
+    """The values of a property that can be read, each with its source."""
     for value in values:
-        match = _RELEASE.fullmatch(value)
+        match = pattern.fullmatch(value)
         if match is None:
-            problems.append(f"variant.json: {_LOWER_BOUND} {value[:80]!r} is not a CUDA release")
+            problems.append(f"variant.json: {key} {value[:80]!r} is not {what}")
         else:
-            found[Release(int(match[1]), int(match[2] or 0))] = value
-    if found:
-        least = min(found)
-        source = f"variant.json: {_PROVIDER} :: {_LOWER_BOUND} :: {found[least]}"
-        yield Declared(source, binding=True, cuda=least)
-
-
-def _of_archs(values: list[str], problems: list[str]) -> Iterator[Declared]:
-    for value in values:
-        match = _ARCH.fullmatch(value)
-        if match is None:
-            problems.append(f"variant.json: {_SM_ARCH} {value[:80]!r} is not an architecture")
-            continue
-        source = f"variant.json: {_PROVIDER} :: {_SM_ARCH} :: {value}"
-        yield Declared(source, binding=True, gpus=(int(match[1]),), kind=match[2] or "")
+            yield f"variant.json: {_PROVIDER} :: {key} :: {value}", match
 
 
 def of_conda(dependency: Dependency) -> Declared | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
@@ -144,35 +144,35 @@ def owner(path: str, budget: Budget | None = None) -> Package | None:
 
 
 def _read(view: ByteView, path: str, budget: Budget) -> Package | None:
-    """The wheel, conda package or image; their readers are loaded for files that may be one."""
-    if packing_of(view) is not None or names_image(functools.partial(view.peek, 0)):
-        from ltocompat.packages.container_images import read as read_image
-
-        with watched(budget):
-            image = read_image(view, path, budget)
-        if image is not None:
-            return image
-    if view.peek(0, len(DEB_MAGIC)) == DEB_MAGIC:
-        from ltocompat.packages.debian import read as read_debian
-
-        with watched(budget):
-            return read_debian(view, path, budget)
-    if view.peek(0, len(RPM_MAGIC)) == RPM_MAGIC:
-        from ltocompat.packages.rpm import read as read_rpm
-
-        with watched(budget):
-            return read_rpm(view, path, budget)
-    if not view.peek(0, 4).startswith(_PACKED):
-        return None
-    from ltocompat.packages.conda import read as read_conda
-    from ltocompat.packages.python_packages import read_wheel
-
-    for read in (read_wheel, read_conda):
+    """The package by the first reader that takes it for one; None where none does."""
+    for read in _readers(view):
         with watched(budget):
             found = read(view, path, budget)
         if found is not None:
             return found
     return None
+
+
+def _readers(view: ByteView) -> Iterator[Callable[[ByteView, str, Budget], Package | None]]:
+    """The readers of what a file may be by its first bytes, which are loaded for such alone."""
+    head = view.peek(0, len(DEB_MAGIC))
+    if packing_of(view) is not None or names_image(functools.partial(view.peek, 0)):
+        from ltocompat.packages.container_images import read as read_image
+
+        yield read_image
+    if head == DEB_MAGIC:
+        from ltocompat.packages.debian import read as read_debian
+
+        yield read_debian
+    if head.startswith(RPM_MAGIC):
+        from ltocompat.packages.rpm import read as read_rpm
+
+        yield read_rpm
+    if head.startswith(_PACKED):
+        from ltocompat.packages.conda import read as read_conda
+        from ltocompat.packages.python_packages import read_wheel
+
+        yield from (read_wheel, read_conda)
 
 
 def packages_beside(

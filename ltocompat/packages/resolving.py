@@ -327,7 +327,8 @@ def _walk(package: Package, others: Sequence[Package], budget: Budget) -> Iterat
         if other is not None and depth < _DEEPEST:
             behind = [found for found, _ in _installed(other, sorted(dependency.asks), budget)]
             for found in reversed(behind):
-                way = f"{line}{_STEP}{_short(found.line)}"
+                without_key = found.line.partition(": ")[2] or found.line
+                way = f"{line}{_STEP}{without_key}"
                 waiting.appendleft((found, way, extra, depth + 1))
 
 
@@ -400,8 +401,3 @@ def _is_part(part: str, kind: Kind, name: str) -> bool:
     if kind is Kind.CONDA:
         return name == _CONDA[part]
     return _WHEELS[part].fullmatch(name) is not None
-
-
-def _short(line: str) -> str:
-    """A line without its key."""
-    return line.partition(": ")[2] or line

@@ -37,11 +37,8 @@ class Cell(Struct, frozen=True):
 
 def cell_of(result: Result) -> Cell:
     """The cell that a result stands in."""
-    return Cell(
-        result.target.name,
-        result.gpu.name if result.gpu else "",
-        str(result.route) if result.route else "",
-    )
+    gpu = result.gpu.name if result.gpu else ""
+    return Cell(result.target.name, gpu, str(result.route or ""))
 
 
 def labels(names: Sequence[str]) -> dict[str, str]:
@@ -161,23 +158,13 @@ def counts(result: Result) -> bool:
     return result.forgiven != OTHER_VARIANT
 
 
-def _in_part(result: Result) -> bool:
-    """Return whether to tell how many modules have it: what works is told by who is served."""
-    return result.verdict > Verdict.JIT and result.extent.partial
-
-
 def verdict_word(result: Result) -> str:
     """``ok``, ``fail 1 of 794 modules``, ``fail (known)``."""
-    word = f"{result.verdict} {result.extent}" if _in_part(result) else str(result.verdict)
+    word = str(result.verdict)
+    # How many modules have what works is told by who is served.
+    if result.verdict > Verdict.JIT and result.extent.partial:
+        word += f" {result.extent}"
     return f"{word} ({result.forgiven})" if result.forgiven else word
-
-
-def whole_word(result: Result) -> str:
-    """``ok 1,617/2,638``, ``fail 1 of 794 modules``, ``fail``, ``ok, not judged: load``."""
-    word, coverage = verdict_word(result), result.coverage
-    if result.verdict < Verdict.UNKNOWN and coverage.modules > 1 and not _in_part(result):
-        word += f" {coverage.served:,}/{coverage.modules:,}"
-    return word + (f", not judged: {', '.join(result.not_judged)}" if result.not_judged else "")
 
 
 def deciding_variant(result: Result) -> str:

@@ -199,23 +199,16 @@ def grouped_findings(
             text = headline_of(finding) if join else finding.message
             key = (finding.rule, finding.verdict, finding.level, text, apart(result, finding))
             groups.setdefault(key, GroupedFinding(finding, key[-1])).add(result, finding)
-    found = _joined_groups(groups.values()) if join else [*groups.values()]
-    return sorted(found, key=_badness)
-
-
-def _badness(group: GroupedFinding) -> tuple[int, int, int]:
-    return (LEVELS.index(group.finding.level), -group.finding.verdict, -group.module_count)
-
-
-def _joined_groups(groups: Iterable[GroupedFinding]) -> list[GroupedFinding]:
-    left: list[GroupedFinding] = []
-    for group in groups:
-        before = next((near for near in left[-_MOST_COMPARED:] if near.may_join(group)), None)
+    found: list[GroupedFinding] = []
+    for group in groups.values():
+        near = found[-_MOST_COMPARED:] if join else ()
+        before = next((each for each in near if each.may_join(group)), None)
         if before is None:
-            left.append(group)
+            found.append(group)
         else:
             before.join(group)
-    return left
+    found.sort(key=lambda group: (-group.finding.verdict, -group.module_count))
+    return sorted(found, key=lambda group: LEVELS.index(group.finding.level))
 
 
 def joined(sentences: Sequence[str]) -> str | None:
@@ -316,23 +309,25 @@ _PLACE = 80  # characters of a place with all its folders
 _FIX = 110  # characters of what to do; explain tells the rest
 
 
-class FindingTally:
+class FindingTally(Struct):
     """Shows findings, and counts them for the last line.
 
     Args:
         options: what the reader asked for.
     """
 
-    def __init__(self, options: Options) -> None:
-        self._options = options
-        self._counts: Counter[str] = Counter()
-        self._rules: dict[str, Verdict] = {}
+    _options: Options
+    _counts: Counter[str] = field(default_factory=Counter)
+    _rules: dict[str, Verdict] = field(default_factory=dict)
 
     def blocks(self, groups: Iterable[GroupedFinding], cells: CellNames) -> Iterator[Block]:
         """Yield the findings, the worst verdict first; then notes, where they are wanted."""
         shown, groups = [], list(groups)
         root = common_folder(path for group in groups for path in group.modules)
-        for group in sorted(groups, key=_rank):
+        # In the order of ``grouped_findings`` otherwise.
+        for group in sorted(
+            groups, key=lambda group: (_word(group) == _NOTE, -group.finding.verdict)
+        ):
             word = _word(group)
             self._counts[word] += 1
             if word != _NOTE:
@@ -377,11 +372,6 @@ _STYLES = {
     "undocumented": Style.UNDOCUMENTED,
     "warning": Style.UNDOCUMENTED,
 }
-
-
-def _rank(group: GroupedFinding) -> tuple[bool, int, Level, int]:
-    finding = group.finding
-    return (finding.level is Level.NOTE, -finding.verdict, finding.level, -group.module_count)
 
 
 def _word(group: GroupedFinding) -> str:

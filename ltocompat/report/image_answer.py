@@ -68,7 +68,10 @@ class ImageAnswer:
         self._summary.add_host(host)
 
     def _add_image(self, image: Image) -> None:
-        self._kernels.add(_has_kernels(image))
+        # Other kinds never show whether they have kernels; None where they were not counted.
+        shown = image.kind in (ImageKind.SASS, ImageKind.PTX)
+        counted = None if image.kernels is None else bool(image.kernels)
+        self._kernels.add(counted if shown else True)
         if image.arch is not None:
             self._archs.setdefault(image.kind, Few(_MOST_ARCHS)).add(image.arch)
         for maker in image.made_by:
@@ -127,13 +130,6 @@ class ImageAnswer:
         least = of_ptx if sass is None else f">= {sass}"
         words = "kernels need driver" if None in self._kernels else "needs driver"
         return f"{words} {least}" + (f" ({more})" if more else "")
-
-
-def _has_kernels(image: Image) -> bool | None:
-    """Return whether an image may have kernels; None where they were not counted."""
-    if image.kind not in (ImageKind.SASS, ImageKind.PTX):
-        return True  # it never shows them
-    return None if image.kernels is None else bool(image.kernels)
 
 
 def _one_of(releases: tuple[Release, ...]) -> str:

@@ -203,17 +203,16 @@ class ImageSummary:
         return SummaryRow(key[0], kind_label(image), (rank, kind))
 
 
-class HostNeeds:
+class HostNeeds(Struct):
     """Collects ``HostBinary`` records of one artifact; names are kept up to a bound."""
 
-    def __init__(self) -> None:
-        self.formats: Few[str] = Few(4)
-        # nvlink's output defines the first and refers to the second, which nvcc's objects define.
-        self._registrations: Few[str] = Few(_MOST_NAMES)
-        self._wrappers: Few[str] = Few(_MOST_NAMES)
-        self._imports: Few[str] = Few(1_000)
-        self._libraries: Few[CudaLibrary] = Few(_MOST_NAMES)
-        self.texts: Few[str] = Few(_MOST_NAMES)
+    formats: Few[str] = field(default_factory=lambda: Few(4))
+    # nvlink's output defines the first and refers to the second, which nvcc's objects define.
+    _registrations: Few[str] = field(default_factory=lambda: Few(_MOST_NAMES))
+    _wrappers: Few[str] = field(default_factory=lambda: Few(_MOST_NAMES))
+    _imports: Few[str] = field(default_factory=lambda: Few(1_000))
+    _libraries: Few[CudaLibrary] = field(default_factory=lambda: Few(_MOST_NAMES))
+    texts: Few[str] = field(default_factory=lambda: Few(_MOST_NAMES))
 
     def add(self, host: HostBinary) -> None:
         """Fold one host file."""

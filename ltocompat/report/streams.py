@@ -12,6 +12,8 @@ import time
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, TextIO
 
+from msgspec import Struct
+
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Progress
 from ltocompat.model.watchdog import at_each_look
@@ -29,11 +31,10 @@ class AnswerLost(LtocompatError):
     """Standard output takes no more."""
 
 
-class Answer:
+class Answer(Struct):
     """Standard output, which says in one sentence that it can't be written."""
 
-    def __init__(self, stream: Writable) -> None:
-        self._stream = stream
+    _stream: Writable
 
     def write(self, text: str, /) -> None:
         """Write ``text``.
@@ -161,11 +162,15 @@ class ProgressLine:
         self._last = progress
         if not self._overdue():
             return
+        text, path = self._state(progress), escape(progress.path)
         if self._terminal:
-            self._write_over(progress)
+            room = shutil.get_terminal_size().columns - 1 - len(text)
+            text += clip_middle(path, max(room, 8))
+            sys.stderr.write("\r" + text.ljust(self._shown))
+            self._shown = max(self._shown, len(text))
         else:
-            sys.stderr.write(f"{self._state(progress)}{escape(progress.path)}\n")
-            sys.stderr.flush()
+            sys.stderr.write(f"{text}{path}\n")
+        sys.stderr.flush()
 
     def _still_at_work(self) -> None:
         if self._last is not None and self._overdue():
@@ -193,14 +198,6 @@ class ProgressLine:
             sys.stderr.write("\r" + " " * self._shown + "\r")
             sys.stderr.flush()
             self._shown = 0
-
-    def _write_over(self, progress: Progress) -> None:
-        done = self._state(progress)
-        room = shutil.get_terminal_size().columns - 1 - len(done)
-        text = done + clip_middle(escape(progress.path), max(room, 8))
-        sys.stderr.write("\r" + text.ljust(self._shown))
-        sys.stderr.flush()
-        self._shown = max(self._shown, len(text))
 
     def _state(self, progress: Progress) -> str:
         percent = 100 * progress.done // progress.total if progress.total else 100

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from ltocompat.files.archives.folder import DIST_INFO
 from ltocompat.files.archives.tar import TarFormat
-from ltocompat.files.archives.unpacking import Input, unpacked
+from ltocompat.files.archives.unpacking import unpacked
 from ltocompat.files.byteview import ByteView, FileSource, chunks, digest_of
+from ltocompat.files.codec import Input
 from ltocompat.files.first_bytes import Packing, is_ar, packing_of
 from ltocompat.files.objects import read_host
 from ltocompat.model.errors import LtocompatError, Malformed, UnreadableInput

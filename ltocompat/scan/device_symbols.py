@@ -41,9 +41,6 @@ def undefined_in_ptx(data: bytes, budget: Budget) -> DeviceSymbols:
     """Read the undefined symbols of PTX text; most text has none, and is not parsed."""
     if not contains(b".func", data):
         return DeviceSymbols()
-    names = ptx_symbols.declared_alone(data, budget)
-    if names is not None and all(map(is_provided, names)):
-        return DeviceSymbols()
     return of_ptx(data, budget).without_definitions()
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.model.errors import Missing, UsageError
@@ -247,7 +247,7 @@ _DEEPEST = 100
 each that is open."""
 
 
-class _Building:
+class _Building(Struct):
     """Lists, tables and texts from the events of a reader of YAML.
 
     Not by its own loaders: these go down by recursion, which deep nesting ends in a crash, and what
@@ -255,10 +255,9 @@ class _Building:
     texts, and ``<<`` is a key like others.
     """
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._anchors: dict[str, object] = {}
-        self._open: list[tuple[object, list[object]]] = []  # a start, and what stands in it
+    _path: str
+    _anchors: dict[str, object] = field(default_factory=dict)
+    _open: list[tuple[object, list[object]]] = field(default_factory=list)  # a start, its parts
 
     def document(self, events: Iterable[Any]) -> object:
         """The first document; None where there is none."""

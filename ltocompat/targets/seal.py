@@ -18,6 +18,8 @@ import sys
 import tempfile
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 KEY_VARIABLE = "LTOCOMPAT_CACHE_KEY"
 SIZE = 32
 """Bytes of a seal, and of the secret."""
@@ -25,11 +27,10 @@ _FILE = "seal.key"
 _THE_FILE_ITSELF = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
-class Seal:
+class Seal(Struct):
     """Seals bytes with a secret, and knows its own seals."""
 
-    def __init__(self, secret: bytes) -> None:
-        self._secret = secret
+    _secret: bytes
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> Seal | None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Self, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from ltocompat.files.regular import open_regular
 from ltocompat.targets.linkers import Cache
@@ -23,7 +24,7 @@ T = TypeVar("T")
 _KEPT = 90 * 24 * 3600.0  # seconds
 
 
-class UserCache:
+class UserCache(Struct):
     """Answers of earlier runs to questions of one kind, by name.
 
     Attributes:
@@ -38,10 +39,9 @@ class UserCache:
     NAME: ClassVar[str]
     MOST: ClassVar[int]
 
-    def __init__(self, folder: str, seal: Seal) -> None:
-        self._folder = folder
-        self._seal = seal
-        self._swept = False
+    _folder: str
+    _seal: Seal
+    _swept: bool = False
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> Self | None:

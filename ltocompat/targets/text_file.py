@@ -98,12 +98,11 @@ def read_toml(path: str, budget: Budget | None = None) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         # The file may lead anywhere: the keys that a reason names are not quoted.
         reason = _QUOTED.sub("a key", str(error))
-        raise UsageError(f"{path} is not a TOML file: {reason}; correct it") from None
-    except (ValueError, RecursionError) as error:
-        reason = (
-            "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
-        )
-        raise UsageError(f"{path} is not a TOML file: {reason}; correct it") from None
+    except RecursionError:
+        reason = "nested too deeply"
+    except ValueError:
+        reason = "a number is too long"
+    raise UsageError(f"{path} is not a TOML file: {reason}; correct it")
 
 
 PYPROJECT = "pyproject.toml"

@@ -34,7 +34,10 @@ def target_words() -> Iterator[TargetWord]:
         parts += ["nvJitLink"] if "nvjitlink" in stock_libraries(release) else []
         yield TargetWord("cuda", str(release), f"{', '.join(parts)} and NVRTC {release}")
     for branch in reversed(drivers.driver_branches()):
-        yield TargetWord("driver", f"R{branch}", _of_branch(branch))
+        known = ", ".join(map(str, drivers.driver_releases(branch)))
+        parts = [f"CUDA {drivers.branch_cuda(branch)}"]
+        parts += [f"known by number: {known}"] if known else []
+        yield TargetWord("driver", f"R{branch}", "; ".join(parts))
     for group in groups():
         members = gpus_named(group, System(), None)
         yield TargetWord("gpu", group, ", ".join(map(str, members)))
@@ -44,9 +47,3 @@ def target_words() -> Iterator[TargetWord]:
         yield TargetWord(
             "gpu", f"sm_{sm.number}", ": ".join(filter(None, (since, ", ".join(names))))
         )
-
-
-def _of_branch(branch: int) -> str:
-    known = ", ".join(map(str, drivers.driver_releases(branch)))
-    cuda = f"CUDA {drivers.branch_cuda(branch)}"
-    return f"{cuda}; known by number: {known}" if known else cuda

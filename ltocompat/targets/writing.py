@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
+from ltocompat.model.target import DriverVersion, Target, VersionSet
 from ltocompat.targets.gpu_groups import known_gpu
 from ltocompat.targets.versions.drivers import read_driver
 from ltocompat.targets.versions.releases import read_releases
@@ -24,7 +24,8 @@ def as_toml(target: Target) -> str:
     lines = [f"[targets.{target.name if bare else toml_value(target.name)}]"]
     lines.append(f"os = {toml_value(str(target.system))}")
     if target.driver is not None:
-        text = _spelled(target.driver, _driver_text, functools.partial(read_driver, source=""))
+        plain = lambda driver: str(DriverVersion(driver.numbers))  # noqa: E731
+        text = _spelled(target.driver, plain, functools.partial(read_driver, source=""))
         lines.append(f"driver = {toml_value(text)}")
     for part in ("compat", "nvjitlink", "nvrtc", "nvlink"):
         known = getattr(target, part)
@@ -34,7 +35,8 @@ def as_toml(target: Target) -> str:
     if not target.lto:
         lines.append('lto = "off"')
     if target.gpus:
-        lines.append(f"gpu = {toml_value([*map(_gpu_text, target.gpus)])}")
+        gpus = [gpu.name if known_gpu(gpu.name) == gpu else str(gpu.arch) for gpu in target.gpus]
+        lines.append(f"gpu = {toml_value(gpus)}")
     return "\n".join(lines) + "\n"
 
 
@@ -49,14 +51,6 @@ def _spelled(
     except UsageError:
         pass  # such as "nvidia-nvjitlink-cu12 12.4.127 or nvidia-nvjitlink 13.0.88"
     return ("+" if known.every else "|").join(written(value) for value in known.values)
-
-
-def _driver_text(driver: DriverVersion) -> str:
-    return str(DriverVersion(driver.numbers))
-
-
-def _gpu_text(gpu: Gpu) -> str:
-    return gpu.name if known_gpu(gpu.name) == gpu else str(gpu.arch)
 
 
 def toml_value(value: str | list[str]) -> str:

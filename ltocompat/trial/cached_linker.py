@@ -93,7 +93,7 @@ class TrialCache(UserCache):
         """The answers that are kept; None where there is none."""
         rows = self._read(_name(questions), list[TrialOutcome | None]) or [None] * len(questions)
         return [
-            None if row is None else _answer(question, row)
+            None if row is None else replace(row, reason=row.reason.replace(_PLACE, question.name))
             for question, row in zip(questions, rows, strict=True)
         ]
 
@@ -115,10 +115,6 @@ def _row(question: Question, answer: TrialOutcome) -> TrialOutcome:
     """An answer to the question of any file."""
     name, reason = question.name, answer.reason
     return replace(answer, reason=reason.replace(name, _PLACE) if name else reason)
-
-
-def _answer(question: Question, row: TrialOutcome) -> TrialOutcome:
-    return replace(row, reason=row.reason.replace(_PLACE, question.name))
 
 
 class CachedLinker(Struct, dict=True):
@@ -242,15 +238,10 @@ def outcome_of(linker: Linker, answer: Answer, *, whole: bool = False) -> TrialO
         return TrialOutcome(who, str(outcome), None, why, cpu_seconds=answer.cpu_seconds)
     if outcome is LinkOutcome.LOST:
         return TrialOutcome(who, "lost", "lost kernels", lost_kernels(answer))
-    return _refused(who, answer, linker.tool.label)
-
-
-def _refused(who: str, answer: Answer, linker: str) -> TrialOutcome:
-    reason = explain(answer.log, linker)
-    if reason is not None:
-        return TrialOutcome(who, "refused", reason.cause, reason.sentence)
+    reason = explain(answer.log, linker.tool.label)
     first = first_line(answer.log) or "it gave no reason"
-    return TrialOutcome(who, "refused", None, f"{answer.code_name or answer.code}: {first}")
+    text = reason.sentence if reason else f"{answer.code_name or answer.code}: {first}"
+    return TrialOutcome(who, "refused", reason.cause if reason else None, text)
 
 
 def lost_kernels(answer: Answer) -> str:
@@ -259,7 +250,7 @@ def lost_kernels(answer: Answer) -> str:
 
 
 def compiles_relocatable(library: str | os.PathLike[str], tool: Tool = Tool.NVJITLINK) -> bool:
-    """Ask, once a file, whether ``-r`` makes this linker compile a fragment without kernels.
+    """Ask whether ``-r`` makes this linker compile a fragment without kernels.
 
     Measured with ``fragment.ltoir``, LTO-IR of ``fragment.cu``: a device function that calls
     another, which nothing defines (NVRTC 12.0.140, ``-arch=sm_75 -dlto``, so that every nvJitLink
@@ -270,15 +261,8 @@ def compiles_relocatable(library: str | os.PathLike[str], tool: Tool = Tool.NVJI
     Raises:
         TrialImpossible: the library can't be loaded.
     """
-    path = os.path.realpath(library)
-    status = os.stat(path)
-    return _compiles_relocatable(path, (status.st_size, status.st_mtime_ns), tool)
-
-
-@functools.cache
-def _compiles_relocatable(path: str, _identity: tuple[int, int], tool: Tool) -> bool:
     fragment = resources.files(__package__).joinpath("fragment.ltoir").read_bytes()
     trial_input = TrialInput("fragment.ltoir", InputKind.LTOIR, fragment)
-    with Pool(path, workers=1, tool=tool) as pool:
+    with Pool(library, workers=1, tool=tool) as pool:
         (answer,) = pool.run([Request((trial_input,), _PROBE_OPTIONS)])
     return answer.outcome is LinkOutcome.COMPILED

@@ -46,9 +46,11 @@ class LinkServer(serving.Server):
             return b""
         output = b""
         if self._added(handle, named, message.pieces, reply) and complete:
-            want = "ptx" if "-ptx" in options else "cubin"
+            want = "Ptx" if "-ptx" in options else "Cubin"
             output = self._completed(handle, want, kernels, reply)
-        self._log(handle, reply)
+        for name in ("error", "info"):
+            if text := linker.log(handle, f"{name.capitalize()}Log"):
+                reply[name] = self._cut(text)
         self.at(protocol.AT_DESTROY)
         linker.destroy(handle)
         return output if keep_output and len(output) <= self.limits.output_bytes else b""
@@ -77,23 +79,16 @@ class LinkServer(serving.Server):
             reply["code"] = code
             return b""
         self.at(protocol.AT_GET)
-        code, size = self._linker.output_size(handle, want)
+        code, size = self._linker.size(handle, f"Linked{want}")
         output = b""
         if not code:
             reply["size"] = size
-            code, output = self._linker.output(handle, want, size)
+            code, output = self._linker.content(handle, f"Linked{want}", size)
         if code:
             reply.update(step=protocol.AT_GET, code=code)
             return b""
         reply.update(outputs.contents(want, output, kernels))
         return output
-
-    def _log(self, handle: int, reply: Reply) -> None:
-        error, info = self._linker.logs(handle)
-        if error:
-            reply["error"] = self._cut(error)
-        if info:
-            reply["info"] = self._cut(info)
 
     def _cut(self, log: bytes) -> str:
         return log[: self.limits.log_bytes].rstrip(b"\0").decode("utf-8", "replace")

@@ -228,17 +228,16 @@ def gather_each(
         if isinstance(stored, Skipped):
             yield stored
         elif where is None or not where.kinds or stored.entry.kind in where.kinds:
-            image, unread = describe(stored, _READ)
-            if where is None or where.matches(image):
-                yield _linkable(stored, image, unread)
+            known = describe(stored, _READ)
+            if where is None or where.matches(known[0]):
+                yield linkable(stored, known)
 
 
-def linkable(stored: StoredImage) -> LinkInput | Skipped:
-    """One image as an input, or why it can't be one."""
-    return _linkable(stored, *describe(stored, _READ))
-
-
-def _linkable(stored: StoredImage, image: Image, unread: Skipped | None) -> LinkInput | Skipped:
+def linkable(
+    stored: StoredImage, known: tuple[Image, Skipped | None] | None = None
+) -> LinkInput | Skipped:
+    """One image as an input, or why it can't be one; ``known``: as ``describe`` has it."""
+    image, unread = known or describe(stored, _READ)
     try:
         piece = cut(stored)
     except Malformed as error:

@@ -43,6 +43,7 @@ _NO_CACHE_SINCE = Release(12, 5)
 # Else nvlink drops what no host code of its inputs launches, which says nothing of the link.
 _ALL_KERNELS = "-ignore-host-info"
 _ALL_KERNELS_SINCE = Release(13, 0)
+_TIMES = ("create", "add", "complete")
 # By their numbers; a process that ends at rest was brought down by the step that it took last.
 _STEPS = dict(enumerate((Step.DESTROY, *Step), protocol.AT_REST))
 
@@ -131,10 +132,11 @@ class Pool(ChildPool[Request, Answer]):
         number = reply.get("step", protocol.AT_ADD)
         step = _STEPS.get(number, Step.CREATE) if died else _STEPS[number]
         failed = (died or code) and step is Step.ADD
+        names = {number: input_.name for number, input_ in enumerate(request.inputs)}
         answer = Answer(
             outcome=LinkOutcome.CRASHED,
             step=step,
-            input_name=_input_name(request, reply) if failed else None,
+            input_name=names.get(int(reply.get("input", 0))) if failed else None,
             log=log[: self.limits.log_bytes],
             sandbox=self.sandbox,
             release=self.release,
@@ -143,13 +145,16 @@ class Pool(ChildPool[Request, Answer]):
             ended = self.ended(reply)
             return replace(answer, **ended | {"outcome": LinkOutcome(ended["outcome"])})
         open_symbols = logs.unresolved(log)
+        name = facts.nvjitlink_result_name(code, self.release)
+        if self.tool is Tool.NVLINK:
+            name = f"exit status {code}" if code else None
         return replace(
             answer,
             outcome=_outcome(request, reply, code, open_symbols),
             code=code,
-            code_name=self._code_name(code),
+            code_name=name,
             unresolved=open_symbols,
-            seconds=Seconds(*(_seconds(reply.get(name)) for name in ("create", "add", "complete"))),
+            seconds=Seconds(**{name: reply[name] / 1e6 for name in _TIMES if name in reply}),
             output_size=reply.get("size"),
             output=report.output or None,
             kernels_in_output=reply.get("kernels"),
@@ -158,12 +163,6 @@ class Pool(ChildPool[Request, Answer]):
             # Each nvlink is a process that never served another request.
             confirmed=bool(code) and self.tool is Tool.NVLINK,
         )
-
-    def _code_name(self, code: int) -> str | None:
-        """The name of a result of nvJitLink; nvlink has exit statuses."""
-        if self.tool is Tool.NVLINK:
-            return f"exit status {code}" if code else None
-        return facts.nvjitlink_result_name(code, self.release)
 
     def safe_in_batch(self, request: Request, answer: Answer) -> bool:
         """See ``ChildPool``: LTO-IR is found too new before its code is looked at.
@@ -199,12 +198,3 @@ def _outcome(
         return LinkOutcome.ACCEPTED
     later = {"-r", "-ptx"} & set(request.options)
     return LinkOutcome.LINKED if reply.get("kernels") and not later else LinkOutcome.COMPILED
-
-
-def _seconds(microseconds: int | None) -> float | None:
-    return None if microseconds is None else microseconds / 1e6
-
-
-def _input_name(request: Request, reply: Mapping[str, Any]) -> str | None:
-    number = int(reply.get("input", 0))
-    return request.inputs[number].name if number < len(request.inputs) else None

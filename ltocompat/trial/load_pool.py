@@ -77,19 +77,6 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
 
     def judge(self, request: LoadRequest, report: Report) -> LoadAnswer:
         """See ``ChildPool``."""
-        answer = self._judged(request, report)
-        if answer.step is LoadStep.START and answer.code:
-            name = answer.code_name or "an unknown error"
-            raise Missing(
-                f"GPU {answer.gpu} ({answer.gpu_name}) can't be used: {answer.code} ({name})"
-            )
-        return answer
-
-    def poisons_worker(self, answer: LoadAnswer) -> bool:
-        """See ``ChildPool``; a kernel that fails takes the context with it."""
-        return answer.step is LoadStep.LAUNCH and answer.outcome is not LoadOutcome.LOADED
-
-    def _judged(self, request: LoadRequest, report: Report) -> LoadAnswer:
         reply = report.reply
         # A process that went wild may have written anything where its notes were.
         step = _STEPS.get(reply.get("step", protocol.AT_REST), LoadStep.START)
@@ -110,6 +97,9 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
             return replace(answer, **ended | {"outcome": LoadOutcome(ended["outcome"])})
         code = int(reply.get("code", 0))
         error = cuda_error(code)
+        if code and step is LoadStep.START:
+            name = error.name if error else "an unknown error"
+            raise Missing(f"GPU {answer.gpu} ({answer.gpu_name}) can't be used: {code} ({name})")
         return replace(
             answer,
             outcome=LoadOutcome.REFUSED if code else LoadOutcome.LOADED,
@@ -120,3 +110,7 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
             output=report.output if request.launch and not code else None,
             confirmed=code in _ABOUT_THE_IMAGE and bool(reply.get("sound")),
         )
+
+    def poisons_worker(self, answer: LoadAnswer) -> bool:
+        """See ``ChildPool``; a kernel that fails takes the context with it."""
+        return answer.step is LoadStep.LAUNCH and answer.outcome is not LoadOutcome.LOADED

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,6 +18,7 @@ from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.model.arch import Release
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing
+from ltocompat.model.grouping import grouped
 from ltocompat.model.image import Image, Module, Producer
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.targets.linkers import Linker
@@ -26,12 +26,11 @@ from ltocompat.trial.link_pool import Pool, refused_as_too_new
 from ltocompat.trial.trial_run import TrialRun
 from ltocompat.trial.values import InputKind, Request, TrialInput
 
-Pair = tuple[StoredImage, Image]
-
 
 class _Open(Struct):
-    """An image whose releases are still being narrowed, and what linkers said so far."""
+    """An image of a module whose releases are being narrowed, and what linkers said so far."""
 
+    images: list[Image]
     number: int
     request: Request
     refused_by: Release | None = None
@@ -61,32 +60,21 @@ class MakerNarrower(Closing):
         Raises:
             Missing: a linker that must be asked is not at hand.
         """
-        pairs = [
-            pair
-            for stored, module in modules
-            for pair in zip(stored.images, module.images, strict=True)
-        ]
-        images = iter(self._narrow(pairs))
-        return [
-            replace(module, images=tuple(islice(images, len(module.images))))
-            for _, module in modules
-        ]
-
-    def _narrow(self, pairs: Sequence[Pair]) -> list[Image]:
-        images = [image for _, image in pairs]
-        waiting: dict[tuple[Release, ...], list[_Open]] = {}
-        for number, (stored, image) in enumerate(pairs):
-            request = _request(stored, image)
-            if request is not None:
-                releases = image.made_by[0].releases
-                waiting.setdefault(releases, []).append(_Open(number, request))
+        found = [[*module.images] for _, module in modules]
+        waiting = grouped(
+            (image.made_by[0].releases, _Open(images, number, request))
+            for (stored, module), images in zip(modules, found, strict=True)
+            for number, image in enumerate(module.images)
+            if (request := _request(stored.images[number], image)) is not None
+        )
         for releases, group in waiting.items():
-            self._narrow_group(releases, group, images)
-        return images
+            self._narrow_group(releases, group)
+        return [
+            replace(module, images=tuple(images))
+            for (_, module), images in zip(modules, found, strict=True)
+        ]
 
-    def _narrow_group(
-        self, releases: tuple[Release, ...], group: list[_Open], images: list[Image]
-    ) -> None:
+    def _narrow_group(self, releases: tuple[Release, ...], group: list[_Open]) -> None:
         older = (minor for minor in facts.nvjitlink_minors() if minor < releases[0])
         before = max(older, default=None)
         for release in (before, *releases):
@@ -101,9 +89,8 @@ class MakerNarrower(Closing):
             answers = pool.run((image.request for image in group), watch)
             for image, answer in zip(group, answers, strict=True):
                 if not answer.failed and release in releases:
-                    images[image.number] = _narrowed(
-                        images[image.number], release, image.refused_by
-                    )
+                    known = image.images[image.number]
+                    image.images[image.number] = _narrowed(known, release, image.refused_by)
                 elif refused_as_too_new(answer):
                     image.refused_by = release
                     left.append(image)

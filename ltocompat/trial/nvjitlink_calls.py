@@ -58,7 +58,7 @@ class NvJitLink:
         log = ""
         if code and handle.value:
             # The handle stays: up to 12.6, Destroy crashes after a failed Create (measured).
-            log = self._log(handle.value, "ErrorLog").decode("utf-8", "replace")
+            log = self.log(handle.value, "ErrorLog").decode("utf-8", "replace")
         return code, handle.value or 0, log
 
     def add(self, handle: int, kind: int, data: bytes, name: str) -> int:
@@ -71,28 +71,19 @@ class NvJitLink:
         """Link; its code."""
         return self._function("Complete")(ctypes.c_void_p(handle))
 
-    def logs(self, handle: int) -> tuple[bytes, bytes]:
-        """Error log and info log."""
-        return self._log(handle, "ErrorLog"), self._log(handle, "InfoLog")
+    def log(self, handle: int, which: str) -> bytes:
+        """``ErrorLog`` or ``InfoLog``."""
+        _, size = self.size(handle, which)
+        return self.content(handle, which, size)[1] if size else b""
 
-    def _log(self, handle: int, which: str) -> bytes:
-        _, size = self._size(handle, which)
-        return self._fill(handle, which, size)[1] if size else b""
-
-    def output_size(self, handle: int, want: str) -> tuple[int, int]:
-        """Code, and bytes of the linked ``cubin`` or ``ptx``."""
-        return self._size(handle, _OUTPUTS[want])
-
-    def output(self, handle: int, want: str, size: int) -> tuple[int, bytes]:
-        """Code, and the output itself."""
-        return self._fill(handle, _OUTPUTS[want], size)
-
-    def _size(self, handle: int, what: str) -> tuple[int, int]:
+    def size(self, handle: int, what: str) -> tuple[int, int]:
+        """Code, and bytes of a log, of ``LinkedCubin`` or of ``LinkedPtx``."""
         size = ctypes.c_size_t()
         code = self._function(f"Get{what}Size")(ctypes.c_void_p(handle), ctypes.byref(size))
         return code, size.value
 
-    def _fill(self, handle: int, what: str, size: int) -> tuple[int, bytes]:
+    def content(self, handle: int, what: str, size: int) -> tuple[int, bytes]:
+        """Code, and what has so many bytes."""
         buffer = ctypes.create_string_buffer(size)
         code = self._function(f"Get{what}")(ctypes.c_void_p(handle), buffer)
         return code, buffer.raw
@@ -107,9 +98,6 @@ class NvJitLink:
 def _texts(options: tuple[str, ...]) -> ctypes.Array[ctypes.c_char_p]:
     """Options as the library takes them; requests of one file have the same."""
     return (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
-
-
-_OUTPUTS = {"cubin": "LinkedCubin", "ptx": "LinkedPtx"}
 
 
 def _release(library: ctypes.CDLL) -> Release:

@@ -107,15 +107,18 @@ class NvlinkServer(serving.Server):
         """See ``Server``; linking is the one step."""
         named, options, _, keep_output, kernels = message.fields
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
-            files = [_file(number, kind) for number, (_, kind) in enumerate(named)]
+            endings = (_ENDINGS[InputKind(kind)] for _, kind in named)
+            files = [f"input{number}.{ending}" for number, ending in enumerate(endings)]
             for file, (_, kind), data in zip(files, named, message.pieces, strict=True):
                 with open(os.path.join(folder, file), "wb") as target:
                     # The zero byte behind PTX is for libraries.
                     target.write(data.rstrip(b"\0") if kind == InputKind.PTX else data)
             names = {file: name for file, (name, _) in zip(files, named, strict=True)}
             reply, output = self._link(options, files, kernels, folder)
-        if "log" in reply:
-            reply["error"] = _named(reply.pop("log"), names)
+        if log := reply.pop("log", ""):
+            # input10.o is not input1 with something behind.
+            shown = lambda found: names.get(found[0], found[0])  # noqa: E731
+            reply["error"] = re.sub(r"input[0-9]{1,9}\.\w+", shown, log)
         return reply, output if keep_output and len(output) <= self.limits.output_bytes else b""
 
     def _link(
@@ -137,7 +140,7 @@ class NvlinkServer(serving.Server):
             return reply | {"code": status}, b""
         with open(output, "rb") as file:
             data = file.read()
-        return reply | {"size": len(data), **outputs.contents("cubin", data, kernels)}, data
+        return reply | {"size": len(data), **outputs.contents("Cubin", data, kernels)}, data
 
     def _run(self, words: Sequence[str], folder: str) -> tuple[int, bytes]:
         """Return the exit status (below 0: minus a signal) and what was printed.
@@ -169,15 +172,6 @@ class NvlinkServer(serving.Server):
             version = min(sandbox.landlock_version(), self.limits.landlock_version)
             sandbox.confine_files(files, version)
         sandbox.seal(self.limits, profiles.program())
-
-
-def _file(number: int, kind: int) -> str:
-    return f"input{number}.{_ENDINGS[InputKind(kind)]}"
-
-
-def _named(log: str, names: dict[str, str]) -> str:
-    """The log with the inputs' own names; ``input10.o`` is not ``input1`` with something behind."""
-    return re.sub(r"input[0-9]{1,9}\.\w+", lambda found: names.get(found[0], found[0]), log)
 
 
 def main() -> None:

@@ -15,12 +15,12 @@ _PTX_FUNCTION = re.compile(rb"^\s*(?:\.(?:visible|weak)\s+)?\.func\b", re.MULTIL
 
 
 def contents(what: str, output: bytes, kernels: Sequence[str]) -> dict[str, int | list[str] | None]:
-    """Members of a child's reply on the ``ptx`` or ``cubin`` that it made.
+    """Members of a child's reply on the ``Ptx`` or ``Cubin`` that it made.
 
     ``kernels``, ``code_bytes`` (of PTX: functions) and ``registers``, the most that a thread of one
     of the kernels takes; None for what can't be read. ``lost``: which of ``kernels`` it lacks.
     """
-    if what == "ptx":
+    if what == "Ptx":
         entries = len(_PTX_KERNEL.findall(output))
         functions = len(_PTX_FUNCTION.findall(output))
         return {"kernels": entries, "code_bytes": entries + functions, "registers": None}

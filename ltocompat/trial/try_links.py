@@ -240,14 +240,19 @@ def _plan(signature: ModuleSignature, goal: _LinkJob) -> _Plan | None:
     pick = goal.pick(signature)
     if not pick.images or (goal.offline and not signature.needs_device_link):
         return None
-    options = _options(goal, pick)
+    lto = goal.lto and any(image.kind is ImageKind.LTOIR for image in pick.images)
     subject = Subject(
         signature, Route.LINK, Gpu("", goal.arch), pick.images, None, traits_of(goal.release)
     )
-    asked = requirements_of(subject) if "-lto" in options else ()
+    asked = requirements_of(subject) if lto else ()
     code_decides = any(_only_a_link_decides(requirement, goal.release) for requirement in asked)
-    undecided = any(_left_open(requirement, goal.release) for requirement in asked)
-    return _Plan(options, code_decides, code_decides or undecided)
+    # Else the rules may not know what this linker does.
+    compiled = code_decides or any(
+        each.constraint.judge(goal.release) is Verdict.UNKNOWN
+        for each in asked
+        if each.component in (Component.LINKER, Component.NONE)
+    )
+    return _Plan(_options(goal.arch, lto=lto), code_decides, compiled)
 
 
 def _goals(targets: Sequence[Target]) -> Iterator[_LinkJob]:
@@ -258,9 +263,8 @@ def _goals(targets: Sequence[Target]) -> Iterator[_LinkJob]:
                     yield _LinkJob(tool, release, gpu.arch, target.lto)
 
 
-def _options(goal: _LinkJob, pick: Pick) -> tuple[str, ...]:
-    lto = goal.lto and any(image.kind is ImageKind.LTOIR for image in pick.images)
-    return (f"-arch={goal.arch}", *(("-lto",) if lto else ()))
+def _options(arch: SmArch, *, lto: bool) -> tuple[str, ...]:
+    return (f"-arch={arch}", *(("-lto",) if lto else ()))
 
 
 def _only_a_link_decides(requirement: Requirement, linker: Release) -> bool:
@@ -269,12 +273,6 @@ def _only_a_link_decides(requirement: Requirement, linker: Release) -> bool:
     if isinstance(constraint, LinkerOfMajor):
         return constraint.judge(linker) is Verdict.FAIL
     return isinstance(constraint, FixedVerdict) and constraint.trial_decides
-
-
-def _left_open(requirement: Requirement, linker: Release) -> bool:
-    """Return whether the rules don't know what this linker does."""
-    about_it = requirement.component in (Component.LINKER, Component.NONE)
-    return about_it and requirement.constraint.judge(linker) is Verdict.UNKNOWN
 
 
 class OneLinkTrial(Struct):
@@ -374,7 +372,7 @@ def link_all(
         watch: called with the bytes that are done.
     """
     real = replace(link.arch, form=ArchForm.REAL)
-    options = (f"-arch={real}", *(("-lto",) if link.lto else ()))
+    options = _options(real, lto=link.lto)
     # Without its device runtime nvlink refuses LTO-IR of objects, where nothing else is linked, and
     # takes it out of fatbins. With PTX or SASS it takes the objects, and loses LTO-IR of fatbins.
     apart = link.lto and pool.lacks_device_runtime and link.kinds == {ImageKind.LTOIR}

@@ -34,7 +34,8 @@ linker = load(sys.argv[2])
 for name, kind, data in inputs:
     _, handle, _ = linker.create(("-lto", "-arch=" + sys.argv[3]))
     linker.add(handle, kind, data, name)
-    linker.logs(handle)
+    linker.log(handle, "ErrorLog")
+    linker.log(handle, "InfoLog")
     linker.destroy(handle)
 """
 

@@ -92,8 +92,8 @@ MISTAKES = (
         "the checksum of a member of a zip is not taken",
         "damage",
         _ZIP,
-        "            checked.check(entry.crc)\n",
-        "            del checked\n",
+        "            for _ in _checked(chunks(data, 0, data.size, self._budget), entry.crc):\n",
+        "            for _ in chunks(data, 0, data.size, self._budget):\n",
     ),
     bug(
         "a zip that can't be read on ends there",

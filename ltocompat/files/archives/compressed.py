@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from ltocompat.files.archives import tar
 from ltocompat.files.archives.member import Member
 from ltocompat.files.archives.spool import Spool
-from ltocompat.files.archives.unpacking import Input, Stream, unpacked
+from ltocompat.files.archives.unpacking import Stream, unpacked
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.codec import Input
 from ltocompat.files.first_bytes import BLOCK, Packing, is_tar, names_image, packing_of
 from ltocompat.files.images.cubin_header import parse_header
 from ltocompat.model.errors import LimitExceeded, Malformed

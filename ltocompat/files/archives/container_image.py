@@ -32,14 +32,13 @@ from ltocompat.files.archives.tar import (
     Plain,
     Tape,
     TarHeader,
-    Unpacked,
     file_of,
     headers,
+    tape_of,
     walk,
 )
-from ltocompat.files.archives.unpacking import Input, Stream, unpacked
 from ltocompat.files.byteview import ByteView, chunks, digest_of
-from ltocompat.files.first_bytes import names_image, packing_of
+from ltocompat.files.first_bytes import names_image
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import ImageLayer, Skipped
 from ltocompat.model.limits import Budget, NamesOfTable
@@ -417,7 +416,7 @@ class _LayerWalk(Struct):
 
     def members(self) -> Iterator[Member | Skipped]:
         names = Names(self.at, self.budget.limits)
-        tape = _tape(self.view, self.budget)
+        tape = tape_of(self.view, self.budget)
         for header in headers(tape, self.place, self.budget, may_end=True):
             if isinstance(header, Skipped):
                 yield header
@@ -490,7 +489,7 @@ class _LayerWalk(Struct):
 
     def _passed_over(self) -> Iterator[Member | Skipped]:
         """The files of which only now is known that they are seen."""
-        tape = _tape(self.view, self.budget)
+        tape = tape_of(self.view, self.budget)
         for header in headers(tape, self.place, self.budget, may_end=True) if self.again else ():
             if isinstance(header, Skipped) or header.type == FOLDER:
                 continue
@@ -513,14 +512,6 @@ class _LayerWalk(Struct):
             self.folder, self.below_shown = folder, self.shown.shows_below(folder)
             self.has.add_folder(folder)
         return path if self.below_shown and self.shown.shows(path) else linked
-
-
-def _tape(view: ByteView, budget: Budget) -> Tape:
-    packing = packing_of(view)
-    if packing is None:
-        return Plain(view)
-    stored = Input(view)
-    return Unpacked(Stream(unpacked(stored, packing, budget)), stored)
 
 
 def _path(name: str) -> str:

@@ -14,9 +14,10 @@ from contextlib import suppress
 
 from ltocompat.files.archives.container_image import ContainerImage, applied
 from ltocompat.files.archives.member import Member
+from ltocompat.files.byteview import chunks
 from ltocompat.files.inside import real_inside
 from ltocompat.model.image import Skipped
-from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
 _LOOKED_AT = re.compile(
@@ -52,7 +53,8 @@ def write_root(
         if not isinstance(found, Member):
             continue
         waiting[found.place.innermost] = kept = os.path.join(root, f".{len(waiting)}")
-        _write(found, kept)
+        with open(kept, "xb") as file:
+            file.writelines(chunks(found.view, 0, found.view.size, budget))
     # A path may lead through a link of any layer, which all are known now, the outer ones first.
     for path in sorted(links, key=lambda path: path.count("/")):
         with suppress(OSError, ValueError):
@@ -62,11 +64,6 @@ def write_root(
             os.rename(kept, _below(root, path))
         except (OSError, ValueError) as error:
             yield Skipped(place.member(path), f"nothing can have this path: {error}")
-
-
-def _write(member: Member, path: str) -> None:
-    with open(path, "xb") as file:
-        file.writelines(member.view.peek(start, MIB) for start in range(0, member.view.size, MIB))
 
 
 def _below(root: str, path: str) -> str:

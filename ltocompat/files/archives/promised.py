@@ -118,19 +118,8 @@ def _is_image(view: ByteView, budget: Budget) -> bool:
     cubin = head.startswith(ELF) and (machine == EM_CUDA or os_abi in CUDA_ABIS)
     if cubin or head.startswith(_IMAGES) or ptx.sniff(head):
         return True
-    if container_of(view, budget) is not None:
-        return True
-    return _is_host(view, budget)  # which serves under any name, if it is whole
-
-
-def _is_code(view: ByteView, budget: Budget) -> bool:
-    if _is_library(view, budget):
-        return True
-    return _is_image(view, budget)
-
-
-def _is_packed(view: ByteView, _: Budget) -> bool:
-    return packing_of(view) is not None
+    # A library serves under any name, if it is whole.
+    return container_of(view, budget) is not None or _is_host(view, budget)
 
 
 # The first row counts of which a suffix fits. Sources: PEP 427 (.whl); setuptools, "The Internal
@@ -163,11 +152,16 @@ _PROMISES = (
     _Promise(
         (".so", ".dll", ".pyd", ".o"),
         "library or device code",
-        _is_code,
+        lambda view, budget: _is_library(view, budget) or _is_image(view, budget),
         remedy=_FETCH,
     ),
     _Promise((".a", ".lib"), "static library", _is_library, _ANY),
-    _Promise(tuple(f".{end}" for end in _PACKED), "compressed file", _is_packed, _ANY),
+    _Promise(
+        tuple(f".{end}" for end in _PACKED),
+        "compressed file",
+        lambda view, _: packing_of(view) is not None,
+        _ANY,
+    ),
     _Promise(
         (".7z", ".rar", ".tar.lz", ".tar.lz4", ".tar.lzma", ".tar.z"),
         "archive of a kind that is read here",

@@ -16,9 +16,8 @@ from msgspec import Struct
 
 from ltocompat.files.archives import tar
 from ltocompat.files.archives.member import Member
-from ltocompat.files.archives.unpacking import Input, Stream, unpacked
 from ltocompat.files.byteview import ByteView, chunks, digest_of
-from ltocompat.files.first_bytes import RPM_MAGIC, packing_of
+from ltocompat.files.first_bytes import RPM_MAGIC
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
@@ -107,12 +106,7 @@ class RpmFormat:
             ):
                 if sums and sums[0] != digest_of(chunks(view, begin, end, budget)).hex():
                     yield Skipped(place, f"its {what} does not have the SHA-256 that it states")
-            body = view.sub(start, view.size - start)
-            packing, source = packing_of(body), Input(view, start)
-            tape: tar.Tape = tar.Plain(view, start)
-            if packing is not None:
-                tape = tar.Unpacked(Stream(unpacked(source, packing, budget)), source)
-            yield from tar.walk(tape, place, wanted, budget, _headers)
+            yield from tar.walk(tar.tape_of(view, budget, start), place, wanted, budget, _headers)
         except LimitExceeded:
             raise
         except Malformed as error:

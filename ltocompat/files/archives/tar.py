@@ -19,9 +19,10 @@ from msgspec import Struct, field
 
 from ltocompat.files.archives.member import Member, Names, concerns, until_damage
 from ltocompat.files.archives.spool import IN_MEMORY, Spool
-from ltocompat.files.archives.unpacking import Input, Stream
+from ltocompat.files.archives.unpacking import Stream, unpacked
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.first_bytes import BLOCK, checksum_holds, is_tar
+from ltocompat.files.codec import Input
+from ltocompat.files.first_bytes import BLOCK, checksum_holds, is_tar, packing_of
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import MIB, Budget
@@ -208,13 +209,12 @@ class Plain(Struct):
         self.body(size)
 
 
-class Unpacked:
+class Unpacked(Struct):
     """An archive that comes out of a decompressor."""
 
-    def __init__(self, stream: Stream, stored: Input) -> None:
-        self._stream = stream
-        self._stored = stored
-        self._spool = Spool()
+    _stream: Stream
+    _stored: Input
+    _spool: Spool = field(default_factory=Spool)
 
     @property
     def position(self) -> int:
@@ -242,6 +242,14 @@ class Unpacked:
 
 Tape = Plain | Unpacked
 """The bytes of an archive, read once from front to end."""
+
+
+def tape_of(view: ByteView, budget: Budget, start: int = 0) -> Tape:
+    """The archive that begins at an offset, compressed or not."""
+    packing, stored = packing_of(view.sub(start, view.size - start)), Input(view, start)
+    if packing is None:
+        return Plain(view, start)
+    return Unpacked(Stream(unpacked(stored, packing, budget)), stored)
 
 
 Headers: TypeAlias = Callable[[Tape, Location, Budget], Iterator["TarHeader | Skipped"]]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import IO, Protocol, cast
+from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
 from msgspec import Struct
 
-from ltocompat.files.byteview import ByteView
-from ltocompat.files.codec import ZSTD_MAGIC, zstd_frame
+from ltocompat.files.codec import READ, ZSTD_MAGIC, Input, zstd_frame
 from ltocompat.files.first_bytes import (
     BZIP2_MAGIC,
     GZIP_MAGIC,
@@ -20,48 +19,18 @@ from ltocompat.files.first_bytes import (
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import WORK, Budget
 
-_READ = 64 << 10
+if TYPE_CHECKING:
+    from bz2 import BZ2Decompressor
+    from lzma import LZMADecompressor
+
+    _Decoder: TypeAlias = "_Zlib | BZ2Decompressor | LZMADecompressor"
+
 # Larger ones come as fresh pages from the system each time.
 _STEP = 256 << 10
 
 # Formats for CPython's zlib: a gzip member, or deflate with nothing around it.
 _WBITS_GZIP = 31
 _WBITS_RAW = -15
-
-
-class Input(Struct):
-    """Compressed bytes, read from the front.
-
-    Attributes:
-        position: how many were used so far; what was only read ahead does not count once the
-            stream has ended.
-    """
-
-    view: ByteView
-    position: int = 0
-
-    @property
-    def left(self) -> int:
-        """Bytes behind the end of the stream."""
-        return self.view.size - self.position
-
-    def read(self, size: int = _READ) -> bytes:
-        """At most ``size`` bytes; none at the end."""
-        data = self.view.peek(self.position, min(size, _READ))
-        self.position += len(data)
-        return data
-
-
-class _Decoder(Protocol):
-    """One compressed stream, as CPython's ``bz2`` and ``lzma`` show it."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def needs_input(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
 
 
 class _Zlib:
@@ -215,7 +184,7 @@ def _zstd_frame(source: Input, size: int, budget: Budget) -> Iterator[bytes]:
     frame = Input(source.view.sub(start, size))
     decompressor = zstandard.ZstdDecompressor(max_window_size=budget.limits.window_bytes)
     # Its annotation asks for a whole file; it calls read() alone.
-    reader = decompressor.stream_reader(cast("IO[bytes]", frame), read_size=_READ)
+    reader = decompressor.stream_reader(cast("IO[bytes]", frame), read_size=READ)
     try:
         while chunk := reader.read(_STEP):
             source.position = start + frame.position

@@ -16,14 +16,15 @@ import struct
 import zlib
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
 from ltocompat.files.archives.member import Member, Names, concerns, until_damage
 from ltocompat.files.archives.spool import Spool
-from ltocompat.files.archives.unpacking import Input, Stream, inflated, unpacked
+from ltocompat.files.archives.unpacking import Stream, inflated, unpacked
 from ltocompat.files.byteview import ByteView, chunks, is_zero
+from ltocompat.files.codec import Input
 from ltocompat.files.first_bytes import ZIP_MAGIC, Packing, may_be_zip
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
@@ -352,12 +353,11 @@ class _ZipWalk(Struct):
         """The bytes of a member, and what is wrong with them."""
         if entry.flags & _ENCRYPTED:
             raise Malformed("it is encrypted")
-        checked = _Checked()
         if entry.method == _STORED:
             if entry.packed != entry.unpacked:
                 raise Malformed(f"it is stored, but says {entry.packed} and {entry.unpacked} bytes")
-            checked.all(data, self._budget)
-            checked.check(entry.crc)
+            for _ in _checked(chunks(data, 0, data.size, self._budget), entry.crc):
+                pass
             return data, []
         if entry.method not in _METHODS:
             raise Malformed(f"its compression method {entry.method} is not read here")
@@ -367,13 +367,11 @@ class _ZipWalk(Struct):
         if small and entry.method == _DEFLATED:
             found = inflated(data.all(), entry.unpacked, self._budget)
             if found is not None:
-                checked.add(found)
-                checked.check(entry.crc)
-                return ByteView.of(found), []
+                return ByteView.of(b"".join(_checked((found,), entry.crc))), []
         source = Input(data)
         stream = Stream(unpacked(source, _METHODS[entry.method], self._budget))
-        view = self._spool.keep(checked.through(stream.up_to(entry.unpacked)), entry.unpacked)
-        checked.check(entry.crc)
+        checked = _checked(stream.up_to(entry.unpacked), entry.crc)
+        view = self._spool.keep(checked, entry.unpacked)
         return view, _contradictions(entry, view.size, stream, source)
 
     def behind(self, end: _End) -> Iterator[Skipped]:
@@ -392,26 +390,14 @@ class _ZipWalk(Struct):
             position = max(position, stop)
 
 
-class _Checked(Struct):
-    """The CRC-32 of bytes as they pass."""
-
-    _crc: int = 0
-
-    def through(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        for chunk in chunks:
-            self.add(chunk)
-            yield chunk
-
-    def add(self, chunk: bytes) -> None:
-        self._crc = zlib.crc32(chunk, self._crc)
-
-    def all(self, view: ByteView, budget: Budget) -> None:
-        for chunk in chunks(view, 0, view.size, budget):
-            self.add(chunk)
-
-    def check(self, number: int) -> None:
-        if self._crc != number:
-            raise Malformed(f"its CRC-32 is {self._crc:08x}, but the archive says {number:08x}")
+def _checked(data: Iterable[bytes], stated: int) -> Iterator[bytes]:
+    """Bytes as they pass, held to their CRC-32 in the end."""
+    found = 0
+    for chunk in data:
+        found = zlib.crc32(chunk, found)
+        yield chunk
+    if found != stated:
+        raise Malformed(f"its CRC-32 is {found:08x}, but the archive says {stated:08x}")
 
 
 def _contradictions(entry: ZipEntry, size: int, stream: Stream, source: Input) -> list[str]:

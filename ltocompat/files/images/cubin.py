@@ -27,7 +27,7 @@ from ltocompat.files.elf_layout import (
 from ltocompat.files.images.cubin_header import HEAD_SIZE, CubinHeader, parse_header
 from ltocompat.files.images.cubin_notes import Notes
 from ltocompat.model.errors import Malformed
-from ltocompat.model.limits import Budget
+from ltocompat.model.limits import MIB, Budget
 
 _SECTION = struct.Struct(f"<{elf_layout.SECTION[64]}")
 _SHT_NV_INFO = 0x70000000
@@ -35,7 +35,7 @@ _SHT_NV_COMPAT = 0x70000086
 STO_ENTRY = 0x10
 # A record of ``.nv.info``: format, attribute, value.
 _RECORD = struct.Struct("<BBH")
-_RECORDS_A_LOOK = 1024
+_SPEED = 8 * MIB  # bytes of records a second, at worst
 _FORMAT_SIZED = 4
 _EIATTR_CUDA_API_VERSION = 0x37
 _EIATTR_REGCOUNT = 0x2F
@@ -292,16 +292,13 @@ def _records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 def first_value(data: bytes, wanted: int, budget: Budget) -> int | None:
     """The value of an attribute's first record, see ``_records``; no other is made."""
+    budget.check_call(len(data), _SPEED)
     position = 0
-    for _ in budget.timed(range(0, len(data) - 3, 4 * _RECORDS_A_LOOK), every=1):
-        for _ in range(_RECORDS_A_LOOK):
-            if position + 4 > len(data):
-                return None
-            kind, attribute, number = _RECORD.unpack_from(data, position)
-            position += 4
-            if attribute == wanted:
-                long = data[position : position + min(number, 4)]
-                return int.from_bytes(long, "little") if kind == _FORMAT_SIZED else number
-            if kind == _FORMAT_SIZED:
-                position += number
+    while position + 4 <= len(data):
+        kind, attribute, number = _RECORD.unpack_from(data, position)
+        position += 4
+        if attribute == wanted:
+            long = data[position : position + min(number, 4)]
+            return int.from_bytes(long, "little") if kind == _FORMAT_SIZED else number
+        position += number if kind == _FORMAT_SIZED else 0
     return None

@@ -85,7 +85,9 @@ class Notes(Struct, frozen=True):
             first = position - _HEAD_TO_OWNER
             notes = cls.parse(data, first) if first >= 0 else None
             if notes is not None and notes.tools:
-                return None if _may_continue(data, notes.end) else notes
+                head = data[notes.end : notes.end + _HEAD.size]
+                # Where another note begins there, or too few bytes are there, they may go on.
+                return None if len(head) < _HEAD.size or head.endswith(OWNER) else notes
         return None
 
     def suffix(self) -> str:
@@ -95,12 +97,6 @@ class Notes(Struct, frozen=True):
 
 
 NO_NOTES = Notes((), None, None, 0)
-
-
-def _may_continue(data: bytes, position: int) -> bool:
-    """Return whether another note begins at ``position``, or too few bytes are there to know."""
-    head = data[position : position + _HEAD.size]
-    return len(head) < _HEAD.size or head.endswith(OWNER)
 
 
 def _note(data: bytes, position: int) -> tuple[int, bytes, int] | None:

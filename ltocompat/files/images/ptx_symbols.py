@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import itertools
 import re
-import string
-from bisect import bisect_right
 from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
-from ltocompat.files.byteview import contains, offsets
+from ltocompat.files.byteview import offsets
 from ltocompat.files.images.ptx import SPEED
 from ltocompat.model.limits import KIB, Budget
 
@@ -39,10 +37,6 @@ _END_OF_HEAD = re.compile(rb"[;{]")
 _ALIAS = re.compile(rb"\.alias\s+(" + _IDENTIFIER + rb")\s*,\s*(" + _IDENTIFIER + rb")")
 _VARIABLE = re.compile(rb"\.(visible|weak|common|extern)\s+\.(global|const|shared)\b")
 _BRACKET_OR_STOP = re.compile(rb"[(){}=,;]")
-_IN_NAMES = frozenset(b"$_" + string.ascii_letters.encode() + string.digits.encode())
-
-_PERCENT = ord("%")
-_FEW = 16  # names that are searched for one by one
 
 
 class PtxFunction(Struct, frozen=True):
@@ -118,100 +112,10 @@ def read(text: bytes, budget: Budget) -> PtxSymbols:
     )
 
 
-def declared_alone(text: bytes, budget: Budget) -> frozenset[str] | None:
-    """Functions that a text, comments and all, declares and does not define.
-
-    None where that takes a text without comments, or where variables may be left to others, too.
-    Functions stand at the top level alone, so that their bodies, most of a text, are not read.
-    """
-    budget.check_call(len(text), SPEED)
-    if contains(b"/*", text) or contains(b".alias", text) or _may_miss_variables(text):
-        return None
-    declared: set[str] = set()
-    defined: set[str] = set()
-    position = 0
-    for at in offsets((b".func", b".entry"), text):
-        start = _FUNC.match(text, at)
-        if start is None or at < position:
-            continue
-        budget.check_time()
-        end = _END_OF_HEAD.search(text, start.end())
-        line = text.rfind(b"\n", position, at) + 1 or position
-        if end is None or text.find(b"//", line, end.end()) >= 0:
-            return None
-        position = end.end()
-        head = _HEAD.match(text, start.end(), min(end.start(), start.end() + _BEFORE_NAME))
-        if head is not None:
-            (declared if end[0] == b";" else defined).add(head[2].decode())
-    return frozenset(declared - defined)
-
-
-def _may_miss_variables(text: bytes) -> bool:
-    """Return whether it says ``.extern`` of a variable, be it in a comment."""
-    found = (_VARIABLE.match(text, at) for at in offsets((b".extern",), text))
-    return any(variable is not None and variable[2] != b"shared" for variable in found)
-
-
 def used(
     text: bytes, symbols: PtxSymbols, names: Collection[str], budget: Budget
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names that the text uses, and those of them that its kernels reach by calls."""
-    found = _used_by_kernels(text, symbols, names, budget)
-    return _used_by_calls(text, symbols, names, budget) if found is None else found
-
-
-def _used_by_kernels(
-    text: bytes, symbols: PtxSymbols, names: Collection[str], budget: Budget
-) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the result of ``used`` where kernels alone use these few names; else None.
-
-    Names are searched for: to take a text to pieces takes twenty times as long.
-    """
-    functions = symbols.functions
-    bodies = [function.name for function in functions if function.body]
-    if len(names) > _FEW or symbols.aliases or len(set(bodies)) < len(bodies):
-        return None
-    starts = [function.head[0] for function in functions]
-    anywhere: list[str] = []
-    reached: list[str] = []
-    for name in names:
-        users = set()
-        for at in _occurrences(text, name.encode(), budget):
-            nearest = bisect_right(starts, at) - 1
-            function = functions[nearest] if nearest >= 0 else None
-            if function is None or at >= (function.body or function.head)[1]:
-                users.add("outside")
-            elif at >= function.head[1]:
-                users.add("kernel" if function.is_kernel else "function")
-            if "kernel" in users:  # who else uses it makes no difference
-                break
-        if "function" in users and "kernel" not in users:
-            return None  # which kernels may call, or not
-        anywhere += [name] if users else []
-        reached += [name] if "kernel" in users else []
-    return tuple(anywhere), tuple(reached)
-
-
-def _occurrences(text: bytes, name: bytes, budget: Budget) -> Iterator[int]:
-    """Yield the offsets of a name in a text, as a whole word."""
-    line, at = 0, text.find(name)
-    while at >= 0:
-        budget.check_time()
-        end = at + len(name)
-        if at == 0 or not (text[at - 1] in _IN_NAMES or text[at - 1] == _PERCENT):
-            if end == len(text) or text[end] not in _IN_NAMES:
-                yield at
-        else:  # what stands in front may be digits, say, and no part of it: the rest of the line
-            start = text.rfind(b"\n", line, at) + 1 or line
-            line = end = text.find(b"\n", at) + 1 or len(text)
-            words = budget.timed(_NAME.finditer(text, start, line))
-            yield from (word.start() for word in words if word[0] == name and word.start() >= at)
-        at = text.find(name, end)
-
-
-def _used_by_calls(
-    text: bytes, symbols: PtxSymbols, names: Collection[str], budget: Budget
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
     bodies = {function.name: function.body for function in symbols.functions if function.body}
     wanted = {*names, *bodies, *symbols.aliases}
     uses = {name: _named(text, *body, budget) & wanted for name, body in bodies.items()}

@@ -154,24 +154,18 @@ def plain_data(rows: list[CoffSection]) -> list[tuple[int, int]]:
 
 def _header(view: ByteView) -> _Header | None:
     """The header of an object; it has no magic, so everything in it must fit together."""
-    if view.size < FILE_HEADER.size:
+    head = view.peek(0, _BIG_HEADER.size)
+    if len(head) < FILE_HEADER.size:
         return None
-    machine, count, _, symbols, n_symbols, optional, _ = view.unpack(FILE_HEADER, 0)
-    if (machine, count) == (0, 0xFFFF):
-        return _big_header(view)
+    machine, count, _, symbols, n_symbols, optional, _ = FILE_HEADER.unpack_from(head)
     header = _Header(machine, FILE_HEADER.size, count, symbols, n_symbols, big=False)
-    plausible = machine in COFF_MACHINES and count and not optional and _fits(view, header)
-    return header if plausible else None
-
-
-def _big_header(view: ByteView) -> _Header | None:
-    if view.size < _BIG_HEADER.size:
-        return None
-    fields = _BIG_HEADER.unpack(view.read(0, _BIG_HEADER.size))
-    machine, class_id, count, symbols, n_symbols = fields[3], fields[5], *fields[10:13]
-    header = _Header(machine, _BIG_HEADER.size, count, symbols, n_symbols, big=True)
-    plausible = class_id == _BIG_CLASS and machine in COFF_MACHINES and _fits(view, header)
-    return header if plausible else None
+    known = count and not optional
+    if (machine, count) == (0, 0xFFFF):
+        fields = _BIG_HEADER.unpack(head.ljust(_BIG_HEADER.size, b"\0"))
+        count, symbols, n_symbols = fields[10:13]
+        header = _Header(fields[3], _BIG_HEADER.size, count, symbols, n_symbols, big=True)
+        known = fields[5] == _BIG_CLASS
+    return header if known and header.machine in COFF_MACHINES and _fits(view, header) else None
 
 
 def _fits(view: ByteView, header: _Header) -> bool:

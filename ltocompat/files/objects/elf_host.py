@@ -60,7 +60,10 @@ class ElfHost(ObjectReader):
         self.machine = tables.machine_name
         self.pointer_size = tables.bits // 8
         self.own_name = self._text_of(Tag.SONAME)
-        self.runpath = self._runpath()
+        # Where there is DT_RUNPATH, loaders ignore DT_RPATH (ld.so(8)). An element may be empty; a
+        # text without any is ignored (glibc, elf/dl-load.c).
+        path = self._text_of(Tag.RUNPATH) or self._text_of(Tag.RPATH)
+        self.runpath = tuple(path.split(":")) if path else ()
         self.type = self._type()
         # Little-endian files whose section or program headers were readable.
         known = tables.headers if self._object else tables.segments
@@ -226,14 +229,6 @@ class ElfHost(ObjectReader):
         """The names of DT_NEEDED."""
         names = self._tables.texts(Tag.NEEDED)
         return [Needed(name, "DT_NEEDED") for name in names if name]
-
-    def _runpath(self) -> tuple[str, ...]:
-        """DT_RUNPATH; where there is one, loaders ignore DT_RPATH (ld.so(8)).
-
-        An element may be empty; a text without any is ignored (glibc, elf/dl-load.c).
-        """
-        text = self._text_of(Tag.RUNPATH) or self._text_of(Tag.RPATH) or ""
-        return tuple(text.split(":")) if text else ()
 
     def symbols(self) -> Symbols:
         """From .symtab and .dynsym."""

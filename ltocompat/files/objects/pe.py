@@ -95,7 +95,9 @@ class PeHost(ObjectReader):
         with guarded(self.problems, "the last section"):
             self._hold_to_size(optional, table + _SECTION_ROW * (count - 1))
         with guarded(self.problems, "the export directory"):
-            self.own_name = self._export_name()
+            start = self._directory(_EXPORT)
+            name = "" if start is None else self._text_at_rva(view.u32(start + 12))
+            self.own_name = name or None
 
     def _read_optional_header(self, at: int, size: int) -> None:
         """Image base, pointer size and data directories (RVA, size)."""
@@ -137,10 +139,6 @@ class PeHost(ObjectReader):
         if index >= len(self._directories) or not all(self._directories[index]):
             return None
         return self._offset_of_rva(self._directories[index][0])
-
-    def _export_name(self) -> str | None:
-        start = self._directory(_EXPORT)
-        return None if start is None else self._text_at_rva(self.view.u32(start + 12)) or None
 
     def data_spans(self) -> list[tuple[int, int]]:
         """Sections of initialised data."""

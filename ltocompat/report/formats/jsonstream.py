@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeGuard, TypeVar
 
-from msgspec import to_builtins
+from msgspec import Struct, field, to_builtins
 
 from ltocompat.model.projection import project
 from ltocompat.model.records_v1 import base
@@ -78,11 +78,10 @@ def failure_values(failures: Iterable[Failure]) -> tuple[base.Failure, ...]:
     return tuple(project(base.Failure, failure) for failure in failures)
 
 
-class Array:
+class Array(Struct):
     """Writes the elements of one array, one a line, a comma between them."""
 
-    def __init__(self) -> None:
-        self._empty = True
+    _empty: bool = True
 
     def element(self, text: str) -> str:
         """The text of one more element, or the beginning of it."""
@@ -98,7 +97,7 @@ def members_after(record: base.Record, array: str) -> Iterator[str]:
         yield f'"{name}": {encode(getattr(record, name))}'
 
 
-class Rows:
+class Rows(Struct):
     """A document around one array, whose elements are written as they come.
 
     Attributes:
@@ -106,12 +105,11 @@ class Rows:
         begun: an element was written.
     """
 
-    def __init__(self, document: type[base.Document], array: str) -> None:
-        self._document = document
-        self._name = array
-        self._array = Array()
-        self.failures: list[Failure] = []
-        self.begun = False
+    _document: type[base.Document]
+    _name: str
+    _array: Array = field(default_factory=Array)
+    failures: list[Failure] = field(default_factory=list)
+    begun: bool = False
 
     def answers(self, records: Iterable[R | Failure]) -> Iterator[R]:
         """Records but failures, which are kept."""

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
+from msgspec import Struct, field
+
 from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.records_v1 import verdict as v1
@@ -49,7 +51,8 @@ def write(answer: SortedRecords, stream: Writable) -> None:
     indices = {rule["id"]: index for index, rule in enumerate(rules)}
     files = _Files()
     stream.write(f'{{"$schema": {encode(SCHEMA)}, "version": "2.1.0", "runs": [{{\n')
-    stream.write(f'"tool": {{"driver": {encode(_tool(rules))}}},\n')
+    tool = {"name": "ltocompat", "version": VERSION, "semanticVersion": VERSION, "rules": rules}
+    stream.write(f'"tool": {{"driver": {encode(tool)}}},\n')
     # What keeps this run apart from others of the same commit: its targets (3.17.3).
     names = "+".join(target.name for target in answer.targets) or ANY_TARGET.name
     automation = {"id": f"ltocompat/{safe_text(names)}/"}
@@ -144,16 +147,15 @@ def _location(place: Location, files: _Files) -> Value:
     }
 
 
-class _Files:
+class _Files(Struct):
     """The artifacts of a run; a member names the file around it as its parent (3.24.3).
 
     Attributes:
         values: an artifact object each.
     """
 
-    def __init__(self) -> None:
-        self.values: list[Value] = []
-        self._indices: dict[tuple[str, ...], int] = {}
+    values: list[Value] = field(default_factory=list)
+    _indices: dict[tuple[str, ...], int] = field(default_factory=dict)
 
     def location(self, place: Location) -> Value:
         """The innermost file of a place; the reference of a member is relative to that around."""
@@ -199,11 +201,6 @@ def _rules(found: Iterable[FindingRow]) -> list[Value]:
     findings = (row.group.finding for row in found)
     others = {finding.rule: finding for finding in findings if finding.rule not in known}
     return [*map(_descriptor, rules()), *map(_foreign, others.values())]
-
-
-def _tool(rules: list[Value]) -> Value:
-    """The driver component of the tool."""
-    return {"name": "ltocompat", "version": VERSION, "semanticVersion": VERSION, "rules": rules}
 
 
 def _descriptor(prose: Prose) -> Value:

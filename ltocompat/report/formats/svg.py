@@ -7,13 +7,9 @@ of its verdict, the word too where there is room, and what works is dark where w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from itertools import groupby
 from operator import itemgetter
-from xml.sax.saxutils import escape as escape_xml
 
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 from msgspec import Struct
 
 from ltocompat.facts.gpus import sm
@@ -22,7 +18,8 @@ from ltocompat.model.target import Target
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import count
 from ltocompat.report.cells import labels
-from ltocompat.report.document import MEANINGS, SHAPES
+from ltocompat.report.document import MEANINGS
+from ltocompat.report.formats.html.page import environment
 from ltocompat.report.matrix_cells import row_runs, subject
 from ltocompat.report.text import clip_middle, escape
 
@@ -43,30 +40,25 @@ def picture(matrices: Sequence[Matrix]) -> str:
     wide = max((len(matrix.columns) for matrix in matrices), default=1)
     paths = [None, *(matrix.path for matrix in matrices)]
     used = {result.verdict for matrix in matrices for row in matrix.cells for result in row}
-    environment = Environment(
-        autoescape=True, finalize=_escaped, undefined=StrictUndefined, keep_trailing_newline=True
+    return (
+        environment()
+        .get_template("matrix.svg")
+        .render(
+            width=_WIDTH,
+            margin=_MARGIN,
+            letter=_LETTER,
+            small=_SMALL,
+            gap=_GAP,
+            left=left,
+            cell=min((_WIDTH - _MARGIN - left) / wide, _WIDEST),
+            title=_title(matrices),
+            description=_description(matrices),
+            grids=[_grid(matrix, paths[n] != matrix.path) for n, matrix in enumerate(matrices)],
+            legend=[verdict for verdict in Verdict if verdict in used],
+            meanings=MEANINGS,
+            looks=_LOOKS,
+        )
     )
-    template = environment.from_string((files(__package__) / "matrix.svg").read_text("utf-8"))
-    return template.render(
-        width=_WIDTH,
-        margin=_MARGIN,
-        letter=_LETTER,
-        small=_SMALL,
-        gap=_GAP,
-        left=left,
-        cell=min((_WIDTH - _MARGIN - left) / wide, _WIDEST),
-        title=_title(matrices),
-        description=_description(matrices),
-        grids=[_grid(matrix, paths[n] != matrix.path) for n, matrix in enumerate(matrices)],
-        legend=[verdict for verdict in Verdict if verdict in used],
-        meanings=MEANINGS,
-        shapes=SHAPES,
-        looks=_LOOKS,
-    )
-
-
-def _escaped(value: object) -> Markup:
-    return value if isinstance(value, Markup) else Markup(escape_xml(escape(str(value))))  # noqa: S704
 
 
 def _grid(matrix: Matrix, titled: bool) -> dict[str, object]:  # noqa: FBT001 - a value

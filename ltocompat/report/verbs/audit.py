@@ -167,8 +167,9 @@ def _undecided(audit: Audit) -> Iterator[Block]:
         reason = f"{number} {verb} a trial link: " if trials else ""
         yield from _because(f"audit undecided: {reason}", trials or found, policy, len(found))
     elif audit.tally.empty:
-        text = ("audit judged nothing: ", *_allow_empty(policy), *_held_to(policy))
-        yield Paragraph(text)
+        nothing = "audit judged nothing: there is no device code; if that is right, "
+        adding = _adding(policy, "--allow-empty", 'no-device-code = "pass"')
+        yield Paragraph((nothing, *adding, "; ", *_held_to(policy)))
     else:
         yield Paragraph(("audit undecided: a verdict is unknown; ", *_held_to(policy)))
 
@@ -181,7 +182,9 @@ def _because(
     root = common_folder(path for group in found for path in group.modules)
     yield Paragraph((opening, *_finding(first, root)))
     untried = first.finding.verdict is Verdict.UNKNOWN and first.finding.decided_by_trial
-    todo = _ask_linkers(policy) if untried else (truncate("; or ".join(first.remedies)),)
+    todo: tuple[str, ...] = (truncate("; or ".join(first.remedies)),)
+    if untried:
+        todo = ("let nvJitLink decide: ", *_adding(policy, TRIAL_OPTION, "trial-link = true"))
     if any(todo):
         yield Paragraph(("what to do: ", *todo))
     if policy.given:
@@ -196,20 +199,10 @@ def _held_to(policy: Policy) -> tuple[str, ...]:
     return ("policy ", Code(policy.source)) if policy.source else options or ("no policy was used",)
 
 
-def _ask_linkers(policy: Policy) -> tuple[str, ...]:
-    key = Code("trial-link = true")
-    in_policy = (", or write ", key, *_under(policy)) if policy.source else ()
-    return ("let nvJitLink decide: add ", Code(TRIAL_OPTION), *in_policy)
-
-
-def _allow_empty(policy: Policy) -> tuple[str, ...]:
-    key = (", or write ", Code('no-device-code = "pass"'), *_under(policy)) if policy.source else ()
-    option = ("add ", Code("--allow-empty"), *key, "; ")
-    return ("there is no device code; if that is right, ", *option)
-
-
-def _under(policy: Policy) -> tuple[str, ...]:
-    return (" under ", Code(policy.table), " in ", Code(policy.source))
+def _adding(policy: Policy, option: str, line: str) -> tuple[str, ...]:
+    """``add --allow-empty, or write no-device-code = "pass" under [audit] in ltocompat.toml``."""
+    under = (" under ", Code(policy.table), " in ", Code(policy.source))
+    return ("add ", Code(option), *((", or write ", Code(line), *under) if policy.source else ()))
 
 
 def _not_counted(audit: Audit) -> Iterator[str]:

@@ -16,8 +16,6 @@ from ltocompat.model.verdict import Level, Loss, Result, Verdict, worst
 from ltocompat.model.words import count, truncate_list
 from ltocompat.report import Failure, Options
 from ltocompat.report.cells import (
-    GAP,
-    PIPED,
     Cell,
     CellColumn,
     CellNames,
@@ -33,7 +31,6 @@ from ltocompat.report.cells import (
     sources_are_plain,
     target_facts,
     verdict_word,
-    whole_word,
 )
 from ltocompat.report.document import (
     Block,
@@ -244,7 +241,7 @@ def _tables(artifacts: Iterable[EvaluatedArtifact], answer: _Answer) -> Iterator
 def _alone(artifact: EvaluatedArtifact, answer: _Answer) -> Iterator[Block]:
     """An artifact and its table; a table of one word is none."""
     title = artifact.title(answer.options)
-    table = _own_table(artifact, answer.names, answer.options)
+    table = _rows(artifact, answer.names)
     if len(table.columns) == len(table.rows) == 1:
         yield Heading((*title, ": ", table.rows[0][0]))
     else:
@@ -310,37 +307,6 @@ def _summary(artifacts: list[EvaluatedArtifact]) -> str:
     return f"{count(len(artifacts), 'artifact')}: {', '.join(parts)}"
 
 
-def _fits(table: Table, width: int | None) -> bool:
-    heads = (column.name for column in table.columns)
-    widths = [max(map(len, cells)) for cells in zip(heads, *table.rows, strict=True)]
-    return sum(size + GAP for size in widths) <= (width or PIPED)
-
-
-def _own_table(artifact: EvaluatedArtifact, names: dict[str, str], options: Options) -> Table:
-    """Targets by GPUs where several targets share them, else a row a verdict."""
-    targets = list(dict.fromkeys(cell.target for cell in artifact.cells))
-    gpus = list(dict.fromkeys(cell.gpu for cell in artifact.cells))
-    routes = list(dict.fromkeys(cell.route for cell in artifact.cells))
-    full = len(targets) * len(gpus) * len(routes) == len(artifact.cells)
-    fleet = any(result.target.nodes for result in artifact.results)
-    if full and len(targets) > 1 and len(gpus) > 1 and not fleet:
-        words = {cell: _word(result) for cell, result in artifact.cells.items()}
-        rows = [
-            (names[target], route, *(words[Cell(target, gpu, route)] for gpu in gpus))
-            for target in targets
-            for route in routes
-        ]
-        columns = [*map(Column, ("target", "route", *gpus))]
-        table = table_of(columns, rows, (True, any(routes), *[True] * len(gpus)))
-        if _fits(table, options.width):
-            return table
-    return _rows(artifact, names, routed=any(routes))
-
-
-def _word(result: Result) -> Styled:
-    return Styled(whole_word(result), style_of(result.verdict))
-
-
 def _shared(cell: Cell, result: Result) -> tuple[object, ...]:
     same = (result.verdict, result.extent, result.forgiven, result.coverage, result.not_judged)
     return (cell.target, cell.route, deciding_variant(result), *same)
@@ -359,7 +325,7 @@ _ROW_COLUMNS = (
 )
 
 
-def _rows(artifact: EvaluatedArtifact, names: dict[str, str], *, routed: bool) -> Table:
+def _rows(artifact: EvaluatedArtifact, names: dict[str, str]) -> Table:
     """A row a verdict; GPUs of a target that fare alike share it."""
     alike = grouped((_shared(*pair), pair) for pair in artifact.cells.items())
     nodes = any(result.target.nodes for result in artifact.results)
@@ -368,6 +334,7 @@ def _rows(artifact: EvaluatedArtifact, names: dict[str, str], *, routed: bool) -
         ordered.sort(key=lambda several: several[0][1].verdict, reverse=True)
     rows = [_row(several, names) for several in ordered]
     named = any(cell.gpu for cell in artifact.cells)
+    routed = any(cell.route for cell in artifact.cells)
     chosen, partly = (any(column) for column in list(zip(*rows, strict=True))[-2:])
     shown = (len(names) > 1, nodes, named, routed, True, named, named, chosen, partly)
     return table_of(_ROW_COLUMNS, rows, shown)
@@ -434,12 +401,11 @@ def _document(records: Iterable[Target | Result | Failure], _: Options) -> Itera
 Records = Iterable[Target | Result | Failure]
 
 
-class _Fleet:
+class _Fleet(Struct):
     """The fate of each machine of a fleet, told when all of them is known."""
 
-    def __init__(self) -> None:
-        self._targets: list[Target] = []
-        self._worst: dict[str, Verdict] = {}
+    _targets: list[Target] = field(default_factory=list)
+    _worst: dict[str, Verdict] = field(default_factory=dict)
 
     def take(self, record: FindingRecord) -> None:
         """Take note of a target, or of a result there."""

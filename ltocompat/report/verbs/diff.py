@@ -12,7 +12,16 @@ from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
 from ltocompat.model.words import count, truncate_list
 from ltocompat.report import Failure, Options, answers
 from ltocompat.report.cells import CellNames
-from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
+from ltocompat.report.document import (
+    Block,
+    Code,
+    Column,
+    Heading,
+    Items,
+    Paragraph,
+    Table,
+    left_out,
+)
 from ltocompat.report.finding_report import FindingReport
 from ltocompat.report.findings import FindingRecord, FindingTally, grouped_findings
 from ltocompat.report.text import binary_size, clip, fold_archs, truncate
@@ -55,9 +64,8 @@ def _diff(diff: Diff, options: Options) -> Iterator[Block]:
     yield Table(_SIDES, tuple(_sides(diff.old, diff.new)))
     if diff.changes:
         yield Table(_CHANGES, tuple(_row(change) for change in diff.changes[:_MOST_ROWS]))
-    left_out = len(diff.changes) - _MOST_ROWS
-    if left_out > 0:
-        yield Paragraph((f"and {left_out:,} more changes; --format json lists all",))
+    if more := left_out(len(diff.changes) - _MOST_ROWS):
+        yield Paragraph((more,))
     yield from _names(diff.changes)
     if diff.broken:
         tally = FindingTally(options)
@@ -81,7 +89,8 @@ def _sides(old: DiffSummary, new: DiffSummary) -> Iterator[tuple[str, ...]]:
     if old.imports or new.imports:
         yield ("nvJitLink for imports", *(str(side.imports or "-") for side in sides))
     yield ("driver for SASS", *(str(side.driver_sass or "-") for side in sides))
-    yield ("driver for PTX", *(_driver_ptx(side) for side in sides))
+    beyond = "newer than every known one"
+    yield ("driver for PTX", *(beyond if s.ptx_beyond else str(s.driver_ptx or "-") for s in sides))
 
 
 def _package(side: DiffSummary) -> str:
@@ -97,10 +106,6 @@ def _linker(side: DiffSummary) -> str:
         return str(floor.possible)
     sure = f"{floor.sure} surely" if floor.sure else "perhaps newer than all known ones"
     return f"{floor.possible} possibly, {sure}"
-
-
-def _driver_ptx(side: DiffSummary) -> str:
-    return "newer than every known one" if side.ptx_beyond else str(side.driver_ptx or "-")
 
 
 def _row(change: Change) -> tuple[str, ...]:
@@ -140,12 +145,11 @@ def _names(changes: Iterable[Change]) -> Iterator[Items]:
             alike.setdefault((change.kind, change.subject, shown), []).append(change)
     for (kind, subject, shown), several in alike.items():
         of = ", ".join(f"{change.about} {change.count:,}" for change in several)
-        left_out = any(change.count > len(shown) for change in several)
         inside = (" in ", Code(subject)) if subject else ()
         yield Items(
             f"{KINDS[kind]} ({of})",
             tuple((Code(clip(name, _LONGEST_NAME)), *inside) for name in shown),
-            "and more; --format json lists all" if left_out else None,
+            left_out(max(change.count for change in several) - len(shown)),
         )
 
 

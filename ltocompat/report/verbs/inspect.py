@@ -306,7 +306,9 @@ class _Held(Struct):
         from ltocompat.model.records_v1 import inspect as v1
 
         if isinstance(record, Module):
-            _count(record, totals)
+            totals.update(image.kind for image in record.images)
+            stored = sum(image.stored_size or 0 for image in record.images)
+            totals.update(modules=1, images=len(record.images), stored_size=stored)
             yield self.modules.element("")
             yield from _module_pieces(record)
         elif isinstance(record, Skipped):
@@ -360,23 +362,10 @@ def _document(records: Iterable[Record | Failure], options: Options) -> Iterator
             yield from held.pieces(record, totals)
     if held is not None:
         yield held.end(None)
-    yield from rows.end(v1.Inspect((), _totals(totals, rows.errors)))
-
-
-def _totals(totals: Counter[str], errors: tuple[base.Failure, ...]) -> v1.Summary:
-    from ltocompat.model.records_v1 import inspect as v1
-
     names = [name for name in v1.Summary.__struct_fields__ if name not in ("kinds", "errors")]
     kinds = v1.Kinds(**{str(kind): totals[kind] for kind in ImageKind})
-    return v1.Summary(**{name: totals[name] for name in names}, kinds=kinds, errors=errors)
-
-
-def _count(module: Module, totals: Counter[str]) -> None:
-    totals["modules"] += 1
-    for image in module.images:
-        totals["images"] += 1
-        totals["stored_size"] += image.stored_size or 0
-        totals[image.kind] += 1
+    summary = v1.Summary(**{n: totals[n] for n in names}, kinds=kinds, errors=rows.errors)
+    yield from rows.end(v1.Inspect((), summary))
 
 
 def _module_pieces(module: Module) -> Iterator[str]:

@@ -27,6 +27,7 @@ from ltocompat.report.document import (
     Listing,
     Paragraph,
     Row,
+    first_lines,
 )
 from ltocompat.report.finding_report import FindingReport
 from ltocompat.report.findings import FindingRecord
@@ -100,7 +101,7 @@ class LinkCosts(dict[tuple["Linker", str], LinkCost]):
 
 
 class _Group(Struct):
-    """Images that came to the same with one linker, and the first of them."""
+    """Images that came to the same with one linker, and the first of them; or all inputs."""
 
     first: Linked
     images: int = 0
@@ -143,18 +144,17 @@ class _Fold(Struct):
             # Links come linker by linker: with the next one, the groups of the last are whole.
             if any(group.first.linker != record.linker for group in self.groups.values()):
                 yield from self.groups_so_far()
-            if record.place is None:
-                yield _row(record)
-                return
             outcome = (str(record.answer.outcome), record.reason or "")
             key = (record.way, str(record.arch), *outcome)
             self.groups.setdefault(key, _Group(record)).add(record)
+            if record.place is None:
+                yield from self.groups_so_far()
 
     def groups_so_far(self) -> Iterator[Row]:
         """The rows of the groups so far, which are forgotten."""
         groups = tuple(self.groups.values())
         self.groups.clear()
-        yield from map(_group_row, groups)
+        yield from map(_row, groups)
 
 
 def blocks(records: Records, _: Options) -> Iterator[Block]:
@@ -171,9 +171,7 @@ def blocks(records: Records, _: Options) -> Iterator[Block]:
         lines = tuple(_differ(disagreement) for disagreement in fold.disagreements)
         yield Items("compile options that differ (nvJitLink links them without a warning)", lines)
     if fold.skipped:
-        more = len(fold.skipped) - _MOST
-        lines = tuple(fold.skipped[:_MOST])
-        yield Items("skipped", lines, f"and {more} more" if more > 0 else None)
+        yield first_lines("skipped", fold.skipped, _MOST)
     if not fold.links:
         yield Paragraph(("nothing was linked",))
 
@@ -184,37 +182,22 @@ def _rows(records: Iterable[Linked | Disagreement | Skipped], fold: _Fold) -> It
     yield from fold.groups_so_far()
 
 
-def _row(linked: Linked) -> Row:
-    from ltocompat.commands.link import seconds
-
-    answer, size = linked.answer, linked.answer.output_size
-    numbers = (
-        "",
-        _milliseconds(None if size is None else seconds(answer)),
-        _milliseconds(linked.again_seconds),
-        "" if size is None else binary_size(size),
-        "" if answer.kernels_in_output is None else str(answer.kernels_in_output),
-        str(answer.registers or ""),
-    )
-    return _row_of(linked, numbers, f" at {answer.input_name}" if answer.input_name else "")
-
-
-def _group_row(group: _Group) -> Row:
-    numbers = (
-        f"{group.images:,}",
-        _milliseconds(group.time),
-        "",
+def _row(group: _Group) -> Row:
+    linked, file = group.first, group.first.answer.input_name
+    cells = (
+        str(linked.linker),
+        linked.way,
+        str(linked.arch),
+        str(linked.answer.outcome),
+        f"{group.images:,}" if linked.place else "",
+        _milliseconds(group.time or None),
+        "" if linked.place else _milliseconds(linked.again_seconds),
         binary_size(group.size) if group.size else "",
         f"{group.kernels:,}" if group.kernels else "",
         str(group.registers or ""),
     )
-    return _row_of(group.first, numbers, f"; e.g. {group.first.place}")
-
-
-def _row_of(linked: Linked, numbers: tuple[str, ...], where: str) -> Row:
-    names = (str(linked.linker), linked.way, str(linked.arch), str(linked.answer.outcome))
-    below = (("why:", f"{linked.reason}{where}"),) if linked.reason else ()
-    return Row((*names, *numbers), below)
+    where = f"; e.g. {linked.place}" if linked.place else f" at {file}" if file else ""
+    return Row(cells, (("why:", f"{linked.reason}{where}"),) if linked.reason else ())
 
 
 def _milliseconds(time: float | None) -> str:

@@ -290,9 +290,10 @@ def archs_range(some: Iterable[Service], known: Sequence[Service]) -> str:
 def _floors(required: Required) -> Iterator[tuple[str, str]]:
     nothing = required.no_nvjitlink or "nothing is linked"
     yield "nvJitLink", nothing if required.nvjitlink is None else _linker(required.nvjitlink)
-    yield "driver for SASS", _driver(required.driver_sass, required, "sass")
-    beyond = "newer than every known driver" if required.ptx_beyond else None
-    yield "driver for PTX", beyond or _driver(required.driver_ptx, required, "ptx")
+    older = required.driver_or_older
+    yield "driver for SASS", _span(required.driver_sass, None, or_older="sass" in older) or "-"
+    ptx = _span(required.driver_ptx, None, or_older="ptx" in older) or "-"
+    yield "driver for PTX", "newer than every known driver" if required.ptx_beyond else ptx
     if required.link_options:
         yield "link options", " ".join(required.link_options)
 
@@ -307,13 +308,6 @@ def _linker(floor: LinkerFloor) -> str:
     if floor.sure is None:
         return f"{floor.possible}, perhaps one newer than all known ({hint}); {end}"
     return f"{floor.possible} possibly, {floor.sure} surely ({hint}); {end}"
-
-
-def _driver(floor: DriverVersion | None, required: Required, how: str) -> str:
-    if floor is not None:
-        return _span(floor, None, or_older=how in required.driver_or_older)
-    used = any(getattr(service, how) for service in required.services)
-    return "no floor is known" if used else f"no {how.upper()} is loaded"
 
 
 def _gpu_table(services: Sequence[Service], known: Sequence[Service], *, why: bool) -> Table:

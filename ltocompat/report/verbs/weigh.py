@@ -114,15 +114,12 @@ def _answer(weight: Weight) -> str:
 def _could_save(weight: Weight) -> str:
     debug = sum(saving.saved for saving in weight.savings if saving.waste is Waste.HOST_DEBUG)
     device = weight.saved - debug
-    beside = f"{binary_size(debug)} of debug sections" if debug >= WORTH_A_LINE else ""
-    if device >= WORTH_A_LINE:
-        share = f"{binary_size(device)} could be saved ({_share(device, weight.stored)})"
-        return f"{share}, beside {beside}" if beside else share
-    if beside:
-        return f"{beside} could be saved"
-    if weight.saved:
-        return f"nothing worth saving ({binary_size(weight.saved)} at most)"
-    return "nothing to save"
+    share = f"{binary_size(device)} could be saved ({_share(device, weight.stored)})"
+    beside = f"{binary_size(debug)} of debug sections could be saved"
+    worth = [share] if device >= WORTH_A_LINE else []
+    worth += [beside] if debug >= WORTH_A_LINE else []
+    least = f"nothing worth saving ({binary_size(weight.saved)} at most)"
+    return ", ".join(worth) or (least if weight.saved else "nothing to save")
 
 
 def _saving(saving: Saving) -> tuple[str, ...]:

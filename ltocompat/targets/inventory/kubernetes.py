@@ -61,7 +61,9 @@ def read_nodes(document: Table) -> Iterator[Node]:
         has_gpu = any(key.startswith(_VENDOR) for key in _table(status, "capacity"))
         if has_gpu or "gpu.product" in told or told.get("gpu.present") == "true":
             gpu = (told.get("gpu.product", ""), _joined(told, _CAPABILITY))
-            driver, *others = sorted(_drivers(told)) or [""]
+            full = told.get("cuda.driver-version.full", "")
+            drivers = {full, _joined(told, _NEW), _joined(told, _OLD)} - {""}
+            driver, *others = sorted(drivers) or [""]
             keys = {"driver": driver, "os": _system(labels, _table(status, "nodeInfo"))}
             named = f"its labels name drivers {' and '.join((driver, *others))}"
             yield Node(keys, (gpu,), name, problem=named if others else "")
@@ -75,11 +77,6 @@ def _items(document: Table) -> list[Table]:
 def _table(table: Table, key: str) -> Table:
     value = table.get(key)
     return value if isinstance(value, dict) else {}
-
-
-def _drivers(told: dict[str, str]) -> set[str]:
-    versions = {told.get("cuda.driver-version.full", ""), _joined(told, _NEW), _joined(told, _OLD)}
-    return versions - {""}
 
 
 def _joined(told: dict[str, str], names: tuple[str, ...]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 
 from msgspec import Struct
 
@@ -65,7 +66,7 @@ def picks(machine: Machine, versions: Mapping[str, str | None]) -> Iterator[Libr
             found = _loader(machine).resolve(soname)
             version = versions.get(found.real or "")
             yield LibraryPick(name, LDSO, soname, found.path, found.real, found.found_by, version)
-        path, by = _found(machine, library)
+        path, by = next(filter(itemgetter(0), _steps(machine, library)), (None, "not found"))
         real = machine.real(path) if path else None
         file = os.path.basename(path or "")
         text = file if file in library.sonames else library.sonames[0]
@@ -76,27 +77,21 @@ def _loader(machine: Machine) -> Loader:
     return Loader(machine, machine.python or None)
 
 
-def _found(machine: Machine, library: _Library) -> tuple[str | None, str]:
-    """The file that cuda-pathfinder would load, and by which of its steps."""
+def _steps(machine: Machine, library: _Library) -> Iterator[tuple[str | None, str]]:
+    """What each step of cuda-pathfinder finds, in its order, and what the step is called."""
+    environ = machine.environ
     wheels = (
         os.path.join(site, folder) for folder in library.in_wheels for site in _sites(machine)
     )
-    if path := _first(machine, wheels, library):
-        return path, "site-packages"
-    prefix = machine.environ.get("CONDA_PREFIX")
-    if prefix and (path := _first(machine, _below(prefix, library), library)):
-        return path, "conda"
+    yield _first(machine, wheels, library), "site-packages"
+    yield _below(machine, environ.get("CONDA_PREFIX"), library), "conda"
     for soname in library.sonames:
         found = _loader(machine).resolve(soname)
-        if found.path:
-            return found.path, f"system search: {found.found_by}"
-    root = machine.environ.get("CUDA_PATH") or machine.environ.get("CUDA_HOME")
-    if root and (path := _first(machine, _below(root, library), library)):
-        return path, "CUDA_PATH" if machine.environ.get("CUDA_PATH") else "CUDA_HOME"
-    root = _toolkit_by_cudart(machine) if library.by_cudart else None
-    if root and (path := _first(machine, _below(root, library), library)):
-        return path, "toolkit of libcudart"
-    return None, "not found"
+        yield found.path, f"system search: {found.found_by}"
+    variable = "CUDA_PATH" if environ.get("CUDA_PATH") else "CUDA_HOME"
+    yield _below(machine, environ.get(variable), library), variable
+    if library.by_cudart:
+        yield _below(machine, _toolkit_by_cudart(machine), library), "toolkit of libcudart"
 
 
 def _sites(machine: Machine) -> list[str]:
@@ -106,8 +101,9 @@ def _sites(machine: Machine) -> list[str]:
     return own or package_folders(machine)
 
 
-def _below(root: str, library: _Library) -> Iterator[str]:
-    return (os.path.join(root, folder) for folder in library.in_roots)
+def _below(machine: Machine, root: str | None, library: _Library) -> str | None:
+    folders = (os.path.join(root, folder) for folder in library.in_roots if root)
+    return _first(machine, folders, library)
 
 
 def _first(machine: Machine, folders: Iterable[str], library: _Library) -> str | None:

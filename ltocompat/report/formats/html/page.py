@@ -58,21 +58,22 @@ def rendered(
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(program)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    page = _environment().get_template("page.html")
+    page = environment().get_template("page.html")
     return page.render(sections=sections, style=style, script=program, policy=policy, **values)
 
 
 @functools.cache
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """Return what templates of pages and pictures are read by."""
+    made = Environment(
         loader=FunctionLoader(_template),
         autoescape=True,
         finalize=_escaped,
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
-    environment.filters["thousands"] = "{:,}".format
-    environment.globals |= {
+    made.filters["thousands"] = "{:,}".format
+    made.globals |= {
         "binary_size": binary_size,
         "count": count,
         "rule_url": rule_url,
@@ -81,7 +82,7 @@ def _environment() -> Environment:
         "span": span,
         "version": VERSION,
     }
-    return environment
+    return made
 
 
 def _escaped(value: object) -> Markup:
@@ -99,9 +100,10 @@ def _asset(name: str) -> str:
 
 
 def _template(name: str) -> str:
-    """A template, whose lines are joined; those of the frame stay lines."""
+    """A template, whose lines are joined; those of frames and pictures stay lines."""
     text = _asset(name)
-    return text if name == "page.html" else "".join(map(str.strip, text.splitlines()))
+    whole = name in ("page.html", "matrix.svg")
+    return text if whole else "".join(map(str.strip, text.splitlines()))
 
 
 def _hash(text: str) -> str:

@@ -81,7 +81,10 @@ def matrix(answer: SortedRecords, names: Mapping[str, str]) -> dict[str, object]
 
 
 def _row(artifact: EvaluatedArtifact, names: Mapping[str, str], numbers: Iterator[int]) -> _Row:
-    alike = grouped((_said(result), result) for result in artifact.results).values()
+    alike = grouped(
+        ((one.verdict, one.not_judged, one.why, *map(finding_key, one.findings)), one)
+        for one in artifact.results
+    ).values()
     groups = [
         _Alike(f"why-{next(numbers)}", results[0], tuple(map(cell_of, results)))
         for results in alike
@@ -89,11 +92,6 @@ def _row(artifact: EvaluatedArtifact, names: Mapping[str, str], numbers: Iterato
     cells = [cell for group in groups for cell in group.cells]
     routes = dict.fromkeys(cell.route for cell in artifact.cells)
     return _Row(artifact.path, tuple(routes), tuple(groups), CellNames(cells, names))
-
-
-def _said(result: Result) -> tuple[object, ...]:
-    keys = tuple(map(finding_key, result.findings))
-    return (result.verdict, result.not_judged, result.why, keys)
 
 
 def described_target(target: Target) -> str:
