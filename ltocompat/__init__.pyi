@@ -128,7 +128,7 @@ from ltocompat.model.weight import (
     Waste as Waste,
     Weight as Weight,
 )
-from ltocompat.packages.promise import Promise as Promise
+from ltocompat.model.policy import Promise as Promise
 from ltocompat.report.to_json import to_json as to_json
 from ltocompat.rewrite.mends import Mended as Mended
 from ltocompat.rules.rule import Problem as Problem

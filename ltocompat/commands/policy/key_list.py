@@ -17,8 +17,8 @@ from msgspec import NODEFAULT, Meta, Struct, field
 
 from ltocompat.commands.policy import forms
 from ltocompat.commands.policy.forms import Form, Text, Word, Words, WorseThanOk
-from ltocompat.commands.policy.values import ANY
 from ltocompat.model.described import described
+from ltocompat.model.policy import ANY
 from ltocompat.targets.inline import SPELLINGS
 
 

@@ -33,8 +33,8 @@ from ltocompat.rules.shipped_needs import (
 
 if TYPE_CHECKING:
     from ltocompat.model.image import HostBinary
+    from ltocompat.model.policy import Promise
     from ltocompat.model.requirement import Required, Service
-    from ltocompat.packages.promise import Promise
     from ltocompat.packages.values import (
         Declared,
         Dependency,
