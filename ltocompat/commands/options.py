@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, ge
 
 from msgspec import Struct
 
+from ltocompat.model.diff import BREAKING
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -35,10 +36,7 @@ _ANY_NUMBER = Parameter.VAR_POSITIONAL
 OnError = Callable[[LtocompatError], None]
 StrPath = str | os.PathLike[str]
 DEPLOY_TARGET = "--deploy-target"
-ROUTES = ("load", "link")
 MOST_JOBS = (1, 9999)
-CHANGES = ("lost-arch", "driver-rose", "nvjitlink-rose", "lost-ptx")
-"""The words that ``--forbid`` takes."""
 
 
 class Option(Struct, frozen=True):
@@ -292,7 +290,7 @@ class CheckOptions(VerdictOptions, frozen=True):
 
     paths: Annotated[tuple[Source, ...], Argument(metavar="[PATH...]")] = ()
     targets: Annotated[tuple["Target | DeploymentTarget | str", ...], _TARGET] = ()
-    route: Annotated[Route | str | None, Option(choices=ROUTES)] = None
+    route: Annotated[Route | str | None, Option(choices=tuple(Route))] = None
     together: Annotated[bool, Option()] = False
     python: Annotated[str | None, Option(metavar="PYTHON")] = None
     floors: bool = True
@@ -405,7 +403,7 @@ class DiffOptions(ReadOptions, frozen=True):
 
     old: Annotated[StrPath, Argument(metavar="OLD")]
     new: Annotated[StrPath, Argument(metavar="NEW")]
-    forbid: Annotated[tuple[str, ...], Option(choices=CHANGES)] = ()
+    forbid: Annotated[tuple[str, ...], Option(choices=BREAKING)] = ()
     kernels: Annotated[bool, Option(flags=("--kernels/--no-kernels",))] = True
 
 

@@ -168,30 +168,17 @@ def nvjitlink_result_name(code: int, release: Release) -> str | None:
     return None
 
 
-class Floor(Struct, frozen=True):
-    """One floor.
-
-    Attributes:
-        name: ``zstd-driver``.
-        value: a release, a driver version, a branch or an architecture's number, as text.
-        source: where it was read, or what was measured.
-        measured: tried with NVIDIA's own libraries; else read.
-    """
-
-    name: str
-    value: str
-    source: str
-    measured: bool
-
-
 @functools.cache
-def floor(name: str) -> Floor:
-    """The floor of this name.
+def floor(name: str) -> str:
+    """The floor of a name such as ``zstd-driver``.
+
+    Returns:
+        A release, a driver version, a branch or an architecture's number.
 
     Raises:
         KeyError: no row has it, which is a mistake in the calling code.
     """
-    floors: dict[str, Floor] = {row.name: row for row in rows(Floor, "floors", "floor")}
+    floors: dict[str, str] = {row["name"]: row["value"] for row in table("floors")["floor"]}
     return floors[name]
 
 

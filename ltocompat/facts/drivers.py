@@ -191,15 +191,11 @@ def first_production(branch: int) -> DriverVersion:
 
 def major_floor(major: int) -> MajorFloor | None:
     """The driver where minor version compatibility of a CUDA major starts; None if unknown."""
-    return next((floor for floor in _major_floors() if floor.major == major), None)
+    return next((floor for floor in major_floors() if floor.major == major), None)
 
 
-def oldest_major_floor() -> MajorFloor:
-    """The ``major_floor`` of the oldest CUDA major in the tables."""
-    return min(_major_floors(), key=lambda floor: floor.major)
-
-
-def _major_floors() -> tuple[MajorFloor, ...]:
+def major_floors() -> tuple[MajorFloor, ...]:
+    """Return those of all CUDA majors in the tables, oldest first."""
     return rows(MajorFloor, "drivers", "major")
 
 

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import functools
-from operator import attrgetter
 from typing import Annotated
 
 from msgspec import Struct
 
 from ltocompat.facts import rows, table
-from ltocompat.model.arch import Release
+from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.projection import From
-
-
-class PtxIsa(Struct, frozen=True):
-    """A version of PTX ISA and the CUDA release that brought it.
-
-    Attributes:
-        isa: 8.4.
-        cuda: 12.4.
-    """
-
-    isa: str
-    cuda: Release
 
 
 @functools.cache
 def ptx_releases() -> dict[tuple[int, ...], Release]:
     """The versions of PTX ISA, each with the CUDA release that brought it, oldest first."""
-    isas = sorted(rows(PtxIsa, "ptx", "isa"), key=attrgetter("cuda"))
-    return {tuple(map(int, row.isa.split("."))): row.cuda for row in isas}
+    rows = sorted((Release.parse(row["cuda"]), row["isa"]) for row in table("ptx")["isa"])
+    return {version_numbers(isa): cuda for cuda, isa in rows}
 
 
 def ptx_cuda(isa: str) -> Release | None:
@@ -37,8 +24,8 @@ def ptx_cuda(isa: str) -> Release | None:
 
     It is the least driver, nvJitLink, ptxas and nvPTXCompiler that reads such PTX.
     """
-    isas = rows(PtxIsa, "ptx", "isa")
-    return next((row.cuda for row in isas if row.isa == isa), None)
+    known = {".".join(map(str, number)): cuda for number, cuda in ptx_releases().items()}
+    return known.get(isa)
 
 
 def cuda_ptx(cuda: Release) -> str | None:
