@@ -436,6 +436,7 @@ def test_an_inspection_that_broke_off_says_so(tmp_path: Path) -> None:
         ('{"schema": "ltocompat/inspect/v2"}', "'ltocompat/inspect/v2', not"),
         ('{"schema": ["ltocompat/inspect/v1"]}', "not ltocompat/inspect/v1"),
         ('{"schema": "ltocompat/inspect/v1", "artifacts": 5}', "$.artifacts`"),
+        (
             '{"schema": "ltocompat/inspect/v1", "artifacts": [{"path": null}]}',
             "$.artifacts[0].path`",
         ),
