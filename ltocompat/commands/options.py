@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, ge
 
 from msgspec import Struct
 
-from ltocompat.model.diff import BREAKING
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -37,6 +36,8 @@ OnError = Callable[[LtocompatError], None]
 StrPath = str | os.PathLike[str]
 DEPLOY_TARGET = "--deploy-target"
 MOST_JOBS = (1, 9999)
+CHANGES = ("lost-arch", "driver-rose", "nvjitlink-rose", "lost-ptx")
+"""The words that ``--forbid`` takes."""
 
 
 class Option(Struct, frozen=True):
@@ -403,7 +404,7 @@ class DiffOptions(ReadOptions, frozen=True):
 
     old: Annotated[StrPath, Argument(metavar="OLD")]
     new: Annotated[StrPath, Argument(metavar="NEW")]
-    forbid: Annotated[tuple[str, ...], Option(choices=BREAKING)] = ()
+    forbid: Annotated[tuple[str, ...], Option(choices=CHANGES)] = ()
     kernels: Annotated[bool, Option(flags=("--kernels/--no-kernels",))] = True
 
 

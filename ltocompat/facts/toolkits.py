@@ -43,7 +43,7 @@ def pytorch_indexes() -> tuple[Release, ...]:
     return tuple(sorted(Release.parse(row["cuda"]) for row in table("pytorch")["index"]))
 
 
-class TorchWheel(Struct, frozen=True):
+class TorchWheel(Struct, frozen=True, tag="pytorch.wheel"):
     """Versions of torch on PyPI that bring libraries of one major of CUDA.
 
     Attributes:
@@ -57,12 +57,7 @@ class TorchWheel(Struct, frozen=True):
     major: int
 
 
-def torch_wheels() -> tuple[TorchWheel, ...]:
-    """Return the versions of torch by the CUDA that they bring, oldest first."""
-    return rows(TorchWheel, "pytorch", "wheel")
-
-
-class HostCompilers(Struct, frozen=True):
+class HostCompilers(Struct, frozen=True, tag="host_compilers.release"):
     """The newest host compilers that an nvcc takes without being told to.
 
     Attributes:
@@ -78,12 +73,7 @@ class HostCompilers(Struct, frozen=True):
     msvc: int
 
 
-def host_compilers() -> tuple[HostCompilers, ...]:
-    """Return the host compilers of every nvcc that is known, oldest first."""
-    return rows(HostCompilers, "host_compilers", "release")
-
-
-class RemovedName(Struct, frozen=True):
+class RemovedName(Struct, frozen=True, tag="removed_api.name"):
     """A name of the CUDA runtime that newer releases have no more.
 
     Attributes:
@@ -100,10 +90,10 @@ class RemovedName(Struct, frozen=True):
 @functools.cache
 def removed_names() -> dict[str, RemovedName]:
     """Return every name that a release of the CUDA runtime removed."""
-    return {row.name: row for row in rows(RemovedName, "removed_api", "name")}
+    return {row.name: row for row in rows(RemovedName)}
 
 
-class OptixRelease(Struct, frozen=True):
+class OptixRelease(Struct, frozen=True, tag="optix.release"):
     """A release of OptiX and the driver that it needs.
 
     Attributes:
@@ -117,12 +107,7 @@ class OptixRelease(Struct, frozen=True):
     branch: int
 
 
-def optix_releases() -> tuple[OptixRelease, ...]:
-    """Return the releases of OptiX from 7.0 on, oldest first."""
-    return rows(OptixRelease, "optix", "release")
-
-
-class ToolkitPin(Struct, frozen=True):
+class ToolkitPin(Struct, frozen=True, tag="toolkit_pins.pin"):
     """A requirement of one version of the package cuda-toolkit.
 
     Attributes:
@@ -140,11 +125,6 @@ class ToolkitPin(Struct, frozen=True):
     extras: Annotated[frozenset[str], From(through=frozenset)]
 
 
-def toolkit_pins() -> tuple[ToolkitPin, ...]:
-    """Return all pins, oldest toolkit first."""
-    return rows(ToolkitPin, "toolkit_pins", "pin")
-
-
 @functools.cache
 def toolkit_with(package: str, version: str) -> Release | None:
     """The CUDA release that a version of a library came with: 13.3 of nvidia-cusparse 12.8.2.51.
@@ -152,5 +132,5 @@ def toolkit_with(package: str, version: str) -> Release | None:
     None for packages and versions that no cuda-toolkit pins.
     """
     pinned = f"=={version}.*"
-    found = (pin for pin in toolkit_pins() if (pin.package, pin.specifier) == (package, pinned))
+    found = (pin for pin in rows(ToolkitPin) if (pin.package, pin.specifier) == (package, pinned))
     return next((Release.parse(pin.toolkit) for pin in found), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from ltocompat import facts
-from ltocompat.facts import drivers
+from ltocompat.facts import drivers, rows
 from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.target import DriverVersion
 
@@ -37,5 +37,5 @@ def enough_for_major(number: int) -> DriverVersion | None:
 
     Floors only rise, so that the floor of the oldest major that has one is enough.
     """
-    oldest = drivers.major_floors()[0]
+    oldest = rows(drivers.MajorFloor)[0]
     return drivers.first_production(oldest.branch) if number < oldest.major else None

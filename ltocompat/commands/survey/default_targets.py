@@ -8,7 +8,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Iterable
 
-from ltocompat.facts.drivers import driver_releases, toolkit_drivers
+from ltocompat.facts import rows
+from ltocompat.facts.drivers import ToolkitDriver, driver_releases
 from ltocompat.facts.gpus import find_gpu, runs, sm
 from ltocompat.model.target import DriverVersion
 
@@ -56,8 +57,8 @@ def _newest_driver(branch: int, system: str) -> str:
     Only drivers that came with a toolkit are known for Windows, where they have other numbers.
     """
     if system == "windows":
-        rows = toolkit_drivers()
-        known = [r.windows for r in rows if r.windows and (r.linux or "").startswith(f"{branch}.")]
+        every = rows(ToolkitDriver)
+        known = [r.windows for r in every if r.windows and (r.linux or "").startswith(f"{branch}.")]
     else:
         known = [str(release) for release in driver_releases(branch)]
     return known[-1] if known else str(branch)
