@@ -253,7 +253,9 @@ def _errors_by_name() -> dict[str, list[CudaError]]:
     tables = ("errors", "runtime_errors", "library_results")
     known = [error for name in tables for error in rows(CudaError, f"{name}.error")]
     of_linker = [
-        CudaError(row["code"], f"NVJITLINK_ERROR_{row['name']}", _words(row["name"]))
+        CudaError(
+            row["code"], f"NVJITLINK_ERROR_{row['name']}", row["name"].replace("_", " ").lower()
+        )
         for row in table("nvjitlink_results")["result"]
     ]
     return grouped((_spelled(error.name), error) for error in (*known, *of_linker[::-1]))

@@ -128,11 +128,6 @@ class GpuModel(Struct, frozen=True):
     tegra: bool
     cpu: str | None
 
-    @property
-    def arm(self) -> bool:
-        """Return whether it is sold with Arm cores alone, in one package."""
-        return self.tegra or self.cpu == "arm"
-
 
 @functools.cache
 def _sms() -> dict[int, Sm]:
@@ -166,7 +161,7 @@ def is_tegra(number: int) -> bool:
 def arm_only(number: int) -> bool:
     """Return whether every GPU of an architecture has Arm cores beside it: Jetson, DRIVE, GB10."""
     models = [model for model in gpu_models() if model.number == number]
-    return is_tegra(number) or (bool(models) and all(m.arm for m in models))
+    return is_tegra(number) or (bool(models) and all(m.tegra or m.cpu == "arm" for m in models))
 
 
 RENAMED = 101
