@@ -242,7 +242,7 @@ class ArtifactReader:
         wanted = self._wanted.get(signature)
         if wanted is None:
             reading = self._reading
-            wanted = self._wanted[signature] = ReadPlan(
+            wanted = self._wanted[signature] = (
                 kernels_to_count(signature, None if reading.for_require else reading.targets),
                 symbols_to_read(signature, reading.targets, single_link=reading.single_link),
             )

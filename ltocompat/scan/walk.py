@@ -14,6 +14,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from msgspec import Struct, field
@@ -152,9 +153,8 @@ def take(place: Location, settings: ScanSettings) -> Iterator[Record]:
     """
     read = functools.partial(records_of_view, settings=settings)
     work = functools.partial(of_file, top=place, settings=settings, read=read)
-    found = files(place, settings)
-    for records in parallel.read(work, found, path_of_found, settings, in_slices=True):
-        yield from records
+    found = parallel.read(work, files(place, settings), path_of_found, settings, in_slices=True)
+    yield from chain.from_iterable(found)
 
 
 def path_of_found(found: Location | Skipped) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec.structs import asdict
 
 from ltocompat.commands.policy.extent import ANY_GPU, gpu_key
-from ltocompat.commands.policy.key_list import AllowTable, AuditTable, IgnoreTable
+from ltocompat.commands.policy.key_list import EXCEPTIONS, AllowTable, AuditTable, IgnoreTable
 from ltocompat.commands.policy.keys import PolicyFile
 from ltocompat.commands.policy.values import PolicyException
 from ltocompat.model.errors import UsageError, did_you_mean
@@ -25,10 +25,8 @@ def read_exceptions(
     Raises:
         UsageError: one means nothing, or has expired.
     """
-    of_kinds: dict[str, tuple[IgnoreTable | AllowTable, ...]]
-    of_kinds = {"ignore": audit.ignore, "allow": audit.allow}
-    for kind, tables in of_kinds.items():
-        for number, table in enumerate(tables):
+    for kind in EXCEPTIONS:
+        for number, table in enumerate(getattr(audit, kind)):
             found = _exception(file, f"audit.{kind}[{number}]", table)
             if found.expires is not None and found.expires < today:
                 raise UsageError(
