@@ -30,7 +30,6 @@ from ltocompat.commands.policy.gate import (
 )
 from ltocompat.commands.policy.values import Policy as Policy, PolicyException as PolicyException
 from ltocompat.commands.read import Reading as Reading, read as read
-from ltocompat.commands.repair import Repaired as Repaired
 from ltocompat.commands.require import needs as needs
 from ltocompat.commands.selftest import (
     SelfTestResult as SelfTestResult,
@@ -82,7 +81,7 @@ from ltocompat.model.limits import Limits as Limits
 from ltocompat.model.link_options import Disagreement as Disagreement
 from ltocompat.model.matrix import Matrix as Matrix
 from ltocompat.model.location import Location as Location
-from ltocompat.model.mend import Mend as Mend
+from ltocompat.model.mend import Mend as Mend, Mended as Mended, Repaired as Repaired
 from ltocompat.model.requirement import (
     Asked as Asked,
     LinkerFloor as LinkerFloor,
@@ -128,9 +127,8 @@ from ltocompat.model.weight import (
     Waste as Waste,
     Weight as Weight,
 )
-from ltocompat.packages.promise import Promise as Promise
+from ltocompat.model.policy import Promise as Promise
 from ltocompat.report.to_json import to_json as to_json
-from ltocompat.rewrite.mends import Mended as Mended
 from ltocompat.rules.rule import Problem as Problem
 from ltocompat.scan.filters import ArchFilter as ArchFilter, ImageFilter as ImageFilter
 from ltocompat.scan.sources import Source

@@ -9,8 +9,8 @@ import re
 import subprocess
 import sys
 
-from ltocompat.facts import linker_wheels
-from ltocompat.facts.toolkits import toolkit_pins
+from ltocompat.facts import linker_wheels, rows
+from ltocompat.facts.toolkits import ToolkitPin
 
 PACKAGES = ("nvidia-nvjitlink", "nvidia-nvjitlink-cu12", "cuda-toolkit")
 
@@ -26,7 +26,7 @@ def published(package: str) -> list[str]:
 def missing(package: str, versions: list[str]) -> list[str]:
     """The versions of a package that stand in no table of nvJitLinks, or of toolkits."""
     known = {w.version for w in linker_wheels("nvjitlink") if w.package == package}
-    known |= {pin.toolkit for pin in toolkit_pins() if package == "cuda-toolkit"}
+    known |= {pin.toolkit for pin in rows(ToolkitPin) if package == "cuda-toolkit"}
     return [version for version in versions if version not in known]
 
 

@@ -18,8 +18,8 @@ from samples import FOLDER
 from summaries import summaries
 
 from ltocompat.commands.read_artifacts import ScanOptions
+from ltocompat.model.policy import Promise
 from ltocompat.model.verdict import Verdict
-from ltocompat.packages.promise import Promise
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
 from ltocompat.rules.engine.collect_requirements import required

@@ -14,7 +14,8 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat import SmArch, UsageError, Verdict
-from ltocompat.facts.coherence import part_pairs
+from ltocompat.facts import rows
+from ltocompat.facts.coherence import PartPair
 
 OLD = (FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir").read_bytes()
 NEW = (FOLDER / "ltoir" / "nvrtc-13.0-lto_80.ltoir").read_bytes()
@@ -206,7 +207,7 @@ def test_what_is_no_part_or_no_version_is_refused(parts: dict[str, str], sentenc
 def test_the_page_has_the_table_of_parts() -> None:
     page = (Path(__file__).parents[1] / "docs" / "embed.md").read_text("utf-8")
     ages = ("newer_minor", "older_minor", "newer_major", "older_major")
-    for pair in part_pairs():
+    for pair in rows(PartPair):
         assert set(pair.verdicts) <= set(ages)
         cells = [pair.verdicts.get(age, "ok") for age in ages]
         assert (

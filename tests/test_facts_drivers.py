@@ -8,7 +8,7 @@ import pytest
 from newest import from_on
 
 from ltocompat import facts
-from ltocompat.facts import drivers
+from ltocompat.facts import drivers, rows
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 
@@ -47,12 +47,12 @@ def test_the_driver_of_a_release_may_be_known_by_branch_only_or_not_at_all() -> 
 
 
 def test_every_nvjitlink_minor_has_a_row() -> None:
-    assert {row.cuda for row in drivers.toolkit_drivers()} >= set(facts.nvjitlink_minors())
+    assert {row.cuda for row in rows(drivers.ToolkitDriver)} >= set(facts.nvjitlink_minors())
 
 
 def test_rows_rise_with_their_releases() -> None:
-    rows = [row for row in drivers.toolkit_drivers() if row.linux]
-    for older, newer in itertools.pairwise(rows):
+    on_linux = [row for row in rows(drivers.ToolkitDriver) if row.linux]
+    for older, newer in itertools.pairwise(on_linux):
         assert older.cuda <= newer.cuda
         assert version(older.linux or "") <= version(newer.linux or "")
 
@@ -60,7 +60,9 @@ def test_rows_rise_with_their_releases() -> None:
 def test_the_installer_of_an_update_names_its_driver() -> None:
     """NVIDIA serves cuda_13.2.2_595.71.05_linux.run, which the notes of 13.2 don't list yet."""
     (update,) = (
-        row for row in drivers.toolkit_drivers() if (row.cuda, row.update) == (Release(13, 2), "U2")
+        row
+        for row in rows(drivers.ToolkitDriver)
+        if (row.cuda, row.update) == (Release(13, 2), "U2")
     )
     assert update.linux == "595.71.05"
 
@@ -85,7 +87,7 @@ def test_the_cuda_release_of_a_branch(branch: int, cuda: str) -> None:
 
 
 def test_a_branch_agrees_with_the_toolkit_that_it_came_with() -> None:
-    for row in drivers.toolkit_drivers():
+    for row in rows(drivers.ToolkitDriver):
         if row.linux:
             assert drivers.branch_cuda(version(row.linux).branch) == row.cuda
 

@@ -7,7 +7,7 @@ import re
 
 from packaging.version import Version
 
-from ltocompat.facts import linker_wheels
+from ltocompat.facts import linker_wheels, rows
 from ltocompat.facts.libraries import (
     folders_of,
     library_packages,
@@ -15,7 +15,7 @@ from ltocompat.facts.libraries import (
     toolkit_majors,
     toolkit_packages,
 )
-from ltocompat.facts.toolkits import toolkit_pins
+from ltocompat.facts.toolkits import ToolkitPin
 from ltocompat.model.library_name import library_name
 
 ROWS = [row for rows in library_packages().values() for row in rows]
@@ -58,7 +58,7 @@ def test_nvjitlink_lies_where_the_table_of_its_wheels_has_it() -> None:
 
 
 def test_extras_of_cuda_toolkit_lead_where_the_table_of_its_pins_has_it() -> None:
-    for pin in toolkit_pins():
+    for pin in rows(ToolkitPin):
         major = Version(pin.toolkit).major
         for extra in pin.extras:
             assert pin.package in toolkit_packages(major, extra), pin

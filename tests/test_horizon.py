@@ -28,7 +28,7 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat import Verdict, cli, facts
-from ltocompat.facts import drivers, horizon, nvjitlink_minors
+from ltocompat.facts import drivers, horizon, nvjitlink_minors, rows
 from ltocompat.facts.gpus import linker_targets
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -144,7 +144,7 @@ def test_a_version_of_the_tables_is_not_noted(target: str) -> None:
 
 
 def test_drivers_for_windows_are_of_the_branches_that_came_with_their_toolkits() -> None:
-    pairs = [(row.windows, row.linux) for row in drivers.toolkit_drivers()]
+    pairs = [(row.windows, row.linux) for row in rows(drivers.ToolkitDriver)]
     for windows, linux in pairs:
         if windows and linux:
             assert drivers.branch_of(driver(windows)) == driver(linux).branch

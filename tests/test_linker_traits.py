@@ -22,14 +22,14 @@ BEGINS = {
 
 @pytest.mark.parametrize(("floor", "trait"), BEGINS.items())
 def test_a_trait_begins_with_its_release(floor: str, trait: str) -> None:
-    first = Release.parse(facts.floor(floor).value)
+    first = Release.parse(facts.floor(floor))
     has = {minor: getattr(traits_of(minor), trait) for minor in facts.nvjitlink_minors()}
     assert has == {minor: minor >= first for minor in has}
     assert len(set(has.values())) == 2
 
 
 def test_one_release_has_a_gap_and_two_forget_architectures() -> None:
-    gap = Release.parse(facts.floor("family-sass-gap-linker").value)
+    gap = Release.parse(facts.floor("family-sass-gap-linker"))
     minors = facts.nvjitlink_minors()
     assert [minor for minor in minors if not traits_of(minor).links_upward] == [gap]
     forgetting = [str(m) for m in minors if m.major == 13 and 101 not in traits_of(m).archs]

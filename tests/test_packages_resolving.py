@@ -10,8 +10,8 @@ from packages_made import conda, wheel
 from packaging.markers import Marker
 from packaging.version import Version
 
-from ltocompat.facts import linker_wheels
-from ltocompat.facts.toolkits import toolkit_pins
+from ltocompat.facts import linker_wheels, rows
+from ltocompat.facts.toolkits import ToolkitPin
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.resolving import not_at_hand, together, ways_to
 from ltocompat.packages.values import Dependency, Kind, Package
@@ -206,7 +206,7 @@ def test_the_versions_of_the_two_tables_agree() -> None:
 
 def test_pins_are_ranges_from_the_versions_on_that_nvidia_changed() -> None:
     """12.8.2.0, 12.9.2.0, 13.0.3.0, 13.1.2.0, and all from 13.2.1 on."""
-    pins = [pin for pin in toolkit_pins() if pin.part == "nvjitlink"]
+    pins = [pin for pin in rows(ToolkitPin) if pin.part == "nvjitlink"]
     ranges = {pin.toolkit for pin in pins if ">=" in pin.specifier}
     later = {pin.toolkit for pin in pins if Version(pin.toolkit) >= Version("13.2.1")}
     assert ranges == {"12.8.2.0", "12.9.2.0", "13.0.3.0", "13.1.2.0"} | later

@@ -31,9 +31,9 @@ from ltocompat.cli import run
 from ltocompat.files.objects.structure import OF_LIBRT
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError
+from ltocompat.model.policy import Promise
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
-from ltocompat.packages.promise import Promise
 from ltocompat.packages.reading import packages_beside
 from ltocompat.rules.rule import Problem
 

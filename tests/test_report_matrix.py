@@ -131,7 +131,7 @@ def test_a_cell_may_hold_what_is_so_on_any_target() -> None:
     """A problem of a package as a whole, where it is the worst of an artifact."""
     cells = tuple((result(Verdict.FAIL, ANY_TARGET, path=path),) * 2 for path in ("a.whl", "b.whl"))
     names = (PROD.name, EDGE.name)
-    grid = Matrix("2 artifacts", ARTIFACT, ("a.whl", "b.whl"), names, cells, tried=False)
+    grid = Matrix("2 artifacts", ARTIFACT, ("a.whl", "b.whl"), names, tried=False, cells=cells)
     text = written("table", REPORT, [PROD, EDGE, grid], Options(width=80))
     assert "prod: driver 580.95.05" in text
     assert ANY_TARGET.name not in text

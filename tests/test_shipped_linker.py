@@ -14,7 +14,8 @@ from rules import image, judged, linking, made_by
 from samples import FOLDER
 
 from ltocompat import check
-from ltocompat.facts.toolkits import toolkit_pins, toolkit_with
+from ltocompat.facts import rows
+from ltocompat.facts.toolkits import ToolkitPin, toolkit_with
 from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind, Producer, Role
 from ltocompat.model.signature import ModuleSignature
@@ -75,7 +76,7 @@ def test_sass_of_a_region_tells_who_made_the_ltoir_beside_it() -> None:
 
 
 def test_versions_belong_to_the_toolkit_that_pins_them_first() -> None:
-    for pin in toolkit_pins():
+    for pin in rows(ToolkitPin):
         exact = pin.specifier.removeprefix("==").removesuffix(".*")
         if pin.specifier.startswith("=="):
             toolkit = toolkit_with(pin.package, exact)

@@ -246,4 +246,4 @@ def matrix(
         )
         for row, goal in zip(rows, goals, strict=True)
     )
-    return Matrix(path, what, names, columns, found, tried)
+    return Matrix(path, what, names, columns, tried, found)

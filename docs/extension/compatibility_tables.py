@@ -19,14 +19,14 @@ from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 import ltocompat
-from ltocompat.facts import table
+from ltocompat.facts import rows, table
 from ltocompat.facts.drivers import (
+    ToolkitDriver,
     branch_cuda,
     cuda_branch,
     driver_branches,
     first_production,
     major_floor,
-    toolkit_drivers,
 )
 from ltocompat.model.verdict import Result, Verdict
 
@@ -298,7 +298,7 @@ class MinimumDrivers(Directive):
 def _minimum_drivers() -> Iterator[tuple[str, ...]]:
     versions = {row["cuda"]: row["isa"] for row in table("ptx")["isa"]}
     ptx = ""
-    for release, patches in groupby(toolkit_drivers(), key=lambda row: row.cuda):
+    for release, patches in groupby(rows(ToolkitDriver), key=lambda row: row.cuda):
         first = next(patches)
         floor = major_floor(release.major)
         sass = f"R{floor.branch}" if floor else ""

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from ltocompat.commands import explain as command
-from ltocompat.facts import drivers, gpus, libraries, table, toolkits
+from ltocompat.facts import drivers, gpus, libraries, rows, table, toolkits
 from ltocompat.rules import clients, evidence, message_values
 from ltocompat.rules.messages import Message, matches, messages, pattern_of
 from ltocompat.targets import paste
@@ -62,9 +62,9 @@ def explain_tables() -> dict[str, Any]:
         "indexes": [str(cuda) for cuda in toolkits.pytorch_indexes()],
         "languages": message_values._LANGUAGES,
         "nvenc": message_values._NVENC,
-        "hosts": [[str(r.cuda), r.gcc, r.clang, r.msvc] for r in toolkits.host_compilers()],
+        "hosts": [[str(r.cuda), r.gcc, r.clang, r.msvc] for r in rows(toolkits.HostCompilers)],
         "studio": message_values._STUDIO,
-        "optix": [[row.optix, row.branch] for row in toolkits.optix_releases()],
+        "optix": [[row.optix, row.branch] for row in rows(toolkits.OptixRelease)],
         "removed": {
             row.name: {"last": str(row.last), "instead": row.instead}
             for row in toolkits.removed_names().values()
@@ -91,13 +91,13 @@ def _gpus() -> dict[str, Any]:
 def _files() -> dict[str, dict[str, Any]]:
     """The packages of each library, with the versions that have it where others have not."""
     found = {}
-    for file, rows in libraries._by_file().items():
+    for file, packages in libraries._by_file().items():
         names: dict[str, str] = {}
-        for row in rows:
+        for row in packages:
             majors = {package.major for package in libraries.library_packages()[row.name]}
-            names.setdefault(row.name, "" if len(majors) == 1 else f"=={rows[0].major}.*")
+            names.setdefault(row.name, "" if len(majors) == 1 else f"=={packages[0].major}.*")
         named = [[name, version] for name, version in names.items() if "-jit-" not in name]
-        found[file] = {"major": rows[0].major, "packages": named}
+        found[file] = {"major": packages[0].major, "packages": named}
     return found
 
 

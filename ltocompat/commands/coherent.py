@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ltocompat.commands.versions import driver_cuda
-from ltocompat.facts.coherence import part_pairs
+from ltocompat.facts import rows
+from ltocompat.facts.coherence import PartPair
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError, did_you_mean
 from ltocompat.model.verdict import Verdict
@@ -46,7 +47,7 @@ def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
     Raises:
         UsageError: a part or a version has no meaning, or a driver is newer than the tables.
     """
-    known = {name for pair in part_pairs() for name in (pair.first, pair.second)}
+    known = {name for pair in rows(PartPair) for name in (pair.first, pair.second)}
     releases: dict[str, Release] = {}
     for name, version in parts.items():
         if name not in known:
@@ -66,7 +67,7 @@ def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
             pair.breaks,
             pair.source,
         )
-        for pair in part_pairs()
+        for pair in rows(PartPair)
         if pair.first in releases and pair.second in releases
     ]
     return tuple(sorted(found, key=lambda pair: -pair.verdict))

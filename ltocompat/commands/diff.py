@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ltocompat.commands.comparison import saved
 from ltocompat.commands.comparison.changes import comparable, metadata_moves, moves
 from ltocompat.commands.comparison.release_side import Side
-from ltocompat.commands.comparison.requirement_changes import RequirementFloors, floor_moves
+from ltocompat.commands.comparison.requirement_changes import floor_moves
 from ltocompat.commands.options import DiffOptions, public
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredModule
@@ -74,18 +74,18 @@ def run(options: DiffOptions) -> Iterator[Diff]:
     settings = replace(options.settings, detail=ReadOptions(kernels=kernels))
     before, after = (_side(path, settings) for path in paths)
     known = {k for k in ImageKind if before.knows_kernels(k) and after.knows_kernels(k)}
-    requireds = tuple(required(side.summary(known)) for side in (before, after))
+    old, new = (required(side.summary(known)) for side in (before, after))
     changes = [
         *moves(before, after),
-        *floor_moves(*map(RequirementFloors, requireds, (before.imports, after.imports))),
+        *floor_moves(old, new, (before.imports, after.imports)),
         *metadata_moves(before.metadata, after.metadata),
     ]
     named = kernels and all(comparable(s, k) for s in (before, after) for k in KERNEL_KINDS)
     yield Diff(
-        _summary(before, requireds[0], named=named),
-        _summary(after, requireds[1], named=named),
+        _summary(before, old, named=named),
+        _summary(after, new, named=named),
         tuple(sorted(changes, key=_rank)),
-        (*_unknown(before, after, kernels=kernels), *_unseen(*requireds)),
+        (*_unknown(before, after, kernels=kernels), *_unseen(old, new)),
         options.forbid,
     )
 

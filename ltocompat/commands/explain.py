@@ -197,7 +197,7 @@ _LOGS = {
 def _unknown(text: str) -> str:
     """The sentence for a text that no rule knows: its error's meaning, or its error line."""
     start = text[:_LONGEST]
-    known = rows(CudaError, "errors", "error")
+    known = rows(CudaError)
     said = [row.name for words in _SAID.findall(start) for row in known if words == row.text]
     named = _named(text, *_NAMED.findall(start), *said, *_NUMBERED.findall(start))
     unknown = f'no rule knows "{_error_line(text)}"'

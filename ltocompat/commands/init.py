@@ -24,6 +24,7 @@ from ltocompat.commands.policy.draft import (
 from ltocompat.commands.policy.gate import HELD_UP, Audited, audited
 from ltocompat.commands.policy.reading import find_policy, read_policy
 from ltocompat.commands.policy.values import NO_POLICY, Policy
+from ltocompat.commands.survey.default_targets import system_of
 from ltocompat.commands.trials import Trials
 from ltocompat.facts import drivers
 from ltocompat.facts.gpus import arm_only
@@ -274,9 +275,6 @@ def _driver(need: Required) -> DriverVersion | None:
 
 
 def _system(found: Sequence[_Known]) -> str:
-    """The operating system of the packages, where it is not Linux on x86-64."""
+    """The operating system of the packages."""
     packages = (package_of(summary.path) for summary, _ in found)
-    platforms = " ".join(p for package in packages if package for p in package.platforms)
-    if "win" in platforms and "linux" not in platforms:
-        return "windows"
-    return "linux-aarch64" if "aarch64" in platforms and "x86_64" not in platforms else ""
+    return system_of([p for package in packages if package for p in package.platforms])

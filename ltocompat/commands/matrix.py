@@ -101,7 +101,7 @@ def matrices(
             cells = tuple(tuple(row if asked else map(advising_trials, row)) for row in rows)
             columns = tuple(map(str, targets[0].gpus))
             names = tuple(target.name for target in targets)
-            yield Matrix(summary.path, what, names, columns, cells, asked)
+            yield Matrix(summary.path, what, names, columns, asked, cells)
 
 
 def _by_target(
@@ -130,7 +130,7 @@ def _by_target(
         rows.sort(key=lambda row: max(result.counted for result in row[1]), reverse=True)
         names, cells = zip(*rows, strict=True)
         yield Matrix(
-            count(len(rows), ARTIFACT), ARTIFACT, names, tuple(targets), cells, tried=False
+            count(len(rows), ARTIFACT), ARTIFACT, names, tuple(targets), tried=False, cells=cells
         )
 
 

@@ -35,7 +35,6 @@ _ANY_NUMBER = Parameter.VAR_POSITIONAL
 OnError = Callable[[LtocompatError], None]
 StrPath = str | os.PathLike[str]
 DEPLOY_TARGET = "--deploy-target"
-ROUTES = ("load", "link")
 MOST_JOBS = (1, 9999)
 CHANGES = ("lost-arch", "driver-rose", "nvjitlink-rose", "lost-ptx")
 """The words that ``--forbid`` takes."""
@@ -292,7 +291,7 @@ class CheckOptions(VerdictOptions, frozen=True):
 
     paths: Annotated[tuple[Source, ...], Argument(metavar="[PATH...]")] = ()
     targets: Annotated[tuple["Target | DeploymentTarget | str", ...], _TARGET] = ()
-    route: Annotated[Route | str | None, Option(choices=ROUTES)] = None
+    route: Annotated[Route | str | None, Option(choices=tuple(Route))] = None
     together: Annotated[bool, Option()] = False
     python: Annotated[str | None, Option(metavar="PYTHON")] = None
     floors: bool = True

@@ -26,7 +26,7 @@ from ltocompat.rules.engine.findings import finding_of_problem, machine_result, 
 from ltocompat.rules.engine.judge_artifact import results, with_origins
 
 if TYPE_CHECKING:
-    from ltocompat.packages.promise import Promise
+    from ltocompat.model.policy import Promise
     from ltocompat.rules.rule import Problem
 
 NO_SOURCES: Mapping[str, ByteView] = {}

@@ -44,7 +44,7 @@ from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import Batch, ScanSettings
 
 if TYPE_CHECKING:
-    from ltocompat.trial.module_trial import Tries, TryModules
+    from ltocompat.trial.module_trial import Tries
     from ltocompat.trial.narrow_makers import MakerNarrower
 
 
@@ -226,7 +226,9 @@ class ArtifactReader:
             batch = found
             if reading.narrower is not None:
                 batch = batch.with_modules(reading.narrower.narrow(batch.modules))
-            trials = _trials(batch.modules, try_modules)
+            trials: Sequence[Trials] = [{}] * len(batch.modules)
+            if try_modules is not None:
+                trials = try_modules(batch.modules)
             decided = [
                 reader.finish(reader.decide(stored, module, outcome))
                 for (stored, module), outcome in zip(batch.modules, trials, strict=True)
@@ -240,7 +242,7 @@ class ArtifactReader:
         wanted = self._wanted.get(signature)
         if wanted is None:
             reading = self._reading
-            wanted = self._wanted[signature] = ReadPlan(
+            wanted = self._wanted[signature] = (
                 kernels_to_count(signature, None if reading.for_require else reading.targets),
                 symbols_to_read(signature, reading.targets, single_link=reading.single_link),
             )
@@ -307,9 +309,3 @@ def add_metadata(summary: ArtifactSummary, package: Package | None) -> None:
         summary.compat = found[max(found)] if found else None
         summary.searched += package.searched
         summary.compat_listed = any(map(_COMPAT_FOLDER.fullmatch, summary.searched))
-
-
-def _trials(modules: walk.Modules, try_modules: TryModules | None) -> Sequence[Trials]:
-    """Answers of linkers and drivers to modules, in their order; empty where none are asked."""
-    nothing: Trials = {}
-    return [nothing] * len(modules) if try_modules is None else try_modules(modules)

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.options import (
@@ -30,30 +29,13 @@ from ltocompat.model.failure import Failure, Note
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.location import refuse_address
+from ltocompat.model.mend import Mended, Repaired
 from ltocompat.packages.values import Kind, Shipped
-from ltocompat.rewrite.mends import Mended, key_of, new_problems, plan
+from ltocompat.rewrite.mends import key_of, new_problems, plan
 from ltocompat.rewrite.wheel import new_wheel
 from ltocompat.rewrite.wheel_edits import edits_between
 from ltocompat.rules.engine.judge_package import problems
 from ltocompat.scan.extract_bytes import images_at
-
-
-class Repaired(Struct, frozen=True):
-    """A wheel, and what was changed of it.
-
-    Attributes:
-        path: the wheel.
-        output: the new one; None where none was written.
-        findings: those for which a change is known.
-        diff: the changes, as lines of a unified diff.
-        void: signatures of the wheel, which the new one does not have.
-    """
-
-    path: str
-    output: str | None
-    findings: tuple[Mended, ...]
-    diff: tuple[str, ...]
-    void: tuple[str, ...]
 
 
 @public(RepairOptions, "*wheels")

@@ -51,9 +51,19 @@ def table_names() -> list[str]:
     return [name.removesuffix(".toml") for name in names if name.endswith(".toml")]
 
 
+def rows(kind: type[S], where: str = "") -> tuple[S, ...]:
+    """The rows of an array, each as a struct, in the order of their table.
+
+    Args:
+        kind: the struct.
+        where: the table and the array, ``drivers.branch``; else the tag of the struct says it.
+    """
+    return _rows(kind, where or str(kind.__struct_config__.tag))
+
+
 @functools.cache
-def rows(kind: type[S], name: str, array: str) -> tuple[S, ...]:
-    """The rows of an array in the file ``name.toml``, each as a struct."""
+def _rows(kind: type[Struct], where: str) -> tuple[Any, ...]:
+    name, array = where.split(".")
     return from_rows(kind, table(name)[array])
 
 
@@ -83,7 +93,7 @@ class LinkerWheel(Struct, frozen=True):
     member_sha256: str
 
 
-class LtoirWriter(Struct, frozen=True):
+class LtoirWriter(Struct, frozen=True, tag="ltoir.release"):
     """The header of LTO-IR as a CUDA release writes it.
 
     Attributes:
@@ -98,21 +108,17 @@ class LtoirWriter(Struct, frozen=True):
     llvm: str
 
 
-def _ltoir_writers() -> tuple[LtoirWriter, ...]:
-    return rows(LtoirWriter, "ltoir", "release")
-
-
 @functools.cache
 def ltoir_containers() -> dict[str, tuple[Release, ...]]:
     """LTO-IR container version -> the CUDA releases that write it, oldest first."""
-    found = grouped((row.container, row.cuda) for row in _ltoir_writers())
+    found = grouped((row.container, row.cuda) for row in rows(LtoirWriter))
     return {container: tuple(sorted(releases)) for container, releases in found.items()}
 
 
 @functools.cache
 def ltoir_releases() -> dict[str, Release]:
     """NVVM IR version of an LTO-IR image -> the one CUDA release that writes it."""
-    return {row.nvvm_ir: row.cuda for row in _ltoir_writers()}
+    return {row.nvvm_ir: row.cuda for row in rows(LtoirWriter)}
 
 
 @functools.cache
@@ -133,20 +139,20 @@ def ltoir_reader(field: str, version: str) -> Release | None:
         None where the version is above those of all releases that are known.
     """
     number = version_numbers(version)
-    rows = _ltoir_writers()
-    readers = (row.cuda for row in rows if version_numbers(getattr(row, field)) >= number)
+    writers = rows(LtoirWriter)
+    readers = (row.cuda for row in writers if version_numbers(getattr(row, field)) >= number)
     return min(readers, default=None)
 
 
 @functools.cache
 def ltoir_is_written(field: str, version: str) -> bool:
     """Return whether a known release writes this version into a field of the header of LTO-IR."""
-    return any(getattr(row, field) == version for row in _ltoir_writers())
+    return any(getattr(row, field) == version for row in rows(LtoirWriter))
 
 
 def linker_wheels(tool: str) -> tuple[LinkerWheel, ...]:
     """Every wheel of ``nvjitlink`` or ``nvlink`` that is known, by platform, oldest first."""
-    return rows(LinkerWheel, tool, "release")
+    return rows(LinkerWheel, f"{tool}.release")
 
 
 @functools.cache
@@ -168,30 +174,17 @@ def nvjitlink_result_name(code: int, release: Release) -> str | None:
     return None
 
 
-class Floor(Struct, frozen=True):
-    """One floor.
-
-    Attributes:
-        name: ``zstd-driver``.
-        value: a release, a driver version, a branch or an architecture's number, as text.
-        source: where it was read, or what was measured.
-        measured: tried with NVIDIA's own libraries; else read.
-    """
-
-    name: str
-    value: str
-    source: str
-    measured: bool
-
-
 @functools.cache
-def floor(name: str) -> Floor:
-    """The floor of this name.
+def floor(name: str) -> str:
+    """The floor of a name such as ``zstd-driver``.
+
+    Returns:
+        A release, a driver version, a branch or an architecture's number.
 
     Raises:
         KeyError: no row has it, which is a mistake in the calling code.
     """
-    floors: dict[str, Floor] = {row.name: row for row in rows(Floor, "floors", "floor")}
+    floors: dict[str, str] = {row["name"]: row["value"] for row in table("floors")["floor"]}
     return floors[name]
 
 

@@ -10,7 +10,7 @@ from ltocompat.facts import rows
 from ltocompat.model.arch import Release
 
 
-class Client(Struct, frozen=True):
+class Client(Struct, frozen=True, tag="clients.client"):
     """The linker that the releases of a package choose.
 
     Attributes:
@@ -33,7 +33,7 @@ def client(package: str, version: str) -> Client | None:
         package: its normalized name: ``cuda-core``.
         version: ``1.2.2``.
     """
-    known = [row for row in rows(Client, "clients", "client") if row.package == package]
+    known = [row for row in rows(Client) if row.package == package]
     older = [row for row in known if _numbers(row.first) <= _numbers(version)]
     return older[-1] if older else None
 

@@ -9,7 +9,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Verdict
 
 
-class PartPair(Struct, frozen=True):
+class PartPair(Struct, frozen=True, tag="coherence.pair"):
     """Two parts that meet in one program.
 
     Attributes:
@@ -36,15 +36,10 @@ class PartPair(Struct, frozen=True):
         return Verdict[self.verdicts.get(f"{age}_{step}", "ok").upper()]
 
 
-def part_pairs() -> tuple[PartPair, ...]:
-    """Return all pairs, in the order of the table."""
-    return rows(PartPair, "coherence", "pair")
-
-
 def part_pair(first: str, second: str) -> PartPair:
     """Return the pair of two parts.
 
     Raises:
         KeyError: the table has none.
     """
-    return {(pair.first, pair.second): pair for pair in part_pairs()}[first, second]
+    return {(pair.first, pair.second): pair for pair in rows(PartPair)}[first, second]

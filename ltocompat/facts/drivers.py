@@ -15,7 +15,7 @@ from ltocompat.model.grouping import grouped
 from ltocompat.model.target import DriverVersion
 
 
-class ToolkitDriver(Struct, frozen=True):
+class ToolkitDriver(Struct, frozen=True, tag="drivers.toolkit"):
     """The driver that one patch release of the toolkit came with.
 
     Attributes:
@@ -32,7 +32,7 @@ class ToolkitDriver(Struct, frozen=True):
     windows: str | None
 
 
-class MajorFloor(Struct, frozen=True):
+class MajorFloor(Struct, frozen=True, tag="drivers.major"):
     """The oldest driver that runs what any toolkit of a CUDA major built, for its own minor apart.
 
     Attributes:
@@ -44,7 +44,7 @@ class MajorFloor(Struct, frozen=True):
     branch: int
 
 
-class DriverBranch(Struct, frozen=True):
+class DriverBranch(Struct, frozen=True, tag="drivers.branch"):
     """A driver branch and the CUDA release of its drivers.
 
     Attributes:
@@ -60,7 +60,7 @@ class DriverBranch(Struct, frozen=True):
     eol: str | None = None
 
 
-class CompatPackage(Struct, frozen=True):
+class CompatPackage(Struct, frozen=True, tag="compat.package"):
     """A package of cuda-compat, and the branches of kernel drivers that NVIDIA names for it.
 
     Attributes:
@@ -76,11 +76,6 @@ class CompatPackage(Struct, frozen=True):
     none: tuple[int, ...]
 
 
-def toolkit_drivers() -> tuple[ToolkitDriver, ...]:
-    """The driver of every toolkit release from 11.0 on, oldest first."""
-    return rows(ToolkitDriver, "drivers", "toolkit")
-
-
 def stock_driver(cuda: Release, system: str) -> DriverVersion | None:
     """The driver that the first release of a CUDA minor came with.
 
@@ -92,7 +87,7 @@ def stock_driver(cuda: Release, system: str) -> DriverVersion | None:
         The driver; only its branch for 13.4 on Linux; None where nothing names one (13.5, Windows
         from 13.0 on, releases outside the table).
     """
-    for row in toolkit_drivers():
+    for row in rows(ToolkitDriver):
         if row.cuda == cuda and row.update.startswith("GA"):
             text = {"linux": row.linux, "windows": row.windows}.get(system)
             return DriverVersion(version_numbers(text)) if text else None
@@ -101,13 +96,13 @@ def stock_driver(cuda: Release, system: str) -> DriverVersion | None:
 
 def branch_end(branch: int) -> DriverBranch | None:
     """The row of a branch whose kind and end NVIDIA names; None for any other."""
-    known = rows(DriverBranch, "drivers", "branch")
+    known = rows(DriverBranch)
     return next((row for row in known if row.branch == branch and row.eol), None)
 
 
 @functools.cache
 def _branches() -> dict[int, Release]:
-    return {row.branch: row.cuda for row in rows(DriverBranch, "drivers", "branch")}
+    return {row.branch: row.cuda for row in rows(DriverBranch)}
 
 
 def driver_branches() -> tuple[int, ...]:
@@ -166,7 +161,7 @@ def first_branch_from(cuda: Release) -> int | None:
 
 @functools.cache
 def _releases() -> dict[int, tuple[DriverVersion, ...]]:
-    texts = {row.linux for row in toolkit_drivers() if row.linux and "." in row.linux}
+    texts = {row.linux for row in rows(ToolkitDriver) if row.linux and "." in row.linux}
     texts |= {row["version"] for row in table("drivers")["release"]}
     numbers = sorted(tuple(map(int, text.split("."))) for text in texts)
     branches = itertools.groupby(numbers, key=itemgetter(0))
@@ -191,16 +186,7 @@ def first_production(branch: int) -> DriverVersion:
 
 def major_floor(major: int) -> MajorFloor | None:
     """The driver where minor version compatibility of a CUDA major starts; None if unknown."""
-    return next((floor for floor in _major_floors() if floor.major == major), None)
-
-
-def oldest_major_floor() -> MajorFloor:
-    """The ``major_floor`` of the oldest CUDA major in the tables."""
-    return min(_major_floors(), key=lambda floor: floor.major)
-
-
-def _major_floors() -> tuple[MajorFloor, ...]:
-    return rows(MajorFloor, "drivers", "major")
+    return next((floor for floor in rows(MajorFloor) if floor.major == major), None)
 
 
 _USES = ("usable", "native", "none")
@@ -209,7 +195,7 @@ _USES = ("usable", "native", "none")
 @functools.cache
 def compat_packages() -> dict[Release, CompatPackage]:
     """The packages of the table by their releases, oldest first."""
-    packages = rows(CompatPackage, "compat", "package")
+    packages = rows(CompatPackage)
     return {row.package: row for row in sorted(packages, key=lambda row: row.package)}
 
 
@@ -235,7 +221,7 @@ def compat_bases() -> tuple[int, ...]:
     return tuple(sorted({branch for row in known for use in _USES for branch in getattr(row, use)}))
 
 
-class CudaError(Struct, frozen=True):
+class CudaError(Struct, frozen=True, tag="errors.error"):
     """One error of the CUDA driver API, of the CUDA runtime, of NVRTC or of NVML.
 
     Attributes:
@@ -251,7 +237,7 @@ class CudaError(Struct, frozen=True):
 
 def cuda_error(number: int) -> CudaError | None:
     """The error of a number; None where cuda.h has none. 35 is of the CUDA runtime alone."""
-    return next((row for row in rows(CudaError, "errors", "error") if row.number == number), None)
+    return next((row for row in rows(CudaError) if row.number == number), None)
 
 
 _SPELLED = re.compile(r"^(?:cuda(?!rt))?_?(?:error)?_?|_", re.IGNORECASE)
@@ -265,9 +251,11 @@ def _spelled(name: str) -> str:
 @functools.cache
 def _errors_by_name() -> dict[str, list[CudaError]]:
     tables = ("errors", "runtime_errors", "library_results")
-    known = [error for name in tables for error in rows(CudaError, name, "error")]
+    known = [error for name in tables for error in rows(CudaError, f"{name}.error")]
     of_linker = [
-        CudaError(row["code"], f"NVJITLINK_ERROR_{row['name']}", _words(row["name"]))
+        CudaError(
+            row["code"], f"NVJITLINK_ERROR_{row['name']}", row["name"].replace("_", " ").lower()
+        )
         for row in table("nvjitlink_results")["result"]
     ]
     return grouped((_spelled(error.name), error) for error in (*known, *of_linker[::-1]))
@@ -288,6 +276,6 @@ def errors_called(word: str) -> tuple[CudaError, ...]:
         The driver's error first, then the runtime's.
     """
     if word.isascii() and word.isdecimal():
-        known = (*rows(CudaError, "errors", "error"), *rows(CudaError, "runtime_errors", "error"))
+        known = (*rows(CudaError), *rows(CudaError, "runtime_errors.error"))
         return tuple(error for error in known if error.number == int(word))
     return tuple(_errors_by_name().get(_spelled(word), ()))

@@ -83,17 +83,6 @@ def _meant(text: str, names: tuple[str, ...]) -> list[str]:
     return list(found)
 
 
-def _names_like(text: str, names: tuple[str, ...]) -> list[str]:
-    """Up to three names that look like a text, the nearest first."""
-    spelled: dict[str, str] = {}
-    for name in names:
-        words = _words(name)
-        spelled.setdefault("".join(words), name)
-        spelled.setdefault("".join(word for word in words if word not in _VENDOR), name)
-    keys = difflib.get_close_matches("".join(_words(text[:_LONGEST])), spelled, n=3)
-    return list(dict.fromkeys(spelled[key] for key in keys))
-
-
 class Sm(Struct, frozen=True):
     """One GPU architecture.
 
@@ -139,11 +128,6 @@ class GpuModel(Struct, frozen=True):
     tegra: bool
     cpu: str | None
 
-    @property
-    def arm(self) -> bool:
-        """Return whether it is sold with Arm cores alone, in one package."""
-        return self.tegra or self.cpu == "arm"
-
 
 @functools.cache
 def _sms() -> dict[int, Sm]:
@@ -177,7 +161,7 @@ def is_tegra(number: int) -> bool:
 def arm_only(number: int) -> bool:
     """Return whether every GPU of an architecture has Arm cores beside it: Jetson, DRIVE, GB10."""
     models = [model for model in gpu_models() if model.number == number]
-    return is_tegra(number) or (bool(models) and all(m.arm for m in models))
+    return is_tegra(number) or (bool(models) and all(m.tegra or m.cpu == "arm" for m in models))
 
 
 RENAMED = 101
@@ -291,7 +275,7 @@ def _by_number(text: str, number: int, suffix: str) -> Gpu:
         names = ", ".join(f"sm_{other}" for other in near)
         raise UsageError(f"{text!r}: there is no sm_{number}; near it are {names}")
     if suffix:
-        first = floor(f"suffix-{suffix}-sm").value
+        first = floor(f"suffix-{suffix}-sm")
         if number < int(first):
             raise UsageError(
                 f"{text!r}: sm_{number} has no form {suffix!r}, which starts with "
@@ -301,10 +285,15 @@ def _by_number(text: str, number: int, suffix: str) -> Gpu:
     return Gpu(text, SmArch(number, suffix), _common(models), is_tegra(number))
 
 
+def _without_vendor(name: str) -> str:
+    return "".join(word for word in _words(name) if word not in _VENDOR)
+
+
 def _unknown(text: str) -> UsageError:
     short = text[:_LONGEST]
-    alike = _names_like(short, tuple(model.name for model in gpu_models()))
-    hint = f"is it {' or '.join(alike)}? " if alike else ""
+    spelled = {_without_vendor(model.name): model.name for model in gpu_models()[::-1]}
+    near = difflib.get_close_matches(_without_vendor(short), spelled, n=3)
+    hint = f"is it {' or '.join(map(spelled.__getitem__, near))}? " if near else ""
     return UsageError(f"{short!r} is no known GPU: {hint}write its architecture, such as sm_90")
 
 

@@ -17,7 +17,7 @@ from ltocompat.model.library_name import library_name
 from ltocompat.model.projection import From
 
 
-class LibraryPackage(Struct, frozen=True):
+class LibraryPackage(Struct, frozen=True, tag="cuda_libraries.package"):
     """One major version of a package of NVIDIA, on some platforms.
 
     Attributes:
@@ -46,7 +46,7 @@ class LibraryPackage(Struct, frozen=True):
 @functools.cache
 def library_packages() -> dict[str, tuple[LibraryPackage, ...]]:
     """Name -> the rows of a package, oldest major first; those without files bring no library."""
-    found = grouped((row.name, row) for row in rows(LibraryPackage, "cuda_libraries", "package"))
+    found = grouped((row.name, row) for row in rows(LibraryPackage))
     return {name: tuple(majors) for name, majors in found.items()}
 
 

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import functools
-from operator import attrgetter
 from typing import Annotated
 
 from msgspec import Struct
 
 from ltocompat.facts import rows, table
-from ltocompat.model.arch import Release
+from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.projection import From
-
-
-class PtxIsa(Struct, frozen=True):
-    """A version of PTX ISA and the CUDA release that brought it.
-
-    Attributes:
-        isa: 8.4.
-        cuda: 12.4.
-    """
-
-    isa: str
-    cuda: Release
 
 
 @functools.cache
 def ptx_releases() -> dict[tuple[int, ...], Release]:
     """The versions of PTX ISA, each with the CUDA release that brought it, oldest first."""
-    isas = sorted(rows(PtxIsa, "ptx", "isa"), key=attrgetter("cuda"))
-    return {tuple(map(int, row.isa.split("."))): row.cuda for row in isas}
+    rows = sorted((Release.parse(row["cuda"]), row["isa"]) for row in table("ptx")["isa"])
+    return {version_numbers(isa): cuda for cuda, isa in rows}
 
 
 def ptx_cuda(isa: str) -> Release | None:
@@ -37,8 +24,8 @@ def ptx_cuda(isa: str) -> Release | None:
 
     It is the least driver, nvJitLink, ptxas and nvPTXCompiler that reads such PTX.
     """
-    isas = rows(PtxIsa, "ptx", "isa")
-    return next((row.cuda for row in isas if row.isa == isa), None)
+    known = {".".join(map(str, number)): cuda for number, cuda in ptx_releases().items()}
+    return known.get(isa)
 
 
 def cuda_ptx(cuda: Release) -> str | None:
@@ -56,7 +43,7 @@ def pytorch_indexes() -> tuple[Release, ...]:
     return tuple(sorted(Release.parse(row["cuda"]) for row in table("pytorch")["index"]))
 
 
-class TorchWheel(Struct, frozen=True):
+class TorchWheel(Struct, frozen=True, tag="pytorch.wheel"):
     """Versions of torch on PyPI that bring libraries of one major of CUDA.
 
     Attributes:
@@ -70,12 +57,7 @@ class TorchWheel(Struct, frozen=True):
     major: int
 
 
-def torch_wheels() -> tuple[TorchWheel, ...]:
-    """Return the versions of torch by the CUDA that they bring, oldest first."""
-    return rows(TorchWheel, "pytorch", "wheel")
-
-
-class HostCompilers(Struct, frozen=True):
+class HostCompilers(Struct, frozen=True, tag="host_compilers.release"):
     """The newest host compilers that an nvcc takes without being told to.
 
     Attributes:
@@ -91,12 +73,7 @@ class HostCompilers(Struct, frozen=True):
     msvc: int
 
 
-def host_compilers() -> tuple[HostCompilers, ...]:
-    """Return the host compilers of every nvcc that is known, oldest first."""
-    return rows(HostCompilers, "host_compilers", "release")
-
-
-class RemovedName(Struct, frozen=True):
+class RemovedName(Struct, frozen=True, tag="removed_api.name"):
     """A name of the CUDA runtime that newer releases have no more.
 
     Attributes:
@@ -113,10 +90,10 @@ class RemovedName(Struct, frozen=True):
 @functools.cache
 def removed_names() -> dict[str, RemovedName]:
     """Return every name that a release of the CUDA runtime removed."""
-    return {row.name: row for row in rows(RemovedName, "removed_api", "name")}
+    return {row.name: row for row in rows(RemovedName)}
 
 
-class OptixRelease(Struct, frozen=True):
+class OptixRelease(Struct, frozen=True, tag="optix.release"):
     """A release of OptiX and the driver that it needs.
 
     Attributes:
@@ -130,12 +107,7 @@ class OptixRelease(Struct, frozen=True):
     branch: int
 
 
-def optix_releases() -> tuple[OptixRelease, ...]:
-    """Return the releases of OptiX from 7.0 on, oldest first."""
-    return rows(OptixRelease, "optix", "release")
-
-
-class ToolkitPin(Struct, frozen=True):
+class ToolkitPin(Struct, frozen=True, tag="toolkit_pins.pin"):
     """A requirement of one version of the package cuda-toolkit.
 
     Attributes:
@@ -153,11 +125,6 @@ class ToolkitPin(Struct, frozen=True):
     extras: Annotated[frozenset[str], From(through=frozenset)]
 
 
-def toolkit_pins() -> tuple[ToolkitPin, ...]:
-    """Return all pins, oldest toolkit first."""
-    return rows(ToolkitPin, "toolkit_pins", "pin")
-
-
 @functools.cache
 def toolkit_with(package: str, version: str) -> Release | None:
     """The CUDA release that a version of a library came with: 13.3 of nvidia-cusparse 12.8.2.51.
@@ -165,5 +132,5 @@ def toolkit_with(package: str, version: str) -> Release | None:
     None for packages and versions that no cuda-toolkit pins.
     """
     pinned = f"=={version}.*"
-    found = (pin for pin in toolkit_pins() if (pin.package, pin.specifier) == (package, pinned))
+    found = (pin for pin in rows(ToolkitPin) if (pin.package, pin.specifier) == (package, pinned))
     return next((Release.parse(pin.toolkit) for pin in found), None)

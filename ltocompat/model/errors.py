@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 _LONGEST = 4000  # characters; those of our own, without what they quote, have some hundreds
 
@@ -30,6 +31,15 @@ class UnreadableInput(LtocompatError):
     """A path cannot be opened or read at all (missing, no permission, not a regular file)."""
 
     kind = "unreadable"
+
+
+@contextmanager
+def readable(what: str, *errors: type[Exception], done: str = "read") -> Iterator[None]:
+    """Raise an ``UnreadableInput`` that names ``what`` where one of these errors comes up."""
+    try:
+        yield
+    except errors as error:
+        raise UnreadableInput(f"{what} can't be {done}: {error}") from error
 
 
 class UsageError(LtocompatError):

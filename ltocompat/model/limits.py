@@ -216,12 +216,6 @@ class Budget(Struct):
         Raises:
             LimitExceeded: the time for this file is used up.
         """
-        if isinstance(values, (list, tuple)) and len(values) < every:
-            self.check_time()
-            return iter(values)
-        return self._timed(values, every)
-
-    def _timed(self, values: Iterable[T], every: int) -> Iterator[T]:
         for number, value in enumerate(values):
             if not number % every:
                 self.check_time()

@@ -17,13 +17,13 @@ class Matrix(Struct, frozen=True):
         what: what its rows are: ``nvJitLink`` (links), ``driver`` (loads) or ``ARTIFACT``.
         rows: their names, oldest first: ``12.0`` .. or ``525`` ..; of artifacts the worst first.
         columns: architectures: ``sm_75`` ..; deploy targets where the rows are artifacts.
-        cells: a result for each row and column: of a deploy target the worst there.
         tried: trial links were asked.
+        cells: a result for each row and column: of a deploy target the worst there.
     """
 
     path: str
     what: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: tuple[tuple[Result, ...], ...]
     tried: bool
+    cells: tuple[tuple[Result, ...], ...]

@@ -31,3 +31,37 @@ class Mend(Struct, frozen=True):
         """Return the change that brings a requirement, where an extra is asked for or always."""
         marker = f' ; extra == "{extra}"' if extra else ""
         return cls((requirement + marker,), (instead,) if instead else ())
+
+
+class Mended(Struct, frozen=True):
+    """A problem for which a change is known.
+
+    Attributes:
+        rule: ID of its rule.
+        subject: what it is about, as that of a finding.
+        message: what is wrong, in one sentence.
+        reason: why the change is not made, so that it stays; empty where it is made.
+    """
+
+    rule: str
+    subject: str
+    message: str
+    reason: str = ""
+
+
+class Repaired(Struct, frozen=True):
+    """A wheel, and what was changed of it.
+
+    Attributes:
+        path: the wheel.
+        output: the new one; None where none was written.
+        findings: those for which a change is known.
+        diff: the changes, as lines of a unified diff.
+        void: signatures of the wheel, which the new one does not have.
+    """
+
+    path: str
+    output: str | None
+    findings: tuple[Mended, ...]
+    diff: tuple[str, ...]
+    void: tuple[str, ...]

@@ -7,7 +7,7 @@ of its name, and its type says how. Only differences are written down, by ``From
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -52,14 +52,8 @@ def from_rows(made: type[S], rows: Sequence[Mapping[str, Any]]) -> tuple[S, ...]
     make: Callable[..., S] = made
     hints = _hints(made)
     sources = [*map(_source, made.__struct_fields__, map(hints.get, made.__struct_fields__))]
-    found = []
-    for row in rows:
-        values = [row.get(come.path) for come in sources]
-        for index, come in enumerate(sources):
-            if come.through is not None and values[index] is not None:
-                values[index] = come.through(values[index])
-        found.append(make(*values))
-    return tuple(found)
+    convert = _converter(sources)
+    return tuple(make(*convert([row.get(come.path) for come in sources])) for row in rows)
 
 
 @functools.cache
@@ -75,20 +69,27 @@ def _projection(made: type[S], source: type, *given: str) -> Callable[..., S]:
         if len(paths) > 1  # of one attribute it gives no tuple
         else lambda value: [attrgetter(path)(value) for path in paths]
     )
-    converts = [(i, come.through) for i, come in enumerate(fields.values()) if come.through]
+    convert = _converter(fields.values())
+    converts = any(come.through for come in fields.values())
+    members = (lambda value: convert(get(value))) if converts else get
+    if tuple(fields) == made.__struct_fields__:
+        # By position is faster: there may be a million images.
+        return lambda value: made(*members(value))
+    return lambda value, **others: made(**dict(zip(fields, members(value), strict=True)), **others)
 
-    def converted(value: object) -> list[Any]:
-        found = [*get(value)]
+
+def _converter(sources: Iterable[From]) -> Callable[[Iterable[Any]], list[Any]]:
+    """The function that makes the values of fields of those of their sources."""
+    converts = [(index, come.through) for index, come in enumerate(sources) if come.through]
+
+    def converted(values: Iterable[Any]) -> list[Any]:
+        found = [*values]
         for index, convert in converts:
             if (member := found[index]) is not None:
                 found[index] = convert(member)
         return found
 
-    members = converted if converts else get
-    if tuple(fields) == made.__struct_fields__:
-        # By position is faster: there may be a million images.
-        return lambda value: made(*members(value))
-    return lambda value, **others: made(**dict(zip(fields, members(value), strict=True)), **others)
+    return converted
 
 
 def _hints(kind: type) -> dict[str, Any]:

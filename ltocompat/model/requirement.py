@@ -290,14 +290,14 @@ class Required(Struct, frozen=True, kw_only=True):
     modules: int
     nvjitlink: LinkerFloor | None
     no_nvjitlink: str = ""
-    driver_sass: DriverVersion | None
-    driver_ptx: DriverVersion | None
-    ptx_beyond: bool
+    driver_sass: DriverVersion | None = None
+    driver_ptx: DriverVersion | None = None
+    ptx_beyond: bool = False
     services: tuple[Service, ...]
-    link_options: tuple[str, ...]
+    link_options: tuple[str, ...] = ()
     asked: tuple[Asked, ...]
-    lines: tuple[PasteLine, ...]
-    skipped: int
+    lines: tuple[PasteLine, ...] = ()
+    skipped: int = 0
     variants: tuple[VariantFloors, ...] = ()
     driver_or_older: tuple[str, ...] = ()
 

@@ -6,11 +6,12 @@ module when places, sizes and names are taken away.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ltocompat.model.arch import SmArch
+from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import (
     PRELINKED_SECTIONS,
     Compression,
@@ -145,6 +146,35 @@ def image_signature(image: Image) -> ImageSignature:
         image.problems[0] if image.problems else None,
         image.flaws,
     )
+
+
+def made_by_some(
+    signature: ModuleSignature, possible: Callable[[Release], bool], why: str
+) -> ModuleSignature:
+    """A module whose LTO-IR was made by those of its possible releases that a fact leaves.
+
+    Args:
+        signature: the module.
+        possible: tells the releases that are left; where it leaves none, nothing changes.
+        why: the fact, as the end of the evidence of who made it.
+    """
+    images = tuple(_made_by_some(image, possible, why) for image in signature.images)
+    return signature if images == signature.images else replace(signature, images=images)
+
+
+def _made_by_some(
+    image: ImageSignature, possible: Callable[[Release], bool], why: str
+) -> ImageSignature:
+    if image.kind is not ImageKind.LTOIR or len(image.made_by) != 1:
+        return image
+    (maker,) = image.made_by
+    left = tuple(filter(possible, maker.releases))
+    if left in ((), maker.releases):
+        return image
+    version = str(left[0]) if len(left) == 1 else None
+    evidence = f"{maker.evidence}{why}"
+    made_by = replace(maker, version=version, releases=left, evidence=evidence)
+    return replace(image, made_by=(made_by,))
 
 
 class KernelsToCount(Struct, frozen=True):

@@ -81,12 +81,9 @@ def declared_otherwise(images: Iterable[DeviceSymbols]) -> tuple[str, ...]:
 
     One of a byte may be an empty class, which linkers take for a block of any size.
     """
-    found: dict[str, set[str]] = {}
-    for symbols in images:
-        for name, prototype in symbols.prototypes:
-            if not _ONE_BYTE.search(prototype):
-                found.setdefault(name, set()).add(prototype)
-    return tuple(sorted(name for name, prototypes in found.items() if len(prototypes) > 1))
+    pairs = {pair for symbols in images for pair in symbols.prototypes}
+    found = Counter(name for name, prototype in pairs if not _ONE_BYTE.search(prototype))
+    return tuple(sorted(name for name, prototypes in found.items() if prototypes > 1))
 
 
 def defined_nowhere(images: Iterable[DeviceSymbols]) -> DeviceSymbols:

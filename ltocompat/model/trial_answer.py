@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.signature import ModuleSignature, made_by_some
 
 TOO_NEW = "ltoir too new"
 AUTO = "auto"
@@ -87,21 +85,6 @@ def narrowed(signature: ModuleSignature, linker: Release, tried: TrialOutcome) -
     """The module with the releases of its LTO-IR that the linker's answer leaves."""
     if not tried.worked and not tried.refused_for_age:
         return signature
-    images = tuple(_narrow(image, linker, tried) for image in signature.images)
-    return signature if images == signature.images else replace(signature, images=images)
-
-
-def _narrow(image: ImageSignature, linker: Release, tried: TrialOutcome) -> ImageSignature:
-    if image.kind is not ImageKind.LTOIR or len(image.made_by) != 1:
-        return image
-    (maker,) = image.made_by
-    older = tuple(release for release in maker.releases if release <= linker)
-    newer = tuple(release for release in maker.releases if release > linker)
-    if not older or not newer:
-        return image
-    left, text = (older, "accepted") if tried.worked else (newer, "refused")
-    version = str(left[0]) if len(left) == 1 else None
-    evidence = f"{maker.evidence}, {text} by {linker}"
-    return replace(
-        image, made_by=(replace(maker, version=version, releases=left, evidence=evidence),)
-    )
+    if tried.worked:
+        return made_by_some(signature, lambda made: made <= linker, f", accepted by {linker}")
+    return made_by_some(signature, lambda made: made > linker, f", refused by {linker}")

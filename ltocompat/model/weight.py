@@ -55,11 +55,6 @@ class ImageTally(Struct):
     packed: int = 0
     unmeasured: int = 0
 
-    @property
-    def unique(self) -> int:
-        """Stored bytes that are no copies."""
-        return self.stored - self.copied_within - self.copied_between
-
 
 class MeasuredLibrary(Struct):
     """The device code of one library, or of all objects of an archive.

@@ -11,6 +11,7 @@ from functools import reduce
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ltocompat.facts import rows
 from ltocompat.facts.libraries import (
     conda_libraries,
     library_packages,
@@ -18,7 +19,7 @@ from ltocompat.facts.libraries import (
     toolkit_packages,
     without_libraries,
 )
-from ltocompat.facts.toolkits import toolkit_pins
+from ltocompat.facts.toolkits import ToolkitPin
 from ltocompat.model.arch import Release
 from ltocompat.model.limits import Budget
 from ltocompat.model.target import System
@@ -291,7 +292,7 @@ def _toolkit_majors_in(alternatives: tuple[str, ...]) -> Iterator[int]:
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
-    versions = {Version(pin.toolkit) for pin in toolkit_pins()}
+    versions = {Version(pin.toolkit) for pin in rows(ToolkitPin)}
     for major in toolkit_majors():
         of_major = [version for version in versions if version.major == major]
         if any(SpecifierSet(text).contains(v) for text in alternatives for v in of_major):

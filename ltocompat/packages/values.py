@@ -15,9 +15,9 @@ from ltocompat.model.limits import Budget
 
 if TYPE_CHECKING:
     from ltocompat.model.image import HostBinary
+    from ltocompat.model.policy import Promise
     from ltocompat.model.requirement import Required
     from ltocompat.model.signature import ModuleSignature
-    from ltocompat.packages.promise import Promise
 
 T = TypeVar("T")
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from ltocompat.commands.init import PolicyDraft
     from ltocompat.commands.link import Linked
     from ltocompat.commands.policy.gate import Audited
-    from ltocompat.commands.repair import Repaired
     from ltocompat.commands.selftest import SelfTestStep
     from ltocompat.commands.survey.run import Tally
     from ltocompat.model.diff import Diff
     from ltocompat.model.explained import Explained
     from ltocompat.model.image import Record
     from ltocompat.model.link_options import Disagreement
+    from ltocompat.model.mend import Repaired
     from ltocompat.model.requirement import FloorSetter, Required
     from ltocompat.model.target import Target
     from ltocompat.model.weight import Weight

@@ -18,14 +18,14 @@ from ltocompat.files.byteview import ByteView, FileSource, chunks, digest_of
 from ltocompat.files.codec import Input
 from ltocompat.files.first_bytes import Packing, is_ar, packing_of
 from ltocompat.files.objects import read_host
-from ltocompat.model.errors import LtocompatError, Malformed, UnreadableInput
+from ltocompat.model.errors import LtocompatError, Malformed, UnreadableInput, readable
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.location import Location
 from ltocompat.packages.conda import PATHS
 from ltocompat.packages.zip_members import ZipMember, may_hold_device_code
 from ltocompat.rewrite.wheel import renewed_record
-from ltocompat.rewrite.zips import Content, opened_content, readable
+from ltocompat.rewrite.zips import BROKEN, Content, opened_content
 
 _ARCHIVE = ".tar.zst"
 _LEVEL = 19  # of Zstandard, as conda packs by default
@@ -76,7 +76,7 @@ class Libraries:
         self._budget.check_unpacked(info.compress_size, info.file_size)
         self._budget.check_room(info.file_size)
         with open(os.path.join(self._scratch, "old"), "w+b") as old:
-            with readable(str(place)), archive.open(info) as source:
+            with readable(str(place), *BROKEN), archive.open(info) as source:
                 shutil.copyfileobj(source, old, MIB)
             old.flush()
             if place.path.endswith(".conda") and info.filename.endswith(_ARCHIVE):

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import HostBinary
-from ltocompat.model.mend import Mend
+from ltocompat.model.mend import Mend, Mended
 from ltocompat.model.verdict import Finding
 from ltocompat.packages.metadata import dependencies, python_and_platforms
 from ltocompat.packages.resolving import together, ways_to
@@ -23,22 +22,6 @@ from ltocompat.rules.shipped_needs import LIBRARIES
 from ltocompat.targets.versions.requirement import requirement_of
 
 P = TypeVar("P", Problem, Finding)
-
-
-class Mended(Struct, frozen=True):
-    """A problem for which a change is known.
-
-    Attributes:
-        rule: ID of its rule.
-        subject: what it is about, as that of a finding.
-        message: what is wrong, in one sentence.
-        reason: why the change is not made, so that it stays; empty where it is made.
-    """
-
-    rule: str
-    subject: str
-    message: str
-    reason: str = ""
 
 
 def plan(

@@ -12,12 +12,11 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from io import BufferedReader, BytesIO
 from typing import BinaryIO, cast
 
-from ltocompat.model.errors import UnreadableInput
+from ltocompat.model.errors import UnreadableInput, readable
 from ltocompat.model.limits import MIB
 
 Content = bytes | str
@@ -31,22 +30,13 @@ BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, st
 """Errors that ``zipfile`` raises where an archive is broken, or packed as it can't unpack."""
 
 
-@contextmanager
-def readable(what: str, errors: tuple[type[Exception], ...] = BROKEN) -> Iterator[None]:
-    """Raise an error that names ``what`` where one of these says that an archive is broken."""
-    try:
-        yield
-    except errors as error:
-        raise UnreadableInput(f"{what} can't be read: {error}") from error
-
-
 def opened_zip(path: str) -> zipfile.ZipFile:
     """Open an archive to read it.
 
     Raises:
         UnreadableInput: it is none, is broken, or has two members of one name.
     """
-    with readable(repr(path), (OSError, *BROKEN)):
+    with readable(repr(path), OSError, *BROKEN):
         archive = zipfile.ZipFile(path)
     if len(archive.NameToInfo) != len(archive.filelist):
         archive.close()
@@ -60,7 +50,7 @@ def content_of(archive: zipfile.ZipFile, name: str) -> bytes:
     Raises:
         UnreadableInput: it can't be.
     """
-    with readable(f"{name!r} of {archive.filename!r}", (OSError, *BROKEN)):
+    with readable(f"{name!r} of {archive.filename!r}", OSError, *BROKEN):
         return archive.read(name)
 
 
@@ -109,7 +99,7 @@ def _add(archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: Content, repo
 
 def _copy(source: zipfile.ZipFile, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
     fresh, into = cast(BinaryIO, source.fp), cast(BinaryIO, archive.fp)
-    with readable(f"{info.filename!r} of {source.filename!r}"):
+    with readable(f"{info.filename!r} of {source.filename!r}", *BROKEN):
         fresh.seek(info.header_offset)
         name, extra = _LOCAL.unpack(fresh.read(_LOCAL.size))
         fresh.seek(info.header_offset + _LOCAL.size + name + extra)

@@ -5,23 +5,23 @@ from __future__ import annotations
 import functools
 
 from ltocompat import facts
-from ltocompat.facts import drivers
-from ltocompat.model.arch import Release
+from ltocompat.facts import drivers, rows
+from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.target import DriverVersion
 
 
 @functools.cache
 def driver(name: str) -> DriverVersion:
     """A floor on drivers; a bare branch stands for its first production release."""
-    value = facts.floor(name).value
-    numbers = tuple(int(part) for part in value.split("."))
+    value = facts.floor(name)
+    numbers = version_numbers(value)
     return drivers.first_production(numbers[0]) if len(numbers) == 1 else DriverVersion(numbers)
 
 
 @functools.cache
 def linker(name: str) -> Release:
     """A floor on nvJitLinks."""
-    return Release.parse(facts.floor(name).value)
+    return Release.parse(facts.floor(name))
 
 
 @functools.cache
@@ -37,5 +37,5 @@ def enough_for_major(number: int) -> DriverVersion | None:
 
     Floors only rise, so that the floor of the oldest major that has one is enough.
     """
-    oldest = drivers.oldest_major_floor()
+    oldest = rows(drivers.MajorFloor)[0]
     return drivers.first_production(oldest.branch) if number < oldest.major else None

@@ -8,13 +8,13 @@ import shlex
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from ltocompat.facts import table
+from ltocompat.facts import rows, table
 from ltocompat.facts.drivers import branch_cuda, branch_of, cuda_branch, major_floor
 from ltocompat.facts.gpus import sm
 from ltocompat.facts.libraries import library_packages, packages_with
 from ltocompat.facts.toolkits import (
-    host_compilers,
-    optix_releases,
+    HostCompilers,
+    OptixRelease,
     ptx_cuda,
     pytorch_indexes,
     removed_names,
@@ -143,7 +143,7 @@ def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:
     # "gcc versions later than 12", "clang version must be less than 16"
     newest = int(values["host"]) - (name == "clang")
     found = {"is": f"{name} {newest}", "command": f"{command}-{newest}"}
-    for row in host_compilers():
+    for row in rows(HostCompilers):
         taken = row.clang if name == "clang" else row.gcc
         if taken > newest:
             found |= {"next": str(row.cuda), "next_is": f"{name} {taken}"}
@@ -161,7 +161,7 @@ def _visual_studio(values: Mapping[str, str]) -> dict[str, str]:
     """The same of Visual Studio, where the text names the nvcc."""
     newest = 0
     made = next((values[name] for name in ("nvcc", "toolkit", "said") if name in values), None)
-    for row in host_compilers():
+    for row in rows(HostCompilers):
         if made == str(row.cuda):
             newest = row.msvc
         elif newest and row.msvc > newest:
@@ -197,7 +197,7 @@ def _of_number(text: str) -> dict[str, str]:
 def _of_driver(text: str) -> dict[str, str]:
     branch = branch_of(DriverVersion(version_numbers(text)))
     cuda = branch_cuda(branch)
-    optix = [row.optix for row in optix_releases() if row.branch <= branch]
+    optix = [row.optix for row in rows(OptixRelease) if row.branch <= branch]
     known = {"own_branch": str(branch), "optix": optix[-1] if optix else ""}
     if cuda is None:
         return known
@@ -232,7 +232,7 @@ def _of_symbol(text: str) -> dict[str, str]:
 
 
 def _of_optix(text: str) -> dict[str, str]:
-    return {"branch": next((str(r.branch) for r in optix_releases() if r.optix == text), "")}
+    return {"branch": next((str(r.branch) for r in rows(OptixRelease) if r.optix == text), "")}
 
 
 def _branch(cuda: Release) -> str:

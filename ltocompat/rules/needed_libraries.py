@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ltocompat.facts import rows
 from ltocompat.facts.libraries import (
     LibraryPackage,
     conda_libraries,
@@ -18,7 +19,7 @@ from ltocompat.facts.libraries import (
     packages_with,
     rows_of,
 )
-from ltocompat.facts.toolkits import TorchWheel, torch_wheels
+from ltocompat.facts.toolkits import TorchWheel
 from ltocompat.model.grouping import grouped
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_name
@@ -235,7 +236,7 @@ def newest_torch(shipped: Shipped) -> TorchWheel | None:
 
     lines = dependencies_always(shipped.package, shipped.budget)
     asked = [require.versions for require in lines if require.name == "torch"]
-    for row in reversed(torch_wheels() if asked else ()):
+    for row in reversed(rows(TorchWheel) if asked else ()):
         first, last = Version(row.first), Version(row.last)
         named = {v for texts in asked for text in texts for v in named_versions(SpecifierSet(text))}
         known = {first, last, *(v for v in named if first <= v <= last and v.local is None)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import functools
 from abc import ABCMeta, abstractmethod
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
@@ -195,19 +194,9 @@ def beside_picked(
     """
     if not picked:
         return signature
-    used = Counter(map(id, picked))  # equal images of a large region are one object
-    others = (image for image in signature.images if not _taken(used, image))
-    seen = {(image.kind, image.prelinked, image.in_fatbin): None for image in others}
+    seen = {(image.kind, image.prelinked, image.in_fatbin): None for image in signature.images}
     images = (*picked, *(_outline(*each) for each in seen))
     return replace(signature, images=images, behind_first=False)
-
-
-def _taken(used: Counter[int], image: ImageSignature) -> bool:
-    """Return whether it is one of those that are used; each is taken once."""
-    left = used.get(id(image), 0)
-    if left:
-        used[id(image)] = left - 1
-    return left > 0
 
 
 @functools.cache

@@ -118,7 +118,8 @@ def _of_images(waste: Waste | None, tally: ImageTally) -> Iterator[tuple[Waste, 
     if tally.copied_within:
         yield Waste.COPY_IN_THE_LIBRARY, tally.copied_within, 0
     if waste is not None:
-        yield waste, tally.unique, tally.images
+        unique = tally.stored - tally.copied_within - tally.copied_between
+        yield waste, unique, tally.images
 
 
 def _add(total: _Found, part: _Found) -> None:

@@ -361,7 +361,7 @@ def _ptx(stored: StoredImage, detail: ReadOptions) -> Image:
         relocatable=True if compile_only else stored.entry.relocatable,
         debug=text.debug if stored.entry.debug is None else stored.entry.debug,
         made_by=ptx_makers(text),
-        needs=_ptx_needs(text.isa),
+        needs=Needs(ptx_isa=text.isa),
     )
     problems = _contradictions(_version(stored), stored.entry.arch, "PTX ISA", text.isa, text.arch)
     if stored.entry.kind_number is None:  # it stands alone, and nobody but a user wrote it
@@ -387,15 +387,10 @@ def _ptx(stored: StoredImage, detail: ReadOptions) -> Image:
     )
 
 
-@functools.lru_cache(maxsize=1024)
-def _ptx_needs(isa: str) -> Needs:
-    return Needs(ptx_isa=isa)
-
-
 def _ltoir(stored: StoredImage, _: ReadOptions) -> Image:
     # nothing further of LTO-IR can be read
     if stored.entry.scrambled:
-        versions = _container(_version(stored) or "unknown")
+        versions = LtoIrVersions(_version(stored) or "unknown")
         return replace(stored.entry, ltoir=versions, made_by=ltoir_makers(versions))
     prefix = stored.payload.prefix()
     prefix.grow(ltoir.HEAD_SIZE)
@@ -408,11 +403,6 @@ def _ltoir(stored: StoredImage, _: ReadOptions) -> Image:
     )
     told = (_version(stored), stored.entry.arch, "container", versions.container, header.arch)
     return _with_problems(image, *_contradictions(*told))
-
-
-@functools.lru_cache(maxsize=1024)
-def _container(version: str) -> LtoIrVersions:
-    return LtoIrVersions(version)
 
 
 def _tileir(stored: StoredImage, _: ReadOptions) -> Image:

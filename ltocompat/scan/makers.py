@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ltocompat.files.images.cubin_notes import ToolNote
 from ltocompat.files.images.ptx import Ptx
-from ltocompat.model.arch import Release
+from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.image import LtoIrVersions, Producer, Role
 
 # Beginnings of the names of tools in cubins; each is that of the program file, so that
@@ -23,10 +23,8 @@ _TOOL_ROLES = (
 @lru_cache(maxsize=1024)
 def tool_role(tool: str) -> Role:
     """The role of a tool that names itself in a note."""
-    for start, role in _TOOL_ROLES:
-        if tool.startswith(start):
-            return role
-    return Role.COMPILER
+    found = (role for start, role in _TOOL_ROLES if tool.startswith(start))
+    return next(found, Role.COMPILER)
 
 
 @lru_cache(maxsize=1024)
@@ -76,8 +74,8 @@ def _outside(version: str, known: dict[str, tuple[Release, ...]], evidence: str)
         return Producer(Role.COMPILER, None, None, (), evidence)
     from ltocompat.facts.horizon import position
 
-    rows = {_number(text): releases for text, releases in known.items()}
-    around = position(_number(version), rows)
+    rows = {version_numbers(text): releases for text, releases in known.items()}
+    around = position(version_numbers(version), rows)
     if around.below is None:
         text = f"older than {rows[min(rows)][0]}"
     elif around.above is None:
@@ -85,10 +83,6 @@ def _outside(version: str, known: dict[str, tuple[Release, ...]], evidence: str)
     else:
         text = f"between {rows[around.below][-1]} and {rows[around.above][0]}"
     return Producer(Role.COMPILER, None, text, (), evidence)
-
-
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
 
 
 def ptx_makers(ptx: Ptx) -> tuple[Producer, ...]:

@@ -24,16 +24,8 @@ _Alike = tuple[tuple[str, ...], ModuleSignature, tuple[tuple[TrialKey, TrialOutc
 """Modules of one innermost file that have a signature and that linkers treated alike."""
 
 
-class ReadPlan(Struct, frozen=True):
-    """The images of a signature whose kernels and symbols the rules ask for.
-
-    Attributes:
-        kernels: of which images to count the kernels.
-        symbols: of which images to read the symbols.
-    """
-
-    kernels: KernelsToCount
-    symbols: SymbolsToRead
+ReadPlan = tuple[KernelsToCount, SymbolsToRead]
+"""The images of a signature whose kernels and symbols the rules ask for."""
 
 
 class PartialModule(Struct, frozen=True):
@@ -90,8 +82,7 @@ class ModuleReader(Struct):
             trials: what linkers and drivers did with it.
         """
         signature = module_signature(module)
-        wanted = self._wanted(signature)
-        kernels, symbols = wanted.kernels, wanted.symbols
+        kernels, symbols = self._wanted(signature)
         images: dict[int, Image] = {}
         for number in kernels.picked:
             if not _surely_has_kernels(stored.images[number]):

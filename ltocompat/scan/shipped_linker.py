@@ -8,17 +8,14 @@ major. Source: ``cuda-toolkit`` on PyPI pins both; the regions of cuSPARSE of CU
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from msgspec.structs import replace
 
 from ltocompat.facts.libraries import packages_with
 from ltocompat.facts.toolkits import toolkit_with
-from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.library_name import library_major
-from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.signature import ModuleSignature, made_by_some
 
 
 def shipped_major(host: HostBinary) -> int | None:
@@ -41,7 +38,7 @@ def as_shipped(signature: ModuleSignature, major: int) -> ModuleSignature:
         for maker in image.made_by
         for release in maker.releases
     ]
-    known = _narrowed(signature, lambda release: release in beside, "the SASS beside it")
+    known = made_by_some(signature, lambda release: release in beside, "; the SASS beside it")
     has_ltoir = any(image.kind is ImageKind.LTOIR for image in signature.images)
     return replace(known, shipped_major=major if has_ltoir else None)
 
@@ -59,29 +56,8 @@ def of_toolkit(groups: list[ModuleGroup], package: str, version: str) -> list[Mo
     toolkit = toolkit_with(package, version)
     if toolkit is None:
         return groups
-    why = f"{package} {version} is of CUDA {toolkit}"
+    why = f"; {package} {version} is of CUDA {toolkit}"
     return [
-        replace(g, signature=_narrowed(g.signature, lambda release: release <= toolkit, why))
+        replace(g, signature=made_by_some(g.signature, lambda release: release <= toolkit, why))
         for g in groups
     ]
-
-
-def _narrowed(
-    signature: ModuleSignature, possible: Callable[[Release], bool], why: str
-) -> ModuleSignature:
-    """A module whose LTO-IR was made by those of its possible releases that a fact leaves."""
-    images = tuple(_made_by(image, possible, why) for image in signature.images)
-    return replace(signature, images=images)
-
-
-def _made_by(
-    image: ImageSignature, possible: Callable[[Release], bool], why: str
-) -> ImageSignature:
-    maker = image.made_by[0] if image.made_by else None
-    left = tuple(filter(possible, maker.releases)) if maker else ()
-    if image.kind is not ImageKind.LTOIR or not maker or not left or left == maker.releases:
-        return image
-    version = str(left[0]) if len(left) == 1 else None
-    evidence = f"{maker.evidence}; {why}"
-    made_by = replace(maker, version=version, releases=left, evidence=evidence)
-    return replace(image, made_by=(made_by,))

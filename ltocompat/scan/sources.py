@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import BinaryIO
 
 from ltocompat.files.byteview import ByteView, FileSource, MemorySource
-from ltocompat.model.errors import Missing, UnreadableInput, UsageError
+from ltocompat.model.errors import Missing, UsageError, readable
 from ltocompat.model.limits import Limits
 
 _Bytes = bytes | bytearray | memoryview
@@ -117,10 +117,8 @@ def opened_file(file: _Bytes | BinaryIO, limits: Limits) -> Iterator[ByteView]:
     name = name_of(file)
 
     def read(size: int) -> bytes:
-        try:
+        with readable(repr(name), Exception):  # whatever a foreign file raises
             return file.read(size)
-        except Exception as error:  # whatever a foreign file raises
-            raise UnreadableInput(f"{name!r} can't be read: {error}") from error
 
     from ltocompat.scan.walk import spooled  # late: options name sources, and read none
 
@@ -154,9 +152,7 @@ def opened_address(address: str, limits: Limits) -> Iterator[ByteView]:
             f"{address!r} is read by fsspec, which is not installed; run pip install "
             "'ltocompat[remote]'"
         ) from error
-    try:
+    with readable(repr(address), Exception, done="opened"):
         file = fsspec.open(address, "rb").open()
-    except Exception as error:
-        raise UnreadableInput(f"{address!r} can't be opened: {error}") from error
     with file, opened_file(file, limits) as view:
         yield view

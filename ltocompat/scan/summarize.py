@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ltocompat.facts import among_tests, is_device_runtime
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, Variant, variant_of
 from ltocompat.model.cuda_tag import tagged_path
+from ltocompat.model.grouping import grouped
 from ltocompat.model.image import (
     OF_LOADER,
     Artifact,
@@ -231,8 +232,7 @@ def _grouped(apart: _Groups) -> list[ModuleGroup]:
     """Groups of single files, as they are when all files are grouped together."""
     found: _Groups = {}
     for group in apart.values():
-        copy = replace(group, places=list(group.places))
-        _count(found, copy, _of_variant(group.example.members))
+        _count(found, replace(group, places=list(group.places)), _of_variant(group.example.members))
     return list(found.values())
 
 
@@ -243,12 +243,11 @@ def _parted(group: ModuleGroup, variants: Sequence[Variant]) -> list[ModuleGroup
     """
     if not variants or len(group.places) < group.count:
         return [group]
-    homes = dict.fromkeys(variant_of(place, variants) for place in group.places)
-    parts = []
-    for home in homes:
-        places = [place for place in group.places if variant_of(place, variants) is home]
-        parts.append(replace(group, count=len(places), example=places[0], places=places))
-    return parts
+    homes = grouped((variant_of(place, variants), place) for place in group.places)
+    return [
+        replace(group, count=len(places), example=places[0], places=places)
+        for places in homes.values()
+    ]
 
 
 def _of_variant(members: tuple[str, ...]) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from msgspec import Struct, field
@@ -152,9 +153,8 @@ def take(place: Location, settings: ScanSettings) -> Iterator[Record]:
     """
     read = functools.partial(records_of_view, settings=settings)
     work = functools.partial(of_file, top=place, settings=settings, read=read)
-    found = files(place, settings)
-    for records in parallel.read(work, found, path_of_found, settings, in_slices=True):
-        yield from records
+    found = parallel.read(work, files(place, settings), path_of_found, settings, in_slices=True)
+    yield from chain.from_iterable(found)
 
 
 def path_of_found(found: Location | Skipped) -> str | None:
@@ -331,8 +331,7 @@ class _Count:
         return Artifact(self._place.path, size, *counts, tuple(self._layers))
 
 
-@contextmanager
-def opened(path: str, limits: Limits, *, typed: bool = False) -> Iterator[ByteView]:
+def opened(path: str, limits: Limits, *, typed: bool = False) -> AbstractContextManager[ByteView]:
     """The bytes of a file, or of standard input (``-``) and pipes, which are spooled.
 
     Args:
@@ -344,9 +343,7 @@ def opened(path: str, limits: Limits, *, typed: bool = False) -> Iterator[ByteVi
         UnreadableInput: there is no such file, it can't be read, or it is not the package that its
             name promises.
     """
-    with _opened(path, limits) as view:
-        hold_to_name(view, path, limits, typed=typed)
-        yield view
+    return ScanSettings(limits=limits).opened(path, typed=typed)
 
 
 def hold_to_name(view: ByteView, name: str, limits: Limits, *, typed: bool = True) -> None:

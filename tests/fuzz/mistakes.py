@@ -184,7 +184,7 @@ MISTAKES = (
         "a survey's texts that are none",
         "survey",
         "commands/survey/dataset.py",
-        "except (OSError, ValueError, KeyError, extra",
-        "except (OSError, KeyError, extra",
+        "errors = (OSError, ValueError, KeyError, extra",
+        "errors = (OSError, KeyError, extra",
     ),
 )

@@ -19,41 +19,32 @@ _NOTHING, _LINK = "none", "link"  # how a GPU is served
 _NONE_KNOWN = "none that is known"
 
 
-class RequirementFloors(Struct, frozen=True):
-    """Requirements of one side on wherever it goes.
-
-    Attributes:
-        code: what its device code asks.
-        imports: the least nvJitLink that has all names which its host code imports, if any.
-    """
-
-    code: Required
-    imports: Release | None
+_Imports = tuple[Release | None, Release | None]
+"""The least nvJitLink that has all names which the host code of each side imports, if any."""
 
 
-def floor_moves(before: RequirementFloors, after: RequirementFloors) -> Iterator[Change]:
+def floor_moves(old: Required, new: Required, imports: _Imports) -> Iterator[Change]:
     """Every change of what two sides ask."""
-    old, new = before.code, after.code
     yield from _gpus(old, new)
     yield from _coverage(old, new)
-    yield from _linkers(before, after)
+    yield from _linkers(old, new, imports)
     yield from _drivers(old, new)
 
 
-def _linkers(old: RequirementFloors, new: RequirementFloors) -> Iterator[Change]:
+def _linkers(old: Required, new: Required, imports: _Imports) -> Iterator[Change]:
     """The floors of links, those of single GPUs, and of imports; links ask for imports, too."""
-    rose = _rose(_bounds(old.code), _bounds(new.code))
-    texts = _linker_text(old.code), _linker_text(new.code)
+    rose = _rose(_bounds(old), _bounds(new))
+    texts = _linker_text(old), _linker_text(new)
     if texts[0] != texts[1]:
         yield Change("nvjitlink", "", "", *texts, 1, NVJITLINK_ROSE if rose else None)
-    served = _served(old.code, new.code)
-    said = {(rose, _sure(new.code))}
+    served = _served(old, new)
+    said = {(rose, _sure(new))}
     yield from _of_gpus("nvjitlink", served, _linker_of, said, NVJITLINK_ROSE)
-    names = old.imports, new.imports
-    if names[0] != names[1]:
-        higher = names[1] is not None and (names[0] is None or names[1] > names[0])
+    before, after = imports
+    if before != after:
+        higher = after is not None and (before is None or after > before)
         word = NVJITLINK_ROSE if rose and higher else None
-        yield Change("nvjitlink-imports", "", "", _release(names[0]), _release(names[1]), 1, word)
+        yield Change("nvjitlink-imports", "", "", _release(before), _release(after), 1, word)
 
 
 _Bounds = tuple[Release, Release] | None

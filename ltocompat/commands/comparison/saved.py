@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
-from contextlib import suppress
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
@@ -28,8 +24,6 @@ _BLANKS = b" \t\r\n"
 _FAMILY = b"ltocompat/"
 _NEAR = 4096
 _AGAIN = "save one with: ltocompat inspect --kernels --format json"
-_PATH = re.compile(r"`\$([^`]*)`$")  # the end of a sentence of msgspec: .artifacts[0].path
-_STEP = re.compile(r"\.(\w+)|\[(\d{1,9})\]")
 
 
 def document(view: ByteView, path: str) -> v1.Inspect | None:
@@ -63,7 +57,7 @@ def _decoded(data: bytes, path: str) -> v1.Inspect:
         if schema == SCHEMA:
             return msgspec.json.decode(data, type=Inspect)
     except msgspec.ValidationError as error:
-        raise _unlike(path, _explained(str(error), data)) from error
+        raise _unlike(path, str(error)) from error
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise UnreadableInput(f"{path!r} is no valid JSON ({error}); {_AGAIN}") from error
     raise UnreadableInput(f"{path!r} is {str(schema)[:100]!r}, not {SCHEMA}; {_AGAIN}")
@@ -71,17 +65,6 @@ def _decoded(data: bytes, path: str) -> v1.Inspect:
 
 def _unlike(path: str, reason: str) -> UnreadableInput:
     return UnreadableInput(f"{path!r} does not follow {SCHEMA}: {reason}; {_AGAIN}")
-
-
-def _explained(sentence: str, data: bytes) -> str:
-    """A sentence of msgspec about a member, with the value that it speaks of."""
-    found = _PATH.search(sentence)
-    steps = [name or int(index) for name, index in _STEP.findall(found[1] if found else "")]
-    names = [step for step in steps if isinstance(step, str)]
-    with suppress(ValueError, RecursionError, LookupError, TypeError):
-        value = reduce(lambda inner, step: inner[step], steps, json.loads(data))
-        return f"{names[-1]} is {repr(value)[:60]} ({sentence})"
-    return sentence  # a name that stands twice, or no member at all
 
 
 def records(value: v1.Inspect, path: str) -> Iterator[Record | None]:

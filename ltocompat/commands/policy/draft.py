@@ -124,7 +124,7 @@ class DraftTarget(Struct, frozen=True):
 
     driver: DriverVersion
     nvjitlink: Release | None = None
-    system: str = ""
+    system: str = "linux"
     gpus: tuple[str, ...] = ()
     trial: bool = False
     no_code: bool = False
@@ -137,7 +137,7 @@ class DraftTarget(Struct, frozen=True):
         expires = today + dt.timedelta(days=DAYS)
         target = [
             f"[targets.{_NAME}]",
-            *([f'os = "{self.system}"'] if self.system else []),
+            *([f'os = "{self.system}"'] if self.system != "linux" else []),
             f'driver = "{self.driver}"',
             *([f'nvjitlink = "{self.nvjitlink}"'] if self.nvjitlink else []),
             *([f"gpu = {gpus}"] if self.gpus else []),

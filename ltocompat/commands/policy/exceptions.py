@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import asdict
 
-from ltocompat.commands.policy.extent import ANY_GPU, ANYTHING, gpu_key
-from ltocompat.commands.policy.key_list import AllowTable, AuditTable, IgnoreTable
+from ltocompat.commands.policy.extent import ANY_GPU, gpu_key
+from ltocompat.commands.policy.key_list import EXCEPTIONS, AllowTable, AuditTable, IgnoreTable
 from ltocompat.commands.policy.keys import PolicyFile
 from ltocompat.commands.policy.values import PolicyException
 from ltocompat.model.errors import UsageError, did_you_mean
+from ltocompat.model.policy import ANY
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.prose import rule_ids
 
@@ -24,10 +25,8 @@ def read_exceptions(
     Raises:
         UsageError: one means nothing, or has expired.
     """
-    of_kinds: dict[str, tuple[IgnoreTable | AllowTable, ...]]
-    of_kinds = {"ignore": audit.ignore, "allow": audit.allow}
-    for kind, tables in of_kinds.items():
-        for number, table in enumerate(tables):
+    for kind in EXCEPTIONS:
+        for number, table in enumerate(getattr(audit, kind)):
             found = _exception(file, f"audit.{kind}[{number}]", table)
             if found.expires is not None and found.expires < today:
                 raise UsageError(
@@ -43,7 +42,7 @@ def _exception(file: PolicyFile, key: str, table: IgnoreTable | AllowTable) -> P
     values |= {
         "rule": _rule(file, f"{key}.rule", values["rule"]),
         "verdict": Verdict[table.verdict.upper()],
-        "asks": (ANYTHING,) if table.asks is None else table.asks or ("",),
+        "asks": (ANY,) if table.asks is None else table.asks or ("",),
         "gpus": file.parsed(f"{key}.gpu", _gpus, values.pop("gpu")),
     }
     return PolicyException(**values, key=key)

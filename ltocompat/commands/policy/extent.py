@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from ltocompat.commands.policy.fingerprint import unversioned
+from ltocompat.model.policy import ANY
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Finding, Verdict
 from ltocompat.model.words import count
@@ -20,8 +21,6 @@ from ltocompat.targets.versions.comparisons import trimmed
 
 ANY_GPU = "any"
 """Stands for the GPU where a finding holds on each of them alike."""
-ANYTHING = "*"
-"""Stands for whatever is asked for."""
 
 _VERSIONED = re.compile(r"(.*\S) ([0-9]{1,9}(?:\.[0-9]{1,9})*)", re.DOTALL)
 
@@ -33,7 +32,7 @@ class ExtentPart(Struct, frozen=True, order=True):
         verdict: what is said of them.
         modules: how many they are: 0 for an artifact as a whole, None for any number.
         asked: the version or name that they ask for: ``driver 525.60.13``, ``sm_90``; empty for
-            none, ``ANYTHING`` for whatever it is.
+            none, ``*`` for whatever it is.
     """
 
     verdict: Verdict
@@ -42,7 +41,7 @@ class ExtentPart(Struct, frozen=True, order=True):
 
     def __str__(self) -> str:
         number = f" of {count(self.modules, 'module')}" if self.modules else ""
-        asks = f" asking for {self.asked}" if self.asked not in ("", ANYTHING) else ""
+        asks = f" asking for {self.asked}" if self.asked not in ("", ANY) else ""
         return f"{self.verdict}{number}{asks}"
 
     def is_covered(self, known: ExtentPart) -> bool:
@@ -87,12 +86,12 @@ def no_worse(now: FindingExtent, then: FindingExtent) -> bool:
 
 def _generosity(part: ExtentPart) -> tuple[bool, tuple[int, ...]]:
     versioned = _VERSIONED.fullmatch(part.asked)
-    return part.asked == ANYTHING, trimmed(versioned[2]) if versioned else ()
+    return part.asked == ANY, trimmed(versioned[2]) if versioned else ()
 
 
 def _asks_no_more(now: str, then: str) -> bool:
     """Return whether what is asked is the same, or an older version of it."""
-    if then in (now, ANYTHING):
+    if then in (now, ANY):
         return True
     versions = _VERSIONED.fullmatch(now), _VERSIONED.fullmatch(then)
     if versions[0] is None or versions[1] is None or versions[0][1] != versions[1][1]:

@@ -17,8 +17,8 @@ from msgspec import NODEFAULT, Meta, Struct, field
 
 from ltocompat.commands.policy import forms
 from ltocompat.commands.policy.forms import Form, Text, Word, Words, WorseThanOk
-from ltocompat.commands.policy.values import ANY
 from ltocompat.model.described import described
+from ltocompat.model.policy import ANY
 from ltocompat.targets.inline import SPELLINGS
 
 
@@ -295,6 +295,10 @@ def schema() -> dict[str, Any]:
         target["properties"][alias] = target["properties"][name]
         target["not"] = {"required": [alias, name]}
     targets = {"anyOf": [_part(TargetTable), {"type": "string", "pattern": r"\S"}]}
+    without_target = {
+        "anyOf": [{"required": [key]} for key in TARGET_FREE],
+        "not": {"required": ["targets"]},
+    }
     policy = {
         "type": "object",
         "properties": {
@@ -305,7 +309,7 @@ def schema() -> dict[str, Any]:
         "additionalProperties": False,
         "anyOf": [
             {"required": ["targets"]},
-            {"required": ["audit"], "properties": {"audit": _without_target()}},
+            {"required": ["audit"], "properties": {"audit": without_target}},
         ],
     }
     return {
@@ -319,14 +323,6 @@ def schema() -> dict[str, Any]:
 
 def _part(table: type[_Table]) -> dict[str, str]:
     return {"$ref": f"#/$defs/{table.__name__}"}
-
-
-def _without_target() -> dict[str, Any]:
-    """The audit of a policy that names no target."""
-    return {
-        "anyOf": [{"required": [key]} for key in TARGET_FREE],
-        "not": {"required": ["targets"]},
-    }
 
 
 def _pasted() -> dict[str, Any]:

@@ -146,9 +146,8 @@ def _driver(policy: Policy, required: Required) -> Iterator[Problem]:
     if least is None:
         return
     where = policy.origin("least-driver")
-    floor, word = required.driver_sass, "SASS"
-    if floor is None:
-        floor, word = required.driver_ptx, "PTX"
+    floor = required.driver_sass or required.driver_ptx
+    word = "SASS" if required.driver_sass else "PTX"
     if floor is not None and floor > least:
         yield Problem(
             Verdict.FAIL,

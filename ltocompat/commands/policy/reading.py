@@ -18,11 +18,11 @@ from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import UsageError, did_you_mean
 from ltocompat.model.location import folders_around
+from ltocompat.model.policy import Promise
 from ltocompat.model.target import DriverVersion, Gpu, Target
 from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import bytes_of
-from ltocompat.packages.promise import Promise
 from ltocompat.packages.values import normalized
 from ltocompat.targets.reading import targets_of_file
 from ltocompat.targets.text_file import OWN, PYPROJECT, own_tables

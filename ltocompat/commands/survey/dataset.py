@@ -29,7 +29,7 @@ from msgspec import Struct, convert, json, structs
 from ltocompat.commands.survey.extra import extra, see_installed
 from ltocompat.commands.survey.storage import Folder
 from ltocompat.commands.survey.tables import SCHEMA_VERSION, TABLES, Surveyed, columns
-from ltocompat.model.errors import UnreadableInput, UsageError
+from ltocompat.model.errors import UnreadableInput, UsageError, readable
 from ltocompat.model.limits import MIB
 from ltocompat.model.projection import From
 
@@ -133,10 +133,8 @@ class Dataset:
         Raises:
             UnreadableInput: a file of it can't be read.
         """
-        try:
+        with readable(repr(self.folder.path(name)), OSError, extra("pyarrow").ArrowException):
             return self.scan(name).to_table(columns=wanted)
-        except (OSError, extra("pyarrow").ArrowException) as error:
-            raise UnreadableInput(f"{self.folder.path(name)!r} can't be read: {error}") from error
 
     def surveyed(self) -> Iterator[Surveyed]:
         """The rows of each distribution and of each failure, checked against their types.
@@ -145,17 +143,15 @@ class Dataset:
             UnreadableInput: a file can't be read, or holds what no such row holds.
         """
         reader = extra("pyarrow.parquet")
+        errors = (OSError, ValueError, KeyError, extra("pyarrow").ArrowException)
         for part in _parts(self.folder):
             found: defaultdict[str, dict[str, list[object]]] = defaultdict(dict)
-            try:
+            with readable(repr(self.folder.path(part)), *errors):
                 for name in TABLES:
                     data = BytesIO(self.folder.files.cat_file(self.folder.path(name, part)))
                     for row in reader.read_table(data).to_pylist():
                         found[row["sha256"] or row["source"]].setdefault(name, []).append(row)
                 yield from (convert(rows, Surveyed) for rows in found.values())
-            except (OSError, ValueError, KeyError, extra("pyarrow").ArrowException) as error:
-                path = self.folder.path(part)
-                raise UnreadableInput(f"{path!r} can't be read: {error}") from error
 
 
 class Known(NamedTuple):

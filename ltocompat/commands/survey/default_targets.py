@@ -6,10 +6,12 @@ Which numbers a driver has and which branches run a GPU is in our tables of fact
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from ltocompat.facts.drivers import driver_releases, toolkit_drivers
-from ltocompat.facts.gpus import find_gpu, sm
+from ltocompat.facts import rows
+from ltocompat.facts.drivers import ToolkitDriver, driver_releases
+from ltocompat.facts.gpus import find_gpu, runs, sm
+from ltocompat.model.target import DriverVersion
 
 # The two that NVIDIA supports for long, the newest, and those that came with CUDA 12.4, 12.8 and
 # 13.2 (drivers.toml): each the first for new PTX versions, two of them for new GPUs.
@@ -32,7 +34,7 @@ def default_targets(platforms: Iterable[str]) -> tuple[str, ...]:
     Args:
         platforms: those of its tags: ``manylinux_2_28_x86_64``, ``win_amd64``; none: Linux.
     """
-    return _for_system(_system(tuple(platforms)))
+    return _for_system(system_of(tuple(platforms)))
 
 
 @functools.cache
@@ -40,10 +42,12 @@ def _for_system(system: str) -> tuple[str, ...]:
     """The targets of a system; a survey wants them for each package."""
     prefix = "" if system == "linux" else f"os={system},"
     found = []
+    gpus = {gpu: sm(find_gpu(gpu).arch.number) for gpu in _GPUS[system].split()}
     for branch in _BRANCHES:
-        names = [gpu for gpu in _GPUS[system].split() if _runs(branch, gpu)]
-        driver = _newest_driver(branch, system)
-        found.append(f"{prefix}driver={driver},gpu={'+'.join(names)}")
+        driver = DriverVersion((branch,))
+        names = [gpu for gpu, row in gpus.items() if row is not None and runs(row, driver)]
+        newest = _newest_driver(branch, system)
+        found.append(f"{prefix}driver={newest},gpu={'+'.join(names)}")
     return tuple(found)
 
 
@@ -53,22 +57,15 @@ def _newest_driver(branch: int, system: str) -> str:
     Only drivers that came with a toolkit are known for Windows, where they have other numbers.
     """
     if system == "windows":
-        rows = toolkit_drivers()
-        known = [r.windows for r in rows if r.windows and (r.linux or "").startswith(f"{branch}.")]
+        every = rows(ToolkitDriver)
+        known = [r.windows for r in every if r.windows and (r.linux or "").startswith(f"{branch}.")]
     else:
         known = [str(release) for release in driver_releases(branch)]
     return known[-1] if known else str(branch)
 
 
-def _runs(branch: int, gpu: str) -> bool:
-    """Return whether the drivers of a branch run a GPU."""
-    found = sm(find_gpu(gpu).arch.number)
-    if found is None:
-        return False
-    return (found.first_branch or 0) <= branch <= (found.last_branch or branch)
-
-
-def _system(platforms: tuple[str, ...]) -> str:
+def system_of(platforms: Collection[str]) -> str:
+    """The system of a package that is for these platforms, as targets name it."""
     if platforms and all(platform.startswith("win") for platform in platforms):
         return "windows"
     arm = ("aarch64", "sbsa")

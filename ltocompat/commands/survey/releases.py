@@ -139,14 +139,8 @@ class Releases:
             path=path,
             modules=modules,
             nvjitlink=floor,
-            driver_sass=None,
-            driver_ptx=None,
-            ptx_beyond=False,
             services=tuple(services),
-            link_options=(),
             asked=asked,
-            lines=(),
-            skipped=0,
         )
         return found if rows else None
 

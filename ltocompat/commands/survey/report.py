@@ -31,7 +31,7 @@ from ltocompat.commands.survey.extra import extra
 from ltocompat.commands.survey.options import ReportOptions
 from ltocompat.commands.survey.tables import TABLES
 from ltocompat.facts.drivers import driver_branches
-from ltocompat.model.errors import UnreadableInput
+from ltocompat.model.errors import UnreadableInput, readable
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.builtin_rules import BYTES_UNREAD, OLD_LINKER_ADMITTED
@@ -95,13 +95,11 @@ def opened(dataset: Dataset) -> Iterator[Any]:
     with (
         tempfile.TemporaryDirectory() as spilled,
         duckdb.connect(config=_SETTINGS | {"temp_directory": spilled}) as database,
+        readable(repr(dataset.folder.address), duckdb.Error, OSError),
     ):
-        try:
-            for name in TABLES:
-                database.register(name, dataset.scan(name))
-            yield database
-        except (duckdb.Error, OSError) as error:
-            raise UnreadableInput(f"{dataset.folder.address!r} can't be read: {error}") from error
+        for name in TABLES:
+            database.register(name, dataset.scan(name))
+        yield database
 
 
 def _set_up(database: Any) -> None:  # noqa: ANN401 - a connection of DuckDB's

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from ltocompat.commands.survey.extra import extra
 from ltocompat.files.output import writing
-from ltocompat.model.errors import UnreadableInput, UsageError
+from ltocompat.model.errors import UsageError, readable
 from ltocompat.model.limits import MIB
 from ltocompat.scan.sources import is_address
 
@@ -41,11 +41,9 @@ def sizes_below(address: str) -> dict[str, int]:
         UnreadableInput: it can't be listed.
     """
     files, path = file_system(address)
-    try:
+    with readable(repr(address), Exception, done="listed"):
         found = files.find(path, detail=True)
         return {files.unstrip_protocol(name): info["size"] for name, info in found.items()}
-    except Exception as error:
-        raise UnreadableInput(f"{address!r} can't be listed: {error}") from error
 
 
 def copy_file(address: str, file: IO[bytes]) -> None:

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from ltocompat.commands.survey.distribution import Distribution, Measures
 from ltocompat.commands.survey.fetch import fetch_members, fetch_metadata
-from ltocompat.commands.survey.http import FetchFailed, Http, Traffic
+from ltocompat.commands.survey.http import Http, Traffic
 from ltocompat.commands.survey.options import LIMIT_BYTES
 from ltocompat.commands.survey.rows import RowMaker
 from ltocompat.commands.survey.storage import copy_file
@@ -76,12 +76,9 @@ class _Task:
             return self._make.failed("worker", reason, self._measures(None), passing=True)
         try:
             return self._rows()
-        except FetchFailed as error:
-            return self._failed(error, passing=error.passing)
-        except LimitExceeded as error:
-            return self._failed(error, limit=error.limit)
         except (LtocompatError, OSError) as error:
-            return self._failed(error, passing=isinstance(error, OSError))
+            passing = getattr(error, "passing", isinstance(error, OSError))
+            return self._failed(error, passing=passing, limit=getattr(error, "limit", None))
         except Exception as error:  # noqa: BLE001 - one package must not end the survey
             text = f"internal error ({type(error).__name__}: {error}); please report it"
             return self._failed(LtocompatError(text))

@@ -7,21 +7,22 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from ltocompat.model import policy
 from ltocompat.model.records_v1 import check, verdict
-from ltocompat.model.records_v1.base import Count, Document, Record, VerdictWord, one_of
+from ltocompat.model.records_v1.base import Count, Document, Record, one_of, published
 from ltocompat.model.records_v1.verdict import Target
 
 
+@published(policy.Promise, "source")
 class Promise(Record):
     """Support that a package promises."""
 
     sass: tuple[str, ...]
     ptx: tuple[str, ...]
-    driver: str | None
-    nvjitlink: str | None
 
 
-class Allow(Record, kw_only=True):
+@published(policy.ExceptionBounds)
+class Allow(Record):
     """A finding that the policy puts up with, for good.
 
     Attributes:
@@ -37,21 +38,11 @@ class Allow(Record, kw_only=True):
         asks: The newest versions that it forgives: driver 525.60.13; null for any.
     """
 
-    key: str
-    rule: str
-    path: str
-    target: str
-    kernel: str
-    reason: str
-    about: str
     route: Annotated[str, one_of("load", "link", "")] | None
-    gpus: tuple[str, ...] | None
-    verdict: VerdictWord
-    modules: int | None
     asks: tuple[str, ...] | None
 
 
-class Ignore(Allow, kw_only=True):
+class Ignore(Allow):
     """A finding that the policy puts up with, for a while.
 
     Attributes:
@@ -61,6 +52,7 @@ class Ignore(Allow, kw_only=True):
     expires: date
 
 
+@published(policy.PolicyDemands)
 class Policy(Record):
     """Demands that the artifacts were held to.
 
@@ -78,24 +70,13 @@ class Policy(Record):
         provided_by: Patterns of libraries that a dependency brings.
     """
 
-    source: str
-    fail_on: VerdictWord
     require_gpus: tuple[str, ...]
     require_archs: tuple[str, ...]
-    least_driver: str | None
-    allow_empty: bool
-    trial_links: bool
-    trial_releases: tuple[str, ...]
-    trial_load: bool
     promise: Promise | None
     ignores: tuple[Ignore, ...]
     allows: tuple[Allow, ...]
     variants: tuple[str, ...]
     provided_by: dict[str, tuple[str, ...]]
-    max_bytes: Count | None
-    max_member_bytes: Count | None
-    coverage: Count | None
-    options: tuple[str, ...]
 
 
 class Finding(verdict.Finding):

@@ -101,17 +101,18 @@ def published(model: type[Struct], *hidden: str) -> Callable[[type[R]], type[R]]
     """
 
     def with_fields(record: type[R]) -> type[R]:
-        order = [*model.__struct_fields__]
+        order = [name for name in model.__struct_fields__ if name not in hidden]
         spelled = {}
         hints = get_type_hints(record, include_extras=True)
         above = -1
         for member in msgspec.structs.fields(record):
             written = [part for part in get_args(hints[member.name])[1:] if isinstance(part, From)]
             renamed = [part.path.split(".")[0] for part in written if part.through is None]
-            source = next(iter(renamed), "") or member.name
+            source = next(filter(None, renamed), member.name)
             if source in order:
                 above = order.index(source)
             else:
+                source = member.name
                 above += 1
                 order.insert(above, source)
             spelled[source] = (member.name, hints[member.name], member.default)
@@ -119,11 +120,7 @@ def published(model: type[Struct], *hidden: str) -> Callable[[type[R]], type[R]]
         define: Any = msgspec.defstruct  # it does not say which struct it makes
         made: type[R] = define(
             record.__name__,
-            [
-                spelled.get(name) or (name, published_type(types[name]))
-                for name in order
-                if name not in hidden
-            ],
+            [spelled.get(name) or (name, published_type(types[name])) for name in order],
             bases=(Record,),
             namespace={"__doc__": record.__doc__},
             module=record.__module__,

@@ -17,13 +17,9 @@ class KernelDriver(Record):
     """The driver in the kernel."""
 
 
+@published(environment.CompatNote)
 class CompatNote(Record):
     """The compatibility note in a libcuda."""
-
-    format: int | None
-    cuda: str | None
-    drivers: tuple[int, ...]
-    devices: tuple[int, ...]
 
 
 @published(environment.Sibling)
@@ -34,8 +30,6 @@ class Sibling(Record):
 @published(environment.UserDriver)
 class UserDriver(Record):
     """A libcuda.so.1."""
-
-    note: CompatNote | None
 
 
 @published(environment.CompatFolder)

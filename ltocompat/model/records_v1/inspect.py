@@ -90,17 +90,13 @@ class Image(Record):
     flaws: tuple[str, ...] = ()
 
 
+@published(image.Module)
 class Module(Record):
     """Images of which a driver or a linker picks one for a GPU.
 
     Attributes:
         registered: The CUDA runtime loads it; null when not known.
     """
-
-    place: PlaceText
-    section: str | None
-    registered: bool | None
-    images: tuple[Image, ...]
 
 
 @published(image.CudaLibrary)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ltocompat.model import matrix
 from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Count,
@@ -12,10 +13,12 @@ from ltocompat.model.records_v1.base import (
     Positive,
     Record,
     one_of,
+    published,
 )
 from ltocompat.model.records_v1.verdict import Result, Target
 
 
+@published(matrix.Matrix)
 class Grid(Record):
     """One artifact by nvJitLinks or by drivers; or artifacts by deploy targets.
 
@@ -27,11 +30,7 @@ class Grid(Record):
         cells: Indices of results, a row each.
     """
 
-    path: str
     what: Annotated[str, one_of("nvJitLink", "driver", "artifact")]
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    tried: bool
     cells: tuple[tuple[Count, ...], ...]
 
 

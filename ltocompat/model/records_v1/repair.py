@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ltocompat.model.records_v1.base import Count, Document, Failure, Record
+from ltocompat.model import mend
+from ltocompat.model.records_v1.base import Count, Document, Failure, Record, published
 
 
+@published(mend.Mended, "subject")
 class Finding(Record):
     """A finding for which a change of the wheel is known.
 
@@ -14,11 +16,8 @@ class Finding(Record):
         reason: Why the change was not made; empty where it was.
     """
 
-    rule: str
-    message: str
-    reason: str
 
-
+@published(mend.Repaired)
 class Wheel(Record):
     """A wheel, and what was changed of it.
 
@@ -29,12 +28,6 @@ class Wheel(Record):
         diff: The changes, as lines of a unified diff; each element of a RUNPATH is a line.
         void: Signatures of the wheel, which the new one does not have.
     """
-
-    path: str
-    output: str | None
-    findings: tuple[Finding, ...]
-    diff: tuple[str, ...]
-    void: tuple[str, ...]
 
 
 class Summary(Record):

@@ -49,6 +49,7 @@ class Kept(Record):
     after: str
 
 
+@published(slimmed.Slimmed, "code")
 class Artifact(Record):
     """A file, package or folder that was written anew.
 
@@ -67,9 +68,6 @@ class Artifact(Record):
         in_place: Files of a folder were replaced.
     """
 
-    path: str
-    output: str
-    size: Count
     new_size: Count
     zero_size: Annotated[Count, From("code.zeros")]
     stored_size: Annotated[Count, From("code.stored")]
@@ -82,9 +80,6 @@ class Artifact(Record):
     verdicts: tuple[Kept, ...]
     zstd: Annotated[Count, From("code.zstd")]
     more_zstd: Annotated[Count, From("code.more_zstd")]
-    zstd_driver: str
-    void: tuple[str, ...]
-    in_place: bool
 
 
 class Summary(Record):

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from ltocompat.commands.advice import LOAD_OPTION, TRIAL_OPTION
 from ltocompat.commands.audit import AuditScope, AuditTally
-from ltocompat.commands.policy.extent import ANYTHING
 from ltocompat.commands.policy.gate import FORGIVEN, HELD_UP, Assessed, Audited, Standing
 from ltocompat.commands.policy.lines import policy_lines
 from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.model.grouping import grouped
 from ltocompat.model.location import Location
+from ltocompat.model.policy import ANY
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Outcome, Result, Verdict
@@ -352,9 +352,7 @@ def _exceptions(row: type[E], exceptions: Iterable[PolicyException | None]) -> t
     """The exceptions that end on a day, or those for good: those with the fields of the row."""
     ends = "expires" in row.__struct_fields__
     some = (one for one in exceptions if one is not None and (one.expires is not None) is ends)
-    return tuple(
-        project(row, one, asks=None if one.asks == (ANYTHING,) else one.asks) for one in some
-    )
+    return tuple(project(row, one, asks=None if one.asks == (ANY,) else one.asks) for one in some)
 
 
 def _result(audited: Audited) -> v1.Result:

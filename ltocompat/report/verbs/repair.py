@@ -9,7 +9,7 @@ from ltocompat.report import Failure, Options, Report, answers, rows_document
 from ltocompat.report.document import Block, Code, Entry, Heading, Items, Paragraph
 
 if TYPE_CHECKING:
-    from ltocompat.commands.repair import Repaired
+    from ltocompat.model.mend import Repaired
 
 
 def blocks(records: Iterable[Repaired | Failure], _: Options) -> Iterator[Block]:

@@ -92,7 +92,7 @@ def gpu_too_old_for_open_driver(environment: Environment) -> Iterator[Problem]:
     driver = environment.kernel_driver
     if driver is None or not driver.open or environment.jetson is not None:
         return
-    least = int(named_floor("open-kernel-module-sm").value)
+    least = int(named_floor("open-kernel-module-sm"))
     for gpu in dict.fromkeys(environment.gpus):
         if gpu.arch is not None and gpu.arch.number < least:
             yield Problem(

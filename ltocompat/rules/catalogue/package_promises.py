@@ -33,8 +33,8 @@ from ltocompat.rules.shipped_needs import (
 
 if TYPE_CHECKING:
     from ltocompat.model.image import HostBinary
+    from ltocompat.model.policy import Promise
     from ltocompat.model.requirement import Required, Service
-    from ltocompat.packages.promise import Promise
     from ltocompat.packages.values import (
         Declared,
         Dependency,
@@ -85,9 +85,8 @@ def _promised_driver(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
     if least is None:
         return
     where = f"driver in {promise.source}"
-    floor, what = required.driver_sass, "SASS"
-    if floor is None:
-        floor, what = required.driver_ptx, "PTX"
+    floor = required.driver_sass or required.driver_ptx
+    what = "SASS" if required.driver_sass else "PTX"
     if floor is not None and floor > least:
         yield Problem(
             Verdict.FAIL,

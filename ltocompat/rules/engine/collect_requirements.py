@@ -214,7 +214,6 @@ def required(
         services=services,
         link_options=("-lto",) if tally.ltoir_is_linked else (),
         asked=tally.listed(),
-        lines=(),
         skipped=summary.skipped_count,
         no_nvjitlink=no_linker,
         variants=variants,

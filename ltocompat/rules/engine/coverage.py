@@ -262,11 +262,7 @@ def files_that_choose(groups: Iterable[ModuleGroup], gpu: Gpu) -> frozenset[tupl
 
 def _by_file(group: ModuleGroup) -> Iterator[ModuleGroup]:
     """The modules of a group in each innermost file."""
-    files = dict.fromkeys(place.members for place in group.places)
-    if len(files) < 2:
-        yield group
-        return
-    for file in files:
+    for file in dict.fromkeys(place.members for place in group.places):
         yield group.part([place.members == file for place in group.places])
 
 

@@ -16,7 +16,7 @@ from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Problem
 
 if TYPE_CHECKING:
-    from ltocompat.packages.promise import Promise
+    from ltocompat.model.policy import Promise
     from ltocompat.packages.values import Package
 
 

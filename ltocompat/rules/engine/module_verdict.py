@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -16,7 +14,7 @@ from ltocompat.rules.rule import Component, Subject
 OTHER_ROUTE = "other route"
 
 
-class Reasoning(Struct, frozen=True, eq=False, dict=True):
+class Reasoning(Struct, frozen=True, eq=False):
     """The picked images and their requirements, put into words when they are read.
 
     ``SASS sm_90: driver >= 525.60.13 ok (DRV-01)``.
@@ -26,10 +24,6 @@ class Reasoning(Struct, frozen=True, eq=False, dict=True):
     rulings: tuple[Evaluation, ...]
 
     def __str__(self) -> str:
-        return self._text
-
-    @functools.cached_property
-    def _text(self) -> str:
         subject = self.subject
         picked = ", ".join(dict.fromkeys(map(str, subject.picked))) or str(subject.missed)
         held = "; ".join(filter(None, map(_as_held, self.rulings)))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ltocompat.facts import linker_wheels
-from ltocompat.facts.toolkits import ToolkitPin, toolkit_pins
+from ltocompat.facts import linker_wheels, rows
+from ltocompat.facts.toolkits import ToolkitPin
 from ltocompat.model.arch import Release
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ def allowed_by_toolkit(
     from packaging.version import Version
 
     found: dict[str, Allowed] = {}
-    beyond = _beyond(Version(pin.toolkit) for pin in toolkit_pins())
+    beyond = _beyond(Version(pin.toolkit) for pin in rows(ToolkitPin))
     for text in alternatives:
         specifiers = SpecifierSet(text)
         later = specifiers.contains(beyond, prereleases=True)
         pinned = _pin(specifiers) is not None
-        for pin in toolkit_pins():
+        for pin in rows(ToolkitPin):
             leads = pin.part == part and pin.extras & extras
             if not leads or not specifiers.contains(pin.toolkit, prereleases=True):
                 continue
@@ -116,7 +116,7 @@ def pins_beside_any_nvjitlink(
     """
     from packaging.specifiers import SpecifierSet
 
-    asked = [pin for pin in toolkit_pins() if pin.extras & extras]
+    asked = [pin for pin in rows(ToolkitPin) if pin.extras & extras]
     bounded = {pin.toolkit for pin in asked if pin.part == "nvjitlink"}
     specifiers = [SpecifierSet(text) for text in alternatives]
     for pin in asked:
@@ -133,7 +133,7 @@ def allowed_by_metapackage(part: str, alternatives: Iterable[str]) -> Allowed:
     from packaging.version import Version
 
     # conda-forge writes 13.0.3 where PyPI has 13.0.3.0.
-    toolkits = [Version(pin.toolkit) for pin in toolkit_pins() if pin.part == part]
+    toolkits = [Version(pin.toolkit) for pin in rows(ToolkitPin) if pin.part == part]
     return _folded(
         alternatives,
         lambda specifiers: map(release_of, specifiers.filter(toolkits, prereleases=True)),
@@ -174,7 +174,7 @@ def _folded(
 @functools.cache
 def published(part: str) -> tuple[tuple[Release, str], ...]:
     """(release, version) of all that is known of nvJitLink or NVRTC."""
-    pins = (pin.specifier.partition(",")[0] for pin in toolkit_pins() if pin.part == part)
+    pins = (pin.specifier.partition(",")[0] for pin in rows(ToolkitPin) if pin.part == part)
     versions = {text.lstrip("=>").removesuffix(".*") for text in pins}
     if part == "nvjitlink":
         versions |= {wheel.version for wheel in linker_wheels("nvjitlink")}

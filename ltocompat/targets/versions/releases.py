@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ltocompat.facts import drivers, linker_wheels, nvjitlink_minors
+from ltocompat.facts import drivers, linker_wheels, nvjitlink_minors, rows
 from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Quantifier, VersionSet
@@ -36,7 +36,7 @@ def known_releases(part: str) -> tuple[Release, ...]:
     if part == "compat":
         return tuple(drivers.compat_packages())
     # Each toolkit has an NVRTC and an nvlink. There was no toolkit 12.7, only a driver of that.
-    return tuple(sorted({row.cuda for row in drivers.toolkit_drivers()}))
+    return tuple(sorted({row.cuda for row in rows(drivers.ToolkitDriver)}))
 
 
 def read_releases(part: str, text: str, source: str) -> VersionSet[Release]:
