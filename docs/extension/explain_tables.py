@@ -65,9 +65,9 @@ def explain_tables() -> dict[str, Any]:
         "hosts": [[str(r.cuda), r.gcc, r.clang, r.msvc] for r in rows(toolkits.HostCompilers)],
         "studio": message_values._STUDIO,
         "optix": [[row.optix, row.branch] for row in rows(toolkits.OptixRelease)],
-        "removed": {
-            row.name: {"last": str(row.last), "instead": row.instead}
-            for row in toolkits.removed_names().values()
+        "symbols": {
+            name: message_values._of_symbol(name)
+            for name in (*toolkits.removed_names(), *drivers.driver_functions())
         },
         "files": _files(),
         "bare": _javascript(command._BARE.pattern),
