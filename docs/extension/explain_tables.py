@@ -52,7 +52,7 @@ def explain_tables() -> dict[str, Any]:
             ".".join(map(str, isa)): str(cuda) for isa, cuda in toolkits.ptx_releases().items()
         },
         "branches": [[branch, str(cuda)] for branch, cuda in drivers._branches().items()],
-        "floors": {floor.major: floor.branch for floor in drivers._major_floors()},
+        "floors": {floor.major: floor.branch for floor in rows(drivers.MajorFloor)},
         "earlier": {r["cuda"]: r["linux"].split(".")[0] for r in table("drivers")["earlier"]},
         "speakers": {
             kind: [{"find": row.find, "says": row.says} for row in rows]
