@@ -161,6 +161,12 @@ EXAMPLES = {
     "upgrading/re-installing the GPU driver",
     "tensorflow-of-cuda-9.0": "ImportError: libcublas.so.9.0: cannot open shared object file: No "
     "such file or directory\nFailed to load the native TensorFlow runtime.",
+    "extension-of-another-pytorch-on-windows": "OSError: [WinError 127] The specified procedure "
+    "could not be found: C:\\x\\Lib\\site-packages\\torchaudio\\lib\\libtorchaudio.pyd",
+    "gromacs-without-arch": "compiled for a different architecture (compute cap.: 3.5); recompile "
+    "with correct GMX_CUDA_TARGET_SM",
+    "attention-kernel-for-others": "FATAL: kernel `fmha_cutlassF_f16_aligned_64x64_rf_sm80` is for "
+    "sm80-sm100, but was built for sm37",
     "apt-cuda-unmet": "The following packages have unmet dependencies:\n cuda-12-2 : Depends: "
     "cuda-runtime-12-2 (>= 12.2.0) but it is not going to be installed",
 }

@@ -11,7 +11,7 @@ from newest import NEWEST_PTX
 
 from ltocompat import facts
 from ltocompat.facts import rows, table
-from ltocompat.facts.drivers import cuda_error
+from ltocompat.facts.drivers import cuda_error, driver_functions
 from ltocompat.facts.toolkits import OptixRelease, cuda_ptx, ptx_cuda, removed_names
 from ltocompat.model.arch import Release
 
@@ -106,6 +106,19 @@ def test_errors_say_what_users_read(number: int, text: str) -> None:
     error = cuda_error(number)
     assert error is not None
     assert error.text == text
+
+
+@pytest.mark.parametrize(
+    ("name", "cuda"),
+    [
+        ("cuCtxCreate_v3", "11.4"),
+        ("cuLibraryLoadData", "12.0"),
+        ("cuCtxCreate_v4", "12.5"),
+        ("cuMemMap", "10.2"),
+    ],
+)
+def test_the_cuda_release_that_brought_a_function_of_the_driver(name: str, cuda: str) -> None:
+    assert driver_functions()[name] == Release.parse(cuda)
 
 
 def test_an_unknown_error_is_none() -> None:

@@ -292,7 +292,7 @@ const DERIVED = {
   said: ofCuda,
   toolkit: ofCuda,
   torch: ofCuda,
-  symbol: (text) => searchIndex.explain.removed[text] || {},
+  symbol: (text) => searchIndex.explain.symbols[text] || {},
   nvenc: (text) => ({ branch: String(searchIndex.explain.nvenc[text] || "") }),
   optix: (text) => ({ branch: String(searchIndex.explain.optix.find(([name]) => name === text)?.[1] || "") }),
 };

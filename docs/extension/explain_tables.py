@@ -52,7 +52,7 @@ def explain_tables() -> dict[str, Any]:
             ".".join(map(str, isa)): str(cuda) for isa, cuda in toolkits.ptx_releases().items()
         },
         "branches": [[branch, str(cuda)] for branch, cuda in drivers._branches().items()],
-        "floors": {floor.major: floor.branch for floor in drivers._major_floors()},
+        "floors": {floor.major: floor.branch for floor in rows(drivers.MajorFloor)},
         "earlier": {r["cuda"]: r["linux"].split(".")[0] for r in table("drivers")["earlier"]},
         "speakers": {
             kind: [{"find": row.find, "says": row.says} for row in rows]
@@ -65,9 +65,9 @@ def explain_tables() -> dict[str, Any]:
         "hosts": [[str(r.cuda), r.gcc, r.clang, r.msvc] for r in rows(toolkits.HostCompilers)],
         "studio": message_values._STUDIO,
         "optix": [[row.optix, row.branch] for row in rows(toolkits.OptixRelease)],
-        "removed": {
-            row.name: {"last": str(row.last), "instead": row.instead}
-            for row in toolkits.removed_names().values()
+        "symbols": {
+            name: message_values._of_symbol(name)
+            for name in (*toolkits.removed_names(), *drivers.driver_functions())
         },
         "files": _files(),
         "bare": _javascript(command._BARE.pattern),

@@ -208,16 +208,11 @@ def _unknown(text: str) -> str:
         more = "paste the line that names the error, or list all rules: ltocompat explain --all"
         return f"{unknown}; {f'it is not about compatibility: {advice}' if advice else more}"
     _, error = named[0]
-    log = _LOGS.get(error.name.partition("_ERROR_")[0])
-    if log:
-        return (
-            f"{unknown}: {error.name} ({error.number}) doesn't say why; "
-            f"paste the text that {log} returns"
-        )
-    return (
-        f'{unknown}: {error.name} ({error.number}) means "{error.text}", which is not about '
-        f"compatibility: {advice or 'look at what the program did before'}"
-    )
+    called = f"{unknown}: {error.name} ({error.number})"
+    if log := _LOGS.get(error.name.partition("_ERROR_")[0]):
+        return f"{called} doesn't say why; paste the text that {log} returns"
+    why = advice or "look at what the program did before"
+    return f'{called} means "{error.text}", which is not about compatibility: {why}'
 
 
 # Words of a line that says what went wrong, the surest first.

@@ -221,6 +221,16 @@ def compat_bases() -> tuple[int, ...]:
     return tuple(sorted({branch for row in known for use in _USES for branch in getattr(row, use)}))
 
 
+@functools.cache
+def driver_functions() -> dict[str, Release]:
+    """The CUDA release that brought a function of the driver, from 10.0 on, by its name.
+
+    Versions of a function are names of their own, as libcuda has them: ``cuCtxCreate_v3``.
+    """
+    known = table("drivers")["function"]
+    return {name: Release.parse(row["cuda"]) for row in known for name in row["names"]}
+
+
 class CudaError(Struct, frozen=True, tag="errors.error"):
     """One error of the CUDA driver API, of the CUDA runtime, of NVRTC or of NVML.
 

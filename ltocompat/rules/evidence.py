@@ -59,10 +59,10 @@ def _values(name: str) -> Callable[[str], Iterator[str]]:
 
 
 def _releases(name: str) -> Callable[[str], Iterator[str]]:
-    return lambda text: map(_release, _values(name)(text))
+    return lambda text: map(release_of, _values(name)(text))
 
 
-def _release(value: str) -> str:
+def release_of(value: str) -> str:
     """12.8 of 12.8, of PyTorch's 128 and of the runtime's 12080."""
     if "." in value:
         return value

@@ -9,7 +9,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from ltocompat.facts import rows, table
-from ltocompat.facts.drivers import branch_cuda, branch_of, cuda_branch, major_floor
+from ltocompat.facts.drivers import (
+    branch_cuda,
+    branch_of,
+    cuda_branch,
+    driver_functions,
+    major_floor,
+)
 from ltocompat.facts.gpus import sm
 from ltocompat.facts.libraries import library_packages, packages_with
 from ltocompat.facts.toolkits import (
@@ -21,6 +27,7 @@ from ltocompat.facts.toolkits import (
 )
 from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.target import DriverVersion
+from ltocompat.rules.evidence import release_of
 from ltocompat.rules.services import capability
 
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
@@ -187,13 +194,6 @@ def _first_index(cuda: Release, last: Release | None) -> str:
     return f"cu{known[0].major}{known[0].minor}" if known else ""
 
 
-def _of_number(text: str) -> dict[str, str]:
-    """12040 is CUDA 12.4."""
-    number = int(text)
-    cuda = Release(number // 1000, number % 1000 // 10)
-    return {"cuda": str(cuda), **_of_cuda(str(cuda))}
-
-
 def _of_driver(text: str) -> dict[str, str]:
     branch = branch_of(DriverVersion(version_numbers(text)))
     cuda = branch_cuda(branch)
@@ -227,8 +227,10 @@ def _of_sm(text: str) -> dict[str, str]:
 
 
 def _of_symbol(text: str) -> dict[str, str]:
-    row = removed_names().get(text)
-    return {} if row is None else {"last": str(row.last), "instead": row.instead}
+    row, cuda = removed_names().get(text), driver_functions().get(text)
+    if row is not None:
+        return {"last": str(row.last), "instead": row.instead}
+    return {} if cuda is None else {"cuda": str(cuda), "branch": _branch(cuda)}
 
 
 def _of_optix(text: str) -> dict[str, str]:
@@ -243,9 +245,8 @@ def _branch(cuda: Release) -> str:
 _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     **dict.fromkeys(("ptx", "reads", "linker_reads"), _of_ptx),
     **dict.fromkeys(("cuda", "nvcc", "said", "toolkit", "torch"), _of_cuda),
-    "found": _of_number,
-    # 129 is CUDA 12.9.
-    **dict.fromkeys(("newer", "tool"), lambda text: {"cuda": f"{text[:-1]}.{text[-1]}"}),
+    "found": lambda text: {"cuda": release_of(text), **_of_cuda(release_of(text))},
+    **dict.fromkeys(("newer", "tool"), lambda text: {"cuda": release_of(text)}),
     "driver": _of_driver,
     "std": lambda text: {"first": _LANGUAGES.get(text.removeprefix("gnu").removeprefix("c"), "")},
     **dict.fromkeys(("sm", "gpu_sm"), _of_sm),

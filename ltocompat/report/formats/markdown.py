@@ -21,7 +21,6 @@ from ltocompat.report.document import (
     Items,
     Listing,
     Paragraph,
-    Row,
     Table,
 )
 from ltocompat.report.text import escape
@@ -54,7 +53,8 @@ def _write_block(block: Block, stream: Writable) -> None:
         case Listing(columns, listed, notes):
             _write_head([*columns, *([Column("notes")] if notes else [])], stream)
             for row in listed:
-                _write_row([*row.cells, *([_notes(row)] if notes else [])], stream)
+                below = "<br>".join(f"{label} {_code(text)}" for label, text in row.below)
+                _write_row([*row.cells, *([_Done(below)] if notes else [])], stream)
         case Items():
             _write_items(block, stream)
         case Diagnostic():
@@ -93,10 +93,6 @@ class _Done(str):
 
 def _write_row(cells: Iterable[str], stream: Writable) -> None:
     stream.write(f"| {' | '.join(map(_span, cells))} |\n")
-
-
-def _notes(row: Row) -> _Done:
-    return _Done("<br>".join(f"{label} {_code(text)}" for label, text in row.below))
 
 
 def _line(parts: Iterable[str]) -> str:

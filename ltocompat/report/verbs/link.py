@@ -164,7 +164,8 @@ def blocks(records: Records, _: Options) -> Iterator[Block]:
     for record in stream:
         rows = tuple(fold.add(record))
         if fold.links:
-            yield Listing(_COLUMNS, chain(rows, _rows(stream, fold)))
+            rest = chain.from_iterable(map(fold.add, stream))
+            yield Listing(_COLUMNS, chain(rows, rest, fold.groups_so_far()))
     for cost in fold.costs.values():
         yield Entry((_cost(cost),))
     if fold.disagreements:
@@ -174,12 +175,6 @@ def blocks(records: Records, _: Options) -> Iterator[Block]:
         yield first_lines("skipped", fold.skipped, _MOST)
     if not fold.links:
         yield Paragraph(("nothing was linked",))
-
-
-def _rows(records: Iterable[Linked | Disagreement | Skipped], fold: _Fold) -> Iterator[Row]:
-    for record in records:
-        yield from fold.add(record)
-    yield from fold.groups_so_far()
 
 
 def _row(group: _Group) -> Row:

@@ -77,7 +77,8 @@ def layout(machine: Machine, processor: str) -> Layout:
     platform = _PLATFORMS.get(processor, processor)
     if vendor == "GenuineIntel" and flags >= _HASWELL:
         platform = "haswell"  # glibc, sysdeps/x86/cpu-features.c
-    return Layout(default, lib, platform, _levels(flags))
+    levels = [name for name, _ in itertools.takewhile(lambda level: level[1] <= flags, _LEVELS)]
+    return Layout(default, lib, platform, tuple(reversed(levels)))
 
 
 def processor_of(machine: Machine) -> str:
@@ -97,8 +98,3 @@ def _cpu(machine: Machine) -> tuple[str, frozenset[str]]:
         for name, _, value in (line.partition(":") for line in reversed(lines))
     }
     return table.get("vendor_id", ""), frozenset(table.get("flags", "").split())
-
-
-def _levels(flags: frozenset[str]) -> tuple[str, ...]:
-    taken = itertools.takewhile(lambda level: level[1] <= flags, _LEVELS)
-    return tuple(reversed([name for name, _ in taken]))
