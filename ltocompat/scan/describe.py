@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.codec import Payload, Prefix
+from ltocompat.files.codec import Prefix
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images import ltoir, ptx
 from ltocompat.files.images.cubin import Cubin, early_api_versions, kernel_names
@@ -51,8 +50,6 @@ _USUAL_NOTES = (0, 5, 6)
 _PTX_COMMENT_LIMIT = 1 << 20
 # CUDA 13.0 renamed sm_101 to sm_110; LTO-IR keeps the old number inside.
 _SM_110 = {101, 110}
-T = TypeVar("T")
-W = TypeVar("W")
 
 
 class ReadOptions(Struct, frozen=True):
@@ -164,21 +161,15 @@ def whole_cubin(stored: StoredImage) -> Cubin:
 def sass_kernels(stored: StoredImage, *, first: bool = False) -> tuple[str, ...] | None:
     """Read the names of a cubin's kernels and nothing else of it; None where they can't be read.
 
-    Of cubins that linkers repeat they are remembered, with what reading them cost.
-
     Args:
         stored: the cubin.
         first: the first of them is enough.
     """
     try:
-        return _repeated_kernels(stored, first)
+        view, size = _bytes_of(stored), _cubin_size(stored)
+        return kernel_names(view, stored.payload.budget, size, first=first)
     except Malformed:
         return None
-
-
-def _read_kernels(stored: StoredImage, first: bool) -> tuple[str, ...]:  # noqa: FBT001 - a key
-    view, size = _bytes_of(stored), _cubin_size(stored)
-    return kernel_names(view, stored.payload.budget, size, first=first)
 
 
 def _bytes_of(stored: StoredImage) -> ByteView:
@@ -192,46 +183,35 @@ def _cubin_size(stored: StoredImage) -> int:
     return payload.stored.size if payload.declared is None else payload.declared
 
 
-class _Repeated(Struct, Generic[W, T]):
-    """Results of reading small cubins, remembered with the bytes that decoding them took.
+_ANYWHERE = Location("")
+_REPEATED = 2 << 10
+_MOST_REMEMBERED = 2048
+_known: dict[tuple[bytes, Image, ReadOptions], tuple[Image, int]] = {}
+
+
+def _sass(stored: StoredImage, detail: ReadOptions) -> Image:
+    """Read a cubin; a small one as equal ones were read, with what decoding them took.
 
     Linkers repeat small cubins hundreds of times: of those of libcublasLt 13.1, one in four
     differs. Larger ones hardly repeat, and comparing their bytes takes longer.
     """
-
-    _read: Callable[[StoredImage, W], T]
-    _known: dict[tuple[object, ...], tuple[T, int]] = field(default_factory=dict)
-
-    def __call__(self, stored: StoredImage, wanted: W) -> T:
-        """The result for a cubin, which depends on what is wanted and on its entry, too."""
-        payload = stored.payload
-        if payload.stored.size > _REPEATED or not _usual(payload):
-            return self._read(stored, wanted)
-        data = payload.stored.all()
-        elsewhere = replace(stored.entry, place=_ANYWHERE, stored_size=None)
-        key = (data, elsewhere, wanted)
-        known = self._known.get(key)
-        if known is not None:
-            payload.budget.check_image(len(data), payload.declared or 0)
-            payload.budget.spend(known[1])
-            return known[0]
-        before = payload.budget.decoded
-        found = self._read(stored, wanted)
-        if len(self._known) >= _MOST_REMEMBERED:
-            self._known.clear()
-        self._known[key] = found, payload.budget.decoded - before
-        return found
-
-
-_ANYWHERE = Location("")
-_REPEATED = 2 << 10
-_MOST_REMEMBERED = 2048
-_repeated_kernels = _Repeated(_read_kernels)
-
-
-def _usual(payload: Payload) -> bool:
-    """Return whether facts of equal bytes hold for these: within the same limits, if decoded."""
-    return payload.budget.limits is DEFAULT_LIMITS and payload.compression is not Compression.NONE
+    payload = stored.payload
+    budget, packed = payload.budget, payload.compression is not Compression.NONE
+    if payload.stored.size > _REPEATED or budget.limits is not DEFAULT_LIMITS or not packed:
+        return _read_sass(stored, detail)
+    data = payload.stored.all()
+    key = (data, replace(stored.entry, place=_ANYWHERE, stored_size=None), detail)
+    if known := _known.get(key):
+        image, decoded = known
+        budget.check_image(len(data), payload.declared or 0)
+        budget.spend(decoded)
+    else:
+        before = budget.decoded
+        image = _read_sass(stored, detail)
+        if len(_known) >= _MOST_REMEMBERED:
+            _known.clear()
+        _known[key] = image, budget.decoded - before
+    return replace(image, place=stored.entry.place, stored_size=stored.entry.stored_size)
 
 
 def _read_sass(stored: StoredImage, detail: ReadOptions) -> Image:
@@ -444,15 +424,6 @@ def _contradictions(
     if len(numbers) > 1 and numbers != _SM_110:
         found.append(f"its entry says {stored_arch}, but the image inside is for {arch}")
     return tuple(found)
-
-
-_repeated_cubin = _Repeated(_read_sass)
-
-
-def _sass(stored: StoredImage, detail: ReadOptions) -> Image:
-    """Read a cubin, equal ones once, with their cost."""
-    image = _repeated_cubin(stored, detail)
-    return replace(image, place=stored.entry.place, stored_size=stored.entry.stored_size)
 
 
 _READERS: dict[ImageKind, Callable[[StoredImage, ReadOptions], Image]] = {

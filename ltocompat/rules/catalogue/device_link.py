@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.facts import horizon
@@ -40,40 +40,35 @@ _HOPPER = 90
 def device_link_missing(host: HostBinary) -> Iterator[Requirement]:
     """Relocatable device code needs a device link before the host's linker."""
     names = host.undefined_registrations
-    registers = [name for name in names if name.startswith(_REGISTRATION)]
     wraps = [name for name in names if name.startswith(_WRAPPER)]
-    runtime = [name for name in wraps if _DEVICE_RUNTIME in name]
-    others = [name for name in wraps if name not in runtime]
-    for found, remedy in (
-        (registers, "link the device code first (nvcc -dlink, CUDA_RESOLVE_DEVICE_SYMBOLS)"),
-        (others, "give the host's linker every object that the device link saw"),
-        (runtime, "link with -lcudadevrt, at the device link and at the host link"),
+    final = host.type in _LOADED
+    for found, what, remedy in (
+        (
+            [name for name in names if name.startswith(_REGISTRATION)],
+            "the object needs a device link",
+            "link the device code first (nvcc -dlink, CUDA_RESOLVE_DEVICE_SYMBOLS)",
+        ),
+        (
+            [name for name in wraps if _DEVICE_RUNTIME not in name],
+            "the result of a device link needs the objects that went into it",
+            "give the host's linker every object that the device link saw",
+        ),
+        (
+            [name for name in wraps if _DEVICE_RUNTIME in name],
+            "the result of a device link needs -lcudadevrt",
+            "link with -lcudadevrt, at the device link and at the host link",
+        ),
     ):
         if found:
-            yield _undefined(host, found, remedy)
-
-
-def _undefined(host: HostBinary, names: list[str], remedy: str) -> Requirement:
-    final = host.type in _LOADED
-    constraint: Constraint = FixedVerdict(Verdict.FAIL) if final else Informational()
-    return Requirement(
-        constraint,
-        f"the undefined {truncate_list(names, 1)}",
-        f"no device link was made, and the loader says: undefined symbol: {names[0]}"
-        if final
-        else _linker_text(names[0]),
-        remedy=remedy,
-        evidence=f"undefined symbol {names[0]}",
-    )
-
-
-def _linker_text(name: str) -> str:
-    what = "the object needs a device link"
-    if name.startswith(_WRAPPER):
-        what = "the result of a device link needs the objects that went into it"
-    if _DEVICE_RUNTIME in name:
-        what = "the result of a device link needs -lcudadevrt"
-    return f"{what}; without it the linker says: undefined reference to `{name}'"
+            yield Requirement(
+                FixedVerdict(Verdict.FAIL) if final else Informational(),
+                f"the undefined {truncate_list(found, 1)}",
+                f"no device link was made, and the loader says: undefined symbol: {found[0]}"
+                if final
+                else f"{what}; without it the linker says: undefined reference to `{found[0]}'",
+                remedy=remedy,
+                evidence=f"undefined symbol {found[0]}",
+            )
 
 
 _GENERATION_2_FOR_ALL = 13
@@ -308,33 +303,21 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
     """A link has a definition of each function that its inputs call."""
     missing = defined_nowhere([i.symbols for i, _ in link.images if i.symbols is not None])
     names = sorted({*missing.needed_by_kernels, *missing.undefined_variables})
-    if not link.certain:
-        yield from _left_to_others(names)
-        return
-    blind = any(image.kind is ImageKind.LTOIR for image, _ in link.images)
-    if names or blind:
+    listed = image_helpers.listed(names) if names else "LTO-IR"
+    if link.certain and any(image.kind is ImageKind.LTOIR for image, _ in link.images):
         yield Requirement(
-            FixedVerdict(Verdict.UNKNOWN, trial_decides=True)
-            if blind
-            else FixedVerdict(Verdict.FAIL),
-            image_helpers.listed(names) if names else "LTO-IR",
-            _hidden_names(names) if blind else "no input of the link defines it",
+            FixedVerdict(Verdict.UNKNOWN, trial_decides=True),
+            listed,
+            "no PTX or SASS of the link defines it, and names in LTO-IR can't be read"
+            if names
+            else "its names can't be read, so it may call undefined functions or define some twice",
         )
-
-
-def _hidden_names(names: Sequence[str]) -> str:
-    """Constraint on a link with LTO-IR, of which other inputs miss some names."""
-    if names:
-        return "no PTX or SASS of the link defines it, and names in LTO-IR can't be read"
-    return "its names can't be read, so it may call undefined functions or define some twice"
-
-
-def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:
-    """The remark that files which are judged one by one need each other."""
-    if names:
+    elif link.certain and names:
+        yield Requirement(FixedVerdict(Verdict.FAIL), listed, "no input of the link defines it")
+    elif names:
         yield Requirement(
             Informational(),
-            image_helpers.listed(names),
+            listed,
             remedy="check all inputs of the link together, with --together",
             evidence="symbols of the cubins and PTX",
         )

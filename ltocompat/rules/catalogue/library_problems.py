@@ -49,10 +49,7 @@ def missing(shipped: Shipped) -> Iterator[Problem]:
         if library.always or others or key in seen:
             continue
         seen.add(key)
-        if library.leads:
-            yield _only_with_extra(library, shipped)
-        else:
-            yield _never_brought(library, shipped, variant=library.stem in brought)
+        yield _missing(library, shipped, variant=library.stem in brought)
 
 
 def of_one_cause(found: Sequence[Problem]) -> Iterator[Problem]:
@@ -98,41 +95,33 @@ def opened(shipped: Shipped) -> Iterator[Problem]:
     )
 
 
-def _only_with_extra(library: NeededLibrary, shipped: Shipped) -> Problem:
-    extras = ", ".join(dict.fromkeys(str(lead.extra) for lead in library.leads))
-    return Problem(
-        Verdict.OK,
-        f"{library.named}, which comes only with the extra {extras}",
-        f"have users install it with {shipped.package.name}[{extras}], or "
-        f"{_advice(library, shipped)}",
-        library.leads[0].line,
-        subject=library.stem,
-        asked=_asked(library),
-    )
-
-
 def _asked(library: NeededLibrary) -> tuple[str, ...]:
     """The file that is needed, by its version where its name has one: ``libcublas 12``."""
     major = library_major(library.file)
     return (library.file if major is None else f"{library.stem} {major}",)
 
 
-def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -> Problem:
+def _missing(library: NeededLibrary, shipped: Shipped, *, variant: bool) -> Problem:
+    """The problem of a library that comes with an extra alone, or with none."""
+    verdict, evidence = Verdict.OK, f"dependencies of {shipped.package}"
     remedy = _advice(library, shipped)
-    verdict = Verdict.OK
-    if shipped.package.kind is Kind.CONDA:  # any package that it depends on may depend on that
-        text = f"{library.named}, but no entry of depends installs it directly"
+    if library.leads:
+        extras = ", ".join(dict.fromkeys(str(lead.extra) for lead in library.leads))
+        text = f"which comes only with the extra {extras}"
+        remedy = f"have users install it with {shipped.package.name}[{extras}], or {remedy}"
+        evidence = library.leads[0].line
+    elif shipped.package.kind is Kind.CONDA:  # any package that it depends on may depend on that
+        text = "but no entry of depends installs it directly"
     elif variant:
-        text = f"{library.named}, but the dependencies install another major"
+        text = "but the dependencies install another major"
     else:
         verdict, text, cure = not_brought(shipped, library.hosts, library.file)
-        text = f"{library.named}, {text.format('it')}"
-        remedy += cure
+        text, remedy = text.format("it"), remedy + cure
     return Problem(
         verdict,
-        text,
+        f"{library.named}, {text}",
         remedy,
-        f"dependencies of {shipped.package}",
+        evidence,
         subject=library.stem,
         asked=_asked(library),
         mend=None if verdict is Verdict.OK else _mend(library, shipped),

@@ -60,7 +60,8 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
                 if host.linked
                 for file in files_of(host, name, how)
                 # What the loader brings is there first: a name to open is then a last resort.
-                if how == "needed" or not _needs_major(host, name, major)
+                if how == "needed"
+                or major not in map(library_major, files_of(host, name, "needed"))
             }
             majors = {library_major(file) for file in found} - {None}
             # Programs open several majors, one after the other, until one is there.
@@ -79,11 +80,6 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
                 )
                 break
     yield from _newer_makers(shipped, major, text)
-
-
-def _needs_major(host: HostBinary, name: str, major: int) -> bool:
-    """Return whether the loader brings that major of a library with a file."""
-    return any(library_major(file) == major for file in files_of(host, name, "needed"))
 
 
 def _newer_makers(shipped: Shipped, major: int, text: str) -> Iterator[Problem]:

@@ -138,43 +138,35 @@ def dependency_missing(shipped: Shipped | Installed) -> Iterator[Problem]:
 
 
 def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
-    title = TITLES[need.part]
+    title, library = TITLES[need.part], LIBRARIES[need.part]
     ways = ways_of(need, shipped)
     installed = {key: way for key, (_, way) in ways.items() if not way.only_limits}
     if any(extra is None for _, extra in installed):
         return
+    verdict, evidence = Verdict.OK, f"dependencies of {shipped.package}"
     if installed:
         extras = ", ".join(dict.fromkeys(str(extra) for _, extra in installed))
-        first = next(iter(installed.values()))
-        text = f"{need.why}, but {title} comes only with the extra {extras}"
+        text = f"but {title} comes only with the extra {extras}"
         remedy = f"have users install it with {shipped.package.name}[{extras}], or {need.advice}"
-        yield _missing(need, Verdict.OK, text, remedy, first.line)
-        return
-    remedy = need.advice
-    evidence = f"dependencies of {shipped.package}"
-    if not need.hard:
-        text = f"{need.why}, and no dependency installs {title}"
-        remedy = f"if it is used, {remedy}"
-        yield _missing(need, Verdict.OK, text, remedy, evidence)
+        evidence = next(iter(installed.values())).line
+    elif not need.hard:
+        text = f"and no dependency installs {title}"
+        remedy = f"if it is used, {need.advice}"
     else:
-        library = LIBRARIES[need.part]
         hosts = [h for h in shipped.hosts if h.linked and files_of(h, library, "needed")]
         files = [f for h in hosts for f in files_of(h, library, "needed") if f in h.needed]
         if hosts and not files:
             return  # the loader finds it
         file = files[0] if files else library
         verdict, text, cure = library_problems.not_brought(shipped, hosts, file)
-        yield _missing(need, verdict, f"{need.why}, {text.format(title)}", remedy + cure, evidence)
-
-
-def _missing(need: Need, verdict: Verdict, text: str, remedy: str, evidence: str) -> Problem:
-    return Problem(
+        text, remedy = text.format(title), need.advice + cure
+    yield Problem(
         verdict,
-        text,
+        f"{need.why}, {text}",
         remedy,
         evidence,
         need.open_to_trial,
-        subject=LIBRARIES[need.part],
+        subject=library,
         asked=_asked(need),
         mend=None if verdict is Verdict.OK else need.mend(),
     )

@@ -227,12 +227,14 @@ def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem
         if branch is None or floor is None or floor <= drivers.first_production(branch):
             continue
         verdict = Verdict.FAIL if declared.binding else Verdict.UNDOCUMENTED
+        cuda = least_cuda(required, required.services)
+        instead = "" if cuda is None else f"write {cuda} instead of {declared.cuda}, or "
         but = "; on data centre GPUs, its cuda-compat may be enough" if shipped.compat else ""
         yield Problem(
             Verdict.OK if but else verdict,
             f"the metadata allow drivers of CUDA {declared.cuda} "
             f"({drivers.first_production(branch)}), but {package.name} needs {floor}{but}",
-            _cure_of_driver(declared, required),
+            f"{instead}compile it with an older toolkit",
             declared.source,
             asked=(f"driver {floor}",),
         )
@@ -294,15 +296,6 @@ def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
 def _floor(required: Required) -> DriverVersion | None:
     # Where modules can be loaded, nobody has to link them: metadata may leave out what that asks.
     return least_driver(required, map(as_loaded, required.services))
-
-
-def _cure_of_driver(declared: Declared, required: Required) -> str:
-    cuda = least_cuda(required, required.services)
-    return (
-        "compile it with an older toolkit"
-        if cuda is None
-        else f"write {cuda} instead of {declared.cuda}, or compile it with an older toolkit"
-    )
 
 
 @rule("PKG-15")

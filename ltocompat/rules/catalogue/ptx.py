@@ -287,14 +287,6 @@ _OF_FLAW = {
 }
 
 
-_OPEN = (
-    PtxFlaw.NARROW,
-    PtxFlaw.NOT_ASCII_FILE,
-    PtxFlaw.NOT_ASCII_COMMENT,
-    PtxFlaw.LOWER_TARGET,
-)
-
-
 def _flawed(flaw: PtxFlaw, subject: Subject) -> Constraint | None:
     """The constraint of a flaw: drivers were not measured where linkers differ."""
     linked = subject.route is Route.LINK
@@ -310,7 +302,7 @@ def _flawed(flaw: PtxFlaw, subject: Subject) -> Constraint | None:
         return LinkerFinding(before, FIRST_NVJITLINK, of_gpu=True)
     if flaw is PtxFlaw.LAST_COMMENT:
         return at_least(floors.linker("last-comment-linker")) if linked else None
-    if flaw in _OPEN:
+    if flaw in _OF_FLAW:
         return FixedVerdict(Verdict.UNKNOWN, trial_decides=True)
     return FixedVerdict(Verdict.FAIL)
 

@@ -69,13 +69,7 @@ def sass_for_one_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | Non
 
 
 @rule("SASS-03")
-def sass_for_one_gpu_picked_for_others(subject: Subject) -> Iterator[Requirement]:
-    """Entry headers decide what is picked, and some leave the suffix of their SASS out."""
-    yield from _linked_for_others(subject)
-    yield from _loaded_by_others(subject)
-
-
-def _linked_for_others(subject: Subject) -> Iterator[Requirement]:
+def sass_for_one_gpu_linked_for_others(subject: Subject) -> Iterator[Requirement]:
     """Some linkers take SASS with suffix a for another target, against the documents."""
     target = subject.gpu.arch
     for image in image_helpers.linked(subject, ImageKind.SASS):
@@ -98,7 +92,9 @@ def _in_entry(image: ImageSignature) -> str:
     return "" if image.entry_arch is None else f" in an entry for {image.entry_arch}"
 
 
-def _loaded_by_others(subject: Subject) -> Iterator[Requirement]:
+@rule("SASS-03")
+def sass_for_one_gpu_loaded_by_others(subject: Subject) -> Iterator[Requirement]:
+    """Entry headers decide what is picked, and some leave the suffix of their SASS out."""
     gpu = subject.gpu.arch.number
     for image in image_helpers.loaded(subject, ImageKind.SASS):
         if image.arch is not None and image.entry_arch is not None and not runs(image.arch, gpu):
