@@ -156,12 +156,10 @@ def _with_leads(
     budget: Budget,
 ) -> NeededLibrary:
     kin = {family(package.name) for package in packages}
-    right: list[Lead] = []
-    others: list[Lead] = []
-    for lead in budget.timed(found, every=16):
-        if family(lead.package) in kin:
-            (right if _brings(lead, file) else others).append(lead)
-    return NeededLibrary(file, hosts, packages, tuple(right), tuple(others))
+    own = [lead for lead in budget.timed(found, every=16) if family(lead.package) in kin]
+    right = tuple(lead for lead in own if _brings(lead, file))
+    others = tuple(lead for lead in own if lead not in right)
+    return NeededLibrary(file, hosts, packages, right, others)
 
 
 def _brings(lead: Lead, file: str) -> bool:

@@ -80,7 +80,13 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker takes SASS that is no newer than itself."""
     for image in image_helpers.linked(subject, ImageKind.SASS):
         if refused_across_family(image, subject.gpu.arch):
-            yield _across_family(subject, image)
+            yield Requirement(
+                FixedVerdict(Verdict.FAIL),
+                f"{image} in a fatbin for {subject.gpu.arch}",
+                "linkers pick it for its family, but for sm_103 and sm_121 accept it only from "
+                "CUDA 13",
+                remedy="link the bare cubin, or compile SASS for the target",
+            )
         cuda = makers.writer(image)
         if cuda is None:
             continue
@@ -120,15 +126,6 @@ def _is_taken_by_some(image: ImageSignature, cuda: Release) -> bool:
     small = image.has_kernels is False and cuda.major >= _GENERATION_2_FOR_ALL
     of_103 = image.arch is not None and image.arch.number == _GB300 and cuda >= _TAKEN_OF_GB300
     return small or of_103
-
-
-def _across_family(subject: Subject, image: ImageSignature) -> Requirement:
-    return Requirement(
-        FixedVerdict(Verdict.FAIL),
-        f"{image} in a fatbin for {subject.gpu.arch}",
-        "linkers pick it for its family, but for sm_103 and sm_121 accept it only from CUDA 13",
-        remedy="link the bare cubin, or compile SASS for the target",
-    )
 
 
 def _too_old(image: ImageSignature, cuda: Release) -> Requirement:
@@ -189,9 +186,6 @@ def _without(link: Link) -> tuple[Constraint, str]:
     return Informational(warns=True), f"{_LEFT_OUT}; nothing else needs them"
 
 
-_DLTO_TWICE = "give -dlto to every compilation and to the device link"
-
-
 @rule("BLD-05")
 def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
     """Link-time optimisation takes -dlto at the compilation and at the device link."""
@@ -199,20 +193,20 @@ def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
         for _ in image_helpers.linked(subject, ImageKind.LTOIR):
             yield Requirement(FixedVerdict(Verdict.FAIL), "LTO-IR in a link without -lto")
         return
-    if subject.signature.needs_device_link:
-        for _ in image_helpers.linked(subject, ImageKind.LTOIR):
-            yield _dlto_remark("LTO-IR in an object", _without_dlto(subject))
-            return
-    waiting = (image for image in subject.signature.images if image.prelinked)
-    if any(image.kind is ImageKind.LTOIR for image in waiting):
-        for image in image_helpers.loaded(subject, ImageKind.SASS):
-            # What comes out of LTO-IR, ptxas alone signs.
-            if any(maker.role is Role.LINKER for maker in image.made_by):
-                yield _dlto_remark(
-                    "SASS that nvlink linked",
-                    "the device link used none or only a part of the LTO-IR in its objects",
-                )
-                return
+    stored = (image for image in subject.signature.images if image.prelinked)
+    waiting = any(image.kind is ImageKind.LTOIR for image in stored)
+    # What comes out of LTO-IR, ptxas alone signs.
+    loaded = image_helpers.loaded(subject, ImageKind.SASS)
+    signed = {maker.role for image in loaded for maker in image.made_by}
+    if subject.signature.needs_device_link and any(image_helpers.linked(subject, ImageKind.LTOIR)):
+        found, consequence = "LTO-IR in an object", _without_dlto(subject)
+    elif waiting and Role.LINKER in signed:
+        found = "SASS that nvlink linked"
+        consequence = "the device link used none or only a part of the LTO-IR in its objects"
+    else:
+        return
+    remedy = "give -dlto to every compilation and to the device link"
+    yield Requirement(Informational(), found, consequence, remedy=remedy)
 
 
 def _without_dlto(subject: Subject) -> str:
@@ -220,15 +214,6 @@ def _without_dlto(subject: Subject) -> str:
         if any(image.kind is kind for image in subject.signature.images):
             return f"a device link without -dlto silently takes the {name} beside it"
     return "a device link without -dlto says: nvlink fatal : LTO objects found, use -dlto"
-
-
-def _dlto_remark(subject: str, consequence: str) -> Requirement:
-    return Requirement(
-        Informational(),
-        subject,
-        consequence,
-        remedy=_DLTO_TWICE,
-    )
 
 
 _LIBNVVM = "nvvm/lib64"

@@ -232,9 +232,8 @@ def lto_option_missing(subject: Subject) -> Iterator[Requirement]:
 @rule("LTO-07")
 def lto_option_without_ltoir(subject: Subject) -> Iterator[Requirement]:
     """A link refuses the option -lto when there is no LTO-IR."""
-    if subject.route is not Route.LINK or not subject.picked:
-        return
-    if all(image.kind is not ImageKind.LTOIR for image in subject.picked):
+    kinds = {image.kind for image in image_helpers.linked(subject)}
+    if kinds and ImageKind.LTOIR not in kinds:
         yield Requirement(FixedVerdict(Verdict.OK, Component.OPTIONS), "code without LTO-IR")
 
 
