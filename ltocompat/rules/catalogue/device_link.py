@@ -101,7 +101,14 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             )
             continue
         if cuda < floors.linker("oldest-linked-sass"):
-            yield _too_old(image, cuda)
+            yield Requirement(
+                FixedVerdict(Verdict.UNKNOWN, Component.LINKER, trial_decides=True),
+                f"SASS of CUDA {cuda}",
+                "in trials, nvJitLink crashed on relocatable SASS of 7.5, 9.0 and 9.2 "
+                "(segmentation fault), and linked that of 11.1",
+                remedy="compile it with CUDA 11.1 or newer",
+                evidence=makers.evidence(image),
+            )
             continue
         tolerated = makers.only_cuda_13_writes(image)
         untried = horizon.of_linker(cuda).beyond
@@ -126,17 +133,6 @@ def _is_taken_by_some(image: ImageSignature, cuda: Release) -> bool:
     small = image.has_kernels is False and cuda.major >= _GENERATION_2_FOR_ALL
     of_103 = image.arch is not None and image.arch.number == _GB300 and cuda >= _TAKEN_OF_GB300
     return small or of_103
-
-
-def _too_old(image: ImageSignature, cuda: Release) -> Requirement:
-    return Requirement(
-        FixedVerdict(Verdict.UNKNOWN, Component.LINKER, trial_decides=True),
-        f"SASS of CUDA {cuda}",
-        "in trials, nvJitLink crashed on relocatable SASS of 7.5, 9.0 and 9.2 (segmentation "
-        "fault), and linked that of 11.1",
-        remedy="compile it with CUDA 11.1 or newer",
-        evidence=makers.evidence(image),
-    )
 
 
 _LEFT_OUT = "nvlink leaves them out, with a warning at most"

@@ -187,11 +187,9 @@ def _pairs(environment: Environment, library: str, way: str) -> Iterator[tuple[F
     compilers = picked.every(environment, library, way)
     linkers = picked.every(environment, "nvJitLink", way)
     if way == PATHFINDER:
-        yield from zip(compilers[:1], linkers[:1], strict=False)
-        return
-    for compiler, linker in product(compilers, linkers):
-        if compiler.release.major == linker.release.major:
-            yield compiler, linker
+        return zip(compilers[:1], linkers[:1], strict=False)
+    pairs = product(compilers, linkers)
+    return (pair for pair in pairs if pair[0].release.major == pair[1].release.major)
 
 
 # libNVVM writes PTX or LTO-IR; NVRTC also SASS, which an older driver of its major runs.

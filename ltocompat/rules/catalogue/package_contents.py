@@ -84,9 +84,8 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
 
 def _newer_makers(shipped: Shipped, major: int, text: str) -> Iterator[Problem]:
     newer: Counter[str] = Counter()
-    total = 0
+    total = sum(count for _, count in shipped.signatures)
     for signature, count in shipped.signatures:
-        total += count
         makers = (maker for image in signature.images for maker in image.made_by)
         late = [maker for maker in makers if maker.releases and maker.releases[0].major > major]
         if late:
