@@ -216,7 +216,7 @@ def test_the_major_is_that_of_what_else_is_needed(tmp_path: Path) -> None:
         "write Requires-Dist: nvidia-cudnn-cu12>=9,<10, Requires-Dist: "
         "nvidia-cuda-runtime-cu12>=12,<13, or tell users to install a CUDA toolkit"
     )
-    assert problem.message.startswith("its libraries need libcudnn 9, libcudart 12 of CUDA, and")
+    assert problem.message.startswith("its libraries need libcudnn 9, libcudart 12 of CUDA, but")
 
 
 def test_a_metapackage_brings_what_it_asks_for(tmp_path: Path) -> None:

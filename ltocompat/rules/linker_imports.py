@@ -33,7 +33,7 @@ def version_of(name: str) -> Release | None:
 def wants_ltoir(name: str) -> bool:
     """Return whether it is one of the functions that give linked LTO-IR."""
     match = _NAME.fullmatch(name)
-    return bool(match) and match is not None and match[1] in _LINKED_LTOIR
+    return match is not None and match[1] in _LINKED_LTOIR
 
 
 def is_plain(name: str) -> bool:
