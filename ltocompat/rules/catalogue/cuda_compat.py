@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from ltocompat.model.environment import Environment, UserDriver
 
 
-def _wherever_code_runs(rule_id: str, constraint: Constraint, consequence: str) -> Rule:
+def _wherever_code_runs(rule_id: str, constraint: Constraint) -> Rule:
     """A rule on the pair of cuda-compat and driver, for whatever is picked for the GPU."""
-    requirement = Requirement(constraint, "cuda-compat", consequence)
+    requirement = Requirement(constraint, "cuda-compat")
 
     def required(subject: Subject) -> Iterable[Requirement]:
         return (requirement,) if subject.picked else ()
@@ -43,19 +43,8 @@ def compat_pair_not_provided(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-compat_on_supported_gpu = _wherever_code_runs(
-    "CMP-02",
-    COMPAT_GPU,
-    "it is for data centre GPUs, NGC-ready RTX GPUs and Jetson; on others it keeps CUDA from "
-    "starting (error 804)",
-)
-
-
-compat_newer_than_kernel = _wherever_code_runs(
-    "CMP-03",
-    COMPAT_NEWER,
-    "a package that is no newer than the kernel driver keeps CUDA from starting (error 803)",
-)
+compat_on_supported_gpu = _wherever_code_runs("CMP-02", COMPAT_GPU)
+compat_newer_than_kernel = _wherever_code_runs("CMP-03", COMPAT_NEWER)
 
 
 @rule("CMP-04")
@@ -115,9 +104,4 @@ def compat_without_graphics(environment: Environment) -> Iterator[Problem]:
         )
 
 
-compat_on_linux = _wherever_code_runs(
-    "CMP-07",
-    COMPAT_LINUX,
-    "forward compatibility exists on Linux only; in WSL 2, libcuda belongs to the driver "
-    "of Windows",
-)
+compat_on_linux = _wherever_code_runs("CMP-07", COMPAT_LINUX)
