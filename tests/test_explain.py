@@ -460,7 +460,7 @@ def test_a_place_of_joined_lines_leads_back_to_its_own_line() -> None:
 
 def test_the_file_before_an_undefined_symbol_is_the_one_that_needs_it() -> None:
     (found, *_) = explain("/a/libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, v")
-    assert "/a/libcusparse.so.12 needs it" in (found.cause or "")
+    assert "/a/libcusparse.so.12 needs that function" in (found.cause or "")
     assert "nvidia-nvjitlink-cu12>=12.4" in (found.fix or "")
     (quoted, *_) = explain('desc: "/opt/lib64/libnvrtc.so: undefined symbol: nvrtcGetNVVM" }')
     assert quoted.values["needs_file"] == "/opt/lib64/libnvrtc.so"
@@ -474,7 +474,7 @@ def test_the_file_before_an_undefined_symbol_is_the_one_that_needs_it() -> None:
 
 def test_cuda_in_a_subdirectory_is_the_usual_cause_of_a_missing_device_link() -> None:
     (found,) = explain("undefined reference to `__cudaRegisterLinkedBinary_0571d20b_7_axpy_cu'")
-    assert "CUDA is enabled in a subdirectory only" in (found.cause or "")
+    assert "if only a subdirectory enables CUDA" in (found.cause or "")
     assert "LANGUAGES CXX CUDA" in (found.fix or "")
 
 
