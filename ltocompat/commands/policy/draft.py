@@ -63,8 +63,11 @@ class IgnoredFinding(Struct, frozen=True, order=True):
         """The tables that ignore just these: one for each verdict and number of modules."""
         reason = f"there when the policy was written: {self.message}"
         gpus = [] if self.gpus == (ANY_GPU,) else list(self.gpus)
-        alike = grouped(((part.verdict, part.modules), part.asked) for part in self.extent)
-        for (verdict, modules), asked in alike.items():
+        # One exception can't be for code that needs a version and for code that needs none.
+        alike = grouped(
+            ((part.verdict, part.modules, part.asked != ""), part.asked) for part in self.extent
+        )
+        for (verdict, modules, asks), asked in alike.items():
             yield ""
             yield "[[audit.ignore]]"
             yield f'rule = "{self.rule}"'
@@ -76,7 +79,7 @@ class IgnoredFinding(Struct, frozen=True, order=True):
                 yield f"gpu = {toml_value(gpus)}"
             yield f'verdict = "{max(verdict, Verdict.JIT)}"'
             yield f"modules = {modules}"
-            yield f"asks = {toml_value(asked if any(asked) else [])}"
+            yield f"asks = {toml_value(asked if asks else [])}"
             yield f"reason = {toml_value(reason)}"
             yield f"expires = {expires}"
 
