@@ -422,9 +422,14 @@ def damage(data: bytes) -> object:
 
 
 def _hold_unread(after: Meaning) -> None:
-    """What can't be read may be what is needed: nothing is better than unknown then."""
+    """What can't be read may be what is needed: nothing is better than unknown then.
+
+    An entry of a fatbin is needed by the GPUs that its header names, whatever it holds; the driver
+    takes another image for the others.
+    """
     best = min(after.verdicts.values(), default=Verdict.UNKNOWN)
-    if best < Verdict.UNKNOWN and any(isinstance(each, Skipped) for each in after.records):
+    unread = (each for each in after.records if isinstance(each, Skipped))
+    if best < Verdict.UNKNOWN and any(not each.place.entry for each in unread):
         raise Broken(f"a verdict of {best} beside what can't be read")
 
 
