@@ -231,6 +231,21 @@ def test_a_library_that_chooses_by_gpu_loses_none_and_hides_none_of_its_neighbou
         assert kernels[0] == kernels[1]
 
 
+@given(COUNTS, st.sampled_from(CHOOSING), st.booleans())
+def test_modules_that_a_neighbour_has_too_are_told_wherever_they_come_first(
+    counts: dict[int, int], name: str, first: bool
+) -> None:
+    """Equal modules of two files are one group; that of the library that chooses is left out."""
+    plain, both = library(counts), library(counts)
+    for group in plain.groups:
+        group.places = [Location("x.whl", ("a.so",)).at(n) for n in range(group.count)]
+    for group, alone in zip(both.groups, plain.groups, strict=True):
+        other = [Location("x.whl", (name,)).at(n) for n in range(group.count)]
+        group.places = [*other, *alone.places] if first else [*alone.places, *other]
+        group.count, group.example = len(group.places), group.places[0]
+    assert [*map(told, on(both, *counts))] == [*map(told, on(plain, *counts))]
+
+
 @given(st.sampled_from(CHOOSING), st.sampled_from((100, 103, 120)))
 def test_a_gpu_that_is_newer_than_such_a_library_loses_kernels(name: str, arch: int) -> None:
     """Its PTX runs there, and what it has only SASS of for older GPUs doesn't."""

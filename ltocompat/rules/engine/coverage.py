@@ -266,6 +266,15 @@ def _by_file(group: ModuleGroup) -> Iterator[ModuleGroup]:
         yield group.part([place.members == file for place in group.places])
 
 
+def _outside(group: ModuleGroup, files: frozenset[tuple[str, ...]]) -> Iterator[ModuleGroup]:
+    """The modules of a group that lie in none of these files; equal ones of several are a group."""
+    inside = [place.members in files for place in group.places]
+    if not any(inside):
+        yield group
+    elif not all(inside):
+        yield group.part([not each for each in inside])
+
+
 def names_of(group: ModuleGroup) -> frozenset[str]:
     """The kernels of modules, as far as they were read, whatever their file was compiled for."""
     return frozenset(_NAMESPACE.sub(r"\1", name) for names in group.kernels for name in names)
@@ -303,15 +312,19 @@ def _sparse_coverage(engine: Engine, judged: Sequence[GroupVerdict], gpu: Gpu) -
     which image of another GPU has them is not read for its sake.
     """
     chosen = files_that_choose((each.group for each in judged), gpu)
-    asked = [each for each in judged if each.group.example.members not in chosen]
-    counted = [each for each in asked if not each.module_verdict.without_kernels]
-    serving = [each for each in counted if _serving(each)]
-    here = sum(each.group.count for each in serving)
-    if not here or here * _PART > sum(each.group.count for each in counted):
+    counted = [
+        (part, _serving(each))
+        for each in judged
+        if not each.module_verdict.without_kernels
+        for part in _outside(each.group, chosen)
+    ]
+    serving = [part for part, serves in counted if serves]
+    here = sum(part.count for part in serving)
+    if not here or here * _PART > sum(part.count for part, _ in counted):
         return
     parts = Counter[int]()
-    for each in counted:
-        parts.update(dict.fromkeys(engine.archs_of(each.group.signature), each.group.count))
+    for part, _ in counted:
+        parts.update(dict.fromkeys(engine.archs_of(part.signature), part.count))
     most = max(parts.values(), default=0)
     if here * _PART <= most:
         best = find_gpu(f"sm_{min(arch for arch in parts if parts[arch] == most)}").arch
@@ -323,6 +336,6 @@ def _sparse_coverage(engine: Engine, judged: Sequence[GroupVerdict], gpu: Gpu) -
             f"it was probably not built for {gpu.arch}",
             evidence="architectures in entry headers",
             module_count=here,
-            example=serving[0].group.example,
+            example=serving[0].example,
             level=Level.WARNING,
         )
