@@ -24,7 +24,6 @@ from ltocompat.commands.policy.draft import (
 from ltocompat.commands.policy.gate import HELD_UP, Audited, audited
 from ltocompat.commands.policy.reading import find_policy, read_policy
 from ltocompat.commands.policy.values import NO_POLICY, Policy
-from ltocompat.commands.survey.default_targets import system_of
 from ltocompat.commands.trials import Trials
 from ltocompat.facts import drivers
 from ltocompat.facts.gpus import arm_only
@@ -37,6 +36,7 @@ from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import package_of
+from ltocompat.packages.values import system_of
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.services import promised
 from ltocompat.targets.text_file import OWN

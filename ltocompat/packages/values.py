@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from msgspec import Struct, field
@@ -189,3 +189,13 @@ Installed: TypeAlias = Shipped
 
 ShippedImage: TypeAlias = Shipped
 """The same of a container image, in which everything is installed already."""
+
+
+def system_of(platforms: Collection[str]) -> str:
+    """The system of a package that is for these platforms, as targets name it."""
+    if platforms and all(platform.startswith("win") for platform in platforms):
+        return "windows"
+    arm = ("aarch64", "sbsa")
+    if platforms and all(platform.endswith(arm) for platform in platforms):
+        return "linux-aarch64"
+    return "linux"

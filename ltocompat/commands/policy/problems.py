@@ -131,7 +131,7 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
     yield Problem(
         Verdict.FAIL,
         f"{lost} is required, but nothing has code for it; "
-        + (f"it has code for {served}" if served else "it has code for no GPU"),
+        + (f"there is code for {served}" if served else "there is code for no GPU"),
         f"compile with {_gencode(SmArch(gpu.arch.number) for gpu in missing)}, or take it out of "
         "require-gpus",
         origin,

@@ -6,12 +6,13 @@ Which numbers a driver has and which branches run a GPU is in our tables of fact
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from ltocompat.facts import rows
 from ltocompat.facts.drivers import ToolkitDriver, driver_releases
 from ltocompat.facts.gpus import find_gpu, runs, sm
 from ltocompat.model.target import DriverVersion
+from ltocompat.packages.values import system_of
 
 # The two that NVIDIA supports for long, the newest, and those that came with CUDA 12.4, 12.8 and
 # 13.2 (drivers.toml): each the first for new PTX versions, two of them for new GPUs.
@@ -62,13 +63,3 @@ def _newest_driver(branch: int, system: str) -> str:
     else:
         known = [str(release) for release in driver_releases(branch)]
     return known[-1] if known else str(branch)
-
-
-def system_of(platforms: Collection[str]) -> str:
-    """The system of a package that is for these platforms, as targets name it."""
-    if platforms and all(platform.startswith("win") for platform in platforms):
-        return "windows"
-    arm = ("aarch64", "sbsa")
-    if platforms and all(platform.endswith(arm) for platform in platforms):
-        return "linux-aarch64"
-    return "linux"

@@ -251,7 +251,7 @@ def nvrtc_builtins_of_another_minor(environment: Environment) -> Iterator[Proble
 
 @rule("ENV-08")
 def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
-    """The driver's own libcuda has to be of the kernel driver's version; cuda-compat has rules."""
+    """The driver's own libcuda has to be of the kernel driver's version."""
     kernel, user = environment.kernel_driver, environment.user_driver
     if user is None or user.stub or user.version is None or user.is_compat_package:
         return
