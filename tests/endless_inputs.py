@@ -15,13 +15,16 @@ from container_images_made import oci_layout
 from fatbin_writer import KINDS, EntrySpec, entry
 from msgspec.structs import replace
 from package_writer import CENTRAL, tar_of, zip_of, zstd
-from packages_made import metadata
+from packages_made import debian, metadata, rpm, wheel
 from samples import FOLDER
 from verdict_values import required
 
 from ltocompat.commands.explain import explain
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.files.archives.archive import self_contained
+from ltocompat.files.archives.container_image import images_in
+from ltocompat.files.archives.image_path import image_paths, image_view, view_of
+from ltocompat.files.archives.image_root import write_root
 from ltocompat.files.archives.promised import broken_promise
 from ltocompat.files.byteview import ByteView, MemorySource
 from ltocompat.files.codec import Payload
@@ -33,6 +36,7 @@ from ltocompat.model.image import Compression, CudaLibrary, HostBinary
 from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.location import Location
 from ltocompat.packages.conda import installed_files
+from ltocompat.packages.python_packages import may_load_libraries
 from ltocompat.packages.reading import package_in, package_of, packages_at, packages_beside
 from ltocompat.packages.resolving import dependencies_always, not_at_hand
 from ltocompat.packages.values import Dependency, Kind, Package, Shipped
@@ -131,6 +135,42 @@ def image_of_layers_without_end(_: Path) -> Reading:
 def metadata_of_an_image_without_end(_: Path) -> Reading:
     block = tar_of(("manifest.json", b"[]"))[:1024]
     return lambda limits: package_in(view(block, block), "x.tar", replace(limits, members=1 << 40))
+
+
+@attack
+def root_of_an_image_without_end(folder: Path) -> Reading:
+    layer = gzip.compress(tar_of(*((f"usr/lib/lib{n}.so", b"") for n in range(5_000))))
+    path, root = folder / "x.tar", folder / "root"
+    path.write_bytes(oci_layout([layer] * 8))
+    root.mkdir()
+
+    def read(limits: Limits) -> object:
+        (place,), budget = image_paths(Location(str(path)), limits), Budget(limits)
+        (image,) = images_in(view_of(str(path), limits), place, budget)
+        assert image_view(f"{path}:{image.name}", limits)
+        return [*write_root(image, place, str(root), budget)]
+
+    return read
+
+
+@attack
+def rpm_of_requirements_without_end(folder: Path) -> Reading:
+    path = rpm(folder, {}, ["libc.so.6"] * 500_000)
+    return lambda limits: package_of(str(path), limits)
+
+
+@attack
+def deb_of_dependencies_without_end(folder: Path) -> Reading:
+    path = debian(folder, {}, "a, " * 2_000_000 + "a")
+    return lambda limits: package_of(str(path), limits)
+
+
+@attack
+def modules_of_a_wheel_without_end(folder: Path) -> Reading:
+    path = wheel(folder, {f"x/{n}.py": b"import os\n" * 100_000 for n in range(64)}, [])
+    package = package_of(str(path), Limits())
+    assert package is not None
+    return lambda limits: may_load_libraries(package, Budget(limits))
 
 
 @attack
