@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import lzma
+import sqlite3
 import struct
 import zipfile
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from ltocompat.commands.explain import explain
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.files.archives.archive import self_contained
 from ltocompat.files.archives.container_image import images_in
+from ltocompat.files.archives.image_packages import packages_listed
 from ltocompat.files.archives.image_path import image_paths, image_view, view_of
 from ltocompat.files.archives.image_root import write_root
 from ltocompat.files.archives.promised import broken_promise
@@ -33,7 +35,7 @@ from ltocompat.files.images.cubin import Cubin, first_value
 from ltocompat.files.objects.elf_host import ElfHost, read_elf
 from ltocompat.files.objects.pe import read_pe
 from ltocompat.model.image import Compression, CudaLibrary, HostBinary
-from ltocompat.model.limits import MIB, Budget, Limits
+from ltocompat.model.limits import MIB, Budget, Limits, NamesOfTable
 from ltocompat.model.location import Location
 from ltocompat.packages.conda import installed_files
 from ltocompat.packages.python_packages import may_load_libraries
@@ -157,6 +159,20 @@ def root_of_an_image_without_end(folder: Path) -> Reading:
 def rpm_of_requirements_without_end(folder: Path) -> Reading:
     path = rpm(folder, {}, ["libc.so.6"] * 500_000)
     return lambda limits: package_of(str(path), limits)
+
+
+@attack
+def database_of_rpm_without_end(folder: Path) -> Reading:
+    names = b"a\0" * 1_000_000
+    entries = struct.pack(">12I", 1116, 4, 0, MIB // 4, 1117, 8, 0, MIB // 4, 1118, 8, 0, 1_000_000)
+    header = struct.pack(">II", 3, len(names)) + entries + names
+    with sqlite3.connect(folder / "x") as made:
+        made.execute("CREATE TABLE Packages(hnum INTEGER, blob BLOB)")
+        made.executemany("INSERT INTO Packages VALUES(1, ?)", [[header]] * 64)
+    made.close()
+    stored = view_of(str(folder / "x"), Limits())
+    path, kept = "var/lib/rpm/rpmdb.sqlite", NamesOfTable(1 << 60)
+    return lambda limits: [*packages_listed(path, stored, Budget(limits), kept)]
 
 
 @attack

@@ -353,10 +353,6 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
         return self.type in ("shared library", "executable")
 
 
-OF_LOADER = " (loader)"
-"""What stands for the distribution of folders that the loader of an image searches."""
-
-
 class ImageLayer(Struct, frozen=True):
     """A layer of a container image.
 
@@ -366,7 +362,8 @@ class ImageLayer(Struct, frozen=True):
         size: bytes of its files, unpacked.
         hidden: bytes of these files that later layers replace or remove; they ship all the same.
         packages: paths in the image that its lists of distributions name, of files that may hold
-            code, each with the distribution, ``torch 2.4.0 (pip)``; and folders of its loader.
+            code, each with the distribution, ``torch 2.4.0 (pip)``.
+        searched: folders in the image that the settings of its loader name.
         files: paths in the image of its files that hold device code, or are libraries or programs.
         stored: bytes of the device code in them, where it is weighed.
     """
@@ -376,6 +373,7 @@ class ImageLayer(Struct, frozen=True):
     size: int
     hidden: int
     packages: tuple[tuple[str, str], ...]
+    searched: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     stored: int = 0
 

@@ -15,7 +15,6 @@ from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, Varia
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.grouping import grouped
 from ltocompat.model.image import (
-    OF_LOADER,
     Artifact,
     HostBinary,
     ImageLayer,
@@ -113,7 +112,7 @@ class SummaryBuilder:
             test_groups=of_tests,
             device_runtime=device_runtime,
             variants=variants,
-            searched=tuple(p for row in self._layers for p, by in row.packages if by == OF_LOADER),
+            searched=tuple(folder for layer in self._layers for folder in layer.searched),
             origins=_origins(self._layers),
         )
 

@@ -22,7 +22,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ltocompat.files.archives.image_packages import packages_listed
+from ltocompat.files.archives.image_packages import folders_searched, packages_listed
 from ltocompat.files.archives.member import Member, Names, concerns, until_damage
 from ltocompat.files.archives.tar import (
     DEVICES,
@@ -39,7 +39,7 @@ from ltocompat.files.archives.tar import (
 )
 from ltocompat.files.byteview import ByteView, chunks, digest_of
 from ltocompat.files.first_bytes import names_image
-from ltocompat.model.errors import LimitExceeded
+from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import ImageLayer, Skipped
 from ltocompat.model.limits import Budget, NamesOfTable
 from ltocompat.model.location import Location
@@ -316,7 +316,8 @@ def applied(
             layer.view, place, at, wanted, budget, asks, links, shown, owed, kept, done
         )
         yield from until_damage(walk.members(), place)
-        yield ImageLayer(place, layer.history, walk.size, walk.hidden, tuple(walk.packages))
+        lists = tuple(walk.packages), tuple(walk.searched)
+        yield ImageLayer(place, layer.history, walk.size, walk.hidden, *lists)
         shown.add(walk.has)
         owed = walk.lower | owed
         done += layer.view.size
@@ -388,6 +389,7 @@ class _LayerWalk(Struct):
         size: bytes of its files.
         hidden: bytes of those that are not seen.
         packages: the distributions whose lists of files are seen.
+        searched: the folders of its loader.
         folder: of the last entry.
         below_shown: what lies in it may be seen.
     """
@@ -411,6 +413,7 @@ class _LayerWalk(Struct):
     size: int = 0
     hidden: int = 0
     packages: list[tuple[str, str]] = field(default_factory=list)
+    searched: list[str] = field(default_factory=list)
     folder: str | None = None
     below_shown: bool = True
 
@@ -464,7 +467,11 @@ class _LayerWalk(Struct):
         yield from (Skipped(place, problem) for problem in problems)
         for found in file_of(tape, header, place, self.budget, wanted=self.asks(place)):
             if isinstance(found, Member):
-                self.packages += packages_listed(name, found.view, self.budget, self.kept)
+                try:
+                    self.searched += folders_searched(name, found.view, self.kept)
+                    self.packages += packages_listed(name, found.view, self.budget, self.kept)
+                except Malformed as error:
+                    yield Skipped(place, str(error), header.size)
                 yield Member(place, found.view, self.done + found.position)
             else:
                 yield found

@@ -4,31 +4,32 @@ Both are lists of paths: those of package managers, and ``/etc/ld.so.conf`` with
 
 Sources: PEP 376 and 627 (RECORD); conda's ``conda-meta``; dpkg-query(1), ``info/*.list`` and the
 versions in ``status``, of distroless images in ``status.d``; apk's ``lib/apk/db/installed``
-(wiki.alpinelinux.org, "Apk spec").
+(wiki.alpinelinux.org, "Apk spec"); rpm_database.py; ldconfig(8).
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ltocompat.files.archives.folder import MOST_RECORD
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.limits import Budget, NamesOfTable
 
-_DPKG, _CONF = "var/lib/dpkg/status", "etc/ld.so.conf"
+_DPKG = "var/lib/dpkg/status"
 _LIST = re.compile(
     r"(?P<folder>.*/)?(?:(?P<pip>[^/]+)\.dist-info/RECORD|conda-meta/(?P<conda>[^/]+)\.json)"
     r"|var/lib/dpkg/(?:info/(?=.*list$)|status\.d/(?=.*md5sums$))"
     r"(?P<dpkg>[^/:]+?)(?::[^/:]+)?\.(?:list|md5sums)"
     r"|var/lib/dpkg/(?P<status>status(?:\.d/[^/]+)?)|lib/apk/db/installed"
-    r"|etc/ld\.so\.conf(?P<loader>)(?:\.d/[^/]+\.conf)?"
 )
+_RPM = ("usr/lib/sysimage/rpm/rpmdb.sqlite", "var/lib/rpm/rpmdb.sqlite")
+_CONF = re.compile(r"etc/ld\.so\.conf(?:\.d/[^/]+\.conf)?")
+_SEARCHED = re.compile(r"^\s*+(/[^\s#]+)", re.MULTILINE)
 
 # Of JSON any text counts: what is no path is no file of the image either.
 _FILE = {"pip": r'^"?([^"\n]+?)"?,', "conda": r'"([^"\n]+)"', "dpkg": r"^(?:[0-9a-f]{32}  )?(.+)"}
-_FILE["loader"] = r"^\s*+(/[^\s#]+)"
 _OF_DPKG = re.compile(r"^Package: (\S+)\n(?:(?!Package:).+\n)*?Version: (\S+)", re.MULTILINE)
 _OF_APK = re.compile(r"^([PVFR]):(.+)", re.MULTILINE)
 _OTHERS = re.compile(r"\.(?:pyc|pyi|h|hpp|hh|cuh|inl|txt|md|html|js|gz|mo)$|/share/", re.IGNORECASE)
@@ -48,17 +49,31 @@ def packages_listed(
         budget: what reading may cost.
         kept: the account of names, of which an eighth may be used.
     """
-    listed = path.endswith(("RECORD", ".json", ".list", "lled")) or path.startswith((_DPKG, _CONF))
-    found = _LIST.fullmatch(path) if listed else None
-    data = view.peek(0, MOST_RECORD).decode("utf-8", "replace") if found else ""
-    for file, name in budget.timed(_listed(found, data)) if found else ():
+    for file, name in budget.timed(_files(path, view, budget)):
         if not _OTHERS.search(file) and kept.kept < kept.most // 8:
             kept.kept += len(file)
             yield posixpath.normpath(f"/{file.lstrip('/')}"), name
 
 
-def _listed(found: re.Match[str], data: str) -> Iterator[tuple[str, str]]:
+def folders_searched(path: str, view: ByteView, kept: NamesOfTable) -> list[str]:
+    """The folders that a file of the loader's settings names; of any other file none."""
+    data = view.peek(0, MOST_RECORD).decode("utf-8", "replace") if _CONF.fullmatch(path) else ""
+    return [kept.keep(posixpath.normpath(folder)) for folder in _SEARCHED.findall(data)]
+
+
+def _files(path: str, view: ByteView, budget: Budget) -> Iterable[tuple[str, str]]:
     """Files, each with its distribution."""
+    if path in _RPM:
+        from ltocompat.files.archives.rpm_database import files_in
+
+        return files_in(view, budget)
+    listed = path.endswith(("RECORD", ".json", ".list", "lled")) or path.startswith(_DPKG)
+    found = _LIST.fullmatch(path) if listed else None
+    data = view.peek(0, MOST_RECORD).decode("utf-8", "replace") if found else ""
+    return _listed(found, data) if found else ()
+
+
+def _listed(found: re.Match[str], data: str) -> Iterator[tuple[str, str]]:
     manager, folder = found.lastgroup or "apk", found["folder"] or ""
     name = found[manager] if manager in _FILE else ""
     if manager == "pip":

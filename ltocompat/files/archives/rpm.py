@@ -24,11 +24,11 @@ from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
 _LEAD_SIZE = 96
-_HEADER_MAGIC = b"\x8e\xad\xe8\x01"
-_HEADER = struct.Struct(">4s4xII")  # magic, entries of the index, bytes of the store
-_ENTRY = struct.Struct(">IIII")
+_HEADER_MAGIC, _MAGIC_SIZE = b"\x8e\xad\xe8\x01", 8  # with four zeros
+_SIZES = struct.Struct(">II")  # entries of the index, bytes of the store
+_ENTRY, _NUMBER = struct.Struct(">IIII"), struct.Struct(">I")
 _HEADER_SHA256, _ARCHIVE_SHA256 = 273, 5092  # tags: of the header, of the compressed archive
-_STRINGS = (6, 8)  # types: one text, several
+_NUMBERS, *_STRINGS = 4, 6, 8  # types: of 32 bits; one text, several
 _CPIO = re.compile(rb"07070[12](?:[0-9a-fA-F]{8}){13}")
 _TRAILER = "TRAILER!!!"
 _TYPES = {
@@ -42,10 +42,10 @@ _TYPES = {
 
 
 class RpmHeader(Struct, frozen=True):
-    """A header of a package: texts by their tags.
+    """A header of a package: values by their tags.
 
     Attributes:
-        start: its offset.
+        start: its offset, behind its magic.
         end: the offset behind it.
         index: the entries.
         store: the values.
@@ -58,11 +58,20 @@ class RpmHeader(Struct, frozen=True):
 
     def texts(self, tag: int) -> list[str]:
         """The texts of a tag; none where the header lacks it."""
+        data, count = self._values(tag, _STRINGS)
+        return [part.decode("utf-8", "replace") for part in data.split(b"\0", count)[:count]]
+
+    def numbers(self, tag: int) -> list[int]:
+        """The numbers of a tag; none where the header lacks it."""
+        data, count = self._values(tag, [_NUMBERS])
+        return [number for (number,) in _NUMBER.iter_unpack(data[: 4 * min(count, len(data) // 4)])]
+
+    def _values(self, tag: int, kinds: list[int]) -> tuple[bytes, int]:
+        """The store from a tag's values on, and how many they are."""
         for found, kind, offset, count in _ENTRY.iter_unpack(self.index):
-            if found == tag and kind in _STRINGS:
-                parts = self.store[offset:].split(b"\0", count)[:count]
-                return [part.decode("utf-8", "replace") for part in parts]
-        return []
+            if found == tag and kind in kinds:
+                return self.store[offset:], count
+        return b"", 0
 
 
 def read_headers(view: ByteView, budget: Budget) -> tuple[RpmHeader, RpmHeader]:
@@ -77,10 +86,20 @@ def read_headers(view: ByteView, budget: Budget) -> tuple[RpmHeader, RpmHeader]:
 
 
 def _header_at(view: ByteView, start: int, budget: Budget) -> RpmHeader:
-    magic, entries, size = _HEADER.unpack(view.read(start, _HEADER.size))
-    if magic != _HEADER_MAGIC:
+    if view.read(start, _MAGIC_SIZE)[:4] != _HEADER_MAGIC:
         raise Malformed(f"the RPM package has no header at {start:#x}")
-    at, length = start + _HEADER.size, entries * _ENTRY.size
+    return header_behind(view, start + _MAGIC_SIZE, budget)
+
+
+def header_behind(view: ByteView, start: int, budget: Budget) -> RpmHeader:
+    """The header whose magic ends at an offset; rpm's database keeps it without.
+
+    Raises:
+        Malformed: it is cut off.
+        LimitExceeded: it is too large to be read.
+    """
+    entries, size = view.unpack(_SIZES, start)
+    at, length = start + _SIZES.size, entries * _ENTRY.size
     budget.check_tables(length + size)
     store = view.read(at + length, size)
     return RpmHeader(start, at + length + size, view.read(at, length), store)
@@ -101,7 +120,7 @@ class RpmFormat:
             signatures, header = read_headers(view, budget)
             start = header.end
             for what, begin, end, sums in (
-                ("header", header.start, start, signatures.texts(_HEADER_SHA256)),
+                ("header", header.start - _MAGIC_SIZE, start, signatures.texts(_HEADER_SHA256)),
                 ("archive", start, view.size, header.texts(_ARCHIVE_SHA256)),
             ):
                 if sums and sums[0] != digest_of(chunks(view, begin, end, budget)).hex():

@@ -63,7 +63,7 @@ class Kernel(Record):
     code_size: Annotated[Count, From("code")]
 
 
-@published(ImageLayer, "place", "files", "packages")
+@published(ImageLayer, "place", "files", "packages", "searched")
 class Layer(Record):
     """One layer of a container image.
 
