@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 from package_writer import zip_of
+from samples import FOLDER as SAMPLES
 
+import ltocompat
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.rewrite.wheel import new_wheel, renewed_record
 from ltocompat.rewrite.wheel_edits import with_build
+from ltocompat.rewrite.zips import opened_zip
 
 INFO = "x-1.dist-info"
 CODE, NOTE = b"code" * 9000, "ünï.txt"
@@ -126,6 +129,31 @@ def test_what_is_no_whole_wheel_is_one_sentence(tmp_path: Path, data: bytes) -> 
     with pytest.raises(UnreadableInput), new:
         pass
     assert not (tmp_path / "n.whl").exists()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_member_with_broken_packed_bytes_is_one_sentence(method: int, tmp_path: Path) -> None:
+    path = tmp_path / "x-1-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("x.so", (SAMPLES / "objects/libsaxpy.so").read_bytes())
+    data = bytearray(path.read_bytes())
+    data[200:240] = bytes(40)
+    path.write_bytes(data)
+    new = tmp_path / "new.whl"
+    with pytest.raises(LtocompatError, match="x-1-py3-none-any"):
+        list(ltocompat.slim(path, output=new, keep_gpus=["h100"]))
+    assert not new.exists()
+
+
+def test_a_directory_that_zipfile_reads_in_another_way_is_refused(tmp_path: Path) -> None:
+    path = wheel_at(tmp_path / "x-1-py3-none-any.whl")
+    data = bytearray(path.read_bytes())
+    end = data.rindex(b"PK\1\2")
+    data[end + 28 : end + 30] = (len(data) - end).to_bytes(2, "little")  # bytes of its last name
+    path.write_bytes(data)
+    assert zipfile.ZipFile(path).namelist()
+    with pytest.raises(UnreadableInput, match="x-1-py3-none-any"):
+        opened_zip(str(path))
 
 
 def test_a_build_number_stands_in_the_name_and_in_wheel() -> None:

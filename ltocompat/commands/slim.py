@@ -104,9 +104,10 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
         except LtocompatError as error:
             yield Failure.of(error)
         except (OSError, BadZipFile) as error:  # of the input, or of temporary files
-            reason = getattr(error, "strerror", None) or type(error).__name__
+            reason = getattr(error, "strerror", None) or str(error)
             message = (
-                f"{path!r} can't be rewritten ({reason}); make sure that TMPDIR has room for it"
+                f"{path!r} can't be rewritten: {reason}; make sure that it is whole, and that "
+                "TMPDIR has room for it"
             )
             yield Failure.of(LtocompatError(message))
 

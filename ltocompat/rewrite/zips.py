@@ -8,15 +8,19 @@ public list of members.
 from __future__ import annotations
 
 import copy
+import lzma
 import os
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
 from io import BufferedReader, BytesIO
 from typing import BinaryIO, cast
 
-from ltocompat.model.errors import UnreadableInput, readable
+from ltocompat.files.archives.zip import entries, find_end
+from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.model.errors import Malformed, UnreadableInput, readable
 from ltocompat.model.limits import MIB
 
 Content = bytes | str
@@ -26,7 +30,10 @@ Report = Callable[[str, int, int], None]
 
 _LOCAL = struct.Struct("<26x2H")
 _DESCRIPTOR = 1 << 3
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, struct.error)
+BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(EOFError, RuntimeError, ValueError),
+)
 """Errors that ``zipfile`` raises where an archive is broken, or packed as it can't unpack."""
 
 
@@ -34,13 +41,20 @@ def opened_zip(path: str) -> zipfile.ZipFile:
     """Open an archive to read it.
 
     Raises:
-        UnreadableInput: it is none, is broken, or has two members of one name.
+        UnreadableInput: it is none, is broken, has two members of one name, or ``zipfile`` reads
+            other members in it than our own reader: then its directory is damaged.
     """
-    with readable(repr(path), OSError, *BROKEN):
-        archive = zipfile.ZipFile(path)
-    if len(archive.NameToInfo) != len(archive.filelist):
-        archive.close()
-        raise UnreadableInput(f"{path!r} has several members of one name; unpack and repack it")
+    with ExitStack() as stack:
+        with readable(repr(path), OSError, Malformed, *BROKEN):
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            view = ByteView(FileSource(cast(BinaryIO, archive.fp).fileno()))
+            ours = [(each.name, each.header, each.packed) for each in entries(view, find_end(view))]
+        infos = archive.infolist()
+        if ours != [(each.orig_filename, each.header_offset, each.compress_size) for each in infos]:
+            raise UnreadableInput(f"{path!r} has a damaged directory; unpack and repack it")
+        if len(archive.NameToInfo) != len(infos):
+            raise UnreadableInput(f"{path!r} has several members of one name; unpack and repack it")
+        stack.pop_all()
     return archive
 
 

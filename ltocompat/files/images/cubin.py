@@ -267,9 +267,9 @@ def _strings(view: ByteView, rows: list[tuple[int, ...]], index: int, budget: Bu
         return b""
     if index >= len(rows):
         raise Malformed(f"a cubin names section {index} of {len(rows)} as its string table")
-    offset, size = rows[index][4:6]
-    budget.check("names_bytes", size, "a cubin with {size} bytes of names is over the limit")
-    return view.read(offset, size)
+    names = view.sub(*rows[index][4:6])
+    budget.check("names_bytes", names.size, "a cubin with {size} bytes of names is over the limit")
+    return names.all()
 
 
 def _records(data: bytes) -> Iterator[tuple[int, int, bytes]]:

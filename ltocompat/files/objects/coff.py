@@ -105,10 +105,10 @@ def read_sections(
     Rows outside of the file are left out and reported, like bytes outside of it.
     """
     start, count = table
-    budget.check("sections", count, "{size} sections are over Limits.sections")
     fit = max(0, view.size - start) // _SECTION.size
     if count > fit:
         problems.append(f"the section table claims {count} rows, but only {fit} fit in the file")
+    budget.check("sections", min(count, fit), "{size} sections are over Limits.sections")
     found = []
     kept = budget.names()
     for index in budget.timed(range(min(count, fit))):
@@ -244,10 +244,10 @@ class CoffHost(ObjectReader):
         undefined: set[str] = set()
         defined: set[str] = set()
         header = self._header
+        size, auxiliary, kept = header.layout.size, 0, self.budget.names()
+        whole = self.view.sub(header.symbols, header.n_symbols * size).size
         sentence = "{size} symbols are over Limits.symbols"
         self.budget.check("symbols", header.n_symbols, sentence)
-        size, auxiliary, kept = header.layout.size, 0, self.budget.names()
-        whole = header.n_symbols * size
         for _, piece in windows(self.view, self.budget, header.symbols, whole, row=size):
             rows = self.budget.timed(header.layout.iter_unpack(piece))
             for raw, value, section, _, kind, follow in rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import lzma
 import os
 import re
 import subprocess
@@ -183,7 +184,10 @@ _KEPT = {
     "nvidia-nvvm": re.compile(r"libnvvm\.so\.[0-9]{1,9}"),
 }
 # Errors of zipfile for a broken file; RuntimeError where it claims to be encrypted.
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
+_BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(EOFError, ValueError, RuntimeError),
+)
 
 
 def remove(wanted: str, cache: Cache) -> tuple[Linker, ...]:
