@@ -652,7 +652,7 @@ def _judged(
     budget = Budget(limits)
     asked = required(nvjitlink=None)
     return problems(
-        Shipped(package=package, required=asked, others=others, hosts=hosts, budget=budget)
+        Shipped(package=package, ask=lambda: asked, others=others, hosts=hosts, budget=budget)
     )
 
 

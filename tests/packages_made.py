@@ -201,7 +201,8 @@ def judged(
     package = package_of(str(path))
     if package is None:
         return ()
-    shipped = shipped_of(package, summary, required(summary), others=others, promise=promise)
+    find = functools.partial(required, summary)
+    shipped = shipped_of(package, summary, find, others=others, promise=promise)
     return problems(shipped)
 
 

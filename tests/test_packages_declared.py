@@ -264,7 +264,7 @@ def test_what_require_prints_keeps_the_promise_that_it_makes(summary: ArtifactSu
     assert broken == []
     package = Package(kind=Kind.CONDA, path="x", name="libx", declared=tuple(declared))
     groups = tuple((group.signature, group.count) for group in summary.groups)
-    shipped = Shipped(package=package, required=answer, signatures=groups)
+    shipped = Shipped(package=package, ask=lambda: answer, signatures=groups)
     promised = [each for each in problems(shipped) if each.rule in ("PKG-15", "PKG-16")]
     assert promised == []
 

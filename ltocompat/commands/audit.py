@@ -387,7 +387,7 @@ def results_of(
     project = os.path.dirname(policy.source) or "."
     known_as = path_in_project(summary.path, project) if policy.source else ""
     promise = policy.promise if should_hold_code(policy, summary, package) else None
-    problems = packages.problems(packages.shipped(summary, package, requirement, promise))
+    problems = packages.problems(packages.shipped(summary, package, lambda: requirement, promise))
     problems = (*policy_problems(policy, summary, requirement, package), *problems)
     for result in _results_of(summary, policy, problems):
         yield replace(result, distribution=str(package or ""), known_as=known_as)

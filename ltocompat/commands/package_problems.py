@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -98,7 +99,7 @@ class Packages:
         self,
         summary: ArtifactSummary,
         package: Package | None,
-        requirement: Required | None = None,
+        ask: Callable[[], Required] | None = None,
         promise: Promise | None = None,
     ) -> Shipped | None:
         """A package with its bytes, as rules look at it; None where there is nothing to judge."""
@@ -109,11 +110,10 @@ class Packages:
         from ltocompat.rules.engine.collect_requirements import required
         from ltocompat.rules.engine.judge_package import shipped_of
 
-        requirement = requirement or required(summary)
         return shipped_of(
             package,
             summary,
-            requirement,
+            ask or functools.cache(functools.partial(required, summary)),
             others=self._beside,
             promise=promise,
             limits=self._limits,

@@ -189,8 +189,8 @@ class _Kept(Struct, dict=True):
         """Problems of it as a package; of a place inside too little is known."""
         packages = Packages([str(self.place)], beside, self.limits)
         known = self.package is not None and summary is self.summary
-        needs = self.required if known else None
-        return packages.problems(packages.shipped(summary, self.package, needs))
+        ask = (lambda: self.required) if known else None
+        return packages.problems(packages.shipped(summary, self.package, ask))
 
     @property
     def holds_something(self) -> bool:

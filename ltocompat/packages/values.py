@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from msgspec import Struct, field
@@ -135,7 +135,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
 
     Attributes:
         package: the package.
-        required: what its device code asks for.
+        ask: finds what its device code asks for, which takes long: only where a rule wants it.
         hosts: its libraries, executables and objects that need something.
         signatures: its modules, equal ones counted together.
         others: packages given beside it, such as those that it depends on.
@@ -147,7 +147,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
     """
 
     package: Package
-    required: Required
+    ask: Callable[[], Required]
     hosts: tuple[HostBinary, ...] = ()
     signatures: tuple[tuple[ModuleSignature, int], ...] = ()
     others: tuple[Package, ...] = ()
@@ -156,6 +156,11 @@ class Shipped(Struct, frozen=True, kw_only=True):
     searched: tuple[str, ...] = ()
     loads: bool = False
     budget: Budget = field(default_factory=Budget)
+
+    @property
+    def required(self) -> Required:
+        """Everything that its device code asks for."""
+        return self.ask()
 
 
 def in_environment(package: Package, others: Iterable[Package]) -> bool:

@@ -94,7 +94,7 @@ def shipping(file: str, lines: list[str]) -> Shipped:
         lines=(),
         skipped=0,
     )
-    return Shipped(package=package, required=required, hosts=(host,))
+    return Shipped(package=package, ask=lambda: required, hosts=(host,))
 
 
 @given(st.sampled_from(WANTED), st.sets(st.sampled_from(NAMES), min_size=1, max_size=4))

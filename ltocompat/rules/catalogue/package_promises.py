@@ -216,18 +216,18 @@ def _on_windows(package: Package) -> bool:
 @rule("PKG-16")
 def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem]:
     """A package's metadata admit drivers that its code does not load on."""
-    package, promise, required = shipped.package, shipped.promise, shipped.required
+    package, promise = shipped.package, shipped.promise
     if promise is not None and promise.driver is not None:  # which PKG-10 holds against it
         return
     if _on_windows(package):  # whose drivers have other numbers
         return
-    floor = _floor(required)
     for declared in package.declared:
         branch = None if declared.cuda is None else drivers.cuda_branch(declared.cuda)
+        floor = None if branch is None else _floor(shipped.required)
         if branch is None or floor is None or floor <= drivers.first_production(branch):
             continue
         verdict = Verdict.FAIL if declared.binding else Verdict.UNDOCUMENTED
-        cuda = least_cuda(required, required.services)
+        cuda = least_cuda(shipped.required, shipped.required.services)
         instead = "" if cuda is None else f"write {cuda} instead of {declared.cuda}, or "
         but = "; on data centre GPUs, its cuda-compat may be enough" if shipped.compat else ""
         yield Problem(
@@ -301,10 +301,12 @@ def _floor(required: Required) -> DriverVersion | None:
 @rule("PKG-15")
 def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
     """A package's metadata admit GPUs that nothing in it is for."""
-    package, services = shipped.package, shipped.required.services
+    package = shipped.package
+    of_gpus = [declared for declared in package.declared if declared.gpus]
+    services = shipped.required.services if of_gpus else ()
     if not any(each.how != "none" for each in services):
         return  # a package without device code for any GPU promises none by itself
-    for declared in package.declared:
+    for declared in of_gpus:
         missing = [s for s in services if _is_admitted(s, declared) and not is_served(s)]
         if missing:
             least = missing[0].number in declared.gpus

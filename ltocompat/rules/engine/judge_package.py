@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def shipped_of(
     package: Package,
     summary: ArtifactSummary,
-    required: Required,
+    ask: Callable[[], Required],
     *,
     others: Sequence[Package] = (),
     promise: Promise | None = None,
@@ -34,7 +34,7 @@ def shipped_of(
     Args:
         package: the package, or that of a file that is installed.
         summary: what is left of it for verdicts.
-        required: what it asks for; with or without trials.
+        ask: finds what it asks for, with or without trials.
         others: packages beside it, as ``packages_beside`` reads them.
         promise: what its project promises.
         limits: what judging it may cost.
@@ -42,7 +42,7 @@ def shipped_of(
     needs = any(library.how == "needed" for host in summary.hosts for library in host.libraries)
     return Shipped(
         package=package,
-        required=required,
+        ask=ask,
         hosts=tuple(summary.hosts),
         signatures=tuple((group.signature, group.count) for group in summary.groups),
         others=tuple(
