@@ -315,7 +315,7 @@ class Line(Struct, frozen=True):
     Attributes:
         verdict: its verdict.
         empty: there is no device code, and nothing is asked in vain.
-        half: something of it was not judged.
+        half: something of it was not checked.
         warned: a warning stands beside it.
     """
 

@@ -190,7 +190,7 @@ def test_a_half_that_the_policy_leaves_open_is_undecided(folder: Path, capsys: C
     for words in ([], ["--fail-on", "unknown"]):
         assert run(["audit", both, *words]) == 3
         what, how, *_ = capsys.readouterr().out.replace("\n  ", " ").splitlines()
-        assert what.startswith("audit undecided: its links can't be judged: the target lacks ")
+        assert what.startswith("audit undecided: its links can't be checked: the target lacks ")
         assert how.endswith("to the deploy target: [targets.prod] in ltocompat.toml")
     ignored = 'ignore = [{rule = "TGT-01", reason = "never linked", expires = 2099-12-31}]\n'
     with (folder / "ltocompat.toml").open("a", encoding="utf-8") as file:
@@ -308,7 +308,7 @@ def test_what_has_no_device_code_passes_where_that_is_allowed(
     capsys.readouterr()
     assert run(["audit", plain]) == 3
     assert capsys.readouterr().out.startswith(
-        "audit judged nothing: there is no device code; if that is right, add --allow-empty, or "
+        "audit checked nothing: there is no device code; if that is right, add --allow-empty, or "
         'write no-device-code = "pass" under [audit] in ltocompat.toml; policy ltocompat.toml\n'
     )
     for paths in ([plain], [platform], ["no files"], []):

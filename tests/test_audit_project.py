@@ -148,7 +148,7 @@ def test_a_failure_names_the_command_that_shows_it_alone(
     assert run(["audit"]) == 1
     what, _, alone, _ = first_lines(capsys, 4)
     rule = what.partition("; ")[2].split()[0]
-    name, *words = shlex.split(alone.removeprefix("see it alone: "))
+    name, *words = shlex.split(alone.removeprefix("check only this: "))
     assert name == "ltocompat"
     run(words)
     out = capsys.readouterr().out

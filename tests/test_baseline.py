@@ -145,7 +145,7 @@ def test_a_baseline_of_another_form_is_told_and_written_anew(capsys: Captured) -
     assert run(["audit", path, *KNOWN]) == 2
     message = capsys.readouterr().err
     assert "known.json has another format, ltocompat/baseline/v1; " in message
-    assert "write it anew with: ltocompat audit --write-baseline known.json\n" in message
+    assert "write it again with: ltocompat audit --write-baseline known.json\n" in message
     write(path)
     assert run(["audit", path, *KNOWN, "-q"]) == 0
 
@@ -159,7 +159,7 @@ def test_a_baseline_that_is_damaged_is_told(schema: str, rows: str, capsys: Capt
     text = f'{{"schema": "ltocompat/baseline/{schema}", "findings": {rows}}}'
     Path("known.json").write_text(text, "utf-8")
     assert run(["audit", str(FOLDER / SM_90), *KNOWN]) == 2
-    assert "write it anew with: ltocompat audit --write-baseline known.json" in (
+    assert "write it again with: ltocompat audit --write-baseline known.json" in (
         capsys.readouterr().err
     )
 

@@ -59,7 +59,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     def of_path(path: str) -> Iterator[Record]:
         errors: dict[str, Exception] = {
             "missing": UnreadableInput("'missing' does not exist; check the path"),
-            "bad": UsageError("nothing lies at bad"),
+            "bad": UsageError("there is nothing at bad"),
             "bug": RuntimeError("kaboom \x1b[31m"),
             "interrupt": KeyboardInterrupt(),  # type: ignore[dict-item]
         }
@@ -354,6 +354,15 @@ def test_a_list_of_verbs_takes_help_all(words: list[str], capsys: Captured) -> N
     ]
     assert shown[0] == shown[1]
     assert shown[0][0] == 0
+
+
+@pytest.mark.parametrize(("words", "code"), [([], 2), (["linkers"], 0)])
+def test_a_list_of_verbs_alone_shows_its_help(
+    words: list[str], code: int, capsys: Captured
+) -> None:
+    assert run(words) == code
+    shown = capsys.readouterr()
+    assert "Commands:" in (shown.err if code else shown.out)
 
 
 def test_completion_is_kept() -> None:

@@ -39,7 +39,7 @@ def test_a_file_without_sections_that_is_cut_in_a_loaded_segment(tmp_path: Path)
     assert skipped(bytes(data), tmp_path / "whole.so") == []
     for left in (last, last + 1):
         (reason,) = skipped(bytes(data[:left]), tmp_path / "cut.so")
-        assert reason.startswith("the file is cut: a loaded segment"), reason
+        assert reason.startswith("the file is truncated: a loaded segment"), reason
 
 
 def test_a_fatbin_section_of_zeros(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_cubin_that_is_cut_in_its_first_header(suffix: str, tmp_path: Path) ->
 def test_a_library_whose_rest_looks_like_an_object_of_windows(tmp_path: Path) -> None:
     data = SAMPLE.read_bytes()
     for head in (b"\0\0\xff\xff", b"\x64\x86\7\0", b"\xc4\1\0\0"):
-        with pytest.raises(UnreadableInput, match="no library or device code"):
+        with pytest.raises(UnreadableInput, match="not a library or device code"):
             skipped(head + data[-1000:], tmp_path / "x.so")
 
 
@@ -117,7 +117,7 @@ def test_a_header_that_is_cut_or_names_nothing(tmp_path: Path) -> None:
     for left in (4, 5, 15, 40):
         assert skipped(bytes(data[:left]), tmp_path / "cut.so"), left
     data[4] = 7  # neither 32 nor 64 bits
-    assert "its ELF header is cut or damaged" in skipped(bytes(data), tmp_path / "class.so")
+    assert "its ELF header is truncated or damaged" in skipped(bytes(data), tmp_path / "class.so")
     empty = bytes(SAMPLE.read_bytes()[:64]) + bytes(SAMPLE.stat().st_size - 64)
     assert skipped(empty, tmp_path / "zeros.so")
     object_ = bytearray((SAMPLE.parent / "nvcc-13.0-rdc-axpy.o").read_bytes())
@@ -168,7 +168,7 @@ def test_a_library_of_windows_whose_second_header_is_gone(tmp_path: Path) -> Non
     (at,) = struct.unpack_from("<I", data, 0x3C)
     data[at : at + 4] = bytes(4)
     for name in ("x", "x.dll"):
-        assert "its PE header is cut or damaged" in skipped(bytes(data), tmp_path / name)
+        assert "its PE header is truncated or damaged" in skipped(bytes(data), tmp_path / name)
     # A program for DOS: relocations elsewhere, or nothing behind (Microsoft, "PE Format").
     data[0x18:0x1A] = struct.pack("<H", 0x1E)
     assert skipped(bytes(data[:at]), tmp_path / "dos.bin") == []
@@ -224,7 +224,7 @@ def test_an_archive_that_is_cut_between_two_members(tmp_path: Path) -> None:
     assert whole.index(b"b.x/") == 80 + 60
     assert skipped(whole, tmp_path / "x.a") == []
     assert skipped(whole[: -len(second)], tmp_path / "x.a") == [
-        "it is cut: its index names a member at 0x8c"
+        "it is truncated: its index names a member at 0x8c"
     ]
 
 
@@ -243,7 +243,7 @@ def test_a_pointer_in_place_of_device_code(tmp_path: Path) -> None:
     for name in ("k.cubin", "k.fatbin", "k.ltoir"):
         made = wheel(tmp_path, {f"p/{name}": POINTER, "p/k.txt": POINTER})
         (reason,) = [each.reason for each in inspect(str(made)) if isinstance(each, Skipped)]
-        assert reason.startswith("it is no device code (it is text)")
+        assert reason.startswith("it is not device code (it is text)")
 
 
 def test_a_pointer_in_a_folder_beside_a_document_of_pretext(tmp_path: Path) -> None:

@@ -431,7 +431,7 @@ def test_an_inspection_that_broke_off_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"schema": "ltocompat/inspect/v1", "artifacts": [', "no valid JSON"),
+        ('{"schema": "ltocompat/inspect/v1", "artifacts": [', "not valid JSON"),
         ('{"schema": "ltocompat/require/v1", "artifacts": []}', "'ltocompat/require/v1', not"),
         ('{"schema": "ltocompat/inspect/v2"}', "'ltocompat/inspect/v2', not"),
         ('{"schema": ["ltocompat/inspect/v1"]}', "not ltocompat/inspect/v1"),
@@ -442,9 +442,12 @@ def test_an_inspection_that_broke_off_says_so(tmp_path: Path) -> None:
         ),
         ('{"schema": "ltocompat/inspect/v1", "artifacts": [{"path": 7}]}', "$.artifacts[0].path"),
         ('{"schema": "ltocompat/inspect/v1", "artifacts": [{}]}', "missing required field"),
-        ('{"schema": "ltocompat/inspect/v1", "artifacts": [{"path": "\\ud800"}]}', "no valid JSON"),
+        (
+            '{"schema": "ltocompat/inspect/v1", "artifacts": [{"path": "\\ud800"}]}',
+            "not valid JSON",
+        ),
         ("[" * 9 + '{"ltocompat/": 1', None),
-        ('{"a":' * 100_000 + ' "ltocompat/"', "no valid JSON"),
+        ('{"a":' * 100_000 + ' "ltocompat/"', "not valid JSON"),
     ],
 )
 def test_json_that_is_no_inspection_is_one_sentence(
@@ -605,7 +608,7 @@ MACHINES = (
 
 @functools.cache
 def verdicts(name: str, machine: str) -> set[Verdict]:
-    """None of its verdicts is good where nothing was judged."""
+    """None of its verdicts is good where nothing was checked."""
     results = ltocompat.check(FOLDER / name, machine)
     return {result.verdict for result in results} or {Verdict.UNKNOWN}
 

@@ -78,7 +78,7 @@ def test_another_route_makes_another_fingerprint() -> None:
 
 
 def test_a_finding_about_the_artifact_has_no_member() -> None:
-    problem = finding(Verdict.OK, "loading it can't be judged", rule="TGT-01", example=None)
+    problem = finding(Verdict.OK, "loading it can't be checked", rule="TGT-01", example=None)
     path = "dist/x-1.0-py3-none-any.whl::libx.so"
     whole = replace(problem, example=OLD.member("a.so"), subject=WHOLE_ARTIFACT)
     for each in (problem, whole):

@@ -102,7 +102,7 @@ def test_nodes_that_tell_too_little_are_unknown_rows_beside_the_others(
     assert run(["check", LIBRARY, "--deploy-target", path]) == 3
     text = capsys.readouterr().out
     assert text.splitlines()[-1] == (
-        "1 node, no GPU is named: unknown; 1 node, 'GeForce-410M' is no known "
+        "1 node, no GPU is named: unknown; 1 node, 'GeForce-410M' is not a known "
         "GPU: unknown; 1 node, its labels name drivers 570 and 580.65.06: unknown; "
         "14 nodes: ok"
     )

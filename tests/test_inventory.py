@@ -196,7 +196,7 @@ def test_a_member_can_be_asked_for() -> None:
 
 
 def test_an_empty_place_is_an_error() -> None:
-    with pytest.raises(ltocompat.UsageError, match="nothing lies at"):
+    with pytest.raises(ltocompat.UsageError, match="there is nothing at"):
         images(f"{ARCHIVE}::nowhere.o")
 
 

@@ -55,10 +55,10 @@ def test_two_banners_prove_no_patch_level(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "no library"),
-        (b"INPUT(libnvJitLink.so.12)\n", "no library"),
-        (b"\x7fELF", "no library"),
-        (b"MZ", "no library"),
+        (b"", "not a library"),
+        (b"INPUT(libnvJitLink.so.12)\n", "not a library"),
+        (b"\x7fELF", "not a library"),
+        (b"MZ", "not a library"),
         (library("12.4.127", soname="libnvrtc.so.12"), "calls itself 'libnvrtc.so.12'"),
         (library(), "doesn.t contain the version"),
     ],
@@ -84,7 +84,7 @@ def test_nvlink_is_known_by_its_title_and_its_banner(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"#!/bin/sh\nexec nvlink\n", "no program"),
+        (b"#!/bin/sh\nexec nvlink\n", "not a program"),
         (program("13.5.37", "Ptx optimizing assembler"), "it is not an nvlink"),
         (program("13.5"), "doesn.t contain the version"),
         (library("13.5.37"), "it is not an nvlink"),

@@ -153,7 +153,7 @@ def offline(requirement: str, _: str) -> None:
             request("12.4.130"),
             bringing(wheel(b"no library")),
             LtocompatError,
-            "is of no use: it is no library",
+            "is of no use: it is not a library",
         ),
     ],
 )  # fmt: skip

@@ -118,7 +118,7 @@ def test_what_is_no_library_is_skipped_with_a_reason(tmp_path: Path) -> None:
     machine = Machine(str(tmp_path), {"LD_LIBRARY_PATH": "/l"})
     assert [linker.version for linker in find(machine)] == ["13.0.88"]
     reasons = {r.place.path: r.reason for r in search(machine) if isinstance(r, Skipped)}
-    assert reasons["/l/libnvJitLink.so.12"] == "it is no library of Linux or Windows"
+    assert reasons["/l/libnvJitLink.so.12"] == "it is not a library of Linux or Windows"
     assert "can't be opened" in reasons["/l/gone"]
 
 
@@ -177,7 +177,7 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(Missing, match="does not exist"):
         resolve(str(tmp_path / "none"), cache=empty)
     put(tmp_path, "text", b"text")
-    with pytest.raises(UsageError, match="no library of Linux or Windows"):
+    with pytest.raises(UsageError, match="not a library of Linux or Windows"):
         resolve(str(tmp_path / "text"), cache=empty)
 
 

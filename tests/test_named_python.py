@@ -1,4 +1,4 @@
-"""The Python that a user names: run wherever it lies, and this tool beside it is not judged."""
+"""The Python that a user names: run wherever it lies, and this tool beside it is not checked."""
 
 from __future__ import annotations
 

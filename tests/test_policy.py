@@ -161,7 +161,7 @@ def test_a_policy_of_another_user_is_not_obeyed(
         ("[audit]\ntargets = 'prod'", "audit.targets is 'prod'; write targets = ["),
         ("[audit]\ntargets = []", 'audit.targets is []; write targets = ["oldest"]'),
         ("[audit]\ntargets = ['prd']", "audit.targets names 'prd' (did you mean prod"),
-        ("[audit]\nrequire-archs = ['hoper']", "audit.require-archs: 'hoper' is no known GPU"),
+        ("[audit]\nrequire-archs = ['hoper']", "audit.require-archs: 'hoper' is not a known GPU"),
         (
             "[audit]\nmax-bytes = '100 mb!'",
             "audit.max-bytes: '100 mb!' is not a size; write it like",

@@ -188,7 +188,7 @@ def test_a_place_is_read_by_itself(package: Path) -> None:
     (reading,) = ltocompat.read(f"{package}::some/a.fatbin")
     assert reading.distribution is None
     assert answers_of(reading)[:4] == answers_of_verbs(f"{package}::some/a.fatbin")[:4]
-    with pytest.raises(ltocompat.UsageError, match="nothing lies at"):
+    with pytest.raises(ltocompat.UsageError, match="there is nothing at"):
         list(ltocompat.read(f"{package}::some/b.fatbin"))
 
 

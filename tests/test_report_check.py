@@ -97,13 +97,13 @@ def test_a_sound_machine_is_no_file_without_device_code() -> None:
     value = valid_json(written("json", REPORT, [ONE, sound]))
     assert [each_value["path"] for each_value in value["results"]] == ["this-machine"]
     assert value["summary"]["without_device_code"] == 0
-    assert table([ONE, sound]).endswith("\nno device code was judged\n")
+    assert table([ONE, sound]).endswith("\nno device code was checked\n")
 
 
 def test_nothing_but_errors_is_an_error() -> None:
     value = valid_json(written("json", REPORT, [ONE, Failure("unreadable", "it is gone")]))
     assert value["error"]["kind"] == "unreadable"
-    assert table([ONE]) == "nothing was judged\n"
+    assert table([ONE]) == "nothing was checked\n"
 
 
 def test_an_error_stands_beside_results() -> None:
@@ -247,10 +247,10 @@ def test_many_artifacts_and_many_gpus_have_a_column_a_target() -> None:
 
 def test_half_a_verdict_says_so_in_every_layout() -> None:
     part = [result(Verdict.OK, goal, H100, not_judged=("load",)) for goal in (PROD, EDGE)]
-    assert "not judged" in table([PROD, part[0]])
+    assert "not checked" in table([PROD, part[0]])
     assert "load" in table([PROD, part[0]])
     other = result(Verdict.OK, EDGE, H100, path="other.so")
-    assert f"{LIBRARY}  (not judged: load)\n" in table([PROD, EDGE, *part, other])
+    assert f"{LIBRARY}  (not checked: load)\n" in table([PROD, EDGE, *part, other])
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "json"])

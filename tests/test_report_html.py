@@ -188,7 +188,7 @@ def test_routes_are_rows() -> None:
         [element.text for element in row.all("th")] for row in next(table.all("tbody")).all("tr")
     ]
     assert rows == [["a.so", "any"], ["lib/b.so", "any"], ["c.o", "load"], ["link"]]
-    assert "not judged: load" in table.text
+    assert "not checked: load" in table.text
 
 
 def test_cells_with_the_same_reasons_share_them() -> None:
@@ -290,8 +290,8 @@ def test_files_without_device_code_are_counted() -> None:
 def test_half_a_verdict_is_said_so() -> None:
     half: Result = result(Verdict.OK, PROD, H100, not_judged=("load",))
     page = page_of([PROD, half])
-    assert "not judged: load" in page.get("verdicts").text
-    assert "not judged: load" in page.get("why-1").text
+    assert "not checked: load" in page.get("verdicts").text
+    assert "not checked: load" in page.get("why-1").text
 
 
 @pytest.mark.parametrize(

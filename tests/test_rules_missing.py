@@ -1,4 +1,4 @@
-"""What an artifact lacks as a whole, or has left over, and what of a package is not judged."""
+"""What an artifact lacks as a whole, or has left over, and what of a package is not checked."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_package_with_images_of_tests_alone_is_told_as_one_without_device_code
     words = ["check", str(path), "--deploy-target", H100, "--notes"]
     assert run(words) == 3
     text = capsys.readouterr().out
-    assert text.startswith("note[IMG-05] 1 loose image of its tests is not judged")
+    assert text.startswith("note[IMG-05] 1 loose image of its tests is not checked")
     assert text.endswith("no findings, 1 note\n1 file without device code\n")
     assert run([*words, "--allow-empty"]) == 0
 
@@ -195,7 +195,7 @@ def test_bitcode_that_is_named_by_itself_is_said_to_be_not_judged(
     assert run(["check", str(path), "--deploy-target", "12.4", "--notes"]) == 3
     assert "note[IMG-06]" in capsys.readouterr().out
     assert run(["inspect", str(path)]) == 0
-    assert "LLVM bitcode is not judged" in capsys.readouterr().out
+    assert "LLVM bitcode is not checked" in capsys.readouterr().out
     other = path.rename(tmp_path / "x.txt")
     assert run(["check", str(other), "--deploy-target", "12.4", "--notes"]) == 3
     assert "IMG-06" not in capsys.readouterr().out

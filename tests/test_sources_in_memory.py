@@ -84,7 +84,7 @@ def test_a_wheel_in_memory_is_a_package() -> None:
 
 
 def test_what_is_no_source_is_refused_in_a_sentence() -> None:
-    with pytest.raises(ltocompat.UsageError, match="int is not a path, no bytes and no open file"):
+    with pytest.raises(ltocompat.UsageError, match="int is neither a path, bytes nor an open file"):
         list(ltocompat.check([7], TARGET))  # type: ignore[list-item]
     with pytest.raises(ltocompat.UsageError, match="'-' is open as text; open it with mode 'rb'"):
         ltocompat.architectures(io.StringIO(".version 8.0"))  # type: ignore[arg-type]

@@ -304,7 +304,7 @@ def test_one_image_of_a_file_is_weighed_alone() -> None:
     found = weight(place)
     assert [(row.kind, row.images) for row in found.archs] == [(ImageKind.PTX, 1)]
     assert found.overhead == 0
-    with pytest.raises(ltocompat.UsageError, match="nothing lies at"):
+    with pytest.raises(ltocompat.UsageError, match="there is nothing at"):
         weight(f"{LIBRARY}@0x99999")
 
 

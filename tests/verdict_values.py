@@ -123,7 +123,7 @@ def many_targets() -> list[Target | Result]:
 
 
 def many_artifacts() -> list[Target | Result]:
-    """Two libraries, a text file and a library with both routes, in part not judged."""
+    """Two libraries, a text file and a library with both routes, in part not checked."""
     bare = target("nvjitlink=13.2", driver=None, nvjitlink=linker("13.2", "given"))
     few = Coverage(2, link=2)
     return [

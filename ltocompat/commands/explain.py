@@ -283,6 +283,6 @@ def _with_files(
         else:
             faults.append(AtFault(*fault))
     if not faults:
-        yield Note(f"{first.id} is about none of these files")
+        yield Note(f"none of these files has the problem of {first.id}")
     yield replace(first, at_fault=tuple(faults))
     yield from (*others, *shared)

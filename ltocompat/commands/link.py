@@ -43,7 +43,7 @@ _LEFT_OUT = (
     "or is called by no kernel"
 )
 _PASSED_OVER = (
-    "its output is empty: linkers ignore the code behind the first region of an object, where "
+    "its output is empty: linkers ignore the code after the first region of an object, where "
     "ld -r puts it (BLD-14); give the linker the objects one by one"
 )
 
@@ -222,7 +222,7 @@ def _reason(
     who = "the library" if linker.tool is Tool.NVJITLINK else "nvlink"
     ended = {
         LinkOutcome.CRASHED: f"ended its process ({answer.signal or answer.exit_status})",
-        LinkOutcome.TIMED_OUT: "did not end within its time",
+        LinkOutcome.TIMED_OUT: "did not finish within its time limit",
     }
     if answer.outcome in ended:
         return f"{who} {ended[answer.outcome]}"

@@ -20,7 +20,7 @@ def run(options: TargetsOptions) -> Iterator[TargetWord]:
     found = [word for word, text in words if wanted in text.lower()]
     if not found:
         raise UsageError(
-            f"{options.word!r} is in no name of a GPU, driver or CUDA release; list all with: "
-            "ltocompat targets"
+            f"{options.word!r} is not in the name of any GPU, driver or CUDA release; list all "
+            "with: ltocompat targets"
         )
     return iter(found)

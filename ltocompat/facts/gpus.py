@@ -294,7 +294,7 @@ def _unknown(text: str) -> UsageError:
     spelled = {_without_vendor(model.name): model.name for model in gpu_models()[::-1]}
     near = difflib.get_close_matches(_without_vendor(short), spelled, n=3)
     hint = f"is it {' or '.join(map(spelled.__getitem__, near))}? " if near else ""
-    return UsageError(f"{short!r} is no known GPU: {hint}write its architecture, such as sm_90")
+    return UsageError(f"{short!r} is not a known GPU: {hint}write its architecture, such as sm_90")
 
 
 def find_gpu(text: str) -> Gpu:

@@ -37,8 +37,8 @@ class PtxFlaw(_OpenWords):
     NOT_ASCII = "characters outside of ASCII"
     NOT_ASCII_FILE = "names of source files outside of ASCII"
     NOT_ASCII_COMMENT = "comments with characters outside of ASCII"
-    LATE_TARGET = "a .target behind other directives"
-    LOWER_TARGET = "a .target behind that of a newer architecture"
+    LATE_TARGET = "a .target after other directives"
+    LOWER_TARGET = "a .target after that of a newer architecture"
     LAST_COMMENT = "a comment in its last line that no line break ends"
     OPEN_COMMENT = "a comment that nothing ends"
     CUT = "an end inside a function or a statement"
@@ -322,7 +322,7 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
         exports: names that it has for others, where the name of the file names a version of CUDA;
             not all of them where there are very many.
         ptx_texts: PTX that lies as text in its data, whose library gives it to OptiX or a driver:
-            ``2 texts of PTX 7.0 for sm_50, the first at 0x2040``. It is not judged.
+            ``2 texts of PTX 7.0 for sm_50, the first at 0x2040``. It is not checked.
         unversioned: names of glibc's librt that it takes without a version, and without needing
             librt.
     """

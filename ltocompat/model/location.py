@@ -56,7 +56,7 @@ class Location(Struct, frozen=True, gc=False):
         """
         if not (found or self.is_file):
             raise UsageError(
-                f"nothing lies at {self}; list what does with: ltocompat inspect --images "
+                f"there is nothing at {self}; list the places with: ltocompat inspect --images "
                 f"{self.path}"
             )
 

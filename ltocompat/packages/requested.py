@@ -41,7 +41,8 @@ class Requested(Struct, frozen=True):
             found = requirement_of(text)
         except ValueError as error:
             raise UsageError(
-                f"{text[:200]!r} is no name or requirement of a package; write cupy-cuda12x>=13"
+                f"{text[:200]!r} is neither the name nor a requirement of a package; write "
+                "cupy-cuda12x>=13"
             ) from error
         return cls(normalized(found.name), str(found.specifier))
 

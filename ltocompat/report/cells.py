@@ -310,7 +310,7 @@ def _worst_word(several: Iterable[Result]) -> str:
 
 
 def _more_of(route: str, cells: Mapping[Cell, Result], columns: Sequence[CellColumn]) -> str:
-    """Return the facts that a row has no column for: ``  by load  (not judged: link)``."""
+    """Return the facts that a row has no column for: ``  by load  (not checked: link)``."""
     by = f"  by {route}" if route else ""
     halves = dict.fromkeys(half for verdict in cells.values() for half in verdict.not_judged)
     forgiven = dict.fromkeys(verdict.forgiven for verdict in cells.values() if verdict.forgiven)
@@ -319,7 +319,7 @@ def _more_of(route: str, cells: Mapping[Cell, Result], columns: Sequence[CellCol
         for cell, verdict in cells.items()
         if not any(column.holds(cell) for column in columns)
     ]
-    more = [*([f"not judged: {', '.join(halves)}"] if halves else []), *forgiven, *others]
+    more = [*([f"not checked: {', '.join(halves)}"] if halves else []), *forgiven, *others]
     return f"{by}  ({'; '.join(more)})" if more else by
 
 

@@ -251,7 +251,7 @@ class CheckStatus(ExitStatus["Target | Result"]):
         )
         if self._worst is Verdict.NOT_FOR_GPU and not self.failures and not self._allow_empty:
             yield Note(
-                "nothing was judged: there is no device code; if that is right, add --allow-empty"
+                "nothing was checked: there is no device code; if that is right, add --allow-empty"
             )
 
 

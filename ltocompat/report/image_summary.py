@@ -239,7 +239,7 @@ class HostNeeds(Struct):
             evidence: each library with what says so; else all of them in a line.
         """
         libraries = self._library_lines() if evidence else [self._libraries_in_a_line()]
-        texts = [(f"not judged, in its data: {text}",) for text in self.texts]
+        texts = [(f"not checked, in its data: {text}",) for text in self.texts]
         lines = [*self._undefined_lines(), *self._import_lines(), *libraries, *texts]
         lines = list(filter(None, lines))
         return Items("host needs", tuple(lines)) if lines else None

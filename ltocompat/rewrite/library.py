@@ -211,7 +211,7 @@ class LibraryRewriter:
         if self._signed:
             return "the file is signed, and a change would void the signature"
         if region is None:
-            return "it is no fatbin region, and its reader is not known"
+            return "it is not a fatbin region, and its reader is not known"
         if region.source is not self._view.source or region.start < self._end:
             return "it lies in a file of its own, or shares bytes with another one"
         # Behind the region that a device link wrote, its wrapper names those of the objects.

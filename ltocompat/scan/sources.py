@@ -73,7 +73,7 @@ def source_names(sources: Iterable[Source]) -> list[str]:
     names: list[str] = []
     for number, source in enumerate(sources):
         if not is_one_source(source):
-            raise UsageError(f"{type(source).__name__} is not a path, no bytes and no open file")
+            raise UsageError(f"{type(source).__name__} is neither a path, bytes nor an open file")
         if isinstance(source, str | os.PathLike):
             names.append(os.fspath(source))
         else:

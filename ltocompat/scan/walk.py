@@ -393,7 +393,7 @@ def _piped(fd: int, name: str, limits: Limits) -> Iterator[ByteView]:
         try:
             return os.read(fd, size)
         except OSError as error:
-            reason = f"it is closed, or no file ({error.strerror})"
+            reason = f"it is closed, or not a file ({error.strerror})"
             raise UnreadableInput(f"{name} can't be read: {reason}; name a file") from error
 
     with spooled(read, name, limits) as view:
@@ -542,9 +542,9 @@ class _FileWalk(Struct, Generic[D], frozen=True):
         if host is None:
             head = view.peek(0, len(CUBIN))
             if head.startswith(ELF) and head != CUBIN:
-                yield Skipped(place, "its ELF header is cut or damaged", view.size)
+                yield Skipped(place, "its ELF header is truncated or damaged", view.size)
             elif lost_pe_header(view, place.innermost):
-                yield Skipped(place, "its PE header is cut or damaged", view.size)
+                yield Skipped(place, "its PE header is truncated or damaged", view.size)
             whole = _whole_file(view, place, self.budget)
             found = FatbinWalk(view, place, host, self.budget) if whole is None else (whole,)
             stored = None

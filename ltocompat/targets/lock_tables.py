@@ -155,7 +155,7 @@ def _exactly(name: str, version: str) -> Pin:
 
 
 def _text(value: object) -> str:
-    return _as(value, str, "a text")
+    return _as(value, str, "a string")
 
 
 def _texts(value: object) -> list[str]:
@@ -182,7 +182,8 @@ def _as(value: object, kind: type[T], wanted: str) -> T:
         return kind()
     # The file may lead anywhere: what stands in it is not quoted.
     raise UsageError(
-        f"a value of type {type(value).__name__} stands where {wanted} belongs; make the lock anew"
+        f"a value of type {type(value).__name__} is where {wanted} belongs; generate the lock "
+        "file again"
     )
 
 
@@ -295,7 +296,9 @@ class _Building(Struct):
     def _table(self, parts: list[object]) -> Table:
         keys = parts[::2]
         if not all(isinstance(key, str) for key in keys):
-            raise UsageError(f"{self._path} has a key that is not a text; make the lock anew")
+            raise UsageError(
+                f"{self._path} has a key that is not a string; generate the lock file again"
+            )
         return {str(key): value for key, value in zip(keys, parts[1::2], strict=True)}
 
 

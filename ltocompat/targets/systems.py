@@ -93,7 +93,7 @@ class MarkerEnvironment(Struct, frozen=True):
         return replace(self, values={**self.values, "extra": extra})
 
     def holds(self, marker: Marker | str | None) -> bool:
-        """Return whether a marker is true; one that can't be judged counts as true."""
+        """Return whether a marker is true; one that can't be checked counts as true."""
         from packaging.markers import Marker
 
         if marker is None or marker == "":

@@ -81,7 +81,7 @@ def _header(text: Raw) -> Any:  # noqa: ANN401 - JSON is anything
     try:
         return json.loads(str(text, "utf-8"))
     except (ValueError, RecursionError) as error:
-        raise Malformed("a trial process sent a reply that is no JSON") from error
+        raise Malformed("a trial process sent a reply that is not JSON") from error
 
 
 class Message(Struct, frozen=True):

@@ -169,7 +169,8 @@ FRESH: tuple[Bug, ...] = (
         "a damaged ELF header is that of another file",
         "told",
         "scan/walk.py",
-        '                yield Skipped(place, "its ELF header is cut or damaged", view.size)\n',
+        '                yield Skipped(place, "its ELF header is truncated or damaged", view.size)'
+        "\n",
         "                pass\n",
     ),
     bug(

@@ -59,7 +59,7 @@ def _decoded(data: bytes, path: str) -> v1.Inspect:
     except msgspec.ValidationError as error:
         raise _unlike(path, str(error)) from error
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise UnreadableInput(f"{path!r} is no valid JSON ({error}); {_AGAIN}") from error
+        raise UnreadableInput(f"{path!r} is not valid JSON ({error}); {_AGAIN}") from error
     raise UnreadableInput(f"{path!r} is {str(schema)[:100]!r}, not {SCHEMA}; {_AGAIN}")
 
 

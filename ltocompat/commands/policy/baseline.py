@@ -89,7 +89,7 @@ def read_baseline(path: str) -> Baseline:
         UsageError: it can't be read, or is not a baseline.
     """
     value = _document(path)
-    again = f"write it anew with: ltocompat audit --write-baseline {path}"
+    again = f"write it again with: ltocompat audit --write-baseline {path}"
     if value["schema"] != SCHEMA:
         raise UsageError(f"{path} has another format, {value['schema']}; {again}")
     found: dict[str, tuple[Extents, ...]] = {}

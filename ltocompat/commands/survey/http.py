@@ -284,7 +284,7 @@ class Http:
                 if done > most:
                     raise FetchFailed(f"{url} is over the limit of {most} bytes", passing=False)
                 if time.monotonic() > deadline:
-                    raise _Cut(f"{url} comes too slowly: {done} bytes so far", passing=True)
+                    raise _Cut(f"{url} arrives too slowly: {done} bytes so far", passing=True)
                 yield piece
         except library.exceptions.HTTPError as error:
             reason = f"{url} broke off after {done} bytes: {_reason(error)}"

@@ -229,7 +229,7 @@ class _Archive:
         try:
             return json.loads(view.all())
         except (ValueError, RecursionError):
-            self.unread.append(Skipped(self._place.member(name), f"it is no JSON; {_FETCH}"))
+            self.unread.append(Skipped(self._place.member(name), f"it is not JSON; {_FETCH}"))
             return None
 
 

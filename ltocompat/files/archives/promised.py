@@ -37,7 +37,7 @@ class _Promise(Struct, frozen=True):
 
     Attributes:
         suffixes: in small letters.
-        what: behind "it is no".
+        what: the words after "it is not".
         keeps: whether bytes are that; ``Malformed`` says why not, too.
         others: first bytes of files in folders and packages that have such names by chance.
         remedy: what to do about bytes that are none.
@@ -131,40 +131,42 @@ def _is_image(view: ByteView, budget: Budget) -> bool:
 _PROMISES = (
     _Promise(
         (".whl", ".egg", ".zip", ".nupkg", ".jar", ".aar"),
-        "zip archive with files in it",
+        "a zip archive with files in it",
         _is_zip,
     ),
     # Alpine's packages, which are compressed, are called .apk, too.
-    _Promise((".apk",), "zip archive with files in it", _is_zip, (GZIP_MAGIC,)),
-    _Promise((".conda",), "conda package", _is_conda),
+    _Promise((".apk",), "a zip archive with files in it", _is_zip, (GZIP_MAGIC,)),
+    _Promise((".conda",), "a conda package", _is_conda),
     _Promise(
         (".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", *(f".tar.{end}" for end in _PACKED)),
-        "tar archive with files in it",
+        "a tar archive with files in it",
         _is_tar,
     ),
     _Promise(
-        (".deb",), "Debian package", lambda view, _: view.peek(0, len(DEB_MAGIC)) == DEB_MAGIC
+        (".deb",), "a Debian package", lambda view, _: view.peek(0, len(DEB_MAGIC)) == DEB_MAGIC
     ),
-    _Promise((".rpm",), "RPM package", lambda view, _: view.peek(0, len(RPM_MAGIC)) == RPM_MAGIC),
+    _Promise(
+        (".rpm",), "an RPM package", lambda view, _: view.peek(0, len(RPM_MAGIC)) == RPM_MAGIC
+    ),
     _Promise((".cubin", ".fatbin", ".ltoir"), "device code", _is_image, remedy=_FETCH),
     # PreTeXt's documents, which are XML, are called .ptx, too.
     _Promise((".ptx",), "device code", _is_image, (b"<", b"\xef\xbb\xbf<"), _FETCH),
     _Promise(
         (".so", ".dll", ".pyd", ".o"),
-        "library or device code",
+        "a library or device code",
         lambda view, budget: _is_library(view, budget) or _is_image(view, budget),
         remedy=_FETCH,
     ),
-    _Promise((".a", ".lib"), "static library", _is_library, _ANY),
+    _Promise((".a", ".lib"), "a static library", _is_library, _ANY),
     _Promise(
         tuple(f".{end}" for end in _PACKED),
-        "compressed file",
+        "a compressed file",
         lambda view, _: packing_of(view) is not None,
         _ANY,
     ),
     _Promise(
         (".7z", ".rar", ".tar.lz", ".tar.lz4", ".tar.lzma", ".tar.z"),
-        "archive of a kind that is read here",
+        "an archive of a kind that ltocompat reads",
         lambda view, budget: container_of(view, budget) is not None,
         _ANY,
         remedy="unpack it and name the folder",
@@ -198,4 +200,4 @@ def broken_promise(
         return None  # whoever reads it to its end says so
     except Malformed as error:
         why = why or str(error)
-    return f"it is no {promise.what}{f' ({why})' if why else ''}; {promise.remedy}"
+    return f"it is not {promise.what}{f' ({why})' if why else ''}; {promise.remedy}"

@@ -391,7 +391,7 @@ def file_of(
         more = any(tape.read(BLOCK)[504:505])
         budget.check_time()
     if header.sparse:
-        reason = "it is stored as a sparse file, which is not read here; store it whole"
+        reason = "it is stored as a sparse file, which ltocompat doesn't read; store it whole"
     if reason is not None or not wanted:
         if reason is not None:
             yield Skipped(place, reason, header.size)
@@ -418,7 +418,7 @@ def behind(tape: Tape, place: Location, budget: Budget, block: int = BLOCK) -> I
         zeros += data.count(0)
         other += len(data) - data.count(0)
     if other:
-        reason = f"{zeros + other} bytes behind the end of the archive are not read"
+        reason = f"{zeros + other} bytes after the end of the archive are not read"
         yield Skipped(place, reason, zeros + other)
     elif zeros % block:  # an archive is a series of blocks, so that some of its bytes are lost
         yield Skipped(place, "it ends in the middle of a block; is it whole?")

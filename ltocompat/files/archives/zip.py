@@ -145,7 +145,7 @@ def _end64(view: ByteView, position: int) -> tuple[int, bool, int, int, int] | N
     length, *_, disk, directory_disk, _, count, size, offset = view.unpack(_END64, at)
     # Behind its first 12 bytes it is as long as it says. Python's zipfile refuses the same.
     if at + 12 + length != here or offset + size != said:
-        raise Malformed(f"the 64-bit end record at {at:#x} and what leads there disagree")
+        raise Malformed(f"the 64-bit end record at {at:#x} and its locator disagree")
     several = bool(disk or directory_disk or first_disk or disks > 1)
     return at, several, count, size, offset
 
@@ -360,7 +360,7 @@ class _ZipWalk(Struct):
                 pass
             return data, []
         if entry.method not in _METHODS:
-            raise Malformed(f"its compression method {entry.method} is not read here")
+            raise Malformed(f"its compression method {entry.method} is not supported")
         self._budget.check_unpacked(entry.packed, entry.unpacked)
         self._budget.check_room(entry.unpacked)
         small = max(entry.packed, entry.unpacked) <= _SMALL
@@ -411,5 +411,5 @@ def _contradictions(entry: ZipEntry, size: int, stream: Stream, source: Input) -
     if more:
         return [f"it unpacks to more than the {size} bytes that it says; only they are read"]
     if source.left:
-        return [f"{source.left} bytes behind its compressed data are not read"]
+        return [f"{source.left} bytes after its compressed data are not read"]
     return []

@@ -315,7 +315,7 @@ class FatbinWalk:
                 return image
             problem = (
                 f"{view.size - end} bytes follow the cubin in its file; the table of its sections "
-                "may be cut"
+                "may be truncated"
             )
             return replace(image, entry=replace(image.entry, problems=(problem,)))
         ltoir.parse(view.peek(0, ltoir.HEAD_SIZE))

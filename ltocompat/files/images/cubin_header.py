@@ -144,7 +144,7 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
     first = fields.generation == 1
     problem = _identity(fields)
     if problem is None and not (_regular_flags_1 if first else _regular_flags_2)(fields):
-        problem = f"e_flags of the cubin, {fields.flags:#x}, are none that a compiler writes for "
+        problem = f"e_flags of the cubin, {fields.flags:#x}, are not what a compiler writes for "
         problem += f"sm_{fields.real}"
     return CubinHeader(
         fields.generation,
@@ -179,7 +179,7 @@ def _identity(fields: _Fields) -> str | None:
     abi, os_abi = fields.ident[_ABI_VERSION], fields.ident[_OS_ABI]
     generation = fields.generation
     if not generation:
-        return f"ELF ABI version {abi} is none that NVIDIA's compilers write in cubins (7 and 8)"
+        return f"ELF ABI version {abi} is not one that NVIDIA's compilers write in cubins (7 and 8)"
     if os_abi != _OS_ABI_OF[generation]:
         expected = _OS_ABI_OF[generation]
         return f"a cubin of ELF ABI version {abi} has OS ABI {os_abi:#x}, not {expected:#x}"
@@ -249,7 +249,7 @@ def _tables(fields: _Fields) -> str | None:
     if fields.phoff != expected or (fields.phnum and fields.type == ET_REL):
         return (
             f"the cubin has {fields.phnum} program headers at byte {fields.phoff}; executable "
-            "cubins have them right behind their section headers, at byte "
+            "cubins have them right after their section headers, at byte "
             f"{fields.sections_end}, and relocatable ones have none"
         )
     return None

@@ -68,7 +68,7 @@ def parse(head: bytes) -> LtoIr:
     if not head.startswith(MAGIC):
         raise Malformed("an LTO-IR image does not begin with ED 43 4E 7F")
     if len(head) < _TAG_LIST:
-        raise Malformed(f"an LTO-IR image of {len(head)} bytes is cut inside its header")
+        raise Malformed(f"an LTO-IR image of {len(head)} bytes is truncated inside its header")
     fields = _HEADER.unpack_from(head)
     container, ir, debug, llvm = (fields[i : i + 2] for i in (1, 3, 5, 7))
     tag_list, compiled, key, body = fields[9:]

@@ -237,7 +237,7 @@ class ElfTables(Struct):
             # Sections are clipped and reported one by one; without them this is all that tells.
             if kind == layout.PT_LOAD and file_size < size and not self.headers:
                 self.problems.append(
-                    f"the file is cut: a loaded segment of {size} bytes at {offset:#x} ends "
+                    f"the file is truncated: a loaded segment of {size} bytes at {offset:#x} ends "
                     "beyond it"
                 )
             self.segments.append(Segment(kind, flags, offset, file_size, address))

@@ -113,7 +113,7 @@ class Host(Record):
     """A host file and what its linker needs.
 
     Attributes:
-        ptx_texts: PTX that lies as text in its data, which is not judged.
+        ptx_texts: PTX that lies as text in its data, which is not checked.
     """
 
     ptx_texts: tuple[str, ...] = ()

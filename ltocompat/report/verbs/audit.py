@@ -167,7 +167,7 @@ def _undecided(audit: Audit) -> Iterator[Block]:
         reason = f"{number} {verb} a trial link: " if trials else ""
         yield from _because(f"audit undecided: {reason}", trials or found, policy, len(found))
     elif audit.tally.empty:
-        nothing = "audit judged nothing: there is no device code; if that is right, "
+        nothing = "audit checked nothing: there is no device code; if that is right, "
         adding = _adding(policy, "--allow-empty", 'no-device-code = "pass"')
         yield Paragraph((nothing, *adding, "; ", *_held_to(policy)))
     else:
@@ -188,7 +188,7 @@ def _because(
     if any(todo):
         yield Paragraph(("what to do: ", *todo))
     if policy.given:
-        yield Paragraph(("see it alone: ", Code(_again(first, policy))))
+        yield Paragraph(("check only this: ", Code(_again(first, policy))))
     more = f"; {count(others, 'more finding')} below" if others else ""
     rule = Code(f"ltocompat explain {first.finding.rule}")
     yield Paragraph(("about the rule: ", rule, "; ", *_held_to(policy), more))

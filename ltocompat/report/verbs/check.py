@@ -85,9 +85,9 @@ def blocks(
     if answer.empty and not options.quiet:
         yield Paragraph((f"{count(len(answer.empty), 'file')} without device code",))
     if not first and not answer.empty:
-        yield Paragraph(("nothing was judged",))
+        yield Paragraph(("nothing was checked",))
     elif first and not answer.has_modules:
-        yield Paragraph(("no device code was judged",))
+        yield Paragraph(("no device code was checked",))
     yield from answer.fleet.blocks() if of_fleet else ()
 
 
@@ -321,7 +321,7 @@ _ROW_COLUMNS = (
     Column("modules for it"),
     Column("picked", width=8),
     Column("variant", width=8),
-    Column("not judged"),
+    Column("not checked"),
 )
 
 

@@ -240,9 +240,9 @@ def _heading(closing: Artifact | None, fold: _Fold) -> tuple[str, ...]:
     if not images and not modules:
         words = ["no image was read" if fold.skipped else "no device code"]
         if path.endswith(BITCODE) and not fold.skipped:
-            words = ["no device code; LLVM bitcode is not judged (IMG-06)"]
+            words = ["no device code; LLVM bitcode is not checked (IMG-06)"]
     if fold.needs.texts:
-        words.append("PTX as text, not judged")
+        words.append("PTX as text, not checked")
     if fold.skipped:
         words.append(f"{count(len(fold.skipped) + fold.skipped.left_out, 'place')} skipped")
     return (Code(Location(path)), " (", *separated(facts, "; "), f"): {', '.join(words)}")

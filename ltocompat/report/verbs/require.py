@@ -401,7 +401,7 @@ def _line(line: PasteLine) -> tuple[str, ...]:
 
 def _reason(need: Asked) -> tuple[str, ...]:
     number = f"{count(need.module_count, 'module')}, first " if need.module_count > 1 else ""
-    text = f"{need.component} {need.constraint} for {need.subject}; else {need.consequence}"
+    text = f"{need.subject} needs {need.component} {need.constraint}; otherwise: {need.consequence}"
     evidence = truncate(f"; evidence: {need.evidence}") if need.evidence else ""
     return (f"{need.rule}: ", truncate(text), f" ({number}at ", Code(need.example), evidence, ")")
 

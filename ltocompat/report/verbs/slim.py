@@ -17,7 +17,7 @@ _TEXTS = {
     RemovalReason.OTHER_GPU: "for GPUs that are not kept",
     RemovalReason.NEVER_TAKEN: "no GPU takes it",
     RemovalReason.OTHER_CPU: "only GPUs beside an Arm CPU take it",
-    RemovalReason.SECOND_COPY: "behind an image for the same GPUs",
+    RemovalReason.SECOND_COPY: "hidden by an image for the same GPUs",
     RemovalReason.PACKED: "packed anew",
 }
 _COLUMNS = (

@@ -326,7 +326,7 @@ def region_behind_the_first(link: Link) -> Iterator[Requirement]:
         consequence = f"linkers ignore it: the link succeeds without {what}"
     yield Requirement(
         constraint,
-        "code behind the first region of an object",
+        "code after the first region of an object",
         consequence,
     )
 

@@ -42,7 +42,7 @@ def compressed_needs_linker(subject: Subject) -> Iterator[Requirement]:
             continue
         yield Requirement(
             at_least(floors.linker(floor)),
-            "LTO-IR compressed as newer tools do" if image.scrambled else "a Zstandard entry",
+            "LTO-IR compressed by newer tools" if image.scrambled else "a Zstandard entry",
         )
 
 
@@ -71,7 +71,7 @@ def entry_without_options(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject):
         if image.lacks_options:
             yield Requirement(
-                FixedVerdict(Verdict.FAIL), f"{image} in an entry without a place for options"
+                FixedVerdict(Verdict.FAIL), f"{image} in an entry without an offset of options"
             )
 
 

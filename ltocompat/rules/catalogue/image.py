@@ -63,7 +63,7 @@ def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
         own = "" if summary.groups else ", and it has no device code of its own"
         yield Problem(
             Verdict.OK,
-            f"{images} {verb} not judged{own}: its users don't run them",
+            f"{images} {verb} not checked{own}: its users don't run them",
             module_count=number,
             example=groups[0].example,
             subject="images of tests",
@@ -88,7 +88,7 @@ def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
     if found:
         yield Problem(
             Verdict.OK,
-            f"{truncate_list(found, 1)} {'are' if len(found) > 1 else 'is'} not judged: LLVM "
+            f"{truncate_list(found, 1)} {'are' if len(found) > 1 else 'is'} not checked: LLVM "
             "bitcode, which a compiler turns into device code later",
             evidence=found[0],
             subject="LLVM bitcode",
@@ -103,7 +103,7 @@ def device_runtime_inside(summary: ArtifactSummary) -> Iterator[Problem]:
         own = "" if summary.groups else ", and there is no other device code"
         yield Problem(
             Verdict.OK,
-            f"NVIDIA's device runtime is not judged{own}: only device links of code that "
+            f"NVIDIA's device runtime is not checked{own}: only device links of code that "
             "calls it use it",
             module_count=sum(group.count for group in groups),
             example=groups[0].example,

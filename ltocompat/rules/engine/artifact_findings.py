@@ -184,7 +184,7 @@ def _is_of_library(finding: Finding) -> bool:
 
 
 def without_libraries(left_out: Sequence[Result]) -> Finding:
-    """The warning about GPUs that an artifact is not judged for, where the target names none.
+    """The warning about GPUs that an artifact is not checked for, where the target names none.
 
     Args:
         left_out: the verdicts for these GPUs, which only some of its libraries have code for.
@@ -272,7 +272,7 @@ def left_open(
     found = finding_by_engine(
         TARGET_LEAVES_OPEN,
         Verdict.UNKNOWN if alone else Verdict.OK,
-        f"{' and '.join(words)} can't be judged{lacks}",
+        f"{' and '.join(words)} can't be checked{lacks}",
         subject=WHOLE_ARTIFACT,
         asked=tuple(sorted(halves)),
     )
@@ -281,7 +281,7 @@ def left_open(
 
 
 def _unknown_kind(summary: ArtifactSummary) -> str:
-    """The code of an artifact that can't be judged though the target says enough."""
+    """The code of an artifact that can't be checked though the target says enough."""
     kinds = {image.kind for group in summary.groups for image in group.signature.images}
     if ImageKind.TILEIR in kinds:
         return "its Tile IR"

@@ -1,4 +1,4 @@
-"""Kernels that a GPU loses beside the GPU that an artifact serves best: told, not judged.
+"""Kernels that a GPU loses beside the GPU that an artifact serves best: a warning, not a verdict.
 
 Losses are counted by kernel names, which are read where modules are spread unevenly over GPUs
 (``unevenly_served``). No ratio separates a broken library from a sound one, so that every loss is

@@ -155,7 +155,7 @@ def _nothing_judged(
     hosts: list[tuple[HostBinary, ModuleVerdict]],
     not_judged: frozenset[str],
 ) -> bool:
-    """Return whether no device code was judged; what has no kernels is judged by their absence."""
+    """Return whether no device code was checked; what has no kernels is judged by their absence."""
     if not judged:
         return all(module_verdict.verdict is Verdict.NOT_FOR_GPU for _, module_verdict in hosts)
     with_kernels = [each for each in judged if not each.module_verdict.without_kernels]
@@ -220,11 +220,11 @@ def _reasons(
         _why(group_verdict.group, group_verdict.module_verdict) for group_verdict in judged
     )
     for _, needs in hosts:
-        word = "not judged" if needs.verdict is Verdict.NOT_FOR_GPU else needs.verdict
+        word = "not checked" if needs.verdict is Verdict.NOT_FOR_GPU else needs.verdict
         yield f"{word}: {needs.why}"
 
 
 def _why(group: ModuleGroup, judged: ModuleVerdict) -> str:
     unjudged = judged.not_judged and judged.verdict is Verdict.NOT_FOR_GPU
-    text = "not judged" if unjudged else judged.verdict
+    text = "not checked" if unjudged else judged.verdict
     return f"{count(group.count, 'module')} (e.g. {group.example}): {text}: {judged.why}"

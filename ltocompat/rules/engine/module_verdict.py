@@ -35,7 +35,7 @@ def _as_held(ruling: Evaluation) -> str:
     requirement = ruling.requirement
     if requirement.component is Component.OPTIONS or not _in_play(ruling):
         return ""
-    verdict = "not judged" if ruling.verdict is None else ruling.verdict
+    verdict = "not checked" if ruling.verdict is None else ruling.verdict
     if not requirement.constraint.weighs_values:
         return f"{verdict} on any target ({requirement.rule})"
     return f"{requirement.component} {requirement.constraint} {verdict} ({requirement.rule})"

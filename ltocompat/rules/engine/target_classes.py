@@ -62,7 +62,7 @@ class TargetClasses:
         old = map(without_concatenated, self._loaded)
         self._loaded_by_old_drivers = [left for left in old if left is not None]
         self._linked = [each for each in signatures if Route.LINK in going(each)]
-        # Whether code behind the first region of an object is lost is asked of the whole.
+        # Whether code after the first region of an object is lost is asked of the whole.
         hidden = any(each.behind_first for each in signatures)
         self._single_link = summary.single_link or hidden
         self._tried = {*summary.link_trials}.union(*(group.trials for group in summary.groups))

@@ -84,7 +84,7 @@ def gpu_spelling(name: str, capability: str) -> str:
             )
         numbers = {told}
     if len(numbers) != 1:
-        reason = "is cut off" if cut else "is no known GPU"
+        reason = "is cut off" if cut else "is not a known GPU"
         raise UsageError(f"{name[:_SHOWN]!r} {reason}; add gpu=, for example gpu=sm_90")
     (number,) = numbers
     names = {model.name.lower() for model in models if model.number == number}

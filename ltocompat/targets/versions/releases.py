@@ -120,7 +120,7 @@ def _of_driver(branch: int, word: str) -> Release:
     if release is None:
         known = ", ".join(map(str, drivers.driver_branches()))
         raise UsageError(
-            f"driver {word} is of no known branch; write its cuda-compat "
+            f"driver {word} belongs to no known branch; write its cuda-compat "
             f"package, like compat=13.0, or a driver of one of the branches {known}"
         )
     return release
