@@ -30,12 +30,13 @@ goes away, the version counts up. This page is written by `python docs/generate_
 _ANSWERS = """\
 # The queries of a survey
 
-How DuckDB computes the answers of `ltocompat survey report` of [the tables](survey-tables.md). To
-ask them yourself, make a view of each table (`CREATE VIEW images AS FROM 'OUT/images/*.parquet'`),
-run what all answers share, and then what an answer shares. `version_ranks` sorts versions as Python
-does: `text`, `rank`. This page is written by `python docs/generate_survey.py`.
+This page shows how DuckDB computes the answers of `ltocompat survey report` from
+[the tables](survey-tables.md). To run the queries yourself, create a view of each table
+(`CREATE VIEW images AS FROM 'OUT/images/*.parquet'`), run the part that all answers share, and then
+the queries of one answer. `version_ranks` sorts versions as Python does: `text`, `rank`. This page
+is written by `python docs/generate_survey.py`.
 
-## What all answers share
+## Queries that all answers share
 """
 
 
@@ -46,11 +47,11 @@ def _queries() -> Iterator[str]:
     for answer in document["answer"]:
         yield f"## {answer['question']}\n"
         for title, name in (
-            ("What this answer shares", "setup"),
+            ("Queries that this answer shares", "setup"),
             ("Sentences", "claims"),
             ("Chart", "chart"),
             ("Rows", "rows"),
-            ("In short, of the files themselves", "query"),
+            ("In short, directly from the files", "query"),
         ):
             if name in answer:
                 yield f"{title}:\n\n{_sql(answer[name])}"

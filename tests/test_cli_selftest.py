@@ -54,7 +54,7 @@ SOUND = [
     LINKED,
     SelfTestStep("load", SelfTestResult.PASSED, "module and kernel", "LTO", SM_90, 0, 0.0004),
     SelfTestStep(
-        "run", SelfTestResult.PASSED, "1,000 numbers, equal to those of Python", "LTO", SM_90, 0
+        "run", SelfTestResult.PASSED, "1,000 numbers, equal to the results of Python", "LTO", SM_90, 0
     ),
 ]
 OLDER_LINKER = [*BEGUN, SelfTestStep("link", SelfTestResult.FAILED, "it is older", "LTO", SM_90)]
@@ -161,7 +161,7 @@ def test_an_older_driver_is_named_beside_what_it_says() -> None:
     log = "ptxas application ptx input, line 9; fatal   : Unsupported .version 9.5"
     answer = loaded(code=222, code_name="CUDA_ERROR_UNSUPPORTED_PTX_VERSION", log=log)
     assert driver_error(answer, Release(13, 0), Release(13, 5)) == (
-        f"load: 222 (CUDA_ERROR_UNSUPPORTED_PTX_VERSION): {log}; the driver serves CUDA 13.0, "
+        f"load: 222 (CUDA_ERROR_UNSUPPORTED_PTX_VERSION): {log}; the driver supports CUDA 13.0, "
         "which is older than nvJitLink 13.5"
     )
     crash = loaded(outcome=LoadOutcome.CRASHED, signal="SIGSEGV")

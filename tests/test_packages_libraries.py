@@ -170,7 +170,7 @@ def test_whoever_needs_the_libraries_of_torch_has_torch_beside_it(tmp_path: Path
     (problem,) = judged(wheel(tmp_path, {PLACE: host}, ["nvidia-npp-cu12"]))
     assert (problem.rule, problem.verdict) == ("PKG-01", OK)
     assert (
-        "has to come with torch: the library loads only beside a release that has it"
+        "has to come with torch: the library loads only with a release that has it"
         in problem.message
     )
 
@@ -184,7 +184,7 @@ def test_torch_brings_the_compilers_of_whoever_needs_its_libraries_too(
     (problem,) = [p for p in judged(wheel(tmp_path, {"x/libx.so": beside})) if p.rule == "PKG-01"]
     assert problem.verdict is OK
     assert (
-        "has to come with torch: the library loads only beside a release that has it"
+        "has to come with torch: the library loads only with a release that has it"
         in problem.message
     )
     assert "provided-by = {torch = ['lib" in problem.remedy

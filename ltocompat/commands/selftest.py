@@ -65,8 +65,7 @@ def linker_error(answer: Answer, releases: tuple[Release, Release]) -> str:
         text = f"{answer.outcome}{f' ({ended})' if ended is not None else ''}"
     if linker < compiler:
         text += (
-            f"; nvJitLink {linker} is older than NVRTC {compiler}, and must be of {compiler} or "
-            "later"
+            f"; nvJitLink {linker} is older than NVRTC {compiler}, and must be {compiler} or later"
         )
     return text
 
@@ -79,7 +78,7 @@ def driver_error(answer: LoadAnswer, cuda: Release, linker: Release) -> str:
     if line := first_line(answer.log):
         text += f": {line}"
     if cuda < linker:
-        text += f"; the driver serves CUDA {cuda}, which is older than nvJitLink {linker}"
+        text += f"; the driver supports CUDA {cuda}, which is older than nvJitLink {linker}"
     return text
 
 
@@ -91,7 +90,7 @@ def compared(answer: LoadAnswer, x: array[float], y: array[float]) -> tuple[bool
     by, wanted = _expected(x, y)
     wrong = [i for i in range(COUNT) if got[i] != wanted[i]]
     if not wrong:
-        return True, f"{COUNT:,} numbers, equal to those of {by}"
+        return True, f"{COUNT:,} numbers, equal to the results of {by}"
     first = wrong[0]
     return False, (
         f"{len(wrong):,} of {COUNT:,} numbers are wrong; number {first} is {got[first]}, by {by} "

@@ -242,7 +242,7 @@ def _branches(value: CompatUse) -> Verdict:
     return Verdict.FAIL if is_shadowing(value) else Verdict.OK
 
 
-COMPAT_PAIR = CompatCondition("in a pair with its kernel driver that NVIDIA provides", _pair)
+COMPAT_PAIR = CompatCondition("in a pair with its kernel driver that NVIDIA supports", _pair)
 COMPAT_GPU = CompatCondition("on a data centre GPU, an NGC-ready RTX or a Jetson", _gpu)
 COMPAT_NEWER = CompatCondition("of a newer branch than the kernel driver", _branches)
 COMPAT_LINUX = CompatCondition("on Linux itself", lambda _: Verdict.OK, Verdict.FAIL)

@@ -176,7 +176,7 @@ class DraftTarget(Struct, frozen=True):
 
 def _example(expires: dt.date) -> Sequence[str]:
     return (
-        "# [[audit.ignore]]  # a finding that does not count until a day",
+        "# [[audit.ignore]]  # a finding that does not count until its last day",
         '# rule = "PTX-06"',
         '# path = "libx*.so"',
         '# reason = "why it does no harm"',

@@ -1,4 +1,4 @@
-"""Drivers: which of them run what a toolkit built, and which GPUs they serve (DRV)."""
+"""Drivers: which code and which GPUs they support (DRV)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fatbin entries: how they are compressed, and who unpacks and finds them (FB)."""
+"""Fatbin entries: their compression and form, and what can read them (FB)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images, variants, targets and trials as such: what can't be read, said or agreed on."""
+"""Images, targets, variants and trials: what can't be read, and what decides then."""
 
 from __future__ import annotations
 

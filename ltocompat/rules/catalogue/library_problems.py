@@ -154,7 +154,7 @@ def not_brought(
         "and {} has to come with torch"
         if beside_torch
         else f"and {{}} may come with {truncate_list(unknown, 1, link='or')}"
-    ) + ": the library loads only beside a release that has it"
+    ) + ": the library loads only with a release that has it"
     requires = "" if name in unknown else f"write Requires-Dist: {name}, and "
     cure = (
         f"; if every {name} that the metadata allow has it, name that package with --with, or "

@@ -1,4 +1,4 @@
-"""LTO-IR: which linkers take it, for which targets, with which options (LTO)."""
+"""LTO-IR: which linkers accept it, for which targets and with which options (LTO)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines: what is installed there, and what fits together (ENV)."""
+"""Machines: what is installed, and whether it fits together (ENV)."""
 
 from __future__ import annotations
 

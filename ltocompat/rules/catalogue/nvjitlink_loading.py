@@ -1,4 +1,4 @@
-"""nvJitLink and NVRTC as libraries: which one a file asks for, and which one it gets (NJL)."""
+"""nvJitLink and NVRTC as libraries: which version a file needs, and which one it gets (NJL)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packages: names, tags and RUNPATHs against what is inside (PKG-05 to PKG-08, PKG-13, 14)."""
+"""Packages: names, tags and RUNPATHs compared with the contents (PKG-05 to 08, 13, 14)."""
 
 from __future__ import annotations
 

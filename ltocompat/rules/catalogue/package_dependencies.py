@@ -1,4 +1,4 @@
-"""Packages: the nvJitLink and NVRTC that their metadata bring (NJL-06, PKG-01 to PKG-04)."""
+"""Packages: the nvJitLink and NVRTC that their dependencies install (NJL-06, PKG-01 to 04)."""
 
 from __future__ import annotations
 

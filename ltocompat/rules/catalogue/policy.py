@@ -1,1 +1,1 @@
-"""Policies: demands of a project on its own releases (POL)."""
+"""Policies: what a project requires of its own releases (POL)."""

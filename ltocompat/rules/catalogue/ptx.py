@@ -1,4 +1,4 @@
-"""PTX: which GPUs it is for, and what compiles it (PTX)."""
+"""PTX: which GPUs run it, and what can compile it (PTX)."""
 
 from __future__ import annotations
 

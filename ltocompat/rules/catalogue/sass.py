@@ -1,4 +1,4 @@
-"""SASS: which GPUs it runs on, and which drivers take it (SASS)."""
+"""SASS: which GPUs run it, and which drivers load it (SASS)."""
 
 from __future__ import annotations
 

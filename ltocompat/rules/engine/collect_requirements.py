@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 _LISTED = (Component.DRIVER, Component.LINKER)
 _OPEN_LINKER = "which nvJitLink links it is not known"
-_DRIVER = "LTO-IR of CUDA 11, which cuLinkAddData of a driver links (deprecated)"
+_DRIVER = "LTO-IR of CUDA 11, which only a driver links (cuLinkAddData, deprecated)"
 
 
 class _Row(Struct, frozen=True):

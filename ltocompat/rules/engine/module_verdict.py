@@ -27,7 +27,7 @@ class Reasoning(Struct, frozen=True, eq=False):
         subject = self.subject
         picked = ", ".join(dict.fromkeys(map(str, subject.picked))) or str(subject.missed)
         held = "; ".join(filter(None, map(_as_held, self.rulings)))
-        return f"{picked}: {held or 'nothing is asked of the target'}"
+        return f"{picked}: {held or 'the target needs nothing special'}"
 
 
 def _as_held(ruling: Evaluation) -> str:
