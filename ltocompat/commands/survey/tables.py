@@ -97,7 +97,7 @@ class ImageRow(Row, frozen=True, kw_only=True):
 
 
 class NeedRow(Row, frozen=True, kw_only=True):
-    """A need of a distribution wherever it goes, as `ltocompat require` says it."""
+    """One requirement of a distribution on every target, as `ltocompat require` shows it."""
 
     what: str
     component: str
@@ -116,7 +116,7 @@ class NeedRow(Row, frozen=True, kw_only=True):
 
 
 class VerdictRow(Row, frozen=True, kw_only=True):
-    """The verdict on a distribution for one target, GPU and route, as `ltocompat check` says it."""
+    """The verdict on a distribution for one target, GPU and route, as `ltocompat check` gives it."""
 
     target: Annotated[str, From("target.name")]
     driver: str | None
@@ -152,7 +152,7 @@ class FindingRow(Row, frozen=True, kw_only=True):
 
 
 class WeightRow(Row, frozen=True, kw_only=True):
-    """Bytes of a distribution's device code, unpacked, as `ltocompat inspect --weigh` says them."""
+    """Bytes of a distribution's device code, unpacked, as `ltocompat inspect --weigh` shows them."""
 
     what: str
     kind: str | None = None

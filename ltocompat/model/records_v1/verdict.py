@@ -78,7 +78,7 @@ class Extent(Record):
 
     Attributes:
         modules: 0: it is the artifact's as a whole.
-        judged: Modules that are for the GPU and were judged.
+        judged: Modules with code for the GPU that were checked.
     """
 
 
