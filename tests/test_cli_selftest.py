@@ -54,7 +54,12 @@ SOUND = [
     LINKED,
     SelfTestStep("load", SelfTestResult.PASSED, "module and kernel", "LTO", SM_90, 0, 0.0004),
     SelfTestStep(
-        "run", SelfTestResult.PASSED, "1,000 numbers, equal to the results of Python", "LTO", SM_90, 0
+        "run",
+        SelfTestResult.PASSED,
+        "1,000 numbers, equal to the results of Python",
+        "LTO",
+        SM_90,
+        0,
     ),
 ]
 OLDER_LINKER = [*BEGUN, SelfTestStep("link", SelfTestResult.FAILED, "it is older", "LTO", SM_90)]

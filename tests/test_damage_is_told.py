@@ -224,7 +224,7 @@ def test_an_archive_that_is_cut_between_two_members(tmp_path: Path) -> None:
     assert whole.index(b"b.x/") == 80 + 60
     assert skipped(whole, tmp_path / "x.a") == []
     assert skipped(whole[: -len(second)], tmp_path / "x.a") == [
-        "it is truncated: its index names a member at 0x8c"
+        "truncated: its index names a member at 0x8c"
     ]
 
 

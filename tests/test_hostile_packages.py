@@ -393,7 +393,7 @@ def test_a_wrong_number_of_members_is_said(read: Read) -> None:
     assert python_zip(data).namelist() == ["good.fatbin"]  # zipfile never looks at the number
     found = read(data)
     assert found.names == ["good.fatbin"]
-    assert found.reasons == ["its end record says 7 members, but there are 1"]
+    assert found.reasons == ["its end record says 7 members, not 1"]
 
 
 def test_an_end_of_64_bits_that_disagrees_is_said(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from contextlib import chdir
@@ -12,6 +13,7 @@ from container_images_made import layer_of, oci_layout
 from kernels_project import Project
 
 from ltocompat.cli import VERBS, run
+from ltocompat.report.exit_status import log
 
 pytestmark = pytest.mark.slow
 
@@ -67,10 +69,14 @@ def mistakes(folder: Path, wheel: str) -> Iterator[list[str]]:
 
 
 def too_wide(text: str, width: int) -> list[str]:
-    """The lines that are too long, except for one word: a path or symbol is whole, to be pasted."""
+    """The lines that are too long, except for what is pasted: one path or symbol, or a command."""
     lines = [COLORS.sub("", line) for line in text.splitlines()]
     return [
-        line for line in lines if len(line) > width and len(line.replace("-->", "").split()) > 1
+        line
+        for line in lines
+        if len(line) > width
+        and len(line.replace("-->", "").split()) > 1
+        and not line.startswith("  ltocompat ")
     ]
 
 
@@ -93,3 +99,11 @@ def test_no_answer_is_wider_than_its_terminal(
             if lines:
                 found[" ".join(words)] = lines
     assert found == {}
+
+
+def test_a_command_in_a_message_is_on_one_line() -> None:
+    command = "ltocompat audit --write-baseline known.json"
+    for length in range(80, 200):
+        written = io.StringIO()
+        log(f"{'x' * length} is not a baseline; write it again with: {command}; or not", written)
+        assert any(command in line for line in written.getvalue().splitlines())

@@ -251,7 +251,7 @@ def _each(
     if found and not pieces:
         raise UnreadableInput("nothing there could be read")
     if not pieces:
-        raise UsageError("there is no image to try; list what there is with: ltocompat inspect")
+        raise UsageError("there is no image to try; list the images with: ltocompat inspect")
     total = sum(len(piece.trial.data) for piece in pieces) * len(linkers)
     done = 0
     complete = not options.add_only

@@ -463,7 +463,7 @@ class ExtractOptions(ReadOptions, frozen=True):
 
     Attributes:
         places: Files, folders, or places as inspect prints them.
-        output: The folder to write into, made if missing; no file in it is replaced.
+        output: The folder to write into; it is created if missing, and no file in it is replaced.
         where: the images that are meant; None: all of them.
     """
 
@@ -511,7 +511,7 @@ class RepairOptions(ReadOptions, frozen=True):
 
     Attributes:
         wheels: Wheels.
-        output: The folder to write into, made if missing; no file in it is replaced.
+        output: The folder to write into; it is created if missing, and no file in it is replaced.
         dry_run: Show the changes without writing anything.
         only: Mend findings of this rule only. Repeatable.
         beside: Packages that will be installed next to these, as in check. Repeatable.

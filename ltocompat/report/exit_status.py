@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -41,6 +42,7 @@ INTERNAL = 70
 INTERRUPTED = 130
 CLOSED_PIPE = 141  # 128 + SIGPIPE, as the shell reports cat and grep
 
+_COMMAND = re.compile(r"(?<=: )(?:ltocompat|pip) [^;]+")
 _OF_FAILURE = {"internal": INTERNAL, "usage": USAGE, "missing": MISSING}
 _OF_OUTCOME = {
     Outcome.PASSED: OK,
@@ -138,10 +140,13 @@ class ExitStatus(Generic[R]):
 
 
 def log(message: str, messages: Writable) -> None:
-    """Write a message for the user, in lines that fit the terminal; places stay whole."""
-    width = terminal_width(sys.stderr) or PIPED
-    lines = in_whole_words(f"ltocompat: {escape(message)}", width, following="  ")
-    messages.write("\n".join([*lines, ""]))
+    """Write a message for the user, in lines that fit the terminal.
+
+    Places stay whole, and so do commands: one that is broken can't be pasted.
+    """
+    text = _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), f"ltocompat: {escape(message)}")
+    lines = in_whole_words(text, terminal_width(sys.stderr) or PIPED, following="  ")
+    messages.write("\n".join([*lines, ""]).replace("\0", " "))
 
 
 def of_weight(record: Weight) -> int:

@@ -182,8 +182,7 @@ def _as(value: object, kind: type[T], wanted: str) -> T:
         return kind()
     # The file may lead anywhere: what stands in it is not quoted.
     raise UsageError(
-        f"a value of type {type(value).__name__} is where {wanted} belongs; generate the lock "
-        "file again"
+        f"a value of type {type(value).__name__} is where {wanted} belongs; make the lock again"
     )
 
 
@@ -296,9 +295,7 @@ class _Building(Struct):
     def _table(self, parts: list[object]) -> Table:
         keys = parts[::2]
         if not all(isinstance(key, str) for key in keys):
-            raise UsageError(
-                f"{self._path} has a key that is not a string; generate the lock file again"
-            )
+            raise UsageError(f"{self._path} has a key that is not a string; make the lock again")
         return {str(key): value for key, value in zip(keys, parts[1::2], strict=True)}
 
 

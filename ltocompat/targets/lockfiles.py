@@ -80,9 +80,8 @@ def _pins(path: str, environment: MarkerEnvironment, budget: Budget) -> Iterable
     tables = read_toml(path, budget)
     if not is_lock(tables):
         raise UsageError(
-            f"{path} is not a lock file that ltocompat reads; give a requirements.txt, a "
-            "pylock.toml, a uv.lock, a poetry.lock, a conda-lock.yml, a pixi.lock or an "
-            "environment.yml"
+            f"{path} is not a lock file that ltocompat reads; give a requirements.txt, "
+            "pylock.toml, uv.lock, poetry.lock, conda-lock.yml, pixi.lock or environment.yml"
         )
     if _is_poetry(tables):
         return read_poetry_lock(tables, environment, budget)

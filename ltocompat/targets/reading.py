@@ -158,9 +158,7 @@ def _value(key: str, value: object) -> str:
     if key == "gpu" and isinstance(value, list) and all(isinstance(gpu, str) for gpu in value):
         return "+".join(value)
     # A number with a point is none: 12.10 would be read as 12.1.
-    raise UsageError(
-        f'{key} = {str(value)[:60]} is not a string; write it in quotes, {key} = "..."'
-    )
+    raise UsageError(f'{key} = {str(value)[:60]} is not a string; quote it: {key} = "..."')
 
 
 _IMAGE = re.compile(r"[\w.-]+(?:/[\w.-]+)+:[\w.-]+")

@@ -212,7 +212,7 @@ def gather(place: Location, settings: ScanSettings) -> Iterator[LinkInput | Skip
 def no_code_at(place: Location) -> UsageError:
     """The error about a place where there is nothing to link."""
     return UsageError(
-        f"there is no device code at {place}; list what there is with: ltocompat inspect"
+        f"there is no device code at {place}; list the images with: ltocompat inspect"
     )
 
 

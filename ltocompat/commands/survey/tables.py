@@ -116,7 +116,7 @@ class NeedRow(Row, frozen=True, kw_only=True):
 
 
 class VerdictRow(Row, frozen=True, kw_only=True):
-    """The verdict on a distribution for one target, GPU and route, as `ltocompat check` gives it."""
+    """The verdict on a distribution for one target, GPU and route, as by `ltocompat check`."""
 
     target: Annotated[str, From("target.name")]
     driver: str | None
@@ -152,7 +152,7 @@ class FindingRow(Row, frozen=True, kw_only=True):
 
 
 class WeightRow(Row, frozen=True, kw_only=True):
-    """Bytes of a distribution's device code, unpacked, as `ltocompat inspect --weigh` shows them."""
+    """Bytes of a distribution's device code, unpacked, as by `ltocompat inspect --weigh`."""
 
     what: str
     kind: str | None = None

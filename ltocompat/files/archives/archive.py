@@ -69,9 +69,7 @@ class ArchiveFormat:
             elif name in _OFFSETS and position == len(AR_MAGIC):
                 furthest = _furthest_member(body, _OFFSETS[name])
                 if furthest >= view.size:
-                    yield Skipped(
-                        place, f"it is truncated: its index names a member at {furthest:#x}"
-                    )
+                    yield Skipped(place, f"truncated: its index names a member at {furthest:#x}")
             elif name not in _INDEXES:
                 count += 1
                 budget.check("members", count, "the archive has over {most} members")

@@ -145,9 +145,7 @@ _PROMISES = (
     _Promise(
         (".deb",), "a Debian package", lambda view, _: view.peek(0, len(DEB_MAGIC)) == DEB_MAGIC
     ),
-    _Promise(
-        (".rpm",), "an RPM package", lambda view, _: view.peek(0, len(RPM_MAGIC)) == RPM_MAGIC
-    ),
+    _Promise((".rpm",), "an RPM", lambda view, _: view.peek(0, len(RPM_MAGIC)) == RPM_MAGIC),
     _Promise((".cubin", ".fatbin", ".ltoir"), "device code", _is_image, remedy=_FETCH),
     # PreTeXt's documents, which are XML, are called .ptx, too.
     _Promise((".ptx",), "device code", _is_image, (b"<", b"\xef\xbb\xbf<"), _FETCH),

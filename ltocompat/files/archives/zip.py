@@ -302,9 +302,7 @@ class _ZipWalk(Struct):
             self._budget.check_time()
             yield from self._member(entry)
         if count & 0xFFFF != end.members & 0xFFFF:
-            yield Skipped(
-                self._place, f"its end record says {end.members} members, but there are {count}"
-            )
+            yield Skipped(self._place, f"its end record says {end.members} members, not {count}")
 
     def _member(self, entry: ZipEntry) -> Iterator[Member | Skipped]:
         name = entry.name
