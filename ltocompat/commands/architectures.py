@@ -21,7 +21,7 @@ from ltocompat.targets.arch_list import arch_list
 
 
 class Architectures(Struct, frozen=True):
-    """The architectures of the images in a file, each with their number, in ascending order.
+    """The architectures of the images in a file, ascending, each with its number of images.
 
     Attributes:
         sass: of SASS, ``sm_90a``.
@@ -43,11 +43,11 @@ def architectures(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Archite
 
     Args:
         source: a file, folder, package or place; or bytes, or an open binary file.
-        limits: what reading one file may cost.
+        limits: bounds for reading one file.
 
     Raises:
         UnreadableInput: it can't be opened.
-        UsageError: nothing lies at a place.
+        UsageError: there is nothing at a place.
     """
     counts: dict[ImageKind, Counter[SmArch]] = {kind: Counter() for kind in ImageKind}
     skipped: list[Skipped] = []
@@ -74,7 +74,7 @@ def serves(
         source: a file, folder, package or place; or bytes, or an open binary file.
         archs: in any spelling of ``ltocompat audit --require-archs``: ``8.0;9.0+PTX``,
             ``75-real;90``, ``sm_90``, ``hopper``; or several of them.
-        limits: what reading one file may cost.
+        limits: bounds for reading one file.
 
     Returns:
         For each architecture the sum over all files; ``coverage.served`` of ``coverage.modules``
@@ -83,7 +83,7 @@ def serves(
 
     Raises:
         UnreadableInput: it can't be opened.
-        UsageError: an architecture is none, or nothing lies at a place.
+        UsageError: an architecture is invalid, or there is nothing at a place.
     """
     lists = [archs] if isinstance(archs, str) else archs
     wanted = dict.fromkeys(

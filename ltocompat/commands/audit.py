@@ -77,35 +77,35 @@ class AuditScope(Struct, frozen=True):
 def audit(
     options: AuditOptions, *, on_error: OnError | None = None
 ) -> Iterator[Audited | Required]:
-    """Hold every file at these paths against a policy.
+    """Check every file at these paths against a policy.
 
     Args:
         paths: one or several files, folders, packages or places.
         policy: a value, or the file that has it; None: the nearest ``ltocompat.toml`` or
-            ``pyproject.toml``; where there is none, only what holds on any target is judged.
+            ``pyproject.toml``; without one, only rules that need no target apply.
         targets: where releases go, in place of the policy's targets.
-        require_archs: lists of architectures that every artifact must hold code for, as
+        require_archs: lists of architectures that every artifact must have code for, as
             ``TORCH_CUDA_ARCH_LIST``, CMake or nvcc spell them, in place of the policy's.
         max_bytes: the largest file that may be released, in place of the policy's.
         max_member_bytes: the largest file inside of a wheel, unpacked, in place of the policy's.
         baseline: findings that are known and do not count.
         beside: packages that are installed with them.
-        install_linkers: install nvJitLinks that are to be asked and are not at hand.
-        cache: keep the answers of trial links, and use those that are kept.
-        limits: what reading one file may cost.
+        install_linkers: install the nvJitLinks that a trial needs and that are missing.
+        cache: use cached answers of trial links, and cache new ones.
+        limits: bounds for reading one file.
         progress: called as files are read.
-        on_error: gets what goes wrong with one of the paths, while the others go on; None: the
-            error is raised.
+        on_error: called with the failure of a path, while the other paths go on; None: raise the
+            error.
 
     Yields:
-        Of every file what it asks for, as ``require`` says it; then its verdicts by target, GPU and
-        route; last, where there is something, what is wrong with it on any target. Without targets
-        that is all, for every file.
+        For every file, its requirements as ``require`` gives them; then its verdicts by target, GPU
+        and route; last, if there are any, its problems that need no target. Without targets, there
+        are no verdicts.
 
     Raises:
         UnreadableInput: a path can't be opened.
         UsageError: no path is named; there is a mistake in the policy; a place has no meaning.
-        Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand.
+        Missing: an nvJitLink, a driver or a GPU that a trial needs is missing.
     """
     scope = _scope(options)
     found: Iterator[Audited | Required]

@@ -43,7 +43,7 @@ Targets = Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget |
 
 @public(CheckOptions, "paths", "targets", without=("platform", "allow_empty"))
 def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator[Result]:
-    """Judge every file at these paths, for every target and each of its GPUs.
+    """Check every file at these paths for every target and each of its GPUs.
 
     Args:
         paths: one or several files, folders, packages, places, ``-`` for standard input, bytes or
@@ -53,30 +53,30 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
             machine.
         python: the interpreter whose environment that is; None: the active one, else this one. Its
             packages are judged on described targets, too, with the libraries that they bring.
-        route: ``load`` or ``link``, for modules that can go both ways; None judges both.
-        together: judge what all paths hold as one link.
+        route: ``load`` or ``link``, for modules that can be loaded or linked; None checks both.
+        together: check the contents of all paths as one link.
         beside: packages that are installed with those at the paths.
-        trial_link: ask the nvJitLinks that the targets name; ``auto``: those at hand, about what
-            is unknown without them.
+        trial_link: ask the nvJitLinks that the targets name; ``auto``: ask only the installed ones,
+            and only about unknown verdicts.
         trial_load: ask this machine's driver, on its GPUs, where this machine is a target.
-        install_linkers: install those that are not at hand.
-        cache: keep the answers of trial links, and use those that are kept.
-        floors: also find the least versions that a package needs, and hold its metadata against
-            them; False: judge its code alone, which takes a tenth of the time.
-        limits: what reading one file may cost.
+        install_linkers: install those that are missing.
+        cache: use cached answers of trial links, and cache new ones.
+        floors: also find the least versions that a package needs, and compare its metadata with
+            them; False: check only its code, which takes a tenth of the time.
+        limits: bounds for reading one file.
         progress: called as files are read.
-        on_error: gets what goes wrong with one of the paths, while the others go on; None: the
-            error is raised.
+        on_error: called with the failure of a path, while the other paths go on; None: raise the
+            error.
 
     Yields:
-        What is wrong with this machine, where it is a target; then the results of a file as soon as
-        it is read: by target, then by GPU, then by route; last, where it is a package on its way to
-        another machine, what is wrong with its metadata on any target.
+        The problems of this machine, if it is a target; then the results of each file as soon as it
+        is read: by target, then by GPU, then by route; last, for a package that goes to another
+        machine, the problems of its metadata that need no target.
 
     Raises:
         UnreadableInput: a path can't be opened.
         UsageError: a target or a place has no meaning.
-        Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand; or no target is
+        Missing: an nvJitLink, a driver or a GPU that a trial needs is missing; or no target is
             named, and this machine has neither driver nor GPU.
     """
     for record in answers(run(options), on_error):

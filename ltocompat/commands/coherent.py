@@ -34,7 +34,7 @@ class Coherence(Struct, frozen=True):
 
 
 def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
-    """Tell for each pair of parts whether their releases go together.
+    """Say for each pair of parts whether their releases go together.
 
     Args:
         parts: the version of each: ``{"nvcc": "13.1", "libdevice": "13.0", "driver":
@@ -42,7 +42,7 @@ def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
             headers (those of the CUDA runtime), cudart, nvjitlink and driver.
 
     Returns:
-        The pairs that meet, the worst first; pairs that never do are left out.
+        The pairs that affect each other, the worst first.
 
     Raises:
         UsageError: a part or a version has no meaning, or a driver is newer than the tables.

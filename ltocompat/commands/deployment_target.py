@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DeploymentTarget(Struct, frozen=True):
-    """Somewhere that artifacts go: a target that was described, or a machine that was looked at.
+    """A destination of artifacts: a described target, or a machine that was examined.
 
     Attributes:
         target: the target, as far as it is known.

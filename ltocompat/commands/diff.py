@@ -40,8 +40,8 @@ _ORDER = list(KINDS)
 def diff(options: DiffOptions) -> Diff:
     """Compare two files, packages or folders, or inspections of them that were saved as JSON.
 
-    Files are compared with those of the same name, whatever version it carries. Of a saved
-    inspection only what it holds is compared; ``Diff.unknown`` says what is left out.
+    Files are matched by name, without versions. A saved inspection is compared as far as it goes;
+    ``Diff.unknown`` says what is left out.
 
     Args:
         old: a file, a package, a folder, a place, what ``inspect --format json`` wrote, or ``-``.
@@ -49,12 +49,12 @@ def diff(options: DiffOptions) -> Diff:
         kernels: also compare the names of kernels, for which every image has to be decoded.
         forbid: kinds of change that ``Diff.broken`` tells: ``lost-arch``, ``driver-rose``,
             ``nvjitlink-rose``, ``lost-ptx``.
-        limits: what reading one file may cost.
+        limits: bounds for reading one file.
         progress: called as files are read.
 
     Raises:
         UnreadableInput: a path can't be opened, or a saved inspection can't be used.
-        UsageError: nothing lies at a place, or both sides are standard input.
+        UsageError: there is nothing at a place, or both sides are standard input.
     """
     (found,) = run(options)
     return found
@@ -65,7 +65,7 @@ def run(options: DiffOptions) -> Iterator[Diff]:
 
     Raises:
         UnreadableInput: a path can't be opened, or a saved inspection can't be used.
-        UsageError: nothing lies at a place, or both sides are standard input.
+        UsageError: there is nothing at a place, or both sides are standard input.
     """
     paths = os.fspath(options.old), os.fspath(options.new)
     if paths == ("-", "-"):

@@ -50,9 +50,9 @@ def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
     Nothing is loaded into this process; commands are run and libraries opened in children only.
 
     Args:
-        root: folder that stands for ``/`` of the other machine, or a saved container image, of
-            which the files by which programs are loaded are unpacked for a while; then neither
-            variables nor commands of this one count, but those of the image do.
+        root: folder that stands for ``/`` of the other machine, or a saved container image, whose
+            files for loading programs are unpacked into a temporary folder. Variables and commands
+            of this machine then don't count, but the variables of the image do.
 
     Raises:
         UsageError: ``root`` is neither a folder nor an image, or an archive of several.

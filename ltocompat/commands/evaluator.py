@@ -13,15 +13,15 @@ from ltocompat.scan.sources import Source
 
 
 class Evaluator:
-    """``check`` for targets that are read once, and looked at no further: it holds no file.
+    """``check`` for targets that are read once; it holds no file.
 
     A verdict on a fragment of a few kilobytes takes about a millisecond.
 
     Args:
         targets: one or several values, or spellings as ``--deploy-target`` takes them; none: this
             machine, as it is now.
-        route: ``load`` or ``link``, for modules that can go both ways; None judges both.
-        floors: also hold the metadata of packages against the least versions that they need.
+        route: ``load`` or ``link``, for modules that can be loaded or linked; None checks both.
+        floors: also compare the metadata of packages with the least versions that they need.
         limits: what reading one source may cost.
 
     Raises:
@@ -41,11 +41,11 @@ class Evaluator:
         self._options = CheckOptions(targets=resolved, route=route, floors=floors, limits=limits)
 
     def check(self, *sources: Source, together: bool = False) -> list[Result]:
-        """Judge each source by itself, or what all of them hold as one link.
+        """Check each source by itself, or the contents of all of them as one link.
 
         Raises:
             UnreadableInput: one can't be opened.
-            UsageError: there is none, or nothing lies at a place.
+            UsageError: there is none, or there is nothing at a place.
         """
         if not sources:
             raise UsageError("there is nothing to check; give bytes, an open file or a path")

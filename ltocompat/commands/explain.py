@@ -29,17 +29,16 @@ _QUOTED = 160  # characters of a line that no rule knows
 
 
 def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
-    """The rules that a text speaks of; the cause that decides comes first.
+    """Return the rules that explain a text, the most likely cause first.
 
     Args:
         text: the ID of a rule in any case, a topic (``forward compatibility``), the number or name
-            of a CUDA error, or an error text with whatever stands around it.
-        here: this machine is the one of the text: its driver, GPU and nvJitLink stand in where the
-            text names none.
+            of a CUDA error, or an error text with the lines around it.
+        here: use the driver, GPU and nvJitLink of this machine if the text names none.
 
     Raises:
         UsageError: the text is empty.
-        Missing: no rule is called so, and none knows the text; the sentence quotes the line.
+        Missing: no rule has this ID, and none knows the text; the message quotes the line.
     """
     words = text.strip()
     if not words:

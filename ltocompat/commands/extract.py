@@ -41,14 +41,14 @@ class Extracted(Struct, frozen=True):
 
 @public(ExtractOptions, "*places")
 def extract(options: ExtractOptions) -> Iterator[Extracted | Skipped]:
-    """Write the images at these places into the folder ``output``; it is made when it is missing.
+    """Write the images at these places into the folder ``output``, which is created if missing.
 
     Cubins and PTX are decoded; LTO-IR is raw where it can be read, else a fatbin of one entry.
-    Names come from the place, cleaned; no file is ever overwritten, and none is made elsewhere.
+    File names are made from the places. No file is overwritten, and none is written elsewhere.
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: the directory can't be written, or nothing lies at a place.
+        UsageError: the directory can't be written, or there is nothing at a place.
     """
     return answers(run(options), on_error=None)
 

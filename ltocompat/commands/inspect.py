@@ -33,38 +33,37 @@ if TYPE_CHECKING:
 
 @public(InspectOptions, "*paths")
 def inspect(options: InspectOptions, *, on_error: OnError | None = None) -> Iterator[Record]:
-    """Read files, folders and places, in constant memory; several large ones side by side.
+    """Read files, folders and places in constant memory, several large files at the same time.
 
     Args:
         paths: files, folders, places as ``Location`` writes them, ``-`` for standard input, bytes
             or open binary files; bytes are called ``input-0``, ``input-1`` by their position.
         kernels: also read the names of kernels.
         hashes: also take the SHA-256 of every decoded image.
-        trial_link: narrow the releases of scrambled LTO-IR by asking nvJitLinks which of them first
-            accepts it.
-        install_linkers: install nvJitLinks that are needed and not at hand, for trials.
+        trial_link: find the release of scrambled LTO-IR: try nvJitLinks until one accepts it.
+        install_linkers: install the nvJitLinks that a trial needs and that are missing.
         where: leave out images that don't match, and modules without a match.
         limits: what one file may cost.
         jobs: how many processes may read at the same time; None: one a core.
         progress: called as reading goes on.
-        on_error: gets what goes wrong with one of the paths, while the others go on; None: the
-            error is raised.
+        on_error: called with the failure of a path, while the other paths go on; None: raise the
+            error.
 
     Yields:
-        File by file, in the order of the paths: of each its ``Module``, ``Skipped``
-        and ``HostBinary`` values in file order, then its ``Artifact``. What can't be read is a
-        ``Skipped``, never an exception.
+        File by file, in the order of the paths: its ``Module``, ``Skipped`` and ``HostBinary``
+        values in file order, then its ``Artifact``. A part that can't be read is a ``Skipped``,
+        never an exception.
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: nothing lies at a place.
-        Missing: an nvJitLink that must be asked is not at hand.
+        UsageError: there is nothing at a place.
+        Missing: an nvJitLink that a trial needs is missing.
     """
     return answers(run(options), on_error)
 
 
 def producer(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Producer, ...]:
-    """Return who made device code, by the bytes that say so: compilers, assemblers and linkers.
+    """Return the tools that made device code, as its bytes say: compilers, assemblers and linkers.
 
     Args:
         source: what NVRTC or nvJitLink gave, a fatbin, an object or a library: bytes, an open
@@ -72,8 +71,8 @@ def producer(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Produc
         limits: what reading it may cost.
 
     Returns:
-        The makers of all images, each once, in the order they lie; empty where there is none, or
-        nothing says who made them.
+        The producers of all images, each once, in file order; empty if there is no image, or no
+        bytes name a producer.
 
     Raises:
         UnreadableInput: a part of it can't be read.
@@ -91,7 +90,7 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
     """The records of ``inspect``; a path that can't be read is a ``Failure`` among them.
 
     Raises:
-        Missing: an nvJitLink that must be asked is not at hand.
+        Missing: an nvJitLink that a trial needs is missing.
     """
     detail = ReadOptions(options.kernels, options.hashes)
     with ExitStack() as stack:

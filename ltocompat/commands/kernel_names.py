@@ -38,7 +38,7 @@ def with_kernel_names(
 
     Args:
         records: the results of one artifact, and what else there is.
-        limits: what reading one file may cost.
+        limits: bounds for reading one file.
         exceptions: those of a policy.
         kept: what was unpacked when the artifact was read.
     """

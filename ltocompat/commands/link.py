@@ -73,26 +73,26 @@ class Linked(Struct, frozen=True):
 
 @public(LinkOptions, "*places")
 def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
-    """Link what lies at these places, once with each linker.
+    """Link the code at these places, once with each linker.
 
     Args:
         places: LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in them.
         arch: the target, e.g. ``sm_90``; with ``each`` by default every image's own.
         linkers: versions or paths (``nvjitlink=12.4``, ``nvlink=13.5.37``); by default the newest
             nvJitLink at hand.
-        each: try every image apart instead of all together.
-        add_only: with ``each``: only add it, which tells about LTO-IR versions and takes no time;
-            nvlink has no such step.
+        each: link every image by itself instead of all together.
+        add_only: with ``each``: only add the image, without linking; fast, and enough to see
+            whether its LTO-IR version is accepted. nvlink has no such step.
         output: write the linked cubin there; one linker only, with LTO where possible.
-        install_linkers: install versions that are not at hand, for trials.
+        install_linkers: install linkers that are missing, for trials.
         where: only images that match, each an input of its own.
-        limits: what reading one file may cost.
+        limits: bounds for reading one file.
         progress: called as inputs are read.
 
     Raises:
         UnreadableInput: a path can't be opened.
         UsageError: there is nothing to link, or the options don't go together.
-        Missing: a linker is not at hand.
+        Missing: a linker is missing.
     """
     yield from run(options)
 

@@ -41,17 +41,17 @@ def linkable(
     driver: str | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> LinkVerdict:
-    """Judge whether nvJitLink links these fragments, without asking it.
+    """Say whether nvJitLink links these fragments, without running it.
 
     It is the verdict of ``check(fragments, ..., together=True, route="link")``. Ten small
     fragments take 2 to 4 ms.
 
     Args:
         fragments: LTO-IR, PTX, relocatable cubins, fatbins, objects and archives: bytes, open
-            files or paths; all that is given to the link.
+            files or paths; all inputs of the link.
         linker: the release of nvJitLink: ``12.4``, ``12.4.127``, or a set of them (``>=12.4,<13``).
         arch: the target of the link: ``sm_90``, ``sm_90a``, or a GPU by name.
-        driver: the driver that loads what is linked: ``570.124.06``; None: no driver is judged.
+        driver: the driver that loads the result: ``570.124.06``; None: don't check the load.
         limits: what reading a fragment may cost.
 
     Raises:

@@ -34,21 +34,21 @@ _OLDEST_BRANCH = 525
 
 @public(MatrixOptions, "*paths")
 def matrix(options: MatrixOptions, *, on_error: OnError | None = None) -> Iterator[Matrix]:
-    """Lay out verdicts in matrices: what is linked by nvJitLink, what is loaded by driver branch.
+    """Lay out verdicts in matrices: links by nvJitLink, loads by driver branch.
 
     Args:
         paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
         targets: lay out the artifacts by these deploy targets instead, in one matrix.
         trial_link: ask every nvJitLink.
-        install_linkers: install those that are not at hand.
-        limits: what reading one file may cost.
+        install_linkers: install those that are missing.
+        limits: bounds for reading one file.
         progress: called as files are read.
-        on_error: gets what goes wrong with one of the paths; None: it is raised.
+        on_error: called with the failure of a path; None: raise the error.
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: nothing lies at a place.
-        Missing: an nvJitLink is not at hand.
+        UsageError: there is nothing at a place.
+        Missing: an nvJitLink is missing.
     """
     return (each for each in answers(run(options), on_error) if isinstance(each, Matrix))
 
@@ -59,7 +59,7 @@ def run(options: MatrixOptions) -> Iterator[Target | Result | Matrix | Failure]:
     By deploy targets it is one matrix, behind the records of ``check``.
 
     Raises:
-        Missing: an nvJitLink is not at hand.
+        Missing: an nvJitLink is missing.
     """
     if options.targets:
         yield from _by_target(check.run(CheckOptions(**asdict(options))))

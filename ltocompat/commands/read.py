@@ -52,10 +52,10 @@ from ltocompat.scan.weigh import Weigher
 
 
 class Reading:
-    """All that one file was read for; nothing of it reads the file again.
+    """The answers about one file, which is not read again.
 
-    It holds no bytes of the file and can be pickled. What it says is what the verb of that name
-    says of the file, but that findings name no kernels, which would be read for each anew.
+    It holds no bytes of the file and can be pickled. Each method answers like the verb of that
+    name, but findings name no kernels, since that would read the file again.
 
     Attributes:
         path: the file as the caller named it, or as it was found in a folder.
@@ -105,7 +105,7 @@ class Reading:
 
         Args:
             targets: one or several values, or spellings as ``--deploy-target`` takes them.
-            route: ``load`` or ``link``, for modules that can go both ways; None judges both.
+            route: ``load`` or ``link``, for modules that can be loaded or linked; None checks both.
             beside: packages that are installed with it.
             floors: also hold the metadata of a package against the least versions that it needs.
 
@@ -225,7 +225,7 @@ def read(
     progress: Callable[[Progress], None] | None = None,
     on_error: OnError | None = None,
 ) -> Iterator[Reading]:
-    """Read every file once for all that can be asked of it.
+    """Read every file once, so that all questions can be answered without it.
 
     Args:
         sources: files, folders, places, or ``-`` for standard input; bytes, and binary files that
@@ -234,15 +234,15 @@ def read(
         limits: what one file may cost.
         jobs: how many processes may read at the same time; None: one a core.
         progress: called as reading goes on.
-        on_error: gets what goes wrong with one of the sources, while the others go on; None: the
-            error is raised.
+        on_error: called with the failure of a source, while the other sources go on; None: raise
+            the error.
 
     Yields:
         A reading for every file; of folders for those with device code, or that are packages.
 
     Raises:
-        UnreadableInput: a source can't be opened, or not be read to its end.
-        UsageError: nothing lies at a place.
+        UnreadableInput: a source can't be opened, or can't be read to its end.
+        UsageError: there is nothing at a place.
         Missing: an address needs fsspec, which is not installed.
     """
     settings = ScanSettings(limits=limits, progress=reporter(progress), jobs=jobs)

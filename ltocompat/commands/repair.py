@@ -40,7 +40,7 @@ from ltocompat.scan.extract_bytes import images_at
 
 @public(RepairOptions, "*wheels")
 def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterator[Repaired]:
-    """Write wheels anew without the findings that need no compiler to mend.
+    """Write wheels again without the findings that can be mended without a compiler.
 
     RUNPATHs lose folders of the machine that built them (PKG-14) and get those of NVIDIA's wheels
     (PKG-07), by patchelf; Requires-Dist gets what is missing or too lax (PKG-01, PKG-02, PKG-04,
@@ -54,10 +54,10 @@ def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterat
         dry_run: write nothing.
         only: IDs of rules; findings of others stay.
         beside: packages that are installed with them.
-        limits: what reading one file may cost.
+        limits: bounds for reading one file.
         progress: called as files are read.
-        on_error: gets what goes wrong with one of the paths, while the others go on; None: the
-            error is raised.
+        on_error: called with the failure of a path, while the other paths go on; None: raise the
+            error.
 
     Raises:
         UnreadableInput: a path can't be opened, or is no sound wheel.

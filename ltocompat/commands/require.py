@@ -28,28 +28,28 @@ from ltocompat.scan.sources import Source, opened_sources
 
 @public(RequireOptions, "*paths", without=("platform", "why", "survey"))
 def require(options: RequireOptions, *, on_error: OnError | None = None) -> Iterator[Required]:
-    """Say what every file at these paths asks of drivers, GPUs and nvJitLinks.
+    """Say which drivers, GPUs and nvJitLinks every file at these paths needs.
 
     Args:
         paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
-        trial_link: narrow sets of makers by asking nvJitLinks which of them first takes the code.
-        install_linkers: install nvJitLinks that are needed and not at hand.
-        limits: what reading one file may cost.
+        trial_link: find the release of scrambled LTO-IR: try nvJitLinks until one accepts it.
+        install_linkers: install the nvJitLinks that a trial needs and that are missing.
+        limits: bounds for reading one file.
         progress: called as files are read.
-        together: say what one link of all that the paths hold asks.
-        on_error: gets what goes wrong with one of the paths; None: it is raised.
+        together: say what one link of the contents of all paths needs.
+        on_error: called with the failure of a path; None: raise the error.
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: nothing lies at a place.
-        Missing: an nvJitLink that must be asked is not at hand.
+        UsageError: there is nothing at a place.
+        Missing: an nvJitLink that a trial needs is missing.
     """
     found = answers(run(options), on_error)
     return (record for record in found if isinstance(record, Required))
 
 
 def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
-    """Return what one source asks: the least drivers for its SASS and PTX, the least nvJitLink.
+    """Return what one source needs: the least drivers for its SASS and PTX, the least nvJitLink.
 
     ``nvjitlink.at_least`` is the least that surely links all of it, ``services`` has the floors for
     each GPU. It takes some 50 ms, since each floor is found by ``check``.
@@ -106,7 +106,7 @@ def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure | 
     """The requirements, then whose code sets them; a path that can't be read is a ``Failure``.
 
     Raises:
-        Missing: an nvJitLink that must be asked is not at hand.
+        Missing: an nvJitLink that a trial needs is missing.
     """
     with Trials(options) as trials, opened_sources(options.paths, options.limits) as sources:
         narrower = trials.narrower() if options.trial_link else None

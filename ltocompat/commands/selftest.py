@@ -182,7 +182,7 @@ _WAYS = (
 
 @public(SelfTestOptions)
 def selftest(options: SelfTestOptions) -> Iterator[SelfTestStep]:
-    """Each step as it is done; what needs a failed one is left out.
+    """Yield each step when it is done; steps that need a failed one are left out.
 
     Without driver or GPU it ends after linking (for sm_80).
 
@@ -192,7 +192,7 @@ def selftest(options: SelfTestOptions) -> Iterator[SelfTestStep]:
         install_linkers: install that version for trials when it is not at hand.
 
     Raises:
-        UsageError: ``nvjitlink`` is no version and no library.
+        UsageError: ``nvjitlink`` is neither a version nor a library.
     """
     yield from run(options)
 

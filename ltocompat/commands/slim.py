@@ -53,10 +53,11 @@ _Verdicts = dict[tuple[str, str | None, Route | None], Verdict]
 
 @public(SlimOptions, "*paths")
 def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[Slimmed]:
-    """Write files and packages anew without the device code that the GPUs in question don't take.
+    """Write files and packages again without the device code that the kept GPUs don't use.
 
-    What a kept GPU takes today stays, always; without any of the first five, what no GPU takes and
-    second copies go. Every result is read again and compared before it gets its name.
+    Code that a kept GPU uses always stays. Without GPUs, architectures, targets or a policy, only
+    code that no GPU uses and second copies are removed. Every result is read again and compared
+    before it gets its name.
 
     Args:
         paths: libraries, objects, archives, executables, wheels, zips, conda packages, folders.
@@ -66,17 +67,18 @@ def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[S
         targets: deploy targets whose GPUs are kept.
         policy: a policy, or the file that has it; what its targets, ``require-gpus`` and
             ``require-archs`` name is kept.
-        ptx: also keep what GPUs to come compile.
-        pack: pack code anew by Zstandard: ``size``, ``balance`` or a level from 1 to 19.
-        to_zstd: with ``pack``, also what is LZ4 or not packed; older drivers don't read it then.
-        max_bytes: give up so much that the file is no larger: in turn packing, code that no GPU
-            takes, second copies, PTX beside SASS.
+        ptx: also keep PTX that future GPUs can use.
+        pack: compress code again with Zstandard: ``size``, ``balance`` or a level from 1 to 19.
+        to_zstd: with ``pack``, also compress LZ4 and uncompressed code, which older drivers then
+            can't read.
+        max_bytes: remove only as much as the size needs, in this order: compress code, remove code
+            that no GPU uses, second copies, PTX beside SASS.
         build: the build number of new wheels.
         in_place: replace files of a folder; ``output`` is a new folder that gets the old ones.
-        limits: what reading one file may cost.
+        limits: bounds for reading one file.
         progress: called as files are read.
-        on_error: gets what goes wrong with one of the paths, while the others go on; None: the
-            error is raised.
+        on_error: called with the failure of a path, while the other paths go on; None: raise the
+            error.
 
     Raises:
         UnreadableInput: a path can't be read.

@@ -41,7 +41,7 @@ class InstalledVariants:
     """Holds back the files that may be variants, until it is known what their packages open.
 
     Args:
-        limits: what reading one file may cost.
+        limits: bounds for reading one file.
     """
 
     def __init__(self, limits: Limits) -> None:

@@ -26,7 +26,7 @@ def ptx_toolkit(isa: str) -> Release | None:
         isa: as ``.version`` of the text has it.
 
     Raises:
-        UsageError: it is no such text.
+        UsageError: it is not a PTX version.
     """
     if not isinstance(isa, str) or not re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}", isa):
         raise UsageError(f"{isa!r} is not a version of PTX; write it like '8.7'")

@@ -46,21 +46,21 @@ def weigh(options: WeighOptions, *, on_error: OnError | None = None) -> Iterator
     Args:
         paths: files, folders, places as ``Location`` writes them, ``-`` for standard input, bytes
             or open binary files.
-        kernels: also rank the kernels by the size of their code, for which all is unpacked.
-        keep_gpus: also foretell what ``slim`` saves where it keeps code for these: ``h100+l4``.
+        kernels: also rank the kernels by the size of their code, which unpacks all images.
+        keep_gpus: also say what ``slim`` would save if it keeps code for these: ``h100+l4``.
         limits: what one file may cost.
         jobs: how many processes may read at the same time, a path each; None: one a core.
         progress: called as reading goes on.
-        on_error: gets what goes wrong with one of the paths, while the others go on; None: the
-            error is raised.
+        on_error: called with the failure of a path, while the other paths go on; None: raise the
+            error.
 
     Yields:
-        One weight a path; of a folder or a package it covers all that is inside, so that copies
+        One weight for each path; that of a folder or package covers all its contents, so copies
         between its libraries are found.
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: nothing lies at a place; a name means no GPU.
+        UsageError: there is nothing at a place; a name means no GPU.
     """
     return answers(run(options), on_error)
 

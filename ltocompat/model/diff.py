@@ -81,7 +81,7 @@ class DiffSummary(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """One thing that is not as it was.
+    """One difference between two releases.
 
     Attributes:
         kind: what moved, e.g. ``arch-lost``; one of ``KINDS``.
@@ -133,7 +133,7 @@ KINDS = {
 
 
 class Diff(Struct, frozen=True):
-    """All that moved between two artifacts.
+    """All differences between two artifacts.
 
     Attributes:
         old: the old one.

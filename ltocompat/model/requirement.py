@@ -265,7 +265,7 @@ NO_NVJITLINK = "no known nvJitLink links all of it"
 
 
 class Required(Struct, frozen=True, kw_only=True):
-    """All that an artifact asks.
+    """The requirements of an artifact.
 
     Attributes:
         path: the artifact.

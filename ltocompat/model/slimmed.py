@@ -58,7 +58,7 @@ class Untouched(Tabular, frozen=True):
 
 
 class LostGpu(Tabular, frozen=True):
-    """An architecture that was not kept, and modules that serve it no more, or worse.
+    """An architecture that was not kept, and the modules that lost code for it.
 
     Attributes:
         arch: the architecture.
@@ -118,7 +118,7 @@ class CodeTally(Struct):
 
 
 class Slimmed(Struct, frozen=True, kw_only=True):
-    """A file, package or folder that was written anew.
+    """A file, package or folder that ``slim`` wrote.
 
     Attributes:
         path: what was named.

@@ -46,7 +46,7 @@ def _as_written(numbers: tuple[int, ...]) -> str:
 
 
 class Quantifier(enum.Enum):
-    """The number of versions of a set that a target has: one or all."""
+    """How many versions of a set the code has to work with: one or all."""
 
     ALL = "each of them must work"
     ONE_OF = "it has one of them, not known which"

@@ -245,7 +245,7 @@ class Finding(Told, frozen=True, gc=False, kw_only=True):
 
 
 class Coverage(Struct, frozen=True, gc=False):
-    """The numbers of modules of an artifact that serve a GPU, or do not.
+    """How many modules of an artifact have code for a GPU.
 
     Attributes:
         modules: all of them.

@@ -32,7 +32,7 @@ _VERBS = {
 
 
 def to_json(records: object) -> str:
-    """The JSON document of what ``inspect``, ``check``, ``require`` and the like give.
+    """Return the JSON document of the records that ``inspect``, ``check`` and others give.
 
     Args:
         records: one of their records, or all that one call gave.
@@ -42,8 +42,8 @@ def to_json(records: object) -> str:
         schema VERB`` prints.
 
     Raises:
-        UsageError: there is no record, or one that no verb gives; those of ``audit`` are told with
-            a policy, which ``ltocompat audit --format json`` has.
+        UsageError: there is no record, or a record that no verb writes; those of ``audit`` need the
+            policy, so use ``ltocompat audit --format json``.
     """
     several = iter(records) if isinstance(records, Iterable) else iter((records,))
     first = next(several, None)

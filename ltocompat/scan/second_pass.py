@@ -83,7 +83,7 @@ def kernel_names(
 
     Args:
         places: modules.
-        limits: what reading one file may cost.
+        limits: bounds for reading one file.
         whole: modules of which every image is read. Of others it is the first that shows kernels:
             the images of a module are of one source, and mostly have the same.
         kept: what the first pass unpacked, which is not unpacked again.

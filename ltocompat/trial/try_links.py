@@ -85,7 +85,7 @@ class LinkTrial(Closing):
 
     Args:
         targets: whose linkers are asked, for their GPUs; of a range every release.
-        install_missing: install those that are not at hand.
+        install_missing: install those that are missing.
         cache: answers of earlier runs; None to ask everything anew.
         only: ask none but these releases; None: all.
         trial_run: what all trials of this run may cost.
@@ -131,7 +131,7 @@ class LinkTrial(Closing):
         """Asks about the modules of one file, so that its answers depend on no other file.
 
         It gives what the linkers did with each module, nothing for those that are not linked, and
-        raises ``Missing`` where a linker is not at hand.
+        raises ``Missing`` where a linker is missing.
         """
         return functools.partial(self._try_links, set())
 
@@ -280,7 +280,7 @@ class OneLinkTrial(Struct):
 
     Args:
         targets: whose linkers are asked, for their GPUs; of a range every release.
-        install_missing: install those that are not at hand.
+        install_missing: install those that are missing.
         trial_run: what all trials of this run may cost.
         at_hand: ask those alone that are at hand, or can be installed.
     """
@@ -301,7 +301,7 @@ class OneLinkTrial(Struct):
             settings: how to read them.
 
         Raises:
-            Missing: a linker is not at hand.
+            Missing: a linker is missing.
             TrialImpossible: it can't be loaded.
             UnreadableInput: a path can't be opened.
         """

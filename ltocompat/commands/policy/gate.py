@@ -54,7 +54,7 @@ class Assessed(Struct, frozen=True):
 
 
 class Audited(Struct, frozen=True):
-    """A result, held against a policy.
+    """A result, compared with a policy.
 
     Attributes:
         checked: the result as ``check`` gives it.

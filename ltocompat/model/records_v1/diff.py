@@ -54,7 +54,7 @@ class Side(Record):
 
 @published(diff.Change)
 class Change(Record):
-    """One thing that is not as it was.
+    """One difference between two releases.
 
     Attributes:
         subject: The file; empty for the whole.

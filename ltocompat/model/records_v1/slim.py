@@ -51,7 +51,7 @@ class Kept(Record):
 
 @published(slimmed.Slimmed, "code")
 class Artifact(Record):
-    """A file, package or folder that was written anew.
+    """A file, package or folder that ``slim`` wrote.
 
     Attributes:
         output: The new one; with --in-place the folder that has the original files, if any.

@@ -174,7 +174,7 @@ def required(
     package: Package | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Required:
-    """All that an artifact asks.
+    """The requirements of an artifact.
 
     Args:
         summary: the artifact.
