@@ -56,7 +56,9 @@ def says_what_importlib_reads(theirs: importlib.metadata.Distribution) -> None:
     assert (ours.kind, ours.problems) == (Kind.INSTALLED, ())
     assert (ours.name, ours.version) == (canonicalize_name(theirs.name), theirs.version)
     assert len(ours.requires) == len(theirs.requires or [])
-    assert list(ours.files) == [str(file) for file in theirs.files or []]
+    # Since Python 3.12 importlib leaves out files that RECORD lists and nobody has.
+    there = [name for name in ours.files if Path(str(theirs.locate_file(name))).exists()]
+    assert there == [str(file) for file in theirs.files or [] if Path(str(file.locate())).exists()]
 
 
 def test_a_file_of_an_installed_distribution_is_known_by_its_record() -> None:
