@@ -525,6 +525,8 @@ def _hold_places(data: bytes, name: str, found: list[Record], unread: list[Skipp
     known = {each.place.members for each in images_of(old)}
     if any(each.place.members not in known and each.place.members for each in unread):
         return  # told by the name that the damage gave it
+    if before.startswith(after) and unread:
+        return  # who ends early is told at its last member: nobody knows how many followed
     if (
         problems
         or image
