@@ -188,14 +188,21 @@ def test_a_driver_that_nothing_tells_can_be_any(tmp_path: Path) -> None:
         ("cut.json", "is not whole JSON"),
         (
             "image=pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime",
-            "is not of nvidia/cuda, whose tags alone are read",
+            "names CUDA 12.4, but not which drivers it starts on",
         ),
         (
             "pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime",
-            "is not of nvidia/cuda, whose tags alone are read",
+            "names CUDA 12.4, but not which drivers it starts on",
         ),
         ("Dockerfile", "$BASE has no value in it; give ARG BASE= a default"),
-        ("ngc.Dockerfile", "pytorch:24.05-py3 is not of nvidia/cuda, whose tags alone are read"),
+        ("ngc.Dockerfile", "pytorch:24.05-py3 names no CUDA release, and not which drivers"),
+        ("nvcr.io/nvidia/pytorch:24.12-py3", "names no CUDA release, and not which drivers"),
+        ("tensorflow/tensorflow:2.17.0-gpu", "names no CUDA release, and not which drivers"),
+        ("rapidsai/base:24.12-cuda12.5-py3.12", "names CUDA 12.5, but not which drivers"),
+        ("ghcr.io/some-body/cu-app/x:v1-cu124", "names CUDA 12.4, but not which drivers"),
+        ("ghcr.io/some-body/torch-cu118:1.2.3", "names CUDA 11.8, but not which drivers"),
+        ("ghcr.io/some-body/ocu124:latest", "names no CUDA release, and not which drivers"),
+        ("torch.Dockerfile", "names CUDA 12.4, but not which drivers it starts on"),
         ("nvcr.io/nvidia/tritonserver:24.05-py3", "give driver= as well"),
     ],
 )
@@ -209,6 +216,9 @@ def test_a_file_that_does_not_tell_ends_in_a_sentence(fleet: Path, text: str, pa
     )
     (fleet / "cut.json").write_text((fleet / "nodes.json").read_text()[:-9])
     (fleet / "Dockerfile").write_text("ARG BASE\nFROM $BASE\n")
+    (fleet / "torch.Dockerfile").write_text(
+        "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nRUN make\n"
+    )
     (fleet / "ngc.Dockerfile").write_text("FROM nvcr.io/nvidia/pytorch:24.05-py3\nRUN make\n")
     with pytest.raises(UsageError) as caught:
         parse([text], where=str(fleet))
@@ -220,6 +230,17 @@ def test_a_file_that_does_not_tell_ends_in_a_sentence(fleet: Path, text: str, pa
     [
         ("FROM nvidia/cuda:12.4.1-base-ubuntu22.04", "cuda>=12.4", [], []),
         ("FROM nvcr.io/nvidia/cuda:11.8.0-cudnn8-runtime-ubi8", "cuda>=11.8", ["11.8"], []),
+        # It begins with nvidia/cuda:12.4.1-cudnn9-devel-ubuntu22.04.
+        ("FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel", "cuda>=12.4", ["12.4"], []),
+        (
+            (
+                "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\n"
+                "ENV NVIDIA_REQUIRE_CUDA=cuda>=12.2"
+            ),
+            "cuda>=12.2",
+            ["12.4"],
+            [],
+        ),
         (
             (
                 "ARG V=12.4.1\nFROM --platform=linux/amd64 nvidia/cuda:${V}-devel-ubi8 AS b\n"

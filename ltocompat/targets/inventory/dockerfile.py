@@ -2,9 +2,10 @@
 
 Tags of nvidia/cuda: ``12.4.1-cudnn-runtime-ubuntu22.04``; its images ask for their CUDA release
 (``NVIDIA_REQUIRE_CUDA=cuda>=12.4``, and more for single brands), and ``runtime`` and ``devel`` have
-cuda-libraries, which brings NVRTC and since 12.0 nvJitLink. Source:
-gitlab.com/nvidia/container-images/cuda, ``dist/12.4.1/ubuntu2204`` (base, runtime). Instructions:
-Docker's Dockerfile reference.
+cuda-libraries, which brings NVRTC and since 12.0 nvJitLink. PyTorch's ``devel`` images begin with
+them, its ``runtime`` images with Ubuntu's. Other tags name a release of CUDA at most. Sources:
+gitlab.com/nvidia/container-images/cuda, ``dist/12.4.1/ubuntu2204`` (base, runtime);
+pytorch/pytorch, docker.Makefile and Dockerfile. Instructions: Docker's Dockerfile reference.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ from ltocompat.targets.requirements_txt import pins_of_lines, read_requirements
 from ltocompat.targets.systems import MarkerEnvironment
 
 _IMAGE = re.compile(
-    r"(?:(?:docker\.io|nvcr\.io|index\.docker\.io|docker://)/?)?nvidia/cuda(?:-arm64)?:"
+    r"(?:(?:docker\.io|nvcr\.io|index\.docker\.io|docker://)/?)?"
+    r"(?:nvidia/cuda(?:-arm64)?:|pytorch/pytorch:[0-9.]+-cuda(?=.+-devel))"
     r"(?P<release>[0-9]{1,2}\.[0-9]{1,2})(?:\.[0-9]{1,2})?(?P<rest>(?:-[\w.]+)*)(?:@sha256:\w+)?"
 )
+_CUDA = re.compile(r"(?<![a-z])cu(?:da)?-?([0-9]{2})\.?([0-9])(?![0-9])", re.IGNORECASE)
 _FULL = frozenset({"runtime", "devel"})
 _INSTRUCTION = re.compile(r"\s*(ARG|FROM|ENV|RUN)\s+(.*)", re.IGNORECASE)
 _FROM = re.compile(r"((?:--\S+\s+)*)(\S+)(?:\s+AS\s+(\S+))?", re.IGNORECASE)
@@ -45,7 +48,7 @@ _INSTALLS = re.compile(
 
 
 def is_image(text: str) -> bool:
-    """Return whether a text names an image of nvidia/cuda with its tag."""
+    """Return whether a text names an image whose tag tells which hosts start it."""
     return _IMAGE.fullmatch(text) is not None
 
 
@@ -58,13 +61,18 @@ def read_image(text: str) -> Node:
     """
     match = _IMAGE.fullmatch(text)
     if match is None:
-        problem = f"image {text[:80]} is not of nvidia/cuda, whose tags alone are read"
-        return Node({}, problem=f"{problem} (check the file that docker save writes instead)")
+        named = _CUDA.search(text.rpartition("/")[2])
+        release = ".".join(named.groups()) if named else ""
+        says = f"names CUDA {release}, but" if release else "names no CUDA release, and"
+        problem = f"image {text[:80]} {says} not which drivers it starts on"
+        keys = {"nvrtc": release} if release and "pytorch/pytorch:" in text else {}
+        return Node(keys, problem=f"{problem} (check the file that docker save writes instead)")
     release = match["release"]
     keys = {"container": f"cuda>={release}"}
     if _FULL & {*match["rest"].split("-")}:
         keys["nvrtc"] = release
-        keys |= {"nvjitlink": release} if int(release.split(".")[0]) >= 12 else {}
+        own = int(release.split(".")[0]) >= 12 and "nvidia/cuda" in text
+        keys |= {"nvjitlink": release} if own else {}  # that of PyTorch's conda may be newer
     return Node(keys)
 
 
@@ -133,7 +141,7 @@ def _image(stage: _Stage, stages: dict[str, _Stage], folder: str, budget: Budget
     keys = dict(known.keys)
     if asked := variables.get(_REQUIRE):
         keys["container"] = asked
-    problem = "" if keys else known.problem
+    problem = "" if "container" in keys else known.problem
     keys["os"] = _PLATFORMS.get(chain[-1].platform, "")
     if not any(map(_INSTALLS.search, runs)):
         return Node(keys, problem=problem)
