@@ -15,6 +15,7 @@ from machines import shared
 from package_writer import tar_of
 from packages_made import CUBIN_12_4, CUBIN_13_5, judged, told
 from rule_cases import spares, strikes
+from samples import FOLDER
 
 from ltocompat import check, diff, inspect, weigh
 from ltocompat.cli import run
@@ -27,6 +28,7 @@ from ltocompat.targets.versions.container import ContainerHost, least_admitted, 
 
 ON_550 = "driver=550.54.14,gpu=a100"
 APP = "opt/app/x.cubin"
+CUBIN_11_8 = (FOLDER / "cubin" / "nvrtc-11.8-sm_80.cubin").read_bytes()
 
 
 def written(folder: Path, data: bytes, name: str = "image.tar") -> str:
@@ -434,14 +436,11 @@ STUBS = "usr/local/cuda/lib64/stubs/libcuda.so"
 @pytest.mark.parametrize(
     ("file", "env", "error"),
     [
-        (LIBCUDA, "A=b", "803"),
-        ("usr/lib64/libcuda.so.1", "A=b", "803"),
-        # Debian's libcuda1, and Ubuntu's nvidia-390.
-        ("usr/lib/x86_64-linux-gnu/nvidia/current/libcuda.so.535.261.03", "A=b", "803"),
-        ("usr/lib/nvidia-390/libcuda.so.390.77", "A=b", "803"),
-        ("opt/driver/libcuda.so.535.54.03", "LD_LIBRARY_PATH=/opt/driver:/opt/lib", "803"),
-        (STUBS, "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs", "34"),
-        ("opt/conf/stubs/libcuda.so", "A=b", "34"),
+        (LIBCUDA, "A=b", ""),
+        ("usr/lib64/libcuda.so.1", "A=b", "error 34"),
+        ("usr/lib/x86_64-linux-gnu/libcuda.so", "A=b", "error 34"),
+        (STUBS, "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs", "error 34"),
+        ("opt/conf/stubs/libcuda.so", "A=b", "error 34"),
     ],
 )
 def test_a_libcuda_in_an_image_is_told_with_the_line_that_brought_it(
@@ -456,11 +455,54 @@ def test_a_libcuda_in_an_image_is_told_with_the_line_that_brought_it(
     assert run(["check", path, "--deploy-target", ON_550]) == 3
     text = capsys.readouterr().out
     assert "unknown[PKG-23]" in text
-    assert f"(error {error})" in text
+    assert error in text
     assert f"image.tar::/{file}" in text
     assert f"from {line}:\n  no package: PKG-23 in /{file}" in text
-    run(["audit", path])
-    assert f"from {line}:\n  no package: PKG-23 in /{file}" in capsys.readouterr().out
+    assert run(["audit", path]) == (3 if error else 0)
+    assert ("PKG-23" in capsys.readouterr().out) is bool(error)
+
+
+IN_FRONT = "opt/driver/libcuda.so.535.54.03"
+BESIDE = "usr/lib/x86_64-linux-gnu/libcuda.so.535.54.03"
+OF_UBUNTU = "usr/lib/nvidia-535/libcuda.so.535.54.03"
+
+
+@pytest.mark.parametrize(
+    ("file", "host", "expected"),
+    [
+        # LD_LIBRARY_PATH and ld.so.conf come before the folder that the host's libcuda is put into.
+        (IN_FRONT, "driver=550.54.14,gpu=a100", "CMP-03"),
+        (IN_FRONT, "driver=535.129.03,gpu=a100", "CMP-03"),
+        (IN_FRONT, "driver=535.54.03,gpu=a100", ""),
+        (IN_FRONT, "driver=525.60.13,gpu=rtx3090", "CMP-02"),
+        # As cuda-compat of 12.9 would be.
+        ("opt/driver/libcuda.so.575.57.08", "driver=535.54.03,gpu=a100", ""),
+        ("opt/driver/libcuda.so.575.57.08", "driver=535.54.03,gpu=rtx3090", "CMP-02"),
+        (OF_UBUNTU, "driver=550.54.14,gpu=a100", "CMP-03"),
+        # Beside the host's, ldconfig leads libcuda.so.1 to the newer one (libnvidia-container
+        # issue 266), and newer container tools to the host's.
+        (BESIDE, "driver=550.54.14,gpu=a100", ""),
+        (BESIDE, "driver=535.54.03,gpu=a100", ""),
+        (BESIDE, "driver=525.60.13,gpu=a100", "PKG-23"),
+        (BESIDE, "driver=525.60.13,gpu=rtx3090", "PKG-23"),
+    ],
+)
+@pytest.mark.parametrize("by", ["LD_LIBRARY_PATH", "ld.so.conf"])
+def test_a_drivers_libcuda_in_an_image_is_judged_on_a_known_driver(
+    tmp_path: Path, file: str, host: str, expected: str, by: str
+) -> None:
+    folder = f"/{file.rpartition('/')[0]}"
+    env = [f"{by}={folder}"] if by == "LD_LIBRARY_PATH" else ["A=b"]
+    # Debian lists the folders of its libraries, too.
+    conf = f"/usr/lib/x86_64-linux-gnu\n{folder if by == 'ld.so.conf' else ''}\n".encode()
+    files = {APP: CUBIN_11_8, file: shared("libcuda.so.1"), "etc/ld.so.conf.d/a.conf": conf}
+    path = written(tmp_path, oci_layout([archive(files)], {"config": {"Env": env}}))
+    found = [each for r in check(path, host) for each in r.findings]
+    worst = Verdict.UNKNOWN if expected == "PKG-23" else Verdict.FAIL
+    bad = [each for each in found if each.verdict > Verdict.UNDOCUMENTED]
+    assert {each.rule for each in bad} == ({expected} if expected else set())
+    assert {each.verdict for each in bad} == ({worst} if expected else set())
+    assert {str(each.example) for each in bad} == ({f"{path}::/{file}"} if expected else set())
 
 
 @spares("PKG-23")

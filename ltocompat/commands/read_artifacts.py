@@ -284,11 +284,11 @@ def may_be_linked(view: ByteView) -> bool:
     return container_of(view) is not None or read_host(view, Budget()) is not None
 
 
-_COMPAT = re.compile(
-    r"/usr/local/cuda[^/]*/compat/(?:[^/]+/)?libcuda\.so\.([0-9]{3}(?:\.[0-9]{1,4}){1,2})"
-)
+_LIBCUDA = re.compile(r"(.*)/libcuda\.so\.([0-9]{3}(?:\.[0-9]{1,4}){1,2})")
+_COMPAT = re.compile(r"/usr/local/cuda[^/]*/compat/?")
 """Where NVIDIA's tools look for cuda-compat (libnvidia-container, src/nvc_container.c)."""
-_COMPAT_FOLDER = re.compile(r"/usr/local/cuda[^/]*/compat/?")
+_BESIDE = re.compile(r"/(?:usr/)?lib(?:64)?(?:/[a-z0-9_]+-linux-gnu)?")
+"""Where they put the host's libcuda: one of the image is beside it, not in front of it."""
 
 
 def add_metadata(summary: ArtifactSummary, package: Package | None) -> None:
@@ -303,9 +303,18 @@ def add_metadata(summary: ArtifactSummary, package: Package | None) -> None:
         summary.has_sources = loose and any(n.endswith(CUDA_SOURCES) for n in package.files)
         summary.groups = of_toolkit(summary.groups, package.name, package.version)
         summary.starts_on = package.starts_on
-        places = (host.place for host in summary.hosts if package.kind == Kind.IMAGE)
-        matches = ((place, _COMPAT.fullmatch(place.innermost)) for place in places)
-        found = {version_numbers(match[1]): place for place, match in matches if match}
-        summary.compat = found[max(found)] if found else None
         summary.searched += package.searched
-        summary.compat_listed = any(map(_COMPAT_FOLDER.fullmatch, summary.searched))
+        if package.kind == Kind.IMAGE:
+            _add_libcuda(summary)
+
+
+def _add_libcuda(summary: ArtifactSummary) -> None:
+    """Add which libcuda of an image comes in front of a driver's, and which lies beside it."""
+    found = [(_LIBCUDA.fullmatch(host.place.innermost), host.place) for host in summary.hosts]
+    named = sorted((version_numbers(m[2]), m[1], place) for m, place in found if m)
+    listed = {folder for folder in summary.searched if not _BESIDE.fullmatch(folder)}
+    front = [place for _, folder, place in named if folder in listed]
+    compat = front or [place for _, folder, place in named if _COMPAT.match(f"{folder}/")]
+    own = [place for _, folder, place in named if _BESIDE.fullmatch(folder)]
+    summary.compat, summary.own_driver = (each[-1] if each else None for each in (compat, own))
+    summary.compat_listed = bool(front) or any(map(_COMPAT.fullmatch, listed))

@@ -117,9 +117,11 @@ class ArtifactSummary(Struct):
         starts_on: variables of a container image, each with the condition on drivers that keeps it
             from starting elsewhere.
         compat: the libcuda of the cuda-compat in it, ``libcuda.so.580.95.05``, which NVIDIA's
-            container tools put in front of drivers of older branches; None for none.
+            container tools put in front of drivers of older branches, or that of a driver in a
+            folder that its loader searches; None for none.
+        own_driver: the libcuda of a driver in a folder of the system, where the host's is put too.
         searched: folders that its loader searches, by its settings and LD_LIBRARY_PATH.
-        compat_listed: these have that of cuda-compat, so that it is in front of every driver.
+        compat_listed: these have that libcuda, so that it is in front of every driver.
         origins: path in a container image -> how the file came there.
     """
 
@@ -137,6 +139,7 @@ class ArtifactSummary(Struct):
     has_sources: bool = False
     starts_on: tuple[tuple[str, str], ...] = ()
     compat: Location | None = None
+    own_driver: Location | None = None
     searched: tuple[str, ...] = ()
     compat_listed: bool = False
     origins: dict[str, Origin] = field(default_factory=dict)

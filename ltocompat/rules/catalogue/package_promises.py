@@ -30,6 +30,7 @@ from ltocompat.rules.services import (
 from ltocompat.rules.shipped_needs import (
     need_of,
 )
+from ltocompat.targets.versions.drivers import driver_version_in_name
 
 if TYPE_CHECKING:
     from ltocompat.model.image import HostBinary
@@ -278,19 +279,27 @@ _DEFAULT = re.compile(
 
 @rule("PKG-23")
 def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
-    """The loader finds a libcuda of the image where it should find the host's."""
+    """The loader finds a libcuda of the image where it should find the host's.
+
+    One with a driver's version is judged by CMP-01 to CMP-03 and the engine where the host's is
+    known. Installers make links of all other names: under these a file is a copy.
+    """
     for host in image.hosts:
         folder, _, name = host.place.innermost.rpartition("/")
         looks = _DEFAULT.fullmatch(folder) or folder in image.searched
         if not looks or "compat" in folder or not _LIBCUDA.fullmatch(name):
             continue
-        what, error, remedy = "the libcuda of a driver", "803 on a host with another driver", ""
+        verdict, what, remedy = Verdict.OK, "the libcuda of a driver", ""
+        error = "803 on a host with another driver (804 with an older one and a GeForce)"
+        if driver_version_in_name(name) is None:
+            verdict, what = Verdict.UNKNOWN, "a copy of a libcuda, or of a stub of it"
+            error = "34 if it is a stub, else 803 on a host with another driver"
         if "stubs" in folder.split("/"):
             what, error = "a stub of libcuda where its loader searches", "34"
             remedy = f"take {folder} out of LD_LIBRARY_PATH and ld.so.conf.d; it is for -L only"
         message = f"{image.package.name} has {what}, which may hide the host's: then every CUDA "
         message += f"call fails with error {error}"
-        yield Problem(Verdict.UNKNOWN, message, remedy, example=host.place, subject=what)
+        yield Problem(verdict, message, remedy, example=host.place, subject=what)
 
 
 def _floor(required: Required) -> DriverVersion | None:

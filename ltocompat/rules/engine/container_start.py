@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -9,13 +10,15 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from ltocompat.facts.drivers import earlier_cuda
+from ltocompat.model.location import Location
 from ltocompat.model.target import DriverVersion
-from ltocompat.model.verdict import WHOLE_ARTIFACT, Result, Verdict
-from ltocompat.rules.builtin_rules import CONTAINER_REFUSED
+from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Result, Verdict
+from ltocompat.rules.builtin_rules import CONTAINER_REFUSED, OWN_DRIVER
 from ltocompat.rules.constraints import driver_cuda
 from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.services import capability
 from ltocompat.targets.versions.container import ContainerHost, least_admitted, satisfied
+from ltocompat.targets.versions.drivers import driver_version_in_name
 
 _BRAND = re.compile(r"brand=([a-z]+)", re.IGNORECASE)
 _ANY, _NO_BRAND, _DATA_CENTER = "unknown", "none", "tesla"
@@ -96,6 +99,34 @@ def _refused(
         subject=WHOLE_ARTIFACT,
         remedy=f"{update}{hidden if runs else ''}",
     )
-    return replace(
-        result, verdict=max(result.verdict, verdict), findings=(finding, *result.findings)
-    )
+    return _with_finding(result, finding)
+
+
+def _with_finding(result: Result, finding: Finding) -> Result:
+    verdict = max(result.verdict, finding.verdict)
+    return replace(result, verdict=verdict, findings=(finding, *result.findings))
+
+
+def beside_own_driver(results: Iterable[Result], inside: Location) -> Iterator[Result]:
+    """The verdicts, ``unknown`` where a libcuda of the image is newer than the host's beside it.
+
+    ldconfig leads libcuda.so.1 to the newer one of a folder; newer container tools set the link to
+    the host's themselves. Source: libnvidia-container issue 266; nvidia-container-toolkit pull
+    request 326.
+
+    Args:
+        results: on the code of an image.
+        inside: the libcuda, with its version in its name.
+    """
+    version = driver_version_in_name(posixpath.basename(inside.innermost))
+    for result in results:
+        driver = result.target.driver
+        if version is None or driver is None or min(driver.values) >= version:
+            yield result
+            continue
+        message = f"the image has the libcuda of driver {version}, which the loader may take in "
+        message += f"place of that of {driver.text} (error 803, or 804)"
+        finding = finding_by_engine(
+            OWN_DRIVER, Verdict.UNKNOWN, message, subject="libcuda", example=inside
+        )
+        yield _with_finding(result, finding)

@@ -119,14 +119,15 @@ class Artifact:
         if self._for_windows:
             target = target.on_windows
         judge = functools.partial(self._on_exact, wanted=wanted, line=line)
-        found, conditions = over_versions(target, judge), self._whole.summary.starts_on
-        known = self._whole.summary.origins
-        found = (with_origins(each, known) for each in found) if known else found
-        if not conditions:
-            return found
-        from ltocompat.rules.engine.container_start import starting  # late: few are images
+        found, summary = over_versions(target, judge), self._whole.summary
+        conditions, known = summary.starts_on, summary.origins
+        if conditions or summary.own_driver:
+            from ltocompat.rules.engine import container_start  # late: few are images
 
-        return starting(found, conditions)
+            found = container_start.starting(found, conditions)
+            if summary.own_driver:
+                found = container_start.beside_own_driver(found, summary.own_driver)
+        return (with_origins(each, known) for each in found) if known else found
 
     def _on_untold(self, target: Target) -> Iterator[Result]:
         """The verdict on machines of which a file tells too little, whatever the artifact is."""
