@@ -124,9 +124,9 @@ def beside_own_driver(results: Iterable[Result], inside: Location) -> Iterator[R
         if version is None or driver is None or min(driver.values) >= version:
             yield result
             continue
-        message = f"the image has the libcuda of driver {version}, which the loader may take in "
-        message += f"place of that of {driver.text} (error 803, or 804)"
-        finding = finding_by_engine(
-            OWN_DRIVER, Verdict.UNKNOWN, message, subject="libcuda", example=inside
+        message = (
+            f"the image's libcuda {version} is newer than driver {driver.text}: the loader may "
         )
-        yield _with_finding(result, finding)
+        message += "take it in place of the host's (error 803, or 804)"
+        told = {"headline": message, "subject": "libcuda", "example": inside}
+        yield _with_finding(result, finding_by_engine(OWN_DRIVER, Verdict.UNKNOWN, message, **told))
