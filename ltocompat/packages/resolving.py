@@ -93,15 +93,18 @@ def ways_to(
         for reached in _walk(package, others, budget or Budget())
         for way in _ways_of(part, package.kind, reached)
     ]
-    resolved = {
-        other.name: _exactly(other.version) for other in others if other.kind is Kind.INSTALLED
-    }
+    resolved: dict[str, Allowed | None] = {}
+    for other in others:
+        exact, before = _exactly(other.version), resolved.get(other.name)
+        resolved[other.name] = exact | before if exact and before else exact
+    there = in_environment(package, others)
     found = [
         replace(way, allowed=replace(exact, pinned=way.allowed.pinned))
-        if (exact := resolved.get(way.package))
+        # PKG-12 speaks of what is given and not admitted; what is installed is a fact.
+        if (exact := resolved.get(way.package)) and (there or exact.releases & way.allowed.releases)
         else way
         for way in found
-        if way.package in resolved or not in_environment(package, others)
+        if way.package in resolved or not there
     ]
     found += [
         Way(name, f"{name} is installed", exact)
@@ -241,11 +244,10 @@ def leads(
     """
     of = _conda_leads_of if package.kind is Kind.CONDA else _leads_of
     found = [lead for reached in _walk(package, others, budget or Budget()) for lead in of(reached)]
-    resolved = {
-        other.name: (f"=={other.version}",)
-        for other in others
-        if other.kind is Kind.INSTALLED and other.name in library_packages()
-    }
+    resolved: dict[str, tuple[str, ...]] = {}
+    for other in others:
+        if other.name in library_packages():
+            resolved[other.name] = (*resolved.get(other.name, ()), f"=={other.version}")
     found = [
         replace(lead, versions=resolved.get(lead.package, lead.versions))
         for lead in found
