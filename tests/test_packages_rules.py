@@ -436,6 +436,9 @@ def test_two_packages_with_one_nvjitlink_are_told(tmp_path: Path, opening: bytes
 @spares("PKG-17")
 def test_two_packages_that_write_one_library_are_told(tmp_path: Path, opening: bytes) -> None:
     """What a package puts beside another's files in one folder is no trouble."""
+    for file in ("libx.so.12", "libx.so.12.4.1", "x.pyd", "x64_12.dll", "k.cubin", "k.ptx"):
+        one, two = (wheel(tmp_path, {f"ort/{file}": opening}, name=name) for name in ("a", "b"))
+        assert "PKG-17" in told(judged(one, others=packages_beside([two]))), file
     path = wheel(tmp_path, {"ort/_x.so": opening, "ort/__init__.py": b""}, name="ort")
     same = wheel(tmp_path, {"ort/_x.so": opening}, name="ort-gpu")
     spared = wheel(tmp_path, {"ort/_y.so": opening, "ort/__init__.py": b""}, name="ort-more")
@@ -794,6 +797,14 @@ def test_a_linker_that_sees_libc_writes_the_version(tmp_path: Path) -> None:
     data = build(tmp_path / "libx.so", source=SHM, flags=flags).read_bytes()
     found = judged(wheel(tmp_path, {"x/libx.so": data}))
     assert [each for each in found if each.rule == "PKG-22"] == []
+
+
+def test_a_library_without_any_version_takes_names_from_anywhere(tmp_path: Path) -> None:
+    """gcc -nostdlib writes no DT_VERSYM, where no library is named that has versions."""
+    flags = ["-Wl,--unresolved-symbols=ignore-all"]
+    data = build(tmp_path / "libx.so", source=SHM, flags=flags).read_bytes()
+    found = judged(wheel(tmp_path, {"x/libx.so": data}))
+    assert [each.verdict for each in found if each.rule == "PKG-22"] == [FAIL]
 
 
 def test_libc_has_the_names_of_librt_since_2_34() -> None:

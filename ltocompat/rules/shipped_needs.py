@@ -168,8 +168,11 @@ def _nvrtc(
     if not majors:
         return None
     linker = need_of("nvjitlink", shipped)
-    most = linker.possible.major if linker and linker.possible else majors[-1]
-    floor = Release(max((major for major in majors if major <= most), default=majors[-1]), 0)
+    most = linker.possible.major if linker and linker.possible else max(own, default=majors[-1])
+    right = [major for major in majors if major <= most]
+    if not right and strength is Strength.OPENED:
+        return None  # what it opens would make LTO-IR that its nvJitLink refuses
+    floor = Release(max(right, default=majors[-1]), 0)
     return Need(
         "nvrtc", strength, majors, floor, floor, _says(named, strength), shipped.package.kind
     )

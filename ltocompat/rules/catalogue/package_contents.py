@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.cuda_tag import major_of_tag
-from ltocompat.model.image import HostBinary
+from ltocompat.model.image import HostBinary, Producer
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.mend import Mend
 from ltocompat.model.target import DriverVersion
@@ -83,21 +83,21 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
 
 
 def _newer_makers(shipped: Shipped, major: int, text: str) -> Iterator[Problem]:
-    newer: Counter[str] = Counter()
+    newer: Counter[Producer] = Counter()
     total = sum(count for _, count in shipped.signatures)
     for signature, count in shipped.signatures:
         makers = (maker for image in signature.images for maker in image.made_by)
         late = [maker for maker in makers if maker.releases and maker.releases[0].major > major]
         if late:
-            newer[str(late[0])] += count
+            newer[late[0]] += count
     if not newer:
         return
-    maker_name, _ = newer.most_common(1)[0]
+    newest = max(maker.releases[0].major for maker in newer)
     yield Problem(
         Verdict.UNKNOWN,
         f"{shipped.package.name} is called {text}, but {sum(newer.values())} of {total} modules "
-        f"were made by newer tools, such as {maker_name}",
-        remedy=f"build them with CUDA {major}, or call it {_renamed(shipped.package, major + 1)}",
+        f"were made by newer tools, such as {newer.most_common(1)[0][0]}",
+        remedy=f"build them with CUDA {major}, or call it {_renamed(shipped.package, newest)}",
         module_count=sum(newer.values()),
         subject="makers",
     )
@@ -414,6 +414,9 @@ def nvjitlink_shipped_twice(shipped: Shipped) -> Iterator[Problem]:
             )
 
 
+_LOADED = re.compile(r"\.(?:so(?:\.[0-9]+)*|pyd|dll|cubin|fatbin|ptx|ltoir)$")
+
+
 @rule("PKG-17")
 def library_written_twice(shipped: Shipped) -> Iterator[Problem]:
     """Two packages that are installed together put a library at one path."""
@@ -427,7 +430,7 @@ def library_written_twice(shipped: Shipped) -> Iterator[Problem]:
             file
             for file in mine
             if file in there
-            and file.endswith((".so", ".pyd", ".dll"))
+            and _LOADED.search(file)
             and library_name(posixpath.basename(file)) != LIBRARIES["nvjitlink"]
         ]
         if same:
