@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import fatbin_writer as writer
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from libraries_made import build, needs_gcc
 from package_writer import zip_of
 from samples import FOLDER
@@ -78,6 +81,25 @@ def test_check_require_audit_diff_and_html_say_the_same_number(
     assert "1 of 3 kernels have code for sm_80" in capsys.readouterr().out
     (checked,) = ltocompat.check(whole, TARGET)
     assert not checked.coverage.best_kernels
+
+
+@needs_gcc
+@given(
+    kernels=st.lists(
+        st.sets(st.sampled_from((80, 90, 100)), min_size=1).map(lambda archs: tuple(sorted(archs))),
+        min_size=2,
+        max_size=4,
+    )
+)
+@settings(max_examples=16)
+def test_gpus_that_get_the_same_code_lose_the_same_kernels(kernels: list[tuple[int, ...]]) -> None:
+    """SASS for sm_80 is all that sm_86 (discrete) and sm_87 (integrated) get: nothing is theirs."""
+    names = (b"saxpy", b"daxpy", b"caxpy", b"zaxpy")
+    with TemporaryDirectory() as folder:
+        path = library(Path(folder) / "x.so", dict(zip(names, kernels, strict=False)))
+        (required,) = ltocompat.require(path)
+    lost = {each.number: (each.kernels, each.hardly) for each in required.services}
+    assert lost[86] == lost[87] == lost[80]
 
 
 @needs_gcc

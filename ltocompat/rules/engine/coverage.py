@@ -90,11 +90,12 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> s
     groups = [group for group in summary.groups if _counts(group)]
     asked = gpus_in_use()[:-1] if wanted is None else tuple(wanted)
     served = [archs_of(group.signature) for group in groups]
+    kinds = [(gpu.arch.number, _of_kind(gpu, groups)) for gpu in asked]
     uneven = any(
-        archs and gpu.arch.number not in archs and not archs.isdisjoint(_of_kind(gpu))
+        archs and number not in archs and not archs.isdisjoint(kind)
         for archs, group in zip(served, groups, strict=True)
         if not tied_by_suffix(group.signature)
-        for gpu in asked
+        for number, kind in kinds
     )
     split = any(one_arch(group.signature) for group in groups) and any(
         {ImageKind.SASS, ImageKind.PTX} <= {image.kind for image in group.signature.images}
@@ -152,7 +153,7 @@ class Kernels:
             return None
         chosen = files_that_choose(self._groups, gpu)
         told = [group.example.members not in chosen for group in self._groups]
-        others = sorted(_of_kind(gpu) - {gpu.arch.number})
+        others = sorted(_of_kind(gpu, self._groups) - {gpu.arch.number})
         best, there = max(
             ((arch, self._for_arch(arch, told)) for arch in others),
             key=lambda pair: len(pair[1]),
@@ -201,7 +202,7 @@ class Kernels:
         Neither those whose name, kernels or suffixes tie them to another architecture, nor those
         whose kernels another library has for the GPU.
         """
-        of_kind = _of_kind(gpu)
+        of_kind = _of_kind(gpu, self._groups)
         served, files = set(), dict[tuple[str, ...], list[ModuleGroup]]()
         for group, serves in zip(self._groups, serving, strict=True):
             if serves:
@@ -298,11 +299,17 @@ def _serving(each: GroupVerdict) -> bool:
     return each.for_gpu and each.module_verdict.how != "damaged"
 
 
-def _of_kind(gpu: Gpu) -> frozenset[int]:
-    """The architectures in use that are integrated as a GPU is, or discrete as it is."""
+def _of_kind(gpu: Gpu, groups: Iterable[ModuleGroup]) -> frozenset[int]:
+    """The architectures in use that are integrated as a GPU is, or discrete as it is.
+
+    All of them, where no image is made for one of these: what serves it was made for the others.
+    """
     integrated = gpus.is_tegra(gpu.arch.number)
-    numbers = (each.arch.number for each in gpus_in_use()[:-1])
-    return frozenset(number for number in numbers if gpus.is_tegra(number) is integrated)
+    numbers = frozenset(each.arch.number for each in gpus_in_use()[:-1])
+    found = frozenset(number for number in numbers if gpus.is_tegra(number) is integrated)
+    images = (image for group in groups for image in group.signature.images)
+    made = any(image.arch is not None and image.arch.number in found for image in images)
+    return found if made else numbers
 
 
 def _sparse_coverage(engine: Engine, judged: Sequence[GroupVerdict], gpu: Gpu) -> Iterator[Finding]:
