@@ -270,7 +270,10 @@ def test_probes_of_cmake_are_no_part_of_a_build(folder: Path) -> None:
     build = folder / "build"
     probe = build / "CMakeFiles" / "3.28.3" / "CompilerIdCUDA"
     probe.mkdir(parents=True)
-    (probe / "a.out").write_bytes((FOLDER / "cubin" / "nvrtc-12.4-sm_80.cubin").read_bytes())
+    other = (FOLDER / "cubin" / "nvrtc-12.4-sm_80.cubin").read_bytes()
+    (probe / "a.out").write_bytes(other)
+    # CMake 4.4.5 leaves it for the languages of a project, as CMakeDetermineCompilerABI.cmake says.
+    (probe.parent / "CMakeDetermineCompilerABI_CUDA.bin").write_bytes(other)
     (build / "x.cubin").write_bytes((FOLDER / "cubin" / "nvrtc-13.0-sm_90.cubin").read_bytes())
     target = ["--deploy-target", "driver=580.65.06,gpu=h100"]
     assert run(["check", str(build), *target]) == 0

@@ -48,9 +48,13 @@ def files(path: str, limits: Limits) -> Iterator[str | Skipped]:
 def _is_probe(folder: str, name: str) -> bool:
     """Return whether CMake or Meson compile their probes there.
 
-    Source: CMakeDetermineCompilerId, try_compile; mesonbuild/environment.py (``private_dir``).
+    Source: CMakeDetermineCompilerId, CMakeDetermineCompilerABI, try_compile;
+    mesonbuild/environment.py (``private_dir``).
     """
-    of_cmake = "CMakeFiles" in folder.split(os.sep) and name.startswith(_PROBES)
+    parts = folder.split(os.sep)
+    # CMakeFiles/4.4.5 is CMAKE_PLATFORM_INFO_DIR; what is made for a target lies in NAME.dir.
+    of_release = name[:1].isdigit() and not name.endswith(".dir") and parts[-1] == "CMakeFiles"
+    of_cmake = of_release or ("CMakeFiles" in parts and name.startswith(_PROBES))
     return of_cmake or name == "meson-private"
 
 

@@ -246,12 +246,14 @@ class ElfHost(ObjectReader):
         It writes the version of what it saw; without one, any library may have the name.
         """
         table, versions = self._dynamic_symbols, self._tables.start_of(Tag.VERSYM)
-        if table is None or versions is None or LIBRT in self._tables.texts(Tag.NEEDED):
+        if table is None or LIBRT in self._tables.texts(Tag.NEEDED):
             return
         for index, name, symbol in table.named(LIBRT_PREFIXES):
             needed = (symbol.section, symbol.binding) == (layout.SHN_UNDEF, layout.STB_GLOBAL)
-            version = self.view.peek(versions + 2 * index, 2)
-            if needed and version in layout.WITHOUT_VERSION and OF_LIBRT.fullmatch(name):
+            plain = versions is None or (
+                self.view.peek(versions + 2 * index, 2) in layout.WITHOUT_VERSION
+            )
+            if needed and plain and OF_LIBRT.fullmatch(name):
                 yield name
 
     def exports(self) -> list[str]:
