@@ -268,7 +268,7 @@ def _lacks_only_a_library(row: Result) -> bool:
     return bool(wrong) and all(
         found.rule == "SASS-06"
         and found.example is not None
-        and found.message.startswith(f"nothing in {found.example.innermost} is for")
+        and found.message.startswith(f"{found.example.innermost} has no code for")
         for found in wrong
     )
 

@@ -65,10 +65,10 @@ def not_this_arch(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     if arch is None or arch.suffix != "a":
         return None
     if route is Route.LINK and (image.in_fatbin or image.kind is not ImageKind.LTOIR):
-        return None if links(image, gpu) else f"serves the link target sm_{arch.number}a alone"
+        return None if links(image, gpu) else f"serves only the link target sm_{arch.number}a"
     if same_arch(arch.number) == same_arch(gpu.arch.number):
         return None
-    return f"is for sm_{arch.number} alone"
+    return f"is for sm_{arch.number} only"
 
 
 def not_this_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
@@ -77,7 +77,7 @@ def not_this_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None
     if arch is None or arch.suffix != "f":
         return None
     above = route is Route.LINK and arch.number > gpu.arch.number  # of sm_101, by its old name
-    return f"is for {served(arch)} alone" if above or not in_family(arch, gpu.arch.number) else None
+    return f"is for {served(arch)} only" if above or not in_family(arch, gpu.arch.number) else None
 
 
 def in_family(arch: SmArch, number: int) -> bool:

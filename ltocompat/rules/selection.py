@@ -22,7 +22,7 @@ class SelectionFailure(enum.StrEnum):
     """A reason why nothing of a module is picked."""
 
     NOT_FOR_GPU = "none of its images is for this GPU"
-    LTO_ONLY = "it holds LTO-IR alone, which the driver doesn't link"
+    LTO_ONLY = "it has only LTO-IR, which the driver doesn't link"
     EMPTY = "it holds no image"
     FINAL = "its code for this GPU is final SASS, which linkers refuse"
     OTHER_KIND = "its only image for this GPU is of a kind that ltocompat doesn't check"

@@ -236,7 +236,7 @@ def _weight(group: GroupedFinding) -> tuple[int, bool]:
 
 
 def _finding(group: GroupedFinding, root: str) -> tuple[str, ...]:
-    """``nothing in it is for sm_90 (SASS-06 in dist/x.whl on prod (h100))``."""
+    """``no code for sm_90 (SASS-06 in dist/x.whl on prod (h100))``."""
     (path,) = group.modules
     cells = grouped((cell.target, cell.gpu) for cell in group.cells)
     on = [

@@ -145,7 +145,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     return finding_by_engine(
         ABSENT_FROM_DEVICE_LINK if objects else by_route,
         Verdict.UNKNOWN if open_ else Verdict.FAIL,
-        f"nothing in it is for {gpu.arch}{end}{f': {listed}' if listed else ''}{more}{hollow}",
+        f"no code for {gpu.arch}{end}{f': {listed}' if listed else ''}{more}{hollow}",
         evidence=_BY_ARCHS,
         module_count=sum(each.group.count for each in judged),
         example=judged[0].group.example,
@@ -163,7 +163,7 @@ def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]
         yield finding_by_engine(
             NOTHING_SERVES,
             Verdict.FAIL,
-            f"nothing in {file} is for {gpu.arch} (error 209, no kernel image is available): "
+            f"{file} has no code for {gpu.arch} (error 209, no kernel image is available): "
             f"it has {truncate_list(images, 4)}",
             example=groups[0].example,
             places=tuple(chain.from_iterable(group.places for group in groups)),
@@ -235,8 +235,8 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
             *_gpus_and_libraries(partly)
         )
         if partly
-        else f"nothing in it is for a GPU that the target can have ({first.gpu} to {last.gpu}): it "
-        f"has {truncate_list(_unique(map(str, images)), 4)}",
+        else f"no code for any GPU that the target can have ({first.gpu} to {last.gpu}), "
+        f"only {truncate_list(_unique(map(str, images)), 4)}",
         module_count=last.coverage.modules,
         example=summary.groups[0].example,
         subject="",

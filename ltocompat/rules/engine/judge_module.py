@@ -182,7 +182,7 @@ def _taken(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> Mod
     if judged.verdict is Verdict.NOT_FOR_GPU:
         if judged.not_judged:
             return judged
-        message = f"by the rules nothing in it is picked, but {tried.subject} {tried.outcome} it"
+        message = f"by the rules no image of it is picked, but {tried.subject} {tried.outcome} it"
         with_note = _add(judged, tried, TRIAL_DISAGREES, Verdict.UNKNOWN, message)
         # It serves as little as before: a trial betters nothing.
         return replace(with_note, verdict=Verdict.NOT_FOR_GPU)
