@@ -115,7 +115,7 @@ function show(text) {
   const results = search(text.slice(0, LONGEST), causes.map((cause) => cause.rule));
   const number = results.filter((result) => result.known).length;
   status.textContent = !results.length
-    ? "Nothing here has one of these words."
+    ? "No page has any of these words."
     : number
       ? `${number === 1 ? "A rule knows" : `${number} rules know`} this text; then come pages with its words.`
       : "Pages with these words, the best first.";

@@ -42,7 +42,7 @@ MOST_ROWS = 500
 _SETTINGS = {"memory_limit": "512MB", "threads": 2}
 _BYTES = ("could be saved", "device code", "host debug", "package")
 _TYPES: dict[str, Any] = dict.fromkeys(_BYTES, Bytes) | {
-    "ask again": Command,
+    "command": Command,
     "first rule": RuleId,
     "rule": RuleId,
     "verdict": lambda word: Verdict[word.upper()],
