@@ -200,7 +200,7 @@ def are_beside_torch(hosts: Sequence[HostBinary]) -> bool:
 
 def _advice(library: NeededLibrary, shipped: Shipped) -> str:
     if not library.packages:
-        return "put it into the package: pip installs no package that has it"
+        return "put it into the package: no package that pip installs has it"
     if shipped.package.kind is Kind.CONDA:
         return f"write depends: {to_depend_on(library)}"
     if shipped.package.kind is Kind.DEBIAN:

@@ -288,7 +288,7 @@ def _linker_floor(
     lines = [line for row in rows for line in row.lines]
     links = asks_linker or any(line.result.coverage.link for line in lines)
     if own is not None or not links:
-        return None, f"its own {own.text}, which is inside" if own and links else ""
+        return None, f"its own copy of {own.text}" if own and links else ""
     if linked_by_driver(summary):
         return None, _DRIVER
     served = [row for row in rows if row.served]
