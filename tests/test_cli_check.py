@@ -193,7 +193,9 @@ def test_no_path_means_the_packages_of_the_environment_on_a_named_target_too(
 def test_what_is_no_target_is_named(capsys: Captured) -> None:
     assert run(["check", "--deploy-target", "a.so"]) == 2
     assert run(["check", "b.so", "--deploy-target", "a.so"]) == 2
-    assert "a.so is not a deploy target; write: ltocompat check a.so" in capsys.readouterr().err
+    assert (
+        "a.so is not a deploy target; to check it: ltocompat check a.so" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

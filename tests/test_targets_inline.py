@@ -271,11 +271,11 @@ def test_an_offline_linker_can_be_the_target() -> None:
 
 def test_a_path_is_not_a_deploy_target(tmp_path: Path) -> None:
     assert sentence("a.so") == (
-        "a.so is not a deploy target; write: ltocompat check a.so --deploy-target "
+        "a.so is not a deploy target; to check it: ltocompat check a.so --deploy-target "
         "driver=550.54.15,nvjitlink=12.4,gpu=h100"
     )
     (tmp_path / "library").write_bytes(b"\x7fELF")
-    assert sentence("library", tmp_path).startswith("library is not a deploy target; write: ")
+    assert sentence("library", tmp_path).startswith("library is not a deploy target; to check it: ")
 
 
 @pytest.mark.parametrize(

@@ -178,8 +178,11 @@ def test_a_driver_that_nothing_tells_can_be_any(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("nodes=smi.txt", "smi.txt is not a file for nodes=, which is what kubectl get nodes"),
-        ("slurm=nodes.json", "nodes.json is not a file for slurm=, which is what scontrol"),
+        (
+            "nodes=smi.txt",
+            "smi.txt is not a file for nodes=, which takes output of kubectl get nodes",
+        ),
+        ("slurm=nodes.json", "nodes.json is not a file for slurm=, which takes output of scontrol"),
         ("smi=none.txt", "there is no file"),
         ("smi=smi.txt,nodes=nodes.json", "nodes and smi both name the machines"),
         ("both.txt", "outputs that name drivers 525.105.17 and 560.35.03; keep one of them"),

@@ -126,7 +126,7 @@ def _of_file(path: str, shown: str, where: str) -> tuple[Target, ...]:
         if path.endswith((*_YAML, ".lock")) or is_requirements(path):
             raise
         reason = str(_not_a_target(shown, where))
-        raise UsageError(f"{reason}; a file may be {READ}") from error
+        raise UsageError(f"{reason}; a target file may be {READ}") from error
 
 
 def _of_lock(shown: str, origin: ValueOrigin) -> Target:
@@ -253,7 +253,7 @@ def _not_a_target(text: str, where: str) -> UsageError:
     """The error for what is not a target, by what it looks like."""
     if not _may_be_name(text, where):
         return UsageError(
-            f"{text} is not a deploy target; write: ltocompat check {shlex.quote(text)} "
+            f"{text} is not a deploy target; to check it: ltocompat check {shlex.quote(text)} "
             f"--deploy-target {EXAMPLE}"
         )
     file, names = names_of_project(where)

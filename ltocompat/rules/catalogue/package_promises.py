@@ -235,7 +235,7 @@ def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem
             Verdict.OK if but else verdict,
             f"the metadata allow drivers of CUDA {declared.cuda} "
             f"({drivers.first_production(branch)}), but {package.name} needs {floor}{but}",
-            f"{instead}compile it with an older toolkit",
+            f"{instead}compile the code with an older toolkit",
             declared.source,
             asked=(f"driver {floor}",),
         )

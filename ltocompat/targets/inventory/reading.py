@@ -26,12 +26,12 @@ from ltocompat.targets.text_file import naming, read_text
 from ltocompat.targets.versions.drivers import later
 
 _READ_BY = {
-    "smi": "what nvidia-smi (also with -q, -x, -L, --query-gpu) or torch.utils.collect_env prints",
-    "nodes": "what kubectl get nodes -o json (or yaml, --show-labels) or scontrol show node prints",
-    "slurm": "what scontrol show node prints",
+    "smi": "output of nvidia-smi (also with -q, -x, -L, --query-gpu) or torch.utils.collect_env",
+    "nodes": "output of kubectl get nodes -o json (or yaml, --show-labels) or scontrol show node",
+    "slurm": "output of scontrol show node",
     "image": "a Dockerfile or an image of nvidia/cuda with its tag",
 }
-READ = f"{_READ_BY['smi']}, {_READ_BY['nodes'].removeprefix('what ')}, a Dockerfile or a lock file"
+READ = f"{_READ_BY['smi']}, {_READ_BY['nodes'][len('output of ') :]}, a Dockerfile or a lock file"
 _NODES = re.compile(
     r"\"kind\" ?: ?\"Node(?:List)?\"|^[ -]*+kind: \"?Node(?:List)?\"?\s*$", re.MULTILINE
 )
@@ -98,7 +98,7 @@ def _nodes(path: str, asked: str, budget: Budget) -> list[Node] | None:
         return found[0]
     if not asked:
         return None
-    raise UsageError(f"{path} is not a file for {asked}=, which is {_READ_BY[asked]}")
+    raise UsageError(f"{path} is not a file for {asked}=, which takes {_READ_BY[asked]}")
 
 
 def _document(path: str, text: str, budget: Budget) -> kubernetes.Table | None:
