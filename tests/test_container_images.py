@@ -526,6 +526,14 @@ def test_a_libcuda_that_no_loader_takes_is_no_mistake(tmp_path: Path, file: str,
     assert all(each.rule != "PKG-23" for r in check(path, ON_550) for each in r.findings)
 
 
+def test_two_spellings_of_a_version_are_one(tmp_path: Path) -> None:
+    folder = "usr/lib/x86_64-linux-gnu"
+    files = {f"{folder}/libcuda.so.535.54.{n}": shared("libcuda.so.1") for n in ("3", "03", "003")}
+    path = written(tmp_path, oci_layout([archive(files | {APP: CUBIN_11_8})]))
+    (row,) = (r for r in check(path, "driver=525.60.13,gpu=a100") if r.gpu)
+    assert [each.rule for each in row.findings if each.verdict is Verdict.UNKNOWN] == ["PKG-23"]
+
+
 def test_what_is_wrong_with_cuda_compat_lies_in_its_library(tmp_path: Path) -> None:
     """One reason on a GeForce, however many files have code: the package is not for it."""
     compat = "usr/local/cuda-12.1/compat/libcuda.so.530.30.02"

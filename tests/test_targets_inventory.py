@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Target
+from ltocompat.report.cells import target_facts
 from ltocompat.targets import parse
 from ltocompat.targets.versions.container import read_container
 
@@ -157,6 +158,12 @@ def test_what_is_said_beside_a_file_beats_it(fleet: Path) -> None:
     assert dict(old.sources)["gpu"] == "nodes.json"
     (one,) = parse(["nodes=nodes.json,driver=580.65.06,gpu=h100"], where=str(fleet))
     assert len(one.nodes) == 17
+
+
+def test_a_report_names_the_source_of_each_value(fleet: Path) -> None:
+    (target,) = parse(["nodes=nodes.json,driver=580.65.06,gpu=h100"], where=str(fleet))
+    facts = "driver 580.65.06 (given), GPU h100 (given)"
+    assert target_facts(target).startswith(facts)
 
 
 def test_a_policy_names_a_fleet(fleet: Path) -> None:

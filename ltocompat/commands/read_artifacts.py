@@ -311,10 +311,11 @@ def add_metadata(summary: ArtifactSummary, package: Package | None) -> None:
 def _add_libcuda(summary: ArtifactSummary) -> None:
     """Add which libcuda of an image comes in front of a driver's, and which lies beside it."""
     found = [(_LIBCUDA.fullmatch(host.place.innermost), host.place) for host in summary.hosts]
-    named = sorted((version_numbers(m[2]), m[1], place) for m, place in found if m)
+    named = [(m[1], place, version_numbers(m[2])) for m, place in found if m]
+    named.sort(key=lambda each: each[2])
     listed = {folder for folder in summary.searched if not _BESIDE.fullmatch(folder)}
-    front = [place for _, folder, place in named if folder in listed]
-    compat = front or [place for _, folder, place in named if _COMPAT.match(f"{folder}/")]
-    own = [place for _, folder, place in named if _BESIDE.fullmatch(folder)]
+    front = [place for folder, place, _ in named if folder in listed]
+    compat = front or [place for folder, place, _ in named if _COMPAT.match(f"{folder}/")]
+    own = [place for folder, place, _ in named if _BESIDE.fullmatch(folder)]
     summary.compat, summary.own_driver = (each[-1] if each else None for each in (compat, own))
     summary.compat_listed = bool(front) or any(map(_COMPAT.fullmatch, listed))

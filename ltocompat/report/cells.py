@@ -103,20 +103,15 @@ def _within(cells: Iterable[Cell]) -> str:
 
 def target_facts(target: Target) -> str:
     """List the values of a target and their sources, for a target whose name does not show them."""
-    words = []
-    for word, known in (
-        ("driver", target.driver),
-        ("cuda-compat", target.compat),
-        ("nvJitLink", target.nvjitlink),
-        ("NVRTC", target.nvrtc),
-        ("nvlink", target.nvlink),
-    ):
+    words, sources = list[str](), dict(target.sources)
+    for word in ("driver", "cuda-compat", "nvJitLink", "NVRTC", "nvlink"):
+        key = word.lower().removeprefix("cuda-")
+        known: VersionSet[object] | None = getattr(target, key)
         if known is not None:
-            words.append(f"{word} {_version(known)} ({known.source})")
+            words.append(f"{word} {_version(known)} ({sources.get(key, known.source)})")
     if not target.lto:
         words.append("links without -lto")
     if target.gpus:
-        sources = dict(target.sources)
         source = f" ({sources['gpu']})" if "gpu" in sources else ""
         words.append(f"GPU {', '.join(map(str, target.gpus))}{source}")
     words.append(f"on {target.system}")

@@ -120,8 +120,8 @@ def beside_own_driver(results: Iterable[Result], inside: Location) -> Iterator[R
     """
     version = driver_version_in_name(posixpath.basename(inside.innermost))
     for result in results:
-        driver = result.target.driver
-        if version is None or driver is None or min(driver.values) >= version:
+        driver, linux = result.target.driver, result.target.system.name == "linux"
+        if version is None or driver is None or min(driver.values) >= version or not linux:
             yield result
             continue
         message = (
