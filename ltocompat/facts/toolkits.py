@@ -12,11 +12,17 @@ from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.projection import From
 
 
+class PtxIsa(Struct, frozen=True, order=True, tag="ptx.isa"):
+    """A version of the PTX ISA, and the CUDA release that brought it."""
+
+    cuda: Release
+    isa: Annotated[tuple[int, ...], From(through=version_numbers)]
+
+
 @functools.cache
 def ptx_releases() -> dict[tuple[int, ...], Release]:
     """The versions of PTX ISA, each with the CUDA release that brought it, oldest first."""
-    rows = sorted((Release.parse(row["cuda"]), row["isa"]) for row in table("ptx")["isa"])
-    return {version_numbers(isa): cuda for cuda, isa in rows}
+    return {row.isa: row.cuda for row in sorted(rows(PtxIsa))}
 
 
 def ptx_cuda(isa: str) -> Release | None:

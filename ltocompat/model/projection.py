@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import starmap
 from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -52,8 +53,8 @@ def from_rows(made: type[S], rows: Sequence[Mapping[str, Any]]) -> tuple[S, ...]
     make: Callable[..., S] = made
     hints = _hints(made)
     sources = [*map(_source, made.__struct_fields__, map(hints.get, made.__struct_fields__))]
-    convert = _converter(sources)
-    return tuple(make(*convert([row.get(come.path) for come in sources])) for row in rows)
+    values = ([row.get(come.path) for come in sources] for row in rows)
+    return tuple(starmap(make, map(_converter(sources), values)))
 
 
 @functools.cache

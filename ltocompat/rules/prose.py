@@ -86,7 +86,7 @@ def family_prose(family: str) -> dict[str, BuiltRule]:
     found = dict[str, BuiltRule]()
     for rule_id, row in tomllib.loads(_text(family)).items():
         messages = tuple(row.pop("messages"))  # exact texts, whose spaces count
-        texts = {key: _line(text) for key, text in row.items()}
+        texts = {key: " ".join(text.split()) for key, text in row.items()}
         for key in ("evidence", "remedy"):  # a finding has it within a sentence
             whole = texts[key].removesuffix(".")
             texts.setdefault(f"finding_{key}", f"{whole[:1].lower()}{whole[1:]}")
@@ -125,12 +125,7 @@ def rule_prose(rule_id: str) -> BuiltRule:
 def rules_left_out() -> tuple[Prose, ...]:
     """The rules that are not built, each with the reason as its statement."""
     rows = tomllib.loads(_text("left_out")).items()
-    return tuple(Prose(rule_id, _line(row["title"]), _line(row["why"])) for rule_id, row in rows)
-
-
-def _line(text: str) -> str:
-    """A text that its table breaks into lines."""
-    return " ".join(text.split())
+    return tuple(Prose(id_, row["title"], " ".join(row["why"].split())) for id_, row in rows)
 
 
 def catalogue_file(*names: str) -> str:

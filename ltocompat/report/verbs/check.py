@@ -117,30 +117,31 @@ class _Answer:
         self.has_modules = False
         self.losses: list[Loss] = []
         self.fleet = _Fleet()
-        self.artifacts = self._complete(records)
+        self._current: EvaluatedArtifact | None = None
+        self.artifacts = filter(None, map(self._take, chain(records, (None,))))
 
-    def _complete(self, records: Iterable[FindingRecord]) -> Iterator[EvaluatedArtifact]:
-        current: EvaluatedArtifact | None = None
-        for record in records:
-            self.fleet.take(record)
-            if isinstance(record, Target) and record != ANY_TARGET:
-                self.targets.append(record)
-                self.names |= labels([target.name for target in self.targets])
-            elif isinstance(record, Loss):
-                self.losses.append(record)
-            elif isinstance(record, Result) and record.without_device_code:
-                self.empty.add(record.path)
-                self.notes_of_empty += [record] if record.findings else []
-            elif isinstance(record, Result):
-                if current is not None and current.path != record.path:
-                    yield current
-                    current = None
-                current = current or EvaluatedArtifact(record.path)
-                current.add(record)
-                self.names.setdefault(record.target.name, record.target.name)
-                self.has_modules |= record.coverage.modules > 0
-        if current is not None:
-            yield current
+    def _take(self, record: FindingRecord | None) -> EvaluatedArtifact | None:
+        """Take a record, or the end; the artifact of which it shows that all is known."""
+        known = self._current
+        if record is None:
+            return known
+        self.fleet.take(record)
+        if isinstance(record, Target) and record != ANY_TARGET:
+            self.targets.append(record)
+            self.names |= labels([target.name for target in self.targets])
+        elif isinstance(record, Loss):
+            self.losses.append(record)
+        elif isinstance(record, Result) and record.without_device_code:
+            self.empty.add(record.path)
+            self.notes_of_empty += [record] if record.findings else []
+        elif isinstance(record, Result):
+            current = known
+            if current is None or current.path != record.path:
+                current = self._current = EvaluatedArtifact(record.path)
+            current.add(record)
+            self.names.setdefault(record.target.name, record.target.name)
+            self.has_modules |= record.coverage.modules > 0
+        return None if known is self._current else known
 
 
 def described_targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:

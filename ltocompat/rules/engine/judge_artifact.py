@@ -118,8 +118,9 @@ class Artifact:
             return self._on_untold(target)
         if self._for_windows:
             target = target.on_windows
-        judge = functools.partial(self._on_exact, wanted=wanted, line=line)
-        found, summary = over_versions(target, judge), self._whole.summary
+        judge = self._on if target.gpus else self._on_possible
+        exact = functools.partial(judge, wanted=wanted, line=line)
+        found, summary = over_versions(target, exact), self._whole.summary
         conditions, known = summary.starts_on, summary.origins
         if conditions or summary.own_driver:
             from ltocompat.rules.engine import container_start  # late: few are images
@@ -139,24 +140,21 @@ class Artifact:
             remedy="give these nodes a target of their own, or a file of them with gpu= or driver=",
             asked=target.nodes,
         )
-        (found,) = self._on((None,), target, None, Route.LOAD)
+        (found,) = self._on(target, None, Route.LOAD, (None,))
         if not found.without_device_code:
             found = replace(found, verdict=Verdict.UNKNOWN, findings=(finding,), route=None)
         yield replace(found, not_judged=(), why=())
 
-    def _on_exact(
-        self, target: Target, *, wanted: Route | None, line: Route | None
+    def _on_possible(
+        self, target: Target, wanted: Route | None, line: Route | None
     ) -> Iterator[Result]:
-        """The verdicts on a target of which each part has one version at most.
+        """The verdicts on a target that names no GPU, of which each part has one version at most.
 
-        Where it names no GPU, a row for each that it can have and the artifact has code for, each
-        library of a package; where there are none, that is the verdict.
+        A row for each that it can have and the artifact has code for, each library of a package;
+        where there are none, that is the verdict.
         """
-        if target.gpus:
-            yield from self._on(target.gpus, target, wanted, line)
-            return
         gpus = gpus_to_judge(target, single_link=self._whole.summary.single_link)
-        possible = list(self._on(gpus, target, wanted, line))
+        possible = list(self._on(target, wanted, line, gpus))
         served = [result for result in possible if serves(result) or self._is_named(result.gpu)]
         partly = [result for result in served if lacks_only_libraries(result)]
         whole = [result for result in served if not lacks_only_libraries(result)]
@@ -166,7 +164,7 @@ class Artifact:
         elif possible and all(result.verdict is Verdict.FAIL for result in possible):
             yield serves_no_gpu(possible, self._whole.summary)
         else:
-            yield from self._on((None,), target, wanted, line)
+            yield from self._on(target, wanted, line, (None,))
 
     def _is_named(self, gpu: Gpu | None) -> bool:
         """Return whether an input of a link has code for that architecture, linked or refused."""
@@ -179,15 +177,15 @@ class Artifact:
 
     def _on(
         self,
-        gpus: Sequence[Gpu | None],
         target: Target,
         wanted: Route | None,
         line: Route | None,
+        gpus: Sequence[Gpu | None] = (),
     ) -> Iterator[Result]:
         whole = self._whole
         routes = _routes(whole.summary, whole.on(target), wanted)
         lines = [route for route in routes if line is None or route in (line, None)]
-        for gpu, route in itertools.product(gpus, lines):
+        for gpu, route in itertools.product(gpus or target.gpus, lines):
             on = functools.partial(
                 self._judge, target=target, gpu=gpu, route=route, route_given=wanted is not None
             )
