@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.commands.advice import ended_trials
@@ -417,7 +417,7 @@ def _loaded_on(target: Target, summary: ArtifactSummary) -> Iterator[Result]:
             yield replace(result, findings=findings, not_judged=())
 
 
-class AuditTally:
+class AuditTally(Struct):
     """Return the outcome of an audit: it failed, or could not decide.
 
     Args:
@@ -428,12 +428,11 @@ class AuditTally:
         failures: paths that gave no answer.
     """
 
-    def __init__(self, scope: AuditScope) -> None:
-        self.standings: Counter[Standing] = Counter()
-        self._scope = scope
-        self._used: set[PolicyException] = set()
-        self.failures: list[Failure] = []
-        self._worst = Verdict.NOT_FOR_GPU
+    _scope: AuditScope
+    standings: Counter[Standing] = field(default_factory=Counter)
+    _used: set[PolicyException] = set()
+    failures: list[Failure] = []
+    _worst: Verdict = Verdict.NOT_FOR_GPU
 
     def take(self, record: AuditScope | Audited | Required | Failure) -> None:
         """Count a record."""

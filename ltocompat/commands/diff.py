@@ -16,7 +16,7 @@ from ltocompat.commands.comparison.requirement_changes import floor_moves
 from ltocompat.commands.options import DiffOptions, public
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredModule
-from ltocompat.model.diff import KINDS, Change, Diff, DiffSummary, Metadata
+from ltocompat.model.diff import KINDS, Diff, DiffSummary, Metadata
 from ltocompat.model.errors import UsageError
 from ltocompat.model.image import KERNEL_KINDS, ImageKind, Module, Record
 from ltocompat.model.limits import Limits
@@ -84,14 +84,10 @@ def run(options: DiffOptions) -> Iterator[Diff]:
     yield Diff(
         _summary(before, old, named=named),
         _summary(after, new, named=named),
-        tuple(sorted(changes, key=_rank)),
+        tuple(sorted(changes, key=lambda c: (_ORDER.index(c.kind), c.subject, c.about))),
         (*_unknown(before, after, kernels=kernels), *_unseen(old, new)),
         options.forbid,
     )
-
-
-def _rank(change: Change) -> tuple[int, str, str]:
-    return (_ORDER.index(change.kind), change.subject, change.about)
 
 
 def _side(path: str, settings: walk.ScanSettings) -> Side:

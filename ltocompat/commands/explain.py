@@ -53,9 +53,13 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
             topic.id, topic.title, topic.text.strip(), source=topic.source, built=False
         )
         return (replace(told, also=topic.rules),)
-    by_id = [_of_rule(known[id_]) for id_ in _ids_in(text) if id_ in known]
+    like_ids = re.findall(r"(?<![\w-])[A-Za-z]{2,5}-[0-9A-Za-z]{2,9}(?![\w-])", text)
+    ids = dict.fromkeys(word.upper() for word in like_ids)
+    by_id = [_of_rule(known[id_]) for id_ in ids if id_ in known]
     machine = _this_machine() if here else {}
-    found = (*by_id, *_causes(words, _shortened(text), machine))
+    half = _LONGEST // 2
+    short = text if len(text) <= _LONGEST else f"{text[:half]}\n{text[-half:]}"
+    found = (*by_id, *_causes(words, short, machine))
     if not found:
         raise Missing(_unknown(words))
     return tuple(replace(entry, here=_described(machine)) for entry in found) if here else found
@@ -109,17 +113,6 @@ def _of_rule(rule_id: str) -> Explained:
             why = f"Not built. {left_out.statement}"
             return Explained(rule_id, left_out.title, why, built=False)
     return project(Explained, rule_prose(rule_id))
-
-
-def _ids_in(text: str) -> list[str]:
-    """The words of a text that have the form of a rule's ID, each once."""
-    words = re.findall(r"(?<![\w-])[A-Za-z]{2,5}-[0-9A-Za-z]{2,9}(?![\w-])", text)
-    return list(dict.fromkeys(word.upper() for word in words))
-
-
-def _shortened(text: str) -> str:
-    half = _LONGEST // 2
-    return text if len(text) <= _LONGEST else f"{text[:half]}\n{text[-half:]}"
 
 
 # An error by number or name alone, as C, Julia (ERROR_NO_DEVICE) or Rust (NoDevice) writes it.

@@ -231,7 +231,8 @@ def _whole(summary: ArtifactSummary) -> ArtifactSummary | Failure:
 def _first_target(found: Sequence[_Known]) -> DraftTarget:
     """The least that all of them need, as ``require`` says it; GPUs that all of them serve."""
     needs = [need for summary, need in found if summary.modules]
-    system = _system(found)
+    packages = (package_of(summary.path) for summary, _ in found)
+    system = system_of([p for package in packages if package for p in package.platforms])
     newest = drivers.first_production(drivers.driver_branches()[-1])
     if not needs:
         return DraftTarget(newest, no_code=True)
@@ -272,9 +273,3 @@ def _variants(found: Sequence[_Known]) -> tuple[str, ...]:
 def _driver(need: Required) -> DriverVersion | None:
     floors = [service.driver for service in need.services if service.driver is not None]
     return need.driver_sass or need.driver_ptx or min(floors, default=None)
-
-
-def _system(found: Sequence[_Known]) -> str:
-    """The operating system of the packages."""
-    packages = (package_of(summary.path) for summary, _ in found)
-    return system_of([p for package in packages if package for p in package.platforms])

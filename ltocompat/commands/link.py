@@ -16,7 +16,6 @@ from ltocompat.model.errors import Missing, UnreadableInput, UsageError
 from ltocompat.model.image import ImageKind, Skipped
 from ltocompat.model.link_options import Disagreement, disagreements
 from ltocompat.model.location import Location, refuse_address
-from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Linker, Machine, Tool, find, installed, obtain
 from ltocompat.targets.linkers.version_request import split
@@ -117,21 +116,15 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
         raise UsageError("a link needs its target; add --arch, e.g. --arch sm_90")
     if output is not None and len(linkers) > 1:
         raise UsageError("-o writes the result of one linker; name one --linker")
-    gathered = list(_gathered(places, settings, options.where))
+    # Whole files and modules, or the images that were asked for.
+    read = gather if options.where is None else functools.partial(gather_each, where=options.where)
+    gathered = [piece for place in places for piece in read(place, settings)]
     unread = [piece for piece in gathered if isinstance(piece, Skipped)]
     yield from unread
     inputs = of_single_link(piece for piece in gathered if isinstance(piece, LinkInput))
     if unread and not inputs:
         raise UnreadableInput(f"{unread[0].place}: {unread[0].reason}")
     yield from _together(inputs, linkers, target, output=output)
-
-
-def _gathered(
-    places: list[Location], settings: ScanSettings, where: ImageFilter | None
-) -> Iterator[LinkInput | Skipped]:
-    """Inputs of one link: whole files and modules, or the images that were asked for."""
-    for place in places:
-        yield from gather(place, settings) if where is None else gather_each(place, settings, where)
 
 
 def _linkers(wanted: Sequence[str], *, install_missing: bool) -> list[Linker]:

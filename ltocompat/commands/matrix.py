@@ -74,7 +74,10 @@ def run(options: MatrixOptions) -> Iterator[Target | Result | Matrix | Failure]:
                 continue
             yield from matrices(summary, linkers, engine, tried=options.trial_link)
             if summary.skipped:
-                yield Failure.of(UnreadableInput(_unread(summary)))
+                first, others = summary.skipped[0], summary.skipped_count - 1
+                more = f", and {others:,} more" if others else ""
+                text = f"{first.place} can't be read: {first.reason}{more}"
+                yield Failure.of(UnreadableInput(text))
 
 
 def matrices(
@@ -138,12 +141,6 @@ def _worst(results: Iterable[Result], names: Sequence[str]) -> Result:
     """The worst of the results on targets of these names."""
     asked = (result for result in results if result.target.name in names)
     return max(asked, key=lambda result: result.counted)
-
-
-def _unread(summary: ArtifactSummary) -> str:
-    first = summary.skipped[0]
-    more = f", and {summary.skipped_count - 1:,} more" if summary.skipped_count > 1 else ""
-    return f"{first.place} can't be read: {first.reason}{more}"
 
 
 def linker_targets() -> list[Target]:

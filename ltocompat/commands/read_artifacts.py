@@ -125,16 +125,15 @@ def path_of_item(item: _File | ArtifactSummary | Failure) -> str | None:
     return item.place.path if isinstance(item, _File) else None
 
 
-class ArtifactReader:
+class ArtifactReader(Struct):
     """Reads files in one way.
 
     What a signature's kernels are wanted for depends on the targets alone, so that the answers are
     kept from file to file; nothing else is.
     """
 
-    def __init__(self, reading: ScanOptions) -> None:
-        self._reading = reading
-        self._wanted: dict[ModuleSignature, ReadPlan] = {}
+    _reading: ScanOptions
+    _wanted: dict[ModuleSignature, ReadPlan] = {}
 
     def items(self, texts: Iterable[str]) -> Iterator[_File | ArtifactSummary | Failure]:
         """The files at paths; of what is not a file and can't be read, a summary; failures."""

@@ -37,17 +37,16 @@ class EvaluatedFile(Struct, frozen=True):
     notes: tuple[Note, ...] = ()
 
 
-class InstalledVariants:
+class InstalledVariants(Struct):
     """Holds back the files that may be variants, until it is known what their packages open.
 
     Args:
         limits: bounds for reading one file.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._held: dict[str, list[tuple[str, EvaluatedFile]]] = {}
-        self._packages: dict[str, tuple[Package, _Versions]] = {}
+    _limits: Limits
+    _held: dict[str, list[tuple[str, EvaluatedFile]]] = {}
+    _packages: dict[str, tuple[Package, _Versions]] = {}
 
     def hold(self, file: EvaluatedFile, package: Package | None) -> bool:
         """Take a file of a package, if its name says that it may be a variant."""
@@ -55,7 +54,7 @@ class InstalledVariants:
             return False
         if package.path not in self._packages:
             self._packages[package.path] = package, _versions(package)
-        inside = _inside(package, file.path)
+        inside = package.listed(file.path)
         may_be_one = _may_be_one(inside, self._packages[package.path][1])
         if may_be_one:
             self._held.setdefault(package.path, []).append((inside, file))
@@ -65,12 +64,6 @@ class InstalledVariants:
         """The files that were taken, with what their packages open."""
         for path, files in self._held.items():
             yield from _folded(files, _variants_of(self._packages[path][0], self._limits))
-
-
-def _inside(package: Package, path: str) -> str:
-    """A file as the package's own list of files has it."""
-    site = os.path.dirname(os.path.abspath(package.path))
-    return os.path.relpath(os.path.abspath(path), site).replace(os.sep, "/")
 
 
 def _variants_of(package: Package, limits: Limits) -> tuple[Variant, ...]:

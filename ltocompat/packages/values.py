@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -128,6 +129,11 @@ class Package(Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}" if self.version else self.name
+
+    def listed(self, path: str) -> str:
+        """A file of an installed package as its own list of files has it."""
+        site = os.path.dirname(os.path.abspath(self.path))
+        return os.path.relpath(os.path.abspath(path), site).replace(os.sep, "/")
 
 
 class Shipped(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import posixpath
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,13 +15,10 @@ from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.mend import Mend
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import Way, together, ways_to
-from ltocompat.packages.values import Kind
+from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules import floors, linker_imports
 from ltocompat.rules.rule import Problem
 from ltocompat.targets.versions.packages import Allowed, suffix_major
-
-if TYPE_CHECKING:
-    from ltocompat.packages.values import Shipped
 
 LIBRARIES = {"nvjitlink": "libnvJitLink", "nvrtc": "libnvrtc"}
 TITLES = {"nvjitlink": "nvJitLink", "nvrtc": "NVRTC"}

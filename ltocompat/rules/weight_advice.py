@@ -53,7 +53,9 @@ def savings(measured: Measured) -> tuple[tuple[Saving, ...], Mapping[Location, i
     """
     found: dict[Waste, _Found] = {}
     by_library: Counter[Location] = Counter()
-    machine = _common_machine(measured.libraries.values())
+    # The CPU of all libraries that say one is that of objects in archives, which say none.
+    machines = {library.machine for library in measured.libraries.values() if library.machine}
+    machine = machines.pop() if len(machines) == 1 else None
     ratios = _ratios(measured.libraries.values())
     for library in measured.libraries.values():
         for waste, part in _of_library(library, library.machine or machine, ratios):
@@ -72,12 +74,6 @@ def savings(measured: Measured) -> tuple[tuple[Saving, ...], Mapping[Location, i
         if part.saved > 0
     )
     return tuple(sorted(advice, key=lambda saving: (-saving.saved, saving.waste))), by_library
-
-
-def _common_machine(libraries: Iterable[MeasuredLibrary]) -> str | None:
-    """The CPU of all libraries that say one: that of objects in archives, which say none."""
-    machines = {library.machine for library in libraries if library.machine}
-    return machines.pop() if len(machines) == 1 else None
 
 
 def _ratios(libraries: Iterable[MeasuredLibrary]) -> dict[_Stored, float]:

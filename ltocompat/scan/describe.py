@@ -230,7 +230,9 @@ def _read_sass(stored: StoredImage, detail: ReadOptions) -> Image:
     view = payload.stored.of(prefix.data) if packed else payload.stored
     whole = Cubin.parse(view, payload.budget, _cubin_size(stored))
     marks = _Marks(whole.notes(), whole.api_versions())
-    image = _cubin(stored, header, marks, _arch(whole, marks.notes), whole.problem)
+    own = whole.header.arch
+    arch = replace(own, suffix="a") if whole.accelerated() else _suffixed(own, marks.notes)
+    image = _cubin(stored, header, marks, arch, whole.problem)
     return replace(
         image,
         size=whole.extent if image.size is None else image.size,
@@ -274,11 +276,6 @@ def _marks_in(data: bytes, header: CubinHeader) -> _Marks | None:
     # Objects of generation 1 leave no note, so that kernels say who compiled them.
     versions = early_api_versions(data)
     return None if versions is None else _Marks(notes, versions)
-
-
-def _arch(whole: Cubin, notes: Notes) -> SmArch:
-    arch = whole.header.arch
-    return replace(arch, suffix="a") if whole.accelerated() else _suffixed(arch, notes)
 
 
 def _suffixed(arch: SmArch, notes: Notes) -> SmArch:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.facts import among_tests, is_device_runtime
@@ -33,7 +34,7 @@ _OF_DEVICE_RUNTIME = "cuda_device_runtime."  # how the name of its object starts
 _MOST_PLACES = 1 << 16  # of a group; the largest libraries have a few thousand modules
 
 
-class SummaryBuilder:
+class SummaryBuilder(Struct, kw_only=True):
     """Folds the records of one file into its summary as they pass.
 
     Args:
@@ -42,21 +43,18 @@ class SummaryBuilder:
         installed: it is a file of an environment, where it counts as inside of its wheel.
     """
 
-    def __init__(
-        self, *, apart: bool, members: tuple[str, ...] = (), installed: bool = False
-    ) -> None:
-        self._apart = apart
-        self._installed = installed
-        self._members = members
-        self._groups: _Groups = {}
-        self._of_tests: _Groups = {}
-        self._device_runtime: _Groups = {}
-        self._inner: _Groups = {}
-        self._inside: tuple[str, ...] = ()
-        self._hosts: list[HostBinary] = []
-        self.skipped: list[Skipped] = []
-        self._skipped_count = 0
-        self._layers: tuple[ImageLayer, ...] = ()
+    apart: bool
+    members: tuple[str, ...] = ()
+    installed: bool = False
+    skipped: list[Skipped] = []
+    _groups: _Groups = {}
+    _of_tests: _Groups = {}
+    _device_runtime: _Groups = {}
+    _inner: _Groups = {}
+    _inside: tuple[str, ...] = ()
+    _hosts: list[HostBinary] = []
+    _skipped_count: int = 0
+    _layers: tuple[ImageLayer, ...] = ()
 
     def take(self, record: Record, trials: Trials | None = None) -> None:
         """Add a record; of a module with what linkers and drivers did with it."""
@@ -88,9 +86,9 @@ class SummaryBuilder:
             apart: False: modules of different files are grouped after all; None: as they were.
         """
         self._flush()
-        apart = self._apart if apart is None else apart
+        apart = self.apart if apart is None else apart
         groups, of_tests, device_runtime = (
-            _grouped(found) if self._apart and not apart else list(found.values())
+            _grouped(found) if self.apart and not apart else list(found.values())
             for found in (self._groups, self._of_tests, self._device_runtime)
         )
         variants: tuple[Variant, ...] = ()
@@ -121,7 +119,7 @@ class SummaryBuilder:
         if module.place.members != self._inside:
             self._flush()
             self._inside = module.place.members
-        inner = module.place.members != self._members
+        inner = module.place.members != self.members
         place = module.place
         group = ModuleGroup(module_signature(module), trials, 1, place, inner, [place])
         _count(self._inner, group)
@@ -134,7 +132,7 @@ class SummaryBuilder:
             self._inner = _regrouped(self._inner, host)
         # Of libraries in packages others are kept, too: their machine and search path count.
         needs = host.undefined_registrations or host.nvjitlink_imports or host.libraries
-        inside = host.place.members or self._installed
+        inside = host.place.members or self.installed
         in_package = host.linked and inside and len(self._hosts) < _MOST_HOSTS
         of_windows = host.linked and host.format == "PE"  # which is another deploy target
         if (needs or in_package or of_windows) and not self._of_device_runtime(host.place.members):
@@ -142,7 +140,7 @@ class SummaryBuilder:
         self._flush()
 
     def _flush(self) -> None:
-        apart = self._inside if self._apart else _of_variant(self._inside)
+        apart = self._inside if self.apart else _of_variant(self._inside)
         for group in self._inner.values():
             groups = self._of_tests if _of_tests(group) else self._groups
             if self._of_device_runtime(group.example.members):
@@ -152,7 +150,7 @@ class SummaryBuilder:
 
     def _of_device_runtime(self, members: tuple[str, ...]) -> bool:
         """Return whether this is NVIDIA's libcudadevrt inside of what was named."""
-        archives = members[len(self._members) : -1]
+        archives = members[len(self.members) : -1]
         inside = any(is_device_runtime(name.rsplit("/", 1)[-1]) for name in archives)
         return inside and members[-1].rsplit("/", 1)[-1].startswith(_OF_DEVICE_RUNTIME)
 

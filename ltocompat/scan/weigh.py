@@ -11,6 +11,8 @@ import functools
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.fatbin.region import padded
@@ -52,20 +54,19 @@ _MOST_KERNELS = 200_000
 _ARCHIVES = (".a", ".lib", ".rlib")
 
 
-class Weigher:
+class Weigher(Struct, kw_only=True):
     """Weighs the batches of one path as they pass.
 
     Args:
         kernels: also read the size of each kernel, for which every cubin is unpacked.
     """
 
-    def __init__(self, *, kernels: bool) -> None:
-        self.measured = Measured()
-        self._kernels = kernels
-        self._first: dict[int, Location] = {}
-        self._compressed: Counter[tuple[ImageKind, Compression]] = Counter()
-        self._left: Counter[tuple[ImageKind, Compression]] = Counter()
-        self._shapes = 0
+    kernels: bool
+    measured: Measured = field(default_factory=Measured)
+    _first: dict[int, Location] = {}
+    _compressed: Counter[tuple[ImageKind, Compression]] = field(default_factory=Counter)
+    _left: Counter[tuple[ImageKind, Compression]] = field(default_factory=Counter)
+    _shapes: int = 0
 
     def take(self, batch: Batch) -> None:
         """Add a batch whose bytes can still be read."""
@@ -136,7 +137,7 @@ class Weigher:
             pair = (first, library)
             if pair in pairs or len(pairs) < _MOST_PAIRS:
                 pairs[pair] = pairs.get(pair, 0) + image.stored_size
-        if self._kernels and image.kind is ImageKind.SASS:
+        if self.kernels and image.kind is ImageKind.SASS:
             self._count_kernels(stored)
 
     def _first_with(self, stored: StoredImage, library: Location) -> Location | None:

@@ -73,7 +73,8 @@ def _whole_files(change: str, side: Side, names: Iterable[str]) -> Iterator[Chan
     """Files that only one of the two releases has."""
     for name in names:
         file = side.files[name]
-        yield Change(change, name, _kinds(file), places=(file.example,))
+        kinds = ", ".join(kind for kind in map(str, ImageKind) if kind in file.stored)
+        yield Change(change, name, kinds, places=(file.example,))
 
 
 def _in_files(name: str, old: File, new: File) -> Iterator[Change]:
@@ -129,10 +130,6 @@ def _whole(side: Side) -> File:
                 for value, place in values.items():
                     whole.note(change, about, value, place)
     return whole
-
-
-def _kinds(file: File) -> str:
-    return ", ".join(kind for kind in map(str, ImageKind) if kind in file.stored)
 
 
 def _kernels(after: str, before: str, old: Side, new: Side) -> Iterator[Change]:

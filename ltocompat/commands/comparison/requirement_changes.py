@@ -38,7 +38,9 @@ def _linkers(old: Required, new: Required, imports: _Imports) -> Iterator[Change
     if texts[0] != texts[1]:
         yield Change("nvjitlink", "", "", *texts, 1, NVJITLINK_ROSE if rose else None)
     served = _served(old, new)
-    said = {(rose, _sure(new))}
+    floor = new.nvjitlink
+    # As that of a single GPU is told.
+    said = {(rose, _NONE_KNOWN if floor is None else str(floor.at_least))}
     yield from _of_gpus("nvjitlink", served, _linker_of, said, NVJITLINK_ROSE)
     before, after = imports
     if before != after:
@@ -68,12 +70,6 @@ def _rose(old: _Bounds, new: _Bounds) -> bool:
 
 def _release(release: Release | None) -> tuple[str] | None:
     return None if release is None else (str(release),)
-
-
-def _sure(code: Required) -> str:
-    """The nvJitLink that links for every GPU, as that of a single GPU is told."""
-    floor = code.nvjitlink
-    return _NONE_KNOWN if floor is None else str(floor.at_least)
 
 
 def _linker_text(code: Required) -> tuple[str, ...] | None:

@@ -120,7 +120,10 @@ def _audited(
     )
     failed = Standing.COUNTS in standings or (bare and checked.verdict >= policy.fail_on)
     undecided = Standing.UNDECIDED in standings or (bare and checked.verdict is Verdict.UNKNOWN)
-    shown = replace(checked, findings=findings, forgiven=_forgiven(checked.verdict, findings))
+    # Why none of the findings counts that make the verdict.
+    reasons = [each.forgiven for each in findings if each.verdict is checked.verdict]
+    forgiven = reasons[0] if all(reasons) and reasons else ""
+    shown = replace(checked, findings=findings, forgiven=forgiven)
     return Audited(checked, shown, assessed, failed, undecided and not failed)
 
 
@@ -246,12 +249,6 @@ def _with_limits(finding: Finding, assessed: Assessed, growth: Mapping[str, str]
         headline=f"{headline} ({grown})" if grown else finding.headline,
         remedy="; ".join(filter(None, remedies)),
     )
-
-
-def _forgiven(verdict: Verdict, findings: Iterable[Finding]) -> str:
-    """Why none of the findings counts that make the verdict."""
-    reasons = [finding.forgiven for finding in findings if finding.verdict is verdict]
-    return reasons[0] if all(reasons) and reasons else ""
 
 
 def _advised(result: Result, policy: Policy) -> Result:

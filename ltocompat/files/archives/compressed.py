@@ -47,7 +47,9 @@ class CompressedFormat:
                 yield from tar.walk(tar.Unpacked(stream, source), place, wanted, budget)
             else:
                 content = Spool().keep(stream.up_to(None), None)
-                yield Member(place.member(_name(place)), content, source.position)
+                name = _SUFFIX.sub("", posixpath.basename(place.innermost.replace("\\", "/")))
+                name = name if name not in ("", "-") else "content"
+                yield Member(place.member(name), content, source.position)
         except LimitExceeded:
             raise
         except Malformed as error:
@@ -83,8 +85,3 @@ def _holds_cubin(view: ByteView, budget: Budget) -> bool:
     except Malformed:
         return False
     return True
-
-
-def _name(place: Location) -> str:
-    name = _SUFFIX.sub("", posixpath.basename(place.innermost.replace("\\", "/")))
-    return name if name not in ("", "-") else "content"

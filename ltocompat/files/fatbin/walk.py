@@ -9,7 +9,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.files import codec
@@ -121,19 +121,18 @@ class _Hit(Struct, frozen=True):
     needle: bytes
 
 
-class _Scanner:
+class _Scanner(Struct):
     """Hits in file order; the caller moves on past what it understood with ``skip_to``.
 
     Attributes:
         position: everything in front of this offset was looked at or skipped.
     """
 
-    def __init__(self, view: ByteView, start: int, budget: Budget) -> None:
-        self._view = view
-        self._budget = budget
-        self.position = start
-        self._window_end = start
-        self._hits: deque[_Hit] = deque()
+    _view: ByteView
+    position: int
+    _budget: Budget
+    _window_end: int = 0
+    _hits: deque[_Hit] = field(default_factory=deque)
 
     def skip_to(self, offset: int) -> None:
         """Go on at ``offset``; never backwards."""

@@ -6,11 +6,18 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ltocompat.commands.env import Surroundings
 from ltocompat.facts import horizon
+from ltocompat.model.environment import (
+    Compiler,
+    Environment,
+    InstalledPackage,
+    KernelDriver,
+    UserDriver,
+)
 from ltocompat.model.grouping import grouped
 from ltocompat.model.projection import project
 from ltocompat.model.verdict import LEVELS, Level, Verdict
@@ -35,18 +42,7 @@ from ltocompat.report.findings import (
     grouped_findings,
 )
 from ltocompat.report.text import clip
-
-if TYPE_CHECKING:
-    from ltocompat.commands.env import Surroundings
-    from ltocompat.model.environment import (
-        Compiler,
-        Environment,
-        InstalledPackage,
-        KernelDriver,
-        LibraryPick,
-        UserDriver,
-    )
-    from ltocompat.rules.rule import Problem
+from ltocompat.rules.rule import Problem
 
 _COLUMNS = (
     Column(""),
@@ -237,7 +233,9 @@ def _libraries(found: Environment) -> Iterator[_Fact]:
     linkers = (("nvJitLink", linker.version, linker.path) for linker in found.nvjitlinks)
     compilers = ((copy.library, _version(copy), copy.path) for copy in found.compilers)
     for library, version, path in (*linkers, *compilers):
-        where = f"{path} (picked by {_ways(found.picks, library, path)})"
+        picks = (p for p in found.picks if p.library == library and path in (p.path, p.real))
+        ways = ", ".join(dict.fromkeys(f"{pick.way} ({pick.found_by})" for pick in picks))
+        where = f"{path} (picked by {ways or 'nothing'})"
         yield _Fact(_NAMES[library], version, where, (path,))
 
 
@@ -245,11 +243,6 @@ def _version(compiler: Compiler) -> str:
     builtins = [str(release) for release in compiler.builtins]
     other = builtins and compiler.release is not None and str(compiler.release) not in builtins
     return (compiler.version or "?") + (f", builtins {', '.join(builtins)}" if other else "")
-
-
-def _ways(picks: tuple[LibraryPick, ...], library: str, path: str) -> str:
-    ways = (pick for pick in picks if pick.library == library and path in (pick.path, pick.real))
-    return ", ".join(dict.fromkeys(f"{way.way} ({way.found_by})" for way in ways)) or "nothing"
 
 
 def _document(records: Iterable[Surroundings | Failure], _: Options) -> Iterator[str]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from ltocompat.model.explained import Explained
 from ltocompat.model.version import rule_url
 from ltocompat.model.words import excerpt
 from ltocompat.report import Failure, Options, Report, answers, rows_document
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
 from ltocompat.report.streams import PIPED
-
-if TYPE_CHECKING:
-    from ltocompat.model.explained import Explained
 
 _INDEX = (Column("rule"), Column("what is wrong", width=20), Column("verdict", width=20))
 
@@ -32,7 +29,9 @@ def blocks(records: Iterable[Explained | Failure], options: Options) -> Iterator
 
 
 def _cause(entry: Explained, others: list[Explained], most: int) -> Iterator[Block]:
-    yield Heading((f"> {_quoted(entry, most)}",))
+    line = " ".join((entry.line or "").lstrip("> \t").split())
+    around = line.find((entry.matched or "")[:_BEGINNING])  # of a long line the part around that
+    yield Heading((f"> {excerpt(line, around, most)}",))
     yield Paragraph((f"Cause: {entry.cause}",))
     yield Paragraph((f"Fix:   {entry.fix}",))
     if entry.here is not None:
@@ -47,12 +46,6 @@ def _cause(entry: Explained, others: list[Explained], most: int) -> Iterator[Blo
     if others:
         named = "; ".join(f"{other.id} ({other.title})" for other in others)
         yield Paragraph((f"More:  {named}",))
-
-
-def _quoted(entry: Explained, most: int) -> str:
-    """The user's line, of a long one the part around the message."""
-    line = " ".join((entry.line or "").lstrip("> \t").split())
-    return excerpt(line, line.find((entry.matched or "")[:_BEGINNING]), most)
 
 
 def _rule(entry: Explained) -> Iterator[Block]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from ltocompat.commands.extract import Extracted
 from ltocompat.model.image import Skipped
 from ltocompat.model.projection import project
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import Block, Code, Entry, Paragraph
 from ltocompat.report.text import truncate
-
-if TYPE_CHECKING:
-    from ltocompat.commands.extract import Extracted
 
 
 def blocks(records: Iterable[Extracted | Skipped | Failure], _: Options) -> Iterator[Block]:

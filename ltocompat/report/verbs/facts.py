@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from ltocompat.commands.facts import FactsTable
 from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import Block, Code, Column, Paragraph, Table
-
-if TYPE_CHECKING:
-    from ltocompat.commands.facts import FactsTable
 
 _COLUMNS = (Column("table"), Column("list"), Column("rows", right=True), Column("newest"))
 

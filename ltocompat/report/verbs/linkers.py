@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from ltocompat.commands.linkers import InstallChange, Plan
 from ltocompat.model.image import Skipped
 from ltocompat.model.projection import project
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import Block, Code, Column, Entry, Items, Paragraph, Table
 from ltocompat.report.text import binary_size
-
-if TYPE_CHECKING:
-    from ltocompat.commands.linkers import InstallChange, Plan
-    from ltocompat.targets.linkers import Linker
+from ltocompat.targets.linkers import Linker
 
 _COLUMNS = (
     Column("linker"),

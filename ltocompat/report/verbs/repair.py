@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from ltocompat.model.mend import Repaired
 from ltocompat.report import Failure, Options, Report, answers, rows_document
 from ltocompat.report.document import Block, Code, Entry, Heading, Items, Paragraph
-
-if TYPE_CHECKING:
-    from ltocompat.model.mend import Repaired
 
 
 def blocks(records: Iterable[Repaired | Failure], _: Options) -> Iterator[Block]:

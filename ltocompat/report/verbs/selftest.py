@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from ltocompat.commands.selftest import SelfTestStep
 from ltocompat.model.projection import project
 from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import Block, Column, Paragraph, Table
-
-if TYPE_CHECKING:
-    from ltocompat.commands.selftest import SelfTestStep
 
 _COLUMNS = (
     Column("step"),

@@ -210,16 +210,10 @@ def _targets_of_suffix(code: SmArch) -> str:
 def ltoir_loaded_directly(subject: Subject) -> Iterator[Requirement]:
     """The driver links no LTO-IR by itself: a module of LTO-IR alone does not load."""
     if subject.route is Route.LOAD and subject.missed is SelectionFailure.LTO_ONLY:
-        yield Requirement(
-            FixedVerdict(Verdict.FAIL),
-            "LTO-IR alone",
-            f"the driver doesn't link it ({_load_error(subject)})",
-        )
-
-
-def _load_error(subject: Subject) -> str:
-    in_fatbin = any(image.in_fatbin for image in subject.signature.images)
-    return "error 209, no kernel image" if in_fatbin else "error 200, invalid image"
+        in_fatbin = any(image.in_fatbin for image in subject.signature.images)
+        error = "error 209, no kernel image" if in_fatbin else "error 200, invalid image"
+        consequence = f"the driver doesn't link it ({error})"
+        yield Requirement(FixedVerdict(Verdict.FAIL), "LTO-IR alone", consequence)
 
 
 @rule("LTO-06")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import combinations, product
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -22,7 +20,7 @@ from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import truncate_list
 from ltocompat.packages.resolving import ways_to
-from ltocompat.packages.values import Kind, installed_path
+from ltocompat.packages.values import Kind, Package, Shipped, installed_path
 from ltocompat.rules import floors
 from ltocompat.rules.linker_imports import files_of, short
 from ltocompat.rules.needed_libraries import NeededLibrary, folders, needed_libraries
@@ -34,9 +32,6 @@ from ltocompat.rules.shipped_needs import (
     ways_of,
 )
 from ltocompat.targets.versions.packages import suffix_major
-
-if TYPE_CHECKING:
-    from ltocompat.packages.values import Package, Shipped
 
 # cupy-cuda13x, jax-cuda12-plugin, libcuvs-cu13; torch 2.9.1+cu130.
 _MAJOR_IN_NAME = re.compile(r"(?:^|-)(?:cu|cuda)-?([0-9]{2,3})x?(?:-|$)")
@@ -151,9 +146,10 @@ def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
     tags = [f"{tag.rpartition('-')[0]}-{right}" for tag in shipped.package.tags if right]
     # Installers went by the name of the wheel, which may have been right (PEP 427).
     wrong = Verdict.UNDOCUMENTED if shipped.package.kind is Kind.INSTALLED else Verdict.FAIL
+    many = "library or program is" if len(hosts) == 1 else "libraries and programs are"
     yield Problem(
         wrong if whole and not chooses else Verdict.OK,
-        f"its tag says {'.'.join(platforms)}, but {_count(other, hosts)} for {found}",
+        f"its tag says {'.'.join(platforms)}, but {len(other)} of {len(hosts)} {many} for {found}",
         cure if whole else "leave out the files that do not run there, if nothing reads them",
         str(first.place),
         subject="platform tag",
@@ -199,11 +195,6 @@ def _single_tags(tags: Iterable[str]) -> set[tuple[str, ...]]:
     parts = (tag.lower().split("-") for tag in tags)
     singles = (tag for part in parts for tag in product(*(text.split(".") for text in part)))
     return {(*tag[:-1], _OF_SYSTEM.sub("linux_", tag[-1])) for tag in singles}
-
-
-def _count(other: list[HostBinary], hosts: list[HostBinary]) -> str:
-    many = "library or program is" if len(hosts) == 1 else "libraries and programs are"
-    return f"{len(other)} of {len(hosts)} {many}"
 
 
 def _machine_of_tag(platform: str) -> tuple[str, str] | None:
@@ -318,10 +309,8 @@ def _way_to(folder: str, here: str) -> str | None:
 
 def _installed_at(host: HostBinary, package: Package) -> str:
     """The path of a library once it is installed: relative to site-packages, or to the prefix."""
-    if host.place.members:
-        return installed_path(host.place.innermost)
-    site = os.path.dirname(os.path.abspath(package.path))
-    return os.path.relpath(os.path.abspath(host.place.innermost), site).replace(os.sep, "/")
+    path = host.place.innermost
+    return installed_path(path) if host.place.members else package.listed(path)
 
 
 def _folder_of(host: HostBinary, package: Package) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ltocompat.facts.libraries import family, library_packages
 from ltocompat.facts.toolkits import toolkit_with
 from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import dependencies_always, leads, not_at_hand, together, ways_to
-from ltocompat.packages.values import Kind
+from ltocompat.packages.values import Installed, Kind, Shipped
 from ltocompat.rules.catalogue import library_problems
 from ltocompat.rules.linker_imports import files_of
 from ltocompat.rules.rule import Problem, rule
@@ -26,9 +25,6 @@ from ltocompat.rules.shipped_needs import (
     ways_of,
 )
 from ltocompat.targets.versions.packages import pins_beside_any_nvjitlink
-
-if TYPE_CHECKING:
-    from ltocompat.packages.values import Installed, Shipped
 
 _IMPORTING = 12  # the major of CUDA whose cuSPARSE imports names of its nvJitLink
 

@@ -60,8 +60,11 @@ def over_versions(target: Target, judge: Callable[[Target], Iterable[Result]]) -
         tables = [(each, {(r.gpu, r.route): r for r in results}) for each, results in found]
         rows.append(_one_of(target, tables))
     for row in _all_rows(rows, target):
-        result = _all_of([each[row] for each in rows if row in each])
-        yield replace(result, target=target)
+        # The worst over versions that all have to work, with what is found on any.
+        results = [each[row] for each in rows if row in each]
+        decides = max(results, key=lambda result: result.verdict)
+        whole = _with(decides, results, decides.verdict, _united(results))
+        yield replace(whole, target=target)
 
 
 def combinations(target: Target) -> list[list[Target]]:
@@ -91,12 +94,6 @@ def _all_rows(tables: Iterable[Rows], target: Target) -> list[Row]:
     if not target.gpus:
         found.sort(key=lambda row: -1 if row[0] is None else row[0].arch.number)
     return found
-
-
-def _all_of(results: Sequence[Result]) -> Result:
-    """The fold over versions that all have to work: the worst, with what is found on any."""
-    decides = max(results, key=lambda result: result.verdict)
-    return _with(decides, results, decides.verdict, _united(results))
 
 
 def _one_of(target: Target, found: Sequence[tuple[Target, Rows]]) -> Rows:

@@ -47,7 +47,9 @@ def findings_of_link(
     rulings = case.rulings(found_about("Link", link), linker, offline=offline)
     found = _settled(case.findings(rulings), tried)
     examples = {ABSENT_FROM_DEVICE_LINK: left_out[0].group.example} if left_out else {}
-    example = (_beside_ltoir(linked) or linked[0]).group.example
+    plain = [each for each in linked if each.module_verdict.picked[0].kind is not ImageKind.LTOIR]
+    # The first module without LTO-IR, where others have some.
+    example = (plain or linked)[0].group.example
     verdicts = (each.module_verdict.verdict for each in judged if each.way is Route.LINK)
     by_rules = worst((*verdicts, *(finding.verdict for finding in found)))
     refusal = () if tried is None else _refusal(tried, by_rules)
@@ -140,9 +142,3 @@ def _link(
         ),
         any(each.group.inner and each.group.signature.needs_device_link for each in linked),
     )
-
-
-def _beside_ltoir(linked: Sequence[GroupVerdict]) -> GroupVerdict | None:
-    """The first module without LTO-IR, where others have some."""
-    plain = [each for each in linked if each.module_verdict.picked[0].kind is not ImageKind.LTOIR]
-    return plain[0] if plain and len(plain) < len(linked) else None

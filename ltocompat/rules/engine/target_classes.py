@@ -84,7 +84,9 @@ class TargetClasses:
         if link_key(used, gpu.arch) in self._tried:  # the linker has answered for itself
             return (gpu.name, driver, used)
         traits = traits_of(used) if self._linked else None  # nothing of it meets a linker
-        picked = self._picked_of(gpu, traits)
+        if (gpu.name, traits) not in self._picked:
+            self._picked[gpu.name, traits] = self._pick(gpu, traits)
+        picked = self._picked[gpu.name, traits]
         key = (
             gpu.name,
             # Rules of one link ask linkers themselves; else only what is picked does.
@@ -96,11 +98,6 @@ class TargetClasses:
             answers = self._all_answers(gpu, picked, driver, used)
             self._classes[key] = self._answers.setdefault(answers, len(self._answers))
         return self._classes[key]
-
-    def _picked_of(self, gpu: Gpu, linker: LinkerTraits | None) -> _Picked:
-        if (gpu.name, linker) not in self._picked:
-            self._picked[gpu.name, linker] = self._pick(gpu, linker)
-        return self._picked[gpu.name, linker]
 
     def _pick(self, gpu: Gpu, linker: LinkerTraits | None) -> _Picked:
         engine = self._engine

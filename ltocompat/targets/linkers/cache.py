@@ -112,7 +112,9 @@ class Cache(Struct, frozen=True):
             if self._read(origin.version) is None:
                 if os.path.exists(os.path.join(final, _ORIGIN)):
                     self._drop(final)  # ours, and damaged
-                _let_nobody_else_write(part)
+                # Nobody else may write, whatever the user's umask is.
+                for path in (part, *(os.path.join(part, name) for name in os.listdir(part))):
+                    os.chmod(path, os.stat(path).st_mode & ~(stat.S_IWGRP | stat.S_IWOTH))
                 keep_seal(part, origin.version, origin.sums)
                 _rename_unless_there(part, final)
         kept = self._read(origin.version)
@@ -178,12 +180,6 @@ class Cache(Struct, frozen=True):
                 f"the cache {self.folder!r} can't be written: {error.strerror}; free it, or set "
                 "XDG_CACHE_HOME to another folder"
             ) from error
-
-
-def _let_nobody_else_write(folder: str) -> None:
-    """Take write permission from others, whatever the user's umask is."""
-    for path in (folder, *(os.path.join(folder, name) for name in os.listdir(folder))):
-        os.chmod(path, os.stat(path).st_mode & ~(stat.S_IWGRP | stat.S_IWOTH))
 
 
 def _rename_unless_there(source: str, target: str) -> None:

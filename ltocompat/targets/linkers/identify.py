@@ -85,7 +85,9 @@ def _without_banner(
 ) -> tuple[str, str]:
     """The version and its evidence: what packages claim of nvJitLink, where its names agree."""
     if tool is Tool.NVJITLINK:
-        minor = _exported(host.symbols().nvjitlink_defined)
+        # The highest of the minors that the names end in; 12.0 .. 12.9 means 12.9.
+        matches = filter(None, map(_CREATE.fullmatch, host.symbols().nvjitlink_defined))
+        minor = max((Release(int(match[1]), int(match[2])) for match in matches), default=None)
         for version, evidence in claims:
             if minor is None or Release.parse(version) == minor:
                 return version, evidence
@@ -111,9 +113,3 @@ def banners(view: ByteView, budget: Budget, spans: Iterable[tuple[int, int]]) ->
             if banner:
                 found.add(banner[2].decode("ascii"))
     return found
-
-
-def _exported(names: Iterable[str]) -> Release | None:
-    """The highest of the minors that the names end in; 12.0 .. 12.9 means 12.9."""
-    matches = filter(None, map(_CREATE.fullmatch, names))
-    return max((Release(int(match[1]), int(match[2])) for match in matches), default=None)

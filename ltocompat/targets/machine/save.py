@@ -29,7 +29,8 @@ def target_of(environment: Environment, name: str = THIS_MACHINE) -> Target:
         "nvrtc": _picked(environment, "nvrtc"),
         "nvlink": _nvlink(environment),
     }
-    gpus = _gpus(environment)
+    kinds = (_gpu(gpu, tegra=environment.jetson is not None) for gpu in environment.gpus)
+    gpus = tuple(dict.fromkeys(filter(None, kinds)))  # but those whose architecture nothing tells
     sources = {"os": f"{THIS_MACHINE}: its files"}
     sources |= {key: part.source for key, part in parts.items() if part}
     sources |= {"gpu": f"{THIS_MACHINE}: {environment.gpus[0].source}"} if gpus else {}
@@ -77,12 +78,6 @@ def _nvlink(environment: Environment) -> VersionSet[Release] | None:
         release = Release.parse(toolkit.version or "")
         return _known(str(release), (release,), f"{toolkit.root} ({toolkit.evidence})")
     return None
-
-
-def _gpus(environment: Environment) -> tuple[Gpu, ...]:
-    """One for each kind of GPU; those whose architecture nothing tells are left out."""
-    found = (_gpu(gpu, tegra=environment.jetson is not None) for gpu in environment.gpus)
-    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def _gpu(local: LocalGpu, *, tegra: bool) -> Gpu | None:
