@@ -126,7 +126,7 @@ def test_a_page_that_is_no_html_is_one_sentence(page: bytes) -> None:
         try:
             html.parser.HTMLParser().feed(page.decode())
         except AssertionError:
-            with pytest.raises(UnreadableInput, match="no HTML"):
+            with pytest.raises(UnreadableInput, match="not HTML"):
                 read()
         else:  # newer releases of Python take it as a comment
             assert read() == []

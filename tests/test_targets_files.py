@@ -106,7 +106,7 @@ def test_an_unknown_name_is_told_with_those_that_are_near(tmp_path: Path) -> Non
     ("content", "part"),
     [
         ("[targets.a]\ndrivr = '1'\n", "target a: 'drivr' is not a key of a deploy target"),
-        ("[targets.a]\nnvjitlink = 12.10\n", 'write it in quotes, nvjitlink = "..."'),
+        ("[targets.a]\nnvjitlink = 12.10\n", 'quote it: nvjitlink = "..."'),
         ("[targets.a]\ndriver = true\n", "driver = True is not a string"),
         ("[targets.a]\ngpu = ['h100', 3]\n", "is not a string"),
         ("[targets.a]\n", "is not a key of a deploy target"),
