@@ -2,8 +2,10 @@
 
 Run by hand: python tests/benchmarks/image_vs_inflation.py FOLDER [gzip|zstd] [gnu|pax]
 The image has the files of FOLDER, such as an environment, in four layers. Plain inflation is
-Python's zlib or zstandard, and what it inflates is thrown away. Both are whole processes, in turn;
-the time is that of the processor, and the budget 1.5 times that of inflation.
+Python's zlib or zstandard, and what it inflates is thrown away. "layers" applies them and checks
+their digests, and keeps each file until the next one, without a look at what is in it; "inspect"
+reads host files and device code, too, some of which is compressed once more. All are whole
+processes, in turn; the time is that of the processor, and the budget 1.5 times that of inflation.
 """
 
 from __future__ import annotations
@@ -45,6 +47,20 @@ with tarfile.open(sys.argv[1]) as archive:
     for member in archive:
         if member.size > 1 << 20:
             inflate(archive.extractfile(member))
+"""
+
+LAYERS_ALONE = """
+import sys
+from ltocompat.files.archives.container_image import applied, images_in
+from ltocompat.model.limits import Budget, Limits
+from ltocompat.model.location import Location
+from ltocompat.scan.walk import opened
+limits, place = Limits(), Location(sys.argv[1])
+with opened(place.path, limits) as view:
+    budget = Budget(limits)
+    for image in images_in(view, place, budget):
+        for _ in applied(image, place, place, place, budget, asks=lambda at: True):
+            pass
 """
 
 
@@ -95,21 +111,23 @@ def main(folder: str, packing: str = "gzip", headers: str = "gnu") -> None:
         image = Path(made) / "image.tar"
         image_of(Path(folder), packing, HEADERS[headers], image)
         ours = Peer("inspect", [sys.executable, "-m", "ltocompat", "inspect", str(image)])
+        layers = Peer("layers", [sys.executable, "-c", LAYERS_ALONE, str(image)])
         plain = Peer("plain inflation", [sys.executable, "-c", INFLATE, str(image)])
         for number in range(ROUNDS + 1):
-            for peer in (ours, plain):
+            for peer in (ours, layers, plain):
                 peer.run()
                 if number == 0:  # the first round warms the caches
                     peer.cpu.clear()
                     peer.peak.clear()
-        for peer in (ours, plain):
+        for peer in (ours, layers, plain):
             times = " ".join(f"{second:.2f}" for second in peer.cpu)
             print(
                 f"  {peer.name:<16} median {statistics.median(peer.cpu):6.2f} s of CPU   "
                 f"peak {max(peer.peak) >> 10:4} MiB   ({times})"
             )
-        ratios = [a / b for a, b in zip(ours.cpu, plain.cpu, strict=True)]
-        print(f"  ratio {statistics.median(ratios):.2f} (budget {BUDGET})")
+        for peer in (ours, layers):
+            ratios = [a / b for a, b in zip(peer.cpu, plain.cpu, strict=True)]
+            print(f"  {peer.name}: ratio {statistics.median(ratios):.2f} (budget {BUDGET})")
 
 
 if __name__ == "__main__":
