@@ -85,7 +85,7 @@ def test_one_value_is_as_good_as_several() -> None:
     assert given("a", beside="b.whl", on_error=1) == (one, 1)
     assert given(iter(["a", "b"])) == (options.CheckOptions(paths=("a", "b")), None)
     for words in ({"platform": "linux/arm64"}, {"paths": "b"}, {"no": 1}):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match=r"^given\(\) "):
             given("a", **words)
 
 

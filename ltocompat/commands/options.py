@@ -131,7 +131,10 @@ def public(
         @functools.wraps(function)
         def call(*args: object, **kwargs: object) -> R:
             none = {name: () for name, kind in kinds.items() if kind is _ANY_NUMBER}
-            given = none | signature.bind(*args, **kwargs).arguments
+            try:
+                given = none | signature.bind(*args, **kwargs).arguments
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}() {error}") from None
             fields = {name: given.pop(name) for name in kinds if name in given}
             fields |= {name: as_tuple(fields[name]) for name in fields if several(types[name])}
             return function(options(**fields), **given)
