@@ -118,7 +118,7 @@ def _of_rule(rule_id: str) -> Explained:
 # An error by number or name alone, as C, Julia (ERROR_NO_DEVICE) or Rust (NoDevice) writes it.
 _BARE = re.compile(r"\[?(?P<word>\d{1,5}|[A-Za-z]\w{4,80})\]?")
 _NUMBERED = re.compile(
-    r"\b[Cc](?:UDA|uda)\w{0,30}?(?: runtime| driver)?"
+    r"\b[Cc](?:UDA|uda)\w{0,30}?(?: runtime| driver)?(?: [a-z]{2,9}){0,2}?"
     r"(?: ?[Ee]rror| [Ff]ailure| code)\W{1,3}(\d{1,4})\b(?!\.\d)"
 )
 _SAID = re.compile(r"\bCUDA(?: \w{2,9})? [Ee]rror: ([a-z][\w -]{5,70})")
@@ -195,9 +195,11 @@ def _unknown(text: str) -> str:
     named = _named(text, *_NAMED.findall(start), *said, *_NUMBERED.findall(start))
     unknown = f'no rule knows "{_error_line(text)}"'
     apart = speakers()["apart"]
-    advice = next((row.says["advice"] for row in apart if re.search(row.find, start)), "")
+    says = next((row.says for row in apart if re.search(row.find, start)), {})
+    advice = says.get("advice", "")
     if not named:
         more = "paste the line that names the error, or list all rules: ltocompat explain --all"
+        more = says.get("perhaps", more)
         return f"{unknown}; {f'it is not about compatibility: {advice}' if advice else more}"
     _, error = named[0]
     called = f"{unknown}: {error.name} ({error.number})"

@@ -32,8 +32,8 @@ _CODE = (
 )
 _CUDA_CODE = (
     r"(?:(?:\bcu[A-Z]\w{1,40}|\bcuda[A-Z]\w{1,40}|CUDA|[Cc]uda\w{0,20}|err_no)(?:(?: [a-z]{1,12})?"
-    r"\W{0,3}(?:(?:[Ee]rror|code|returned|failure)\W{1,3}){0,2}|(?: [a-z]{1,12}){2,4} error )%s\b"
-    r"(?!\.\d))"
+    r"\W{0,4}(?:(?:[Ee]rror|code|returned|failure)\W{1,3}){0,2}|(?: [a-z]{1,12}){2,4} error )%s\b"
+    r"(?!\.\d)|\b(?:error|code|status)(?: code)?:? %s (?:from|in|returned by) cu(?:da)?[A-Z])"
 )
 _NUMBERS = re.compile(r"<<(!?)(\d+)>>")
 _LONGEST_PATH = 300
@@ -231,4 +231,4 @@ def pattern_of(text: str, flags: int = 0) -> re.Pattern[str]:
 
 def _error_code(match: re.Match[str]) -> str:
     strict, number = match.groups()
-    return _CUDA_CODE % number if strict else _CODE % (number, number, number)
+    return _CUDA_CODE % (number, number) if strict else _CODE % (number, number, number)
