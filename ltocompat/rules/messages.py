@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from msgspec import Struct, convert
+from msgspec.json import decode
 
 from ltocompat.rules.clients import said, shown
 from ltocompat.rules.evidence import evidence, of_another_vendor, patterns
@@ -35,6 +36,7 @@ _CUDA_CODE = (
     r"\W{0,4}(?:(?:[Ee]rror|code|returned|failure)\W{1,3}){0,2}|(?: [a-z]{1,12}){2,4} error )%s\b"
     r"(?!\.\d)|\b(?:error|code|status)(?: code)?:? %s (?:from|in|returned by) cu(?:da)?[A-Z])"
 )
+_FIND = re.compile(r"^find = (\[.*\])$", re.MULTILINE)
 _NUMBERS = re.compile(r"<<(!?)(\d+)>>")
 _LONGEST_PATH = 300
 
@@ -93,8 +95,20 @@ class Match(Struct, frozen=True):
 @functools.cache
 def messages() -> tuple[Message, ...]:
     """All rows, in the order in which they count."""
-    rows = tomllib.loads(catalogue_file("messages.toml"))["message"]
-    return convert(rows, tuple[Message, ...])
+    return tuple(_row(text) for _, text in _rows())
+
+
+@functools.cache
+def _rows() -> list[tuple[tuple[str, ...], str]]:
+    """The fixed strings and the text of every row: TOML reads slowly, and few are of a paste."""
+    table = catalogue_file("messages.toml")
+    finds = [decode(find, type=tuple[str, ...]) for find in _FIND.findall(table)]
+    return list(zip(finds, table.split("\n[[message]]\n")[1:], strict=True))
+
+
+@functools.cache
+def _row(text: str) -> Message:
+    return convert(tomllib.loads(text), Message)
 
 
 def matches(text: str, machine: Mapping[str, str] = MappingProxyType({})) -> Iterator[Match]:
@@ -118,10 +132,11 @@ def _matches(paste: Paste, known: Mapping[str, str], flags: int) -> Iterator[Mat
     # A byte for each letter: 1 where a message stands that a row above has explained.
     explained = bytearray(len(paste.readings[0].flat))
     fixed = [(reading, _fixed_in(reading, flags)) for reading in paste.readings]
-    for message in messages():
+    for find, row in _rows():
         for reading, there in fixed:
-            if there.isdisjoint(message.find):
+            if there.isdisjoint(find):
                 continue
+            message = _row(row)
             places = _places(message, reading, explained, flags)
             if not places:
                 continue
@@ -144,7 +159,7 @@ def _threes(text: str) -> set[str]:
 @functools.cache
 def _fixed(flags: int) -> dict[str, list[tuple[str, str]]]:
     """The fixed strings of all rows, and as they are looked for, by three rare letters of each."""
-    sought = {f: f.lower() if flags else f for message in messages() for f in message.find}
+    sought = {f: f.lower() if flags else f for find, _ in _rows() for f in find}
     common = Counter(three for text in sought.values() for three in _threes(text))
     found: dict[str, list[tuple[str, str]]] = {}
     for fixed, text in sought.items():
