@@ -93,11 +93,22 @@ def test_an_environment_has_one_answer_from_everywhere(case: str, tmp_path: Path
         wheels.append(nvjitlink(tmp_path, version))
     virtual, folder = tmp_path / "a virtual one", tmp_path / "vendored here"
     site = virtual / "lib" / "python3.11" / "site-packages"
-    for where in (site, folder):
+    # Names that say something else of a folder: metadata, a build's probes, tests, a project.
+    names = (
+        "x-1.0.dist-info",
+        "CMakeFiles/3.28.3",
+        "meson-private",
+        "tests",
+        "x.whl",
+        "a.egg-info",
+    )
+    others = [tmp_path / "named" / name for name in names]
+    for where in (site, folder, *others):
         installed(where, *wheels)
     (virtual / "pyvenv.cfg").write_text("home = /usr/bin\n")
     answers = [findings(virtual), findings(site), findings(folder), findings(python=virtual)]
-    assert answers == [expected] * 4
+    answers += map(findings, others)
+    assert answers == [expected] * len(answers)
 
 
 def test_conflicts_are_named_of_packages_without_device_code_too(tmp_path: Path) -> None:

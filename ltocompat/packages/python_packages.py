@@ -10,7 +10,13 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from ltocompat.files.archives.folder import CONDA_META, DIST_INFO, MOST_RECORD, names_in_record
+from ltocompat.files.archives.folder import (
+    CONDA_META,
+    DIST_INFO,
+    MOST_RECORD,
+    names_in_record,
+    sites_of,
+)
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.regular import OpenedFile, open_regular, read_regular
 from ltocompat.model.errors import LimitExceeded, LtocompatError
@@ -105,7 +111,7 @@ def _package(
 def read_installed(folder: str, budget: Budget) -> Package | None:
     """The distribution whose metadata lie in a folder; None where they don't."""
     stem = os.path.basename(os.path.abspath(folder))
-    if not stem.endswith(DIST_INFO):
+    if not stem.endswith(DIST_INFO) or sites_of(folder):
         return None
     stem = stem.removesuffix(DIST_INFO)
     problems: list[str] = []
