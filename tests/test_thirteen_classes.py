@@ -382,10 +382,9 @@ def test_what_installers_trip_over(case: str, tmp_path: Path, capsys: Captured) 
     cubin = (FOLDER / "cubin" / "nvrtc-12.4-sm_80.cubin").read_bytes()
     if case == "one file of two packages":
         paths = [wheel(tmp_path, {"nvidia/shared/k.cubin": cubin}, name=n) for n in ("one", "two")]
-        _, _, text = checked(capsys, *paths)
-        assert "nvidia/shared/k.cubin" in text
-        assert "one" in text
-        assert "two" in text
+        _, results, text = checked(capsys, paths[0], options=["--with", str(paths[1])])
+        assert "PKG-17" in rules(results)
+        assert "one 1.0 and two 1.0 both install nvidia/shared/k.cubin" in text
         return
     path = wheel(tmp_path, {"x/k.cubin": cubin}, tag="cp312-cp312-manylinux_2_28_x86_64")
     if case == "another Python":
