@@ -152,7 +152,9 @@ def _mark(problem: Problem | None) -> str:
 
 
 def _facts(found: Environment) -> Iterator[_Fact]:
-    yield _Fact("system", _system(found))
+    more = ["WSL2"] if found.wsl2 and found.system.name != "wsl2" else []
+    more += [f"container ({found.container})"] if found.container else []
+    yield _Fact("system", ", ".join([str(found.system), *more]))
     if found.jetson is not None:
         release = f"L4T {found.jetson.release or 'unknown'}"
         yield _Fact("board", str(found.jetson.model or "Jetson"), release)
@@ -199,12 +201,6 @@ def _packages(what: str, folder: str, packages: Sequence[InstalledPackage]) -> _
     names = ", ".join(f"{package.name} {package.version}" for package in packages)
     where = f"{folder}: {names}" if names else folder
     return _Fact(what, f"{len(packages)} of CUDA", where, (folder,))
-
-
-def _system(found: Environment) -> str:
-    more = ["WSL2"] if found.wsl2 and found.system.name != "wsl2" else []
-    more += [f"container ({found.container})"] if found.container else []
-    return ", ".join([str(found.system), *more])
 
 
 def _kernel(driver: KernelDriver | None) -> str:

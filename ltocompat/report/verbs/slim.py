@@ -51,7 +51,10 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
         )
         yield Table(_COLUMNS, tuple(rows))
     if slimmed.files:
-        yield Paragraph((_proof(slimmed),))
+        verdicts = sum(row.before is not Verdict.NOT_FOR_GPU for row in slimmed.verdicts)
+        same = f"compared before and after, by SHA-256: {count(slimmed.images, 'image')}"
+        worse = f"{count(verdicts, 'verdict')} on kept GPUs, none of them worse"
+        yield Paragraph((f"{same}; {worse}",))
     if slimmed.code.more_zstd:
         yield Paragraph((_floor(slimmed),))
     if slimmed.lost:
@@ -86,12 +89,6 @@ def _old_parts(slimmed: Slimmed) -> Iterator[Block]:
 
 def _untouched(row: Untouched) -> str:
     return f"{binary_size(row.size)} in {count(row.modules, 'module')}: {row.reason}; first "
-
-
-def _proof(slimmed: Slimmed) -> str:
-    verdicts = sum(row.before is not Verdict.NOT_FOR_GPU for row in slimmed.verdicts)
-    same = f"compared before and after, by SHA-256: {count(slimmed.images, 'image')}"
-    return f"{same}; {count(verdicts, 'verdict')} on kept GPUs, none of them worse"
 
 
 def _floor(slimmed: Slimmed) -> str:

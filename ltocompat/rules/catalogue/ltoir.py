@@ -166,10 +166,12 @@ def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
         code = replace(arch, suffix="f") if hidden else arch
         if _suffix_matches(code, subject.gpu.arch, subject.linker):
             continue
+        only = "it links only if it uses no instruction that needs the suffix: a trial link decides"
+        but = f"it links, unless it was compiled for {code} (its bytes don't say); then {only}"
         yield Requirement(
             FixedVerdict(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
             f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.gpu.arch}",
-            _suffix_question(code, hidden=hidden),
+            but if hidden else only,
             remedy=f"link for {_targets_of_suffix(code)}, or compile LTO-IR without the suffix",
         )
 
@@ -180,13 +182,6 @@ def _may_hide_family(image: ImageSignature, arch: SmArch) -> bool:
         return False
     releases = makers.ltoir_releases(image)
     return not releases or releases[-1] >= floors.linker("family-linker")
-
-
-def _suffix_question(code: SmArch, *, hidden: bool) -> str:
-    only = "it links only if it uses no instruction that needs the suffix: a trial link decides"
-    if hidden:
-        return f"it links, unless it was compiled for {code} (its bytes don't say); then {only}"
-    return only
 
 
 def _suffix_matches(code: SmArch, target: SmArch, linker: LinkerTraits | None) -> bool:

@@ -51,7 +51,9 @@ def _beside(line: PasteLine, package: Package, budget: Budget) -> PasteLine:
     if match is None:
         return line
     name, ours = match["name"], SpecifierSet(match["versions"])
-    present = list(_dependencies(normalized(name), package, budget))
+    conda = package.kind is Kind.CONDA  # has no markers, and limits without installing
+    every = package.requires if conda else dependencies_always(package, budget)
+    present = [dependency for dependency in every if dependency.name == normalized(name)]
     met = next(_installing(ours, package, budget), None) if "nvjitlink" in name else None
     met = met or next((each.line for each in present if _is_met(ours, each)), None)
     if met is not None:
@@ -78,13 +80,6 @@ def _beside_variant(line: PasteLine, package: Package) -> PasteLine:
         if bound and match and Version(match[2]) > Version(bound[2]):
             return replace(line, text=text, met=True)
     return line
-
-
-def _dependencies(name: str, package: Package, budget: Budget) -> Iterator[Dependency]:
-    """The lines about one package that hold wherever this one is installed."""
-    conda = package.kind is Kind.CONDA  # has no markers, and limits without installing
-    every = package.requires if conda else dependencies_always(package, budget)
-    return (dependency for dependency in every if dependency.name == name)
 
 
 def _installing(ours: SpecifierSet, package: Package, budget: Budget) -> Iterator[str]:
