@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ltocompat.model.arch import version_numbers
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.cuda_tag import without_tags
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
 from ltocompat.model.requirement import NEXT, FloorSetter, Required, Service
 from ltocompat.model.target import System

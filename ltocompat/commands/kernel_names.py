@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ltocompat.model.generic import R
 from ltocompat.model.limits import Limits
 from ltocompat.model.location import Location
 from ltocompat.model.verdict import Finding, Result, Verdict
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 _MOST_PLACES = 60  # of an artifact
 
-R = TypeVar("R")
 """A record that is no result, and passes by."""
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
 
+from ltocompat.model.generic import R
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import OTHER_VARIANT, Loss, Result, Verdict
-
-R = TypeVar("R")
 
 
 def with_losses(records: Iterable[R]) -> Iterator[R | Loss]:

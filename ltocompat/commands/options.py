@@ -10,12 +10,13 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from inspect import Parameter
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from msgspec import Struct
 
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Note, Progress, reporter
+from ltocompat.model.generic import R
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.verdict import Route, Verdict
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from ltocompat.model.target import Target
     from ltocompat.scan.walk import ScanSettings
 
-R = TypeVar("R")
 _ANY_NUMBER = Parameter.VAR_POSITIONAL
 OnError = Callable[[LtocompatError], None]
 StrPath = str | os.PathLike[str]

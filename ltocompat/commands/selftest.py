@@ -12,7 +12,7 @@ import functools
 from array import array
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Literal, TypeVar
+from typing import Literal
 
 from msgspec import Struct
 
@@ -20,6 +20,7 @@ from ltocompat.commands.link import NONE_AT_HAND, seconds
 from ltocompat.commands.options import SelfTestOptions, public
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing
+from ltocompat.model.generic import T
 from ltocompat.model.library_name import PATHFINDER
 from ltocompat.targets.linkers import Linker, Machine, installed, obtain, resolve
 from ltocompat.targets.machine.library_search import picks
@@ -36,8 +37,6 @@ from ltocompat.trial.load_values import (
 )
 from ltocompat.trial.logs import explain, first_line
 from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
-
-T = TypeVar("T")
 
 # y = a * x + y over so many numbers, all of them exact in single precision.
 COUNT = 1000

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 from msgspec import Struct
 
 from ltocompat.model.arch import Release, version_numbers
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.projection import From, from_rows
 from ltocompat.model.version import FACTS_VARIABLE
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ltocompat.facts import rows, table
 from ltocompat.model.arch import Release, version_numbers
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.target import DriverVersion
 
 

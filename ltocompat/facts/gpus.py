@@ -14,7 +14,7 @@ from ltocompat.facts import floor, horizon, table
 from ltocompat.facts.drivers import branch_of
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.projection import From, from_rows
 from ltocompat.model.target import DriverVersion, Gpu
 

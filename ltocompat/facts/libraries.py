@@ -12,7 +12,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from ltocompat.facts import rows, table
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.library_name import library_name
 from ltocompat.model.projection import From
 

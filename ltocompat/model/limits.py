@@ -10,6 +10,7 @@ from typing import TypeVar
 from msgspec import Struct, field
 
 from ltocompat.model.errors import LimitExceeded
+from ltocompat.model.generic import T
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -21,7 +22,6 @@ REQUIRE_SANDBOX = "LTOCOMPAT_REQUIRE_SANDBOX"
 _RATIO_FROM = 16 * MIB
 _BETWEEN_LOOKS = 256
 
-T = TypeVar("T")
 AnyText = TypeVar("AnyText", str, bytes)
 
 

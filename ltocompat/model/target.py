@@ -12,9 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.generic import T
 
 T_co = TypeVar("T_co", covariant=True)
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -11,8 +11,8 @@ import atexit
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
 
+from ltocompat.model.generic import T
 from ltocompat.model.limits import Budget
 
 GRACE = 60.0
@@ -24,9 +24,6 @@ _grace: list[float] = []  # empty until it was begun
 
 at_each_look: list[Callable[[], None]] = []
 """What else is done then, in the main thread, in the middle of whatever is at hand there."""
-
-
-T = TypeVar("T")
 
 
 class Overdue(BaseException):

@@ -21,7 +21,7 @@ from itertools import chain
 
 from ltocompat.facts.libraries import LibraryPackage, library_packages
 from ltocompat.files.byteview import ByteView
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.limits import Budget
 from ltocompat.packages.members import members_of
 from ltocompat.packages.metadata import MOST_BYTES, field_of, headers_of

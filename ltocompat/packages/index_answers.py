@@ -9,13 +9,14 @@ import html.parser
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Annotated, TypeVar
+from typing import Annotated
 from urllib.parse import unquote, urljoin
 
 import msgspec
 from msgspec.structs import replace
 
 from ltocompat.model.errors import UnreadableInput
+from ltocompat.model.generic import T
 from ltocompat.packages.values import normalized
 
 JSON_TYPE = "application/vnd.pypi.simple.v1+json"
@@ -25,7 +26,6 @@ ACCEPTED = f"{JSON_TYPE}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _NO_NAME = re.compile(r"^\.|[/\\\0]")
 _LONGEST_FILENAME = 255  # characters; no file system takes more
-T = TypeVar("T")
 
 
 class IndexFile(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):

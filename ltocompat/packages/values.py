@@ -6,12 +6,13 @@ import enum
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LimitExceeded
+from ltocompat.model.generic import T
 from ltocompat.model.limits import Budget
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from ltocompat.model.policy import Promise
     from ltocompat.model.requirement import Required
     from ltocompat.model.signature import ModuleSignature
-
-T = TypeVar("T")
 
 
 class Kind(enum.StrEnum):

@@ -12,7 +12,6 @@ from typing import (
     Generic,
     Protocol,
     TypeGuard,
-    TypeVar,
     get_args,
     get_type_hints,
 )
@@ -20,6 +19,7 @@ from typing import (
 from msgspec import Struct
 
 from ltocompat.model.failure import Failure
+from ltocompat.model.generic import R
 from ltocompat.model.projection import project
 
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ FINDING_FORMATS = (
 _MODULES = {"json": "jsonstream", "csv": "csv_rows"}
 
 _OF_RECORDS = (*LIST_FORMATS, "github")  # they write more than findings and verdicts
-
-R = TypeVar("R")
 
 
 class Writable(Protocol):

@@ -9,7 +9,7 @@ from string import ascii_uppercase
 
 from msgspec import Struct, field
 
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
 from ltocompat.model.target import Target, VersionSet
 from ltocompat.model.verdict import OTHER_VARIANT, Result, Verdict, worst

@@ -6,9 +6,10 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic
 
 from ltocompat.model.failure import Failure, Note
+from ltocompat.model.generic import R
 from ltocompat.model.image import Artifact, HostBinary, Skipped
 from ltocompat.model.verdict import OTHER_VARIANT, Outcome, Result, Verdict, outcome, worst
 from ltocompat.report import Writable
@@ -49,8 +50,6 @@ _OF_OUTCOME = {
     Outcome.FAILED: FINDINGS,
     Outcome.UNDECIDED: NOTHING_JUDGED,
 }
-
-R = TypeVar("R")
 
 
 class ExitStatus(Generic[R]):

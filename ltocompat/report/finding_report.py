@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
+from ltocompat.model.generic import R
 from ltocompat.report import FINDING_FORMATS, Failure, Report
 from ltocompat.report.findings import FindingRecord, SortedRecords, sort_records
-
-R = TypeVar("R")
 
 
 class FindingReport(Report[R], frozen=True):

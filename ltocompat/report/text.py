@@ -6,9 +6,9 @@ import os
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
 
 from ltocompat.model.arch import ArchForm, SmArch
+from ltocompat.model.generic import T
 from ltocompat.model.image import Compression, Image, ImageKind, Needs, Producer
 
 UNKNOWN_MAKER = "unknown"
@@ -20,8 +20,6 @@ _CLAUSE_END = re.compile(r"(?<!Requires-Dist)(?<!epends): |; |\. |, (?:or|so tha
 # The first character of what CI systems obey. GitHub's runner passes over blanks before ``::``, and
 # takes what follows up to a blank for a command: ``Environment :: GPU`` is none, however it is cut.
 _OBEYED = re.compile(r"#(?=#)|(?:^|(?<=\s)):(?=:\S)")
-
-T = TypeVar("T")
 
 
 class Few(dict[T, None]):

@@ -20,7 +20,7 @@ from ltocompat.facts.libraries import (
     rows_of,
 )
 from ltocompat.facts.toolkits import TorchWheel
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_name
 from ltocompat.model.limits import Budget

@@ -9,12 +9,12 @@ from itertools import groupby
 from typing import Protocol, TypeVar
 
 from ltocompat.files.regular import read_regular
+from ltocompat.model.generic import R
 from ltocompat.model.limits import MIB
 from ltocompat.model.location import Location
 from ltocompat.scan import slices, workers
 
 I = TypeVar("I")  # noqa: E741 - an item
-R = TypeVar("R")
 
 # Below this, handing files to a process and its answers back takes longer than reading them.
 _WORTH_A_PROCESS = 16 * MIB

@@ -14,7 +14,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import Malformed, UnreadableInput
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.image import Image, ImageKind, Module
 from ltocompat.model.image_table import gathered
 from ltocompat.model.limits import Limits

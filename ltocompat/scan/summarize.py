@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ltocompat.facts import among_tests, is_device_runtime
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, Variant, variant_of
 from ltocompat.model.cuda_tag import tagged_path
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.image import (
     Artifact,
     HostBinary,

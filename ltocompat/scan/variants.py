@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from ltocompat.model.artifact_summary import Variant
 from ltocompat.model.cuda_tag import TaggedPath, tagged_path, without_tags
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.words import truncate_list

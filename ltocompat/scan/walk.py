@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -37,6 +37,7 @@ from ltocompat.files.objects import read_host
 from ltocompat.files.regular import read_regular
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
+from ltocompat.model.generic import R
 from ltocompat.model.image import (
     Artifact,
     Compression,
@@ -57,7 +58,6 @@ from ltocompat.scan.slices import D, Describer, Slicing
 if TYPE_CHECKING:
     from ltocompat.files.objects.host_file import ObjectFile
 
-R = TypeVar("R")
 Stored = StoredModule | Skipped | HostBinary | ImageLayer
 Modules = Sequence[tuple[StoredModule, Module]]
 """Modules as stored, and as described."""

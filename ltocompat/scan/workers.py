@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from ltocompat.model import watchdog
 from ltocompat.model.closing import Closing
+from ltocompat.model.generic import R
 from ltocompat.model.limits import MIB
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 I = TypeVar("I")  # noqa: E741 - an item
-R = TypeVar("R")
 
 _NUMBER = struct.Struct("<q")
 _NOT_DONE = b""  # in place of a pickled result

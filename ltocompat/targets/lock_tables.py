@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import unquote
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.model.errors import Missing, UsageError
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import T, grouped
 from ltocompat.model.limits import Budget
 from ltocompat.targets.pins import Pin
 from ltocompat.targets.requirements_txt import pins_of_lines
@@ -25,7 +25,6 @@ from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.text_file import read_text
 
 Table = dict[str, Any]
-T = TypeVar("T")
 
 
 def read_pylock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> Iterator[Pin]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.model.errors import UsageError
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.limits import Budget
 from ltocompat.targets.pins import Pin
 from ltocompat.targets.systems import MarkerEnvironment

@@ -10,16 +10,15 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping
-from typing import ClassVar, Self, TypeVar
+from typing import ClassVar, Self
 
 import msgspec
 from msgspec import Struct
 
 from ltocompat.files.regular import open_regular
+from ltocompat.model.generic import T
 from ltocompat.targets.linkers import Cache
 from ltocompat.targets.seal import SIZE, Seal, write_private
-
-T = TypeVar("T")
 
 _KEPT = 90 * 24 * 3600.0  # seconds
 

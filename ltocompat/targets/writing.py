@@ -6,15 +6,14 @@ import functools
 import json
 import re
 from collections.abc import Callable
-from typing import TypeVar
 
 from ltocompat.model.errors import UsageError
+from ltocompat.model.generic import T
 from ltocompat.model.target import DriverVersion, Target, VersionSet
 from ltocompat.targets.gpu_groups import known_gpu
 from ltocompat.targets.versions.drivers import read_driver
 from ltocompat.targets.versions.releases import read_releases
 
-T = TypeVar("T")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 

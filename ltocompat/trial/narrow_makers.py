@@ -18,7 +18,7 @@ from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.model.arch import Release
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.image import Image, Module, Producer
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.targets.linkers import Linker

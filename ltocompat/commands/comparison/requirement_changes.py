@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ltocompat.model.arch import Release
 from ltocompat.model.diff import DRIVER_ROSE, LOST_ARCH, LOST_PTX, NVJITLINK_ROSE, Change
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.requirement import Required, Service
 from ltocompat.model.target import DriverVersion
 from ltocompat.rules.rule import VersionT

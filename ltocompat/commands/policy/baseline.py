@@ -19,7 +19,7 @@ from ltocompat.commands.policy.extent import ExtentPart, FindingExtent, extent_o
 from ltocompat.commands.policy.fingerprint import FindingKey, key_of
 from ltocompat.files.output import replaced, writing
 from ltocompat.model.errors import UsageError
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.model.words import json_object
 from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN

@@ -19,7 +19,7 @@ from ltocompat.commands.policy.reading import read_policy
 from ltocompat.commands.policy.values import Policy
 from ltocompat.files.output import scratch_folder, writing
 from ltocompat.model.arch import Release
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.target import ANY_TARGET, DriverVersion, Target
 from ltocompat.model.verdict import Finding, Verdict
 from ltocompat.targets.text_file import OWN

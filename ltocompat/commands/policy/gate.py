@@ -14,7 +14,7 @@ from ltocompat.commands.policy.baseline import Baseline, Extents
 from ltocompat.commands.policy.extent import ANY_GPU, FindingExtent, extent_of, gpu_key, no_worse
 from ltocompat.commands.policy.fingerprint import FindingKey, key_of
 from ltocompat.commands.policy.values import Policy, PolicyException
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
 from ltocompat.model.words import truncate_list
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE, TARGET_LEAVES_OPEN

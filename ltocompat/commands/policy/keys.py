@@ -10,13 +10,13 @@ import msgspec
 
 from ltocompat.commands.policy.key_list import EXCEPTIONS, PolicyTables, keys_of_tables
 from ltocompat.model.errors import UsageError, did_you_mean
+from ltocompat.model.generic import T
 from ltocompat.targets.text_file import OwnTables
 
 _SHOWN = 60
 _FIELD = re.compile(r"Object (missing required|contains unknown) field `(.*)`", re.DOTALL)
 _NUMBERS = re.compile(r"\[[0-9.]+\]")
 
-T = TypeVar("T")
 V = TypeVar("V")
 
 

@@ -18,7 +18,7 @@ from ltocompat.commands.survey.http import (
 )
 from ltocompat.commands.survey.options import Choice
 from ltocompat.model.errors import UsageError
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.projection import project
 from ltocompat.packages.index_answers import (
     ACCEPTED,

@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 from ltocompat.commands.survey.dataset import Dataset
 from ltocompat.commands.survey.report import opened
 from ltocompat.model.arch import Release, version_numbers
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
 from ltocompat.model.requirement import (
     NEXT,

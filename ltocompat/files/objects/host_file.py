@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
 from ltocompat.files.objects.libraries import libraries_of
 from ltocompat.files.objects.structure import (
@@ -17,10 +16,9 @@ from ltocompat.files.objects.structure import (
     guarded,
 )
 from ltocompat.files.objects.wrappers import Registration, read_registration
+from ltocompat.model.generic import T
 from ltocompat.model.image import CudaLibrary, HostBinary
 from ltocompat.model.location import Location
-
-T = TypeVar("T")
 
 
 class ObjectFile:

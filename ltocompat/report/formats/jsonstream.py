@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeGuard
 
 from msgspec import Struct, field, to_builtins
 
+from ltocompat.model.generic import R
 from ltocompat.model.projection import project
 from ltocompat.model.records_v1 import base
 from ltocompat.model.records_v1.base import Error
 from ltocompat.report import Failure, Options, Report, Writable
 from ltocompat.report.text import escape
-
-R = TypeVar("R")
 
 
 # msgspec's own encoder writes UTF-8 and refuses half a surrogate pair; the standard library's takes

@@ -14,7 +14,7 @@ from ltocompat.commands.audit import AuditScope, AuditTally
 from ltocompat.commands.policy.gate import FORGIVEN, HELD_UP, Assessed, Audited, Standing
 from ltocompat.commands.policy.lines import policy_lines
 from ltocompat.commands.policy.values import Policy, PolicyException
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
 from ltocompat.model.policy import ANY
 from ltocompat.model.projection import project

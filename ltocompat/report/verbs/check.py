@@ -8,7 +8,7 @@ from itertools import chain, islice
 
 from msgspec import Struct, field
 
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target

@@ -18,7 +18,7 @@ from ltocompat.model.environment import (
     KernelDriver,
     UserDriver,
 )
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.projection import project
 from ltocompat.model.verdict import LEVELS, Level, Verdict
 from ltocompat.model.version import FACTS_VARIABLE

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.drivers import driver_branches
 from ltocompat.model.arch import Release
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import (

@@ -11,7 +11,7 @@ from ltocompat.facts import horizon
 from ltocompat.facts.horizon import Position
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import (
     LEVELS,

@@ -19,7 +19,7 @@ from ltocompat.model.artifact_summary import (
     own_linker,
     variant_parts,
 )
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.image import ImageKind, Origin
 from ltocompat.model.late_lines import LateLines
 from ltocompat.model.target import Gpu, Target, VersionSet, exactly

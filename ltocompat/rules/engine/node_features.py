@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ltocompat.facts.drivers import driver_branches
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.requirement import NEXT, Required, Service
 from ltocompat.rules.services import is_served, promised
 

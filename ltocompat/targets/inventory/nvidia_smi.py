@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ltocompat.model.errors import UsageError
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.targets.inventory.node import DRIVER, UNTOLD, Node
 
 _TABLE = re.compile(r"NVIDIA-SMI ++(\S++) ++(?:Driver|KMD) Version: *+(\S++)")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ltocompat.facts import drivers
 from ltocompat.model.errors import UsageError
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.limits import Budget
 from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
 from ltocompat.model.watchdog import watched

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TypeVar, cast
+from typing import cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -22,9 +22,9 @@ from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.inside import BY_DESCRIPTOR, open_inside, real_inside
 from ltocompat.files.regular import REGULAR, if_regular
 from ltocompat.model.errors import UnreadableInput
+from ltocompat.model.generic import T
 from ltocompat.model.limits import Budget
 
-T = TypeVar("T")
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 _LOOK = getattr(os, "O_PATH", os.O_RDONLY | _AT_ONCE)
 _LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _AT_ONCE

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from ltocompat.model.errors import LtocompatError, Malformed, Missing, UsageError
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.linker import Linker, Tool

@@ -28,7 +28,7 @@ from ltocompat.model.environment import (
     UserDriver,
 )
 from ltocompat.model.errors import LtocompatError, Malformed
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.limits import KIB, MIB, Budget
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.words import json_object

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from ltocompat.model.errors import LtocompatError, Malformed
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.targets.linkers.ldcache import FLAGS, CacheEntry, cached, conf_folders
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.layout import Layout, layout, processor_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TypeVar
 
 from msgspec.structs import replace
 
 from ltocompat.model.environment import Compiler, Environment, Jetson, LibraryPick
+from ltocompat.model.generic import T
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.linker import Linker
 from ltocompat.model.target import System
@@ -23,7 +23,6 @@ from ltocompat.targets.machine.library_search import picks
 from ltocompat.targets.machine.loader import Loader
 from ltocompat.targets.machine.toolkits import conda, toolkits, wheels
 
-T = TypeVar("T")
 # Starts like: # R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic
 _TEGRA = re.compile(r"# R([0-9]{1,9}) \(release\), REVISION: ([0-9]{1,9}(?:\.[0-9]{1,9})*)")
 _BOARD = re.compile(r"jetson|tegra|nvidia.*(?:orin|thor)", re.IGNORECASE)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
 
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.environment import Environment, LocalGpu
+from ltocompat.model.generic import T
 from ltocompat.model.library_name import LDSO, PATHFINDER
 from ltocompat.model.target import THIS_MACHINE, DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.targets.gpu_groups import known_gpu
-
-T = TypeVar("T")
 
 
 def target_of(environment: Environment, name: str = THIS_MACHINE) -> Target:

@@ -6,7 +6,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Iterator
 
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import MOST_KERNELS, Verdict
 from ltocompat.model.words import count

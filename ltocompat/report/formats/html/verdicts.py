@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.model.words import count, truncate_list

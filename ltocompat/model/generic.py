@@ -1,4 +1,4 @@
-"""Values by what they have in common."""
+"""Values of any type: their type variables, and groups of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 K = TypeVar("K")
+R = TypeVar("R")
 T = TypeVar("T")
 
 
