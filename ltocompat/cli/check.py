@@ -44,7 +44,6 @@ def check(
     options = command.of_environment(options)
     packages = not options.paths
     view = replace(shown.view(), together=options.together, packages=packages, environment=packages)
-    report = CHANGES if changes else REPORT
-    writing = in_format(form, report, view, named)
+    writing = in_format(form, CHANGES if changes else REPORT, view, named)
     options = replace(options, limits=bounds.limits())
     return run_verb(command.run, options, writing, status)

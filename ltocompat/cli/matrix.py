@@ -40,5 +40,4 @@ def matrix(
     run = command.run if svg is None else functools.partial(run_and_draw, svg=svg)
     report = BY_TARGET if options.targets else REPORT
     writing = in_format(form, report, inputs=map(str, options.paths))
-    status = ExitStatus(of_matrix, required=True)
-    return run_verb(run, options, writing, status)
+    return run_verb(run, options, writing, ExitStatus(of_matrix, required=True))

@@ -229,10 +229,9 @@ def columns_of(
     cells = [cell for artifact in artifacts for cell in artifact.cells]
     by_gpu = dict.fromkeys((cell.target, cell.gpu) for cell in cells)
     by_target = dict.fromkeys((cell.target, None) for cell in cells)
-    room = (width or PIPED) - _PATH
     for pairs in (by_gpu, by_target):
         columns = [CellColumn(name, gpu, _head(name, gpu or "", names)) for name, gpu in pairs]
-        if sum(column.width + GAP for column in columns) <= room:
+        if sum(column.width + GAP for column in columns) <= (width or PIPED) - _PATH:
             return tuple(columns)
     return ()
 

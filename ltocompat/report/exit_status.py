@@ -250,9 +250,8 @@ class CheckStatus(ExitStatus["Target | Result"]):
 
     def end(self) -> Iterator[Note]:
         """Let count what all verdicts come to; what can't be read may hold device code."""
-        self.raise_to(
-            _OF_OUTCOME[outcome(self._worst, self._fail_on, allow_empty=self._allow_empty)]
-        )
+        found = outcome(self._worst, self._fail_on, allow_empty=self._allow_empty)
+        self.raise_to(_OF_OUTCOME[found])
         if self._worst is Verdict.NOT_FOR_GPU and not self.failures and not self._allow_empty:
             yield Note(
                 "nothing was checked: there is no device code; if that is right, add --allow-empty"

@@ -90,14 +90,13 @@ def _key(result: Result, finding: Finding) -> str:
 def _row(group: GroupedFinding, digest: str, number: int) -> FindingRow:
     finding = group.finding
     (path,) = group.modules
-    target = next(iter(group.cells)).target
     return project(
         FindingRow,
         group,
         artifact=escape(path),
         path=path,
         place=escape(str(finding.example or Location(path))),
-        target=escape(target),
+        target=escape(next(iter(group.cells)).target),
         gpus=tuple(dict.fromkeys(escape(cell.gpu) for cell in group.cells if cell.gpu)),
         routes=tuple(dict.fromkeys(cell.route for cell in group.cells if cell.route)),
         remedy=safe_text("; or ".join(group.remedies)),

@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -235,10 +236,9 @@ def joined(sentences: Sequence[str]) -> str | None:
 @functools.cache
 def prose_of(rule_id: str) -> Prose | None:
     """Return what a rule of the catalogue says of itself; None of one of a policy."""
-    try:
+    with suppress(KeyError):
         return rule_prose(rule_id)
-    except KeyError:
-        return None
+    return None
 
 
 def title_of(rule_id: str) -> str:
@@ -342,25 +342,22 @@ class FindingTally(Struct):
     def closing(self) -> Iterator[Block]:
         """``1 fail, 0 unknown, 1 note (--notes) · ltocompat explain PTX-01``."""
         notes = self._counts[_NOTE]
-        parts: list[str] = []
-        if self._rules:
-            for word, style in _STYLES.items():
-                text = f"{self._counts[word]:,} {word}"
-                if self._counts[word]:
-                    parts += [", ", Styled(text, style)]
-                elif word in _ALWAYS:
-                    parts += [", ", text]
-            del parts[0]
-        else:
-            parts += ["no findings"]
+        words: list[str] = [] if self._rules else ["no findings"]
+        for word, style in _STYLES.items():
+            text = f"{self._counts[word]:,} {word}"
+            if self._counts[word]:
+                words.append(Styled(text, style))
+            elif self._rules and word in _ALWAYS:
+                words.append(text)
         if notes:
             hint = "" if self._options.notes else " (--notes)"
-            parts += [", ", f"{count(notes, 'note')}{hint}"]
+            words.append(f"{count(notes, 'note')}{hint}")
+        parts = separated(words)
         if any(map(title_of, self._rules)):
             worst = max(self._rules, key=lambda rule: self._rules[rule])
-            parts += [" · ", Code(f"ltocompat explain {worst}")]
+            parts += (" · ", Code(f"ltocompat explain {worst}"))
         if not (self._options.quiet and not self._rules):
-            yield Paragraph(tuple(parts))
+            yield Paragraph(parts)
 
 
 _NOTE = "note"

@@ -71,11 +71,10 @@ def schema(name: str) -> dict[str, Any]:
         told = parts[document.__name__]["properties"]["tables"]["description"]
         parts[document.__name__]["properties"]["tables"] = {"description": told} | tables
         parts |= more
-    title = _TITLES.get(name, f"ltocompat {name} --format json")
     return {
         "$schema": _DRAFT,
         "$id": document.__struct_config__.tag,
-        "title": title,
+        "title": _TITLES.get(name, f"ltocompat {name} --format json"),
         **parts.pop(document.__name__),
         "$defs": parts,
     }

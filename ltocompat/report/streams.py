@@ -98,12 +98,10 @@ def terminal_width(stream: TextIO) -> int | None:
 
 def forget(stream: TextIO) -> None:
     """Let a stream lead nowhere, so that Python's last flush of it at exit succeeds."""
-    try:
+    with suppress(OSError, ValueError):  # it is not a file of the system, or closed for good
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
-    except (OSError, ValueError):  # it is not a file of the system, or closed for good
-        return
 
 
 def replace_missing_streams() -> None:

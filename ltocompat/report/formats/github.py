@@ -16,6 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ltocompat.model.errors import UsageError
+from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
 from ltocompat.model.verdict import Level
 from ltocompat.model.words import count
@@ -150,8 +151,7 @@ def _property(text: str) -> str:
 
 def _lines(group: GroupedFinding) -> Iterator[str]:
     """The lines of a message."""
-    finding = group.finding
-    yield escape(finding.message)
+    yield escape(group.finding.message)
     yield escape(f"On: {_cells(group)}")
     if where := _where(group):
         yield escape(f"At: {where}")
@@ -170,10 +170,8 @@ def _item(group: GroupedFinding) -> tuple[str, ...]:
 
 def _cells(group: GroupedFinding) -> str:
     """``prod (h100, l4), edge``: the targets by name, and the GPUs that each names."""
-    names = {cell.target: cell.target for cell in group.cells}
     words = []
-    for name in names:
-        inner = [cell for cell in group.cells if cell.target == name]
+    for name, inner in grouped((cell.target, cell) for cell in group.cells).items():
         gpus = CellNames([*inner, replace(inner[0], gpu="another")], {name: name}).words(inner)
         words.append(f"{name} ({gpus})" if gpus else name)
     return ", ".join(words)

@@ -93,8 +93,7 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     """
     audit = Audit.of(records)
     policy = audit.scope.policy
-    shown = not options.quiet or audit.tally.outcome is not Outcome.PASSED
-    if shown:
+    if not options.quiet or audit.tally.outcome is not Outcome.PASSED:
         yield from _headline(audit)
         results = map(_not_forgiven, audit.audits)
         judged: list[FindingRecord] = [*policy.every_target, *results, *audit.tally.failures]

@@ -76,10 +76,8 @@ def blocks(
             yield _environment(answer)
         yield from () if options.quiet else described_targets(answer.targets, answer.names)
         yield from _artifacts(answer, first)
-    if answer.notes_of_empty:
-        yield from answer.tally.blocks(
-            grouped_findings(answer.notes_of_empty, join=True), CellNames()
-        )
+    notes = grouped_findings(answer.notes_of_empty, join=True)
+    yield from answer.tally.blocks(notes, CellNames())
     if first or answer.notes_of_empty:
         yield from answer.tally.closing()
     if answer.empty and not options.quiet:
@@ -465,8 +463,7 @@ def changed(records: Records) -> Iterator[Target | Result | Failure]:
         for alike in artifacts.values()
     ]
     found.sort(key=lambda results: worst(result.verdict for result in results), reverse=True)
-    for results in found:
-        yield from results
+    yield from chain.from_iterable(found)
 
 
 def _differs(cells: list[Result], targets: list[Target]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, count, islice
 
 from ltocompat.commands.options import MatrixOptions
 from ltocompat.files.output import replaced, writing
@@ -63,26 +63,17 @@ def _matrix(matrix: Matrix, targets: Sequence[Target], width: int | None) -> Ite
     if several:
         yield from described_targets(targets, labels(matrix.columns))
     yield from _tables(matrix, width)
-    if names := _variants(matrix):
-        yield Paragraph((f"the best of the variants {names} decides each cell",))
+    results = [result for row in matrix.cells for result in row]
+    variants = dict.fromkeys(one.name for result in results for one in result.variants)
+    if variants:
+        yield Paragraph((f"the best of the variants {', '.join(variants)} decides each cell",))
     if hardly := _sparse_coverage(matrix):
         yield Paragraph(
             (f"few modules have code for {hardly}, although the cells don't show it (IMG-04)",)
         )
-    for condition in _conditions(matrix):
+    found = (finding for result in results for finding in result.findings)
+    for condition in dict.fromkeys(f"{f.headline} ({f.rule})" for f in found if f.is_condition):
         yield Paragraph((condition,))
-
-
-def _variants(matrix: Matrix) -> str:
-    """The names of the variants; empty where there is no choice."""
-    every = (one.name for row in matrix.cells for result in row for one in result.variants)
-    return ", ".join(dict.fromkeys(every))
-
-
-def _conditions(matrix: Matrix) -> Iterable[str]:
-    """Yield the conditions under which an ``ok`` among the cells holds, each once."""
-    found = (finding for row in matrix.cells for result in row for finding in result.findings)
-    return dict.fromkeys(f"{f.headline} ({f.rule})" for f in found if f.is_condition)
 
 
 def _sparse_coverage(matrix: Matrix) -> str:
@@ -149,14 +140,13 @@ def _document(records: Records, _: Options) -> Iterator[str]:
     tally = Tally()
     targets: dict[Target, None] = {}
     grids: list[v1.Grid] = []
-    number = 0
+    numbers = count()
     for matrix in rows.answers(records):
         if not isinstance(matrix, Matrix):
             continue
         cells = []
         for row in matrix.cells:
-            cells.append(tuple(range(number, number + len(row))))
-            number += len(row)
+            cells.append(tuple(islice(numbers, len(row))))
             for result in row:
                 tally.add(result)
                 targets.setdefault(result.target)

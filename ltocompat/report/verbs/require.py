@@ -60,12 +60,11 @@ def blocks(records: Records, options: Options) -> Iterator[Block]:
     for record in answers(records):
         if isinstance(record, FloorSetter):
             setters.append(record)
-            continue
-        if not isinstance(record, Required) or has_nothing(record):
+        elif not isinstance(record, Required) or has_nothing(record):
             empty += 1
-            continue
-        number += 1
-        yield from _artifact(record, options)
+        else:
+            number += 1
+            yield from _artifact(record, options)
     if setters:
         yield first_lines("whose code sets the floors", [*map(_setter, setters)], _MOST)
     if empty:

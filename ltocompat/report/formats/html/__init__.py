@@ -106,10 +106,8 @@ def _project(path: str) -> str:
 
 def _fates(answer: SortedRecords) -> dict[Verdict, int]:
     """How many artifacts fare how, the worst first."""
-    worst: dict[str, Verdict] = {}
-    for result in answer.results:
-        worst[result.path] = max(worst.get(result.path, Verdict.OK), result.verdict)
-    fates = list(worst.values())
+    verdicts = grouped((result.path, result.verdict) for result in answer.results)
+    fates = [max(Verdict.OK, *of_file) for of_file in verdicts.values()]
     return {verdict: fates.count(verdict) for verdict in reversed(Verdict) if verdict in fates}
 
 

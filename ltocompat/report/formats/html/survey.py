@@ -33,13 +33,12 @@ class _AnswerSection(Section, frozen=True, kw_only=True):
 
 def write(report: SurveyReport, stream: Writable) -> None:
     """Write the page."""
-    day = (report.finished or report.started).date()
     page = rendered(
         [*map(_section, report.answers)],
         ("page.css", "survey.css"),
         "survey.js",
         title=f"{count(report.packages, 'package')} surveyed",
-        tab=f"CUDA packages, {day}: ltocompat",
+        tab=f"CUDA packages, {(report.finished or report.started).date()}: ltocompat",
         lede="survey_lede.html",
         report=report,
         kind_of=_kind_of,
