@@ -8,6 +8,7 @@ from ltocompat.facts.drivers import driver_branches
 from ltocompat.model.errors import UsageError, did_you_mean
 from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.targets.gpu_groups import is_gpu
+from ltocompat.targets.versions.comparisons import is_range
 
 FILE_KEYS = ("nodes", "smi", "slurm", "image")
 """Keys whose value is a file about machines; that of ``image`` may be the name of one."""
@@ -35,7 +36,6 @@ EXAMPLE = "driver=550.54.15,nvjitlink=12.4,gpu=h100"
 
 _PIECE = re.compile(r"\s*([A-Za-z][\w-]*)\s*(>=|<=|==|~=|!=|=|<|>)(.*)", re.DOTALL)
 _CONTAINER = re.compile(r"(?:^|,)\s*container\s*=(.*)", re.DOTALL | re.IGNORECASE)
-_CONTINUES = ("<", ">", "=", "!", "~")
 # 12.4 is a CUDA release; the compute capabilities 12.0 and 12.1 are written gpu=12.0.
 _RELEASE = re.compile(r"1[1-9]\.[0-9]{1,2}(?:\.[0-9]{1,3})?")
 _DRIVER = re.compile(r"[Rr]?([0-9]{3})((?:\.[0-9]{1,4}){0,2})")
@@ -68,7 +68,7 @@ def split(text: str) -> dict[str, str]:
     key = ""
     text, container = _with_container(text)
     for piece in text.split(",") if text else ():
-        if key and piece.lstrip().startswith(_CONTINUES):
+        if key and is_range(piece):
             found[key] += f",{piece.strip()}"
             continue
         match = _PIECE.fullmatch(piece)
@@ -108,7 +108,7 @@ def with_keys(keys: dict[str, str]) -> str:
     names = {known: spelled for spelled, known in SPELLINGS.items()}
     keys = dict(sorted(keys.items(), key=lambda item: item[0] == "container"))  # which is last
     return ",".join(
-        f"{names.get(key, key)}{'' if value.startswith(_CONTINUES) else '='}{value}"
+        f"{names.get(key, key)}{'' if is_range(value) else '='}{value}"
         for key, value in keys.items()
     )
 
@@ -165,7 +165,7 @@ def check(key: str, value: str) -> None:
         raise UsageError(f"{key} has no value; write {key}=..., as in {EXAMPLE}")
     if key == "lto" and value not in ("on", "off"):
         raise UsageError(f"lto={value} is not a setting; write lto=on or lto=off")
-    if key not in COMPARED and value.startswith(_CONTINUES):
+    if key not in COMPARED and is_range(value):
         raise UsageError(
             f"{key} can't be compared, as in {key}{value}; write {key}=..., and use <, > and the "
             f"like with {', '.join(COMPARED)}"

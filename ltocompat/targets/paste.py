@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
+import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -72,16 +73,11 @@ class Reading:
     """
 
     def __init__(self, parts: Iterable[tuple[str, int]]) -> None:
-        self._starts: list[int] = []
-        self._lines: list[int] = []
-        texts = []
-        length = 0
-        for text, line in parts:
-            self._starts.append(length)
-            self._lines.append(line)
-            texts.append(text)
-            length += len(text)
-        self.flat = "".join(texts)
+        pieces = list(parts)
+        lengths = (len(text) for text, _ in pieces)
+        self._starts = [*itertools.accumulate(lengths, initial=0)][:-1]
+        self._lines = [line for _, line in pieces]
+        self.flat = "".join(text for text, _ in pieces)
         self._blanks = [place for place, letter in enumerate(self.flat) if letter == " "]
 
     @functools.cached_property
@@ -110,7 +106,8 @@ class Paste:
         self._lines = text.splitlines()
         pieces = list(_pieces(self._lines))
         broken = Reading(_joined(pieces, width=0))
-        wrapped = Reading(_joined(pieces, _width(pieces)))
+        widest = max((piece.width for piece in pieces), default=0)
+        wrapped = Reading(_joined(pieces, widest if widest >= _NARROWEST else 0))
         self.readings = (broken,) if wrapped.flat == broken.flat else (broken, wrapped)
 
     def line(self, number: int) -> str:
@@ -164,12 +161,6 @@ def _unescaped(match: re.Match[str]) -> str:
     if blank:
         return _BLANKS[blank]
     return chr(int(number, 16)) if number else letter
-
-
-def _width(pieces: Sequence[_Piece]) -> int:
-    """The width at which lines were cut; 0 for a text that wasn't."""
-    widest = max((piece.width for piece in pieces), default=0)
-    return widest if widest >= _NARROWEST else 0
 
 
 def _joined(pieces: Sequence[_Piece], width: int) -> Iterator[tuple[str, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ltocompat.model.errors import UsageError
@@ -49,11 +50,10 @@ def read_requirements(path: str, environment: MarkerEnvironment, budget: Budget)
 
 def is_requirements(path: str) -> bool:
     """Return whether the first line of a file that says something is a requirement or an option."""
-    try:
+    with suppress(UsageError, ValueError):
         _, first = next(_lines(read_text(path), Budget()), (0, ""))
         return first.startswith("-") or bool(requirement_of(_OPTIONS.sub("", first)))
-    except (UsageError, ValueError):
-        return False
+    return False
 
 
 def pins_of_lines(lines: Iterable[str], environment: MarkerEnvironment) -> Iterator[Pin]:
@@ -136,9 +136,8 @@ def _pin(line: str, place: str, environment: MarkerEnvironment) -> Iterator[Pin]
             ) from None
         yield from _wheel(text.partition(";")[0].strip())
         return
-    name = canonicalize_name(requirement.name)
     if environment.holds(requirement.marker):
-        yield Pin(name, _specifiers(requirement))
+        yield Pin(canonicalize_name(requirement.name), _specifiers(requirement))
 
 
 def _specifiers(requirement: Requirement) -> str:
@@ -152,8 +151,6 @@ def _wheel(place: str) -> Iterator[Pin]:
     from packaging.utils import parse_wheel_filename
 
     name = re.split(r"[/\\]", re.split(r"[?#]", place)[0])[-1]
-    try:
+    with suppress(ValueError):
         package, version, _, _ = parse_wheel_filename(name)
-    except ValueError:
-        return
-    yield Pin(package, f"=={version}")
+        yield Pin(package, f"=={version}")

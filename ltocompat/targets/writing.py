@@ -6,6 +6,7 @@ import functools
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.generic import T
@@ -43,12 +44,11 @@ def _spelled(
     known: VersionSet[T], written: Callable[[T], str], read: Callable[[str], VersionSet[T]]
 ) -> str:
     """The text as it was given where that means the same here, else every value by itself."""
-    try:
+    # Not all texts can be read: "nvidia-nvjitlink-cu12 12.4.127 or nvidia-nvjitlink 13.0.88".
+    with suppress(UsageError):
         again = read(known.text)
         if (again.values, again.every) == (known.values, known.every):
             return known.text
-    except UsageError:
-        pass  # such as "nvidia-nvjitlink-cu12 12.4.127 or nvidia-nvjitlink 13.0.88"
     return ("+" if known.every else "|").join(written(value) for value in known.values)
 
 

@@ -33,10 +33,9 @@ def read_collected(lines: Sequence[str]) -> Iterator[Node]:
     ]
     platform = " ".join(match[1] for line in lines if (match := _PLATFORM.fullmatch(line)))
     driver = next(filter(DRIVER.fullmatch, drivers[:1]), "")
-    named = tuple((gpu, "") for gpu in gpus) or (UNTOLD,)
     yield Node(
         {"driver": driver, "os": _system(platform)},
-        named,
+        tuple((gpu, "") for gpu in gpus) or (UNTOLD,),
         pins=tuple(pin for pin in pins if pin.part),
     )
 

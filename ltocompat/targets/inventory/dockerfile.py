@@ -136,8 +136,7 @@ def _image(stage: _Stage, stages: dict[str, _Stage], folder: str, budget: Budget
         chain.append(below)
     variables = {name: value for each in reversed(chain) for name, value in each.variables.items()}
     runs = [run for each in reversed(chain) for run in each.runs]
-    base = chain[-1].base
-    known = read_image(base)
+    known = read_image(chain[-1].base)
     keys = dict(known.keys)
     if asked := variables.get(_REQUIRE):
         keys["container"] = asked

@@ -6,6 +6,7 @@ that is complete), so that a reader never sees half of one and parallel installs
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import stat
@@ -82,7 +83,7 @@ class Cache(Struct, frozen=True):
 
     def installed(self) -> tuple[Linker, ...]:
         """Every version that is complete, oldest first."""
-        found = filter(None, map(self._read, self._names()))
+        found = filter(None, map(self._read, glob.glob("*", root_dir=self.folder)))
         return tuple(sorted(found, key=lambda linker: linker.numbers))
 
     def size_of(self, linker: Linker) -> int:
@@ -132,11 +133,6 @@ class Cache(Struct, frozen=True):
     def _drop(self, final: str) -> None:
         with self.part() as part:
             os.rename(final, os.path.join(part, "dropped"))
-
-    def _names(self) -> list[str]:
-        with suppress(OSError):
-            return [name for name in os.listdir(self.folder) if not name.startswith(".")]
-        return []
 
     def _read(self, name: str) -> Linker | None:
         folder = os.path.join(self.folder, name)

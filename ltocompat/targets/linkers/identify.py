@@ -106,10 +106,6 @@ def banners(view: ByteView, budget: Budget, spans: Iterable[tuple[int, int]]) ->
     """
     from ltocompat.files.objects.structure import occurrences
 
-    found = set()
-    for offset, size in spans:
-        for at in occurrences(view, budget, offset, size, _BANNER):
-            banner = _BANNER_TEXT.match(view.peek(at, _LONGEST_BANNER))
-            if banner:
-                found.add(banner[2].decode("ascii"))
-    return found
+    places = (at for span in spans for at in occurrences(view, budget, *span, _BANNER))
+    found = (_BANNER_TEXT.match(view.peek(at, _LONGEST_BANNER)) for at in places)
+    return {banner[2].decode("ascii") for banner in found if banner}

@@ -101,14 +101,13 @@ class Machine(Struct, frozen=True):
 
     def _looked(self, path: str, flags: int, look: Callable[[str | int], T]) -> T | None:
         """Look at a path, or at a descriptor of what lies there; None where there is nothing."""
-        try:
+        with suppress(OSError, ValueError):
             where = self._by_path(path)
             if where is not None:
                 return look(where)
             with _closing(self._open(path, flags)) as fd:
                 return look(fd)
-        except (OSError, ValueError):
-            return None
+        return None
 
     def _status(self, path: str) -> os.stat_result | None:
         """Return the status of a path, behind all links; None where there is nothing."""
@@ -193,8 +192,7 @@ class Machine(Struct, frozen=True):
     def _matching(self, folder: str, pattern: list[str]) -> Iterator[str]:
         name, *rest = pattern
         wild = glob.has_magic(name)
-        names = fnmatch.filter(self._names(folder), name) if wild else [name]
-        for found in names:
+        for found in fnmatch.filter(self._names(folder), name) if wild else [name]:
             path = os.path.join(folder, found)
             if found.startswith(".") and not name.startswith("."):
                 continue
@@ -214,10 +212,9 @@ class Machine(Struct, frozen=True):
         """
         if self.root == "/":
             return os.path.realpath(path)
-        try:
+        with suppress(OSError, ValueError):
             return real_inside(self.root, path) if self._by_path(path) is None else path
-        except (OSError, ValueError):
-            return path
+        return path
 
 
 def _listed(folder: str | int) -> list[str]:

@@ -69,10 +69,9 @@ def places(machine: Machine, tool: Tool = Tool.NVJITLINK) -> Iterator[tuple[str,
         yield from ((path, via) for path in machine.files(root, *patterns))
     library = tool is Tool.NVJITLINK
     if library:
-        files = list[str]()
         with suppress(Malformed):  # which the loader's rules tell
-            files += filter(_CACHED.search, cached_paths(machine))
-        yield from ((path, "ld.so cache") for path in files)
+            files = filter(_CACHED.search, cached_paths(machine))
+            yield from ((path, "ld.so cache") for path in files)
     # Windows looks for libraries in PATH, where Linux has none.
     listing = (
         {"LD_LIBRARY_PATH": _LIBRARY[:1], "PATH": _LIBRARY[1:]} if library else {"PATH": _PROGRAM}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -110,13 +111,11 @@ def banner_versions(machine: Machine, path: str) -> set[str]:
     """The versions in a library's own banner; empty where it has none or can't be read."""
     from ltocompat.files.objects.elf_host import read_elf
 
-    try:
-        with machine.viewed(path) as view:
-            budget = Budget()
-            host = read_elf(view, budget)
-            return banners(view, budget, host.data_spans()) if host else set()
-    except LtocompatError:
-        return set()
+    with suppress(LtocompatError), machine.viewed(path) as view:
+        budget = Budget()
+        if host := read_elf(view, budget):
+            return banners(view, budget, host.data_spans())
+    return set()
 
 
 def _records(machine: Machine, package: InstalledPackage, path: str) -> bool:

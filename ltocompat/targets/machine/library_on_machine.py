@@ -65,12 +65,7 @@ def _in_order_of_binding(machine: Machine, path: str, names: Collection[str]) ->
 
 
 def _bound(tables: ElfTables, symbols: SymbolTable, names: set[str]) -> Iterator[str]:
-    seen: set[int] = set()
-    for index in _indexes(tables):
-        if index in seen:
-            continue
-        seen.add(index)
-        symbol = symbols.at(index)
+    for symbol in map(symbols.at, dict.fromkeys(_indexes(tables))):
         if symbol is not None:
             name = short_text(tables.view, symbols.strings + symbol.name, _LONGEST_NAME)
             if name in names:

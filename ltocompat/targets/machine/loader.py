@@ -116,11 +116,8 @@ class Loader:
 
     def _in_process(self, name: str) -> Loaded | None:
         """Find it by the names that it was asked for, then by soname, in the order of loading."""
-        if name in self._names:
-            return self._names[name]
-        return next(
-            (loaded for loaded in self.loaded if name in (loaded.file.soname, loaded.path)), None
-        )
+        called = (each for each in self.loaded if name in (each.file.soname, each.path))
+        return self._names.get(name) or next(called, None)
 
     def _take(self, place: _Place, name: str, by: Loaded | None) -> Loaded | str | None:
         """Load the file of that name in a place; a sentence where the loader would give up."""
