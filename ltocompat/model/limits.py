@@ -237,8 +237,7 @@ class Budget(Struct):
             size: of what it reads, bytes.
             speed: what it reads at worst, bytes a second.
         """
-        limit = int(self.limits.seconds * speed)
-        if size > limit:
+        if size > int(self.limits.seconds * speed):
             raise LimitExceeded(
                 "seconds",
                 f"{size} bytes are too many to be read as a whole in {self.limits.seconds:g} s; "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import starmap
 from operator import attrgetter
 from types import NoneType, UnionType
@@ -94,10 +95,9 @@ def _converter(sources: Iterable[From]) -> Callable[[Iterable[Any]], list[Any]]:
 
 
 def _hints(kind: type) -> dict[str, Any]:
-    try:
+    with suppress(NameError):  # a type that only the type checker imports
         return get_type_hints(kind, include_extras=True)
-    except NameError:  # a type that only the type checker imports
-        return {}
+    return {}
 
 
 def _source(name: str, hint: Any, known: Mapping[str, Any] = {}) -> From:  # noqa: ANN401

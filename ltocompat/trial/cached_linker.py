@@ -15,13 +15,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from importlib import resources
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ltocompat.model.generic import grouped
 from ltocompat.model.trial_answer import TrialOutcome
 from ltocompat.model.words import truncate_list
 from ltocompat.targets.linkers import Linker, Tool
@@ -131,7 +132,6 @@ class CachedLinker(Struct, dict=True):
     _cache: TrialCache | None
     _stack: ExitStack
     _trial_run: TrialRun
-    _pool: Pool | None = None
 
     def ask(self, requests: Sequence[Request]) -> list[TrialOutcome]:
         """Ask the linker what it does with each request of one file.
@@ -161,7 +161,7 @@ class CachedLinker(Struct, dict=True):
             return []
         total = sum(request.size for request in requests)
         watch = self._trial_run.watch(f"{requests[0].file}: {self._linker}", total)
-        return list(self._started().run(requests, watch))
+        return list(self._pool.run(requests, watch))
 
     @functools.cached_property
     def compiles_relocatable(self) -> bool:
@@ -191,12 +191,11 @@ class CachedLinker(Struct, dict=True):
         if self._cache is not None:
             self._cache.keep(questions, answers)
 
-    def _started(self) -> Pool:
-        if self._pool is None:
-            linker, trial_run = self._linker, self._trial_run
-            pool = Pool(linker.path, tool=linker.tool, trial_run=trial_run)
-            self._pool = self._stack.enter_context(pool)
-        return self._pool
+    @functools.cached_property
+    def _pool(self) -> Pool:
+        linker, trial_run = self._linker, self._trial_run
+        pool = Pool(linker.path, tool=linker.tool, trial_run=trial_run)
+        return self._stack.enter_context(pool)
 
 
 def _joined(requests: Sequence[Request], numbers: Iterable[int]) -> list[tuple[list[int], Request]]:
@@ -208,9 +207,7 @@ def _joined(requests: Sequence[Request], numbers: Iterable[int]) -> list[tuple[l
     alone. Where it refuses one (up to 12.5 they refuse PTX behind other PTX), each is asked by
     itself.
     """
-    alike: dict[Hashable, list[int]] = {}
-    for n in numbers:
-        alike.setdefault(n if requests[n].complete else requests[n].options, []).append(n)
+    alike = grouped((n if requests[n].complete else requests[n].options, n) for n in numbers)
     return [
         (
             same,

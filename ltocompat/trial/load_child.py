@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import glob
@@ -79,10 +80,9 @@ class _Cuda:
 
     def _optional(self, name: str, *arguments: Any) -> tuple[int, Any] | None:  # noqa: ANN401
         """``_call`` of a function that older drivers lack; None where it is absent."""
-        try:
+        with contextlib.suppress(AttributeError, RuntimeError):
             return self._call(name, *arguments)
-        except (AttributeError, RuntimeError):
-            return None
+        return None
 
     def _call(self, name: str, *arguments: Any) -> tuple[int, Any]:  # noqa: ANN401
         """Code and value of one function."""

@@ -117,8 +117,7 @@ def _request(stored: StoredImage, image: Image) -> Request | None:
     if not stored.entry.scrambled or image.arch is None or len(image.made_by) != 1:
         return None
     releases = image.made_by[0].releases
-    first = min(facts.nvjitlink_minors())
-    if len(releases) < 2 or releases[0] < first:
+    if len(releases) < 2 or releases[0] < min(facts.nvjitlink_minors()):
         return None
     try:
         data = cut(stored).data

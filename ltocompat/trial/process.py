@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
 import mmap
 import os
@@ -179,9 +180,7 @@ class Process:
         unsent = self.unsent
         try:
             while unsent:
-                parts: list[protocol.Raw] = [
-                    unsent[i] for i in range(min(len(unsent), _PARTS_AT_ONCE))
-                ]
+                parts: list[protocol.Raw] = [*itertools.islice(unsent, _PARTS_AT_ONCE)]
                 count = os.writev(self.requests_fd, parts)
                 while unsent and count >= len(unsent[0]):
                     count -= len(unsent.popleft())

@@ -310,9 +310,8 @@ class OneLinkTrial(Struct):
         for job in dict.fromkeys(self._goals(inputs)) if inputs else ():
             if self.at_hand and not (_at_hand(job.tool, job.release) or self.install_missing):
                 continue
-            modules = [each.signature for input_ in inputs for each in input_.modules]
-            picks = map(job.pick, modules)
-            final = any(pick.missed is SelectionFailure.FINAL for pick in picks)
+            linked = (each.signature for input_ in inputs for each in input_.modules)
+            final = any(job.pick(each).missed is SelectionFailure.FINAL for each in linked)
             if not final and (outcome := self._ask(job, inputs)) is not None:
                 found[job.key] = outcome
         return found
@@ -371,8 +370,7 @@ def link_all(
         keep_output: the answer brings the output along.
         watch: called with the bytes that are done.
     """
-    real = replace(link.arch, form=ArchForm.REAL)
-    options = _options(real, lto=link.lto)
+    options = _options(replace(link.arch, form=ArchForm.REAL), lto=link.lto)
     # Without its device runtime nvlink refuses LTO-IR of objects, where nothing else is linked, and
     # takes it out of fatbins. With PTX or SASS it takes the objects, and loses LTO-IR of fatbins.
     apart = link.lto and pool.lacks_device_runtime and link.kinds == {ImageKind.LTOIR}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Self
 
 from msgspec.structs import replace
@@ -82,10 +83,9 @@ class LoadTrial(Closing):
 def _bytes(stored: StoredModule) -> bytes | None:
     if stored.region is not None:
         return stored.region.all()
-    try:
+    with suppress(Malformed):
         return cut(stored.images[0]).data
-    except Malformed:
-        return None
+    return None
 
 
 def _kernels(stored: StoredModule, signature: ModuleSignature, gpu: int) -> tuple[str, ...]:
