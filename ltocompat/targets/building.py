@@ -118,10 +118,8 @@ def _libraries(
         path = os.path.normpath(os.path.join(origin.folder, keys["lock"]))
         found |= locked_libraries(path, system, keys.get("python"), origin.budget)
     found |= otherwise
-    for key in _LIBRARIES:
-        if key in keys:
-            found[key] = read_releases(key, keys[key], origin.source)
-    return found
+    given = (key for key in _LIBRARIES if key in keys)
+    return found | {key: read_releases(key, keys[key], origin.source) for key in given}
 
 
 def _gpus(text: str, system: System, driver: VersionSet[DriverVersion] | None) -> tuple[Gpu, ...]:

@@ -34,8 +34,7 @@ def read_pylock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> 
         UsageError: it hasn't the structure of one.
     """
     groups = _texts(lock.get("default-groups"))
-    choices: list[tuple[str, ...]] = [(), *((extra,) for extra in _texts(lock.get("extras")))]
-    for extras in choices:
+    for extras in ((), *((extra,) for extra in _texts(lock.get("extras")))):
         seen = replace(environment, extras=frozenset(extras), groups=frozenset(groups))
         packages = budget.timed(_tables(lock.get("packages")), every=16)
         yield from (_pin(each) for each in packages if seen.holds(_text(each.get("marker"))))

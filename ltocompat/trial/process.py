@@ -224,13 +224,12 @@ class Process:
 
     def cpu_seconds(self) -> float | None:
         """CPU time of the child and of its forks that ended; None where the kernel doesn't say."""
-        try:
+        with contextlib.suppress(OSError):
             with open(f"/proc/{self._process.pid}/stat", encoding="utf-8") as file:
                 fields = file.read().rpartition(")")[2].split()
-        except OSError:
-            return None
-        # utime, stime, cutime and cstime: fields 14 to 17 of proc(5), of which two stand before.
-        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+            # utime, stime, cutime and cstime: fields 14 to 17 of proc(5); two stand before these.
+            return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+        return None
 
     def end(self) -> int:
         """End the child and all of its processes; its exit status (below 0: minus a signal)."""

@@ -75,7 +75,8 @@ def _weight(weight: Weight, options: Options) -> Iterator[Block]:
     if len(weight.libraries) > 1:
         yield from _libraries(weight)
     yield from _layers(weight)
-    yield from _kernels(weight, options)
+    if options.kernels:
+        yield from _kernels(weight)
     if weight.unsized:
         images = count(weight.unsized, "image")
         yield Paragraph((f"{images} not counted, since nothing records where they end",))
@@ -192,9 +193,7 @@ def _inside(library: Location, weight: Weight) -> str:
     return library.path.removeprefix(f"{weight.path.rstrip('/')}/")
 
 
-def _kernels(weight: Weight, options: Options) -> Iterator[Block]:
-    if not options.kernels:
-        return
+def _kernels(weight: Weight) -> Iterator[Block]:
     shown = weight.kernels[:_MOST_KERNELS]
     if not shown:
         yield Paragraph(("no SASS with kernels; only SASS shows their sizes",))

@@ -100,7 +100,7 @@ def describe(
     found_by: str,
     *,
     kernel: KernelDriver | None,
-    cuda: Release | None,
+    cuda: Release | None = None,
     problems: list[str],
 ) -> UserDriver:
     """All about one copy of libcuda, of which nothing is loaded.
@@ -215,9 +215,7 @@ def compat_folders(
         if front and front.real == machine.real(path):
             copy = front
         else:
-            copy = describe(
-                machine, path, "not in front", kernel=kernel, cuda=None, problems=problems
-            )
+            copy = describe(machine, path, "not in front", kernel=kernel, problems=problems)
         found.append(CompatFolder(copy, tuple(listed.get(folder, ())), copy is front))
     return tuple(found)
 
