@@ -142,10 +142,9 @@ class GroupedFinding(Struct):
 
     def join(self, other: GroupedFinding) -> None:
         """Take all of the other."""
-        for path, modules in other.modules.items():
-            _raise(self.modules, path, modules)
-        for path, modules in other._read.items():
-            _raise(self._read, path, modules)
+        for mine, theirs in ((self.modules, other.modules), (self._read, other._read)):
+            for path, modules in theirs.items():
+                _raise(mine, path, modules)
         self.kernels |= other.kernels
         self.packages |= other.packages
         self.places = other.places | self.places

@@ -146,8 +146,7 @@ def described_targets(targets: Sequence[Target], names: dict[str, str]) -> Itera
     """The targets with their labels and facts."""
     if not targets:
         yield Paragraph(("checked without a deploy target: only rules that hold everywhere",))
-        return
-    if len(targets) == 1:
+    elif len(targets) == 1:
         (target,) = targets
         # Beside what holds on any target, the only one has its letter, too.
         lettered = len(names) > 1 and names[target.name] != target.name
