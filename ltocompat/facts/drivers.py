@@ -271,10 +271,6 @@ def _errors_by_name() -> dict[str, list[CudaError]]:
     return grouped((_spelled(error.name), error) for error in (*known, *of_linker[::-1]))
 
 
-def _words(name: str) -> str:
-    return name.replace("_", " ").lower()
-
-
 def errors_called(word: str) -> tuple[CudaError, ...]:
     """The errors of CUDA with a number; or those of a name, of its libraries, too.
 

@@ -179,7 +179,6 @@ def _clause(text: str) -> str | None:
     operator, version, star = match.groups()
     if operator in (None, "=", "=="):
         # ==12.4.* is what both write; a bare 12.4 is exact.
-        fuzzy = star or operator == "="
-        return f"=={version}.*" if fuzzy else f"=={version}"
+        return f"=={version}.*" if star or operator == "=" else f"=={version}"
     # Behind other operators an asterisk means nothing: >=12.4.* is >=12.4.
     return f"{operator}{version}.*" if operator == "!=" and star else f"{operator}{version}"

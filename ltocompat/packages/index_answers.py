@@ -8,6 +8,7 @@ from __future__ import annotations
 import html.parser
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated
 from urllib.parse import unquote, urljoin
@@ -198,19 +199,15 @@ def _can_be_kept(file: IndexFile) -> bool:
 
 def _joined(url: str, link: str) -> str:
     """Return the address that a link of a page leads to; empty where it has no meaning."""
-    try:
+    with suppress(ValueError):
         return urljoin(url, link)
-    except ValueError:
-        return ""
+    return ""
 
 
 def _in_utc(time: datetime | None) -> datetime | None:
-    if time is None:
-        return None
-    try:
-        return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
-    except OverflowError:  # in the year 1 or 9999
-        return None
+    with suppress(OverflowError):  # in the year 1 or 9999
+        return time and time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
+    return None
 
 
 def _sum(text: str | None) -> str | None:

@@ -68,10 +68,8 @@ def _found(view: ByteView, wanted: Location, budget: Budget) -> Iterator[tuple[s
     container = container_of(view, budget)
     if container is None:
         return
-    try:
+    with suppress(Malformed):
         for member in container.members(view, Location(wanted.path), wanted, budget):
             budget.check_time()
             if isinstance(member, Member):
                 yield member.place.members[-1].removeprefix("./"), member.view
-    except Malformed:
-        return

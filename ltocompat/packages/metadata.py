@@ -68,8 +68,7 @@ def python_and_platforms(tags: Iterable[str]) -> tuple[str | None, tuple[str, ..
             platforms |= dict.fromkeys(parts[2].split("."))
     exact = {found.groups() for found in map(_PYTHON.fullmatch, pythons) if found}
     major, minor = exact.pop() if len(exact) == 1 else ("", "")
-    version = f"3.{minor}" if major == "3" else None
-    return version, tuple(platforms)
+    return (f"3.{minor}" if major == "3" else None), tuple(platforms)
 
 
 def headers_of(data: bytes) -> Message:

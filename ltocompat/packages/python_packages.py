@@ -177,14 +177,13 @@ def installed_beside(package: Package) -> tuple[Package, ...]:
     if package.kind is not Kind.INSTALLED:
         return ()
     site = os.path.dirname(os.path.abspath(package.path))
-    try:
+    with suppress(OSError):
         return tuple(
             each
             for each in _names_in(site, os.stat(site).st_mtime_ns)
             if each.path != os.path.abspath(package.path)
         )
-    except OSError:
-        return ()
+    return ()
 
 
 def installed_in(folder: str, budget: Budget) -> tuple[Package, ...]:
@@ -243,10 +242,9 @@ def _by_top(site: str, _changed: int, limits: Limits) -> dict[str, tuple[str, ..
 
 
 def _content(folder: str, name: str, most: int = MOST_BYTES) -> bytes:
-    try:
+    with suppress(OSError):
         return read_regular(os.path.join(folder, name), most)
-    except OSError:
-        return b""
+    return b""
 
 
 def _files(record: bytes, budget: Budget) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
@@ -36,11 +37,9 @@ def package_in(view: ByteView, path: str, limits: Limits = DEFAULT_LIMITS) -> Pa
         path: its name, of which a wheel has its tags.
         limits: what reading it may cost.
     """
-    try:
+    with suppress(OSError, ValueError, LtocompatError):
         return _read(view, path, Budget(limits))
-    except (OSError, ValueError, LtocompatError):
-        # It is reported where its device code is read.
-        return None
+    return None  # It is reported where its device code is read.
 
 
 def package_of(
@@ -196,10 +195,9 @@ def packages_beside(
 
 
 def _may_have_packages(folder: str) -> bool:
-    try:
+    with suppress(OSError):
         return _has_distributions(folder, os.stat(folder).st_mtime_ns)
-    except OSError:
-        return False
+    return False
 
 
 @functools.lru_cache(maxsize=1024)

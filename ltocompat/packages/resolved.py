@@ -29,10 +29,9 @@ def resolved_packages(path: str, limits: Limits, system: System | None) -> tuple
     if path.endswith(".json"):
         return tuple(_of_report(path, budget))
     environment = MarkerEnvironment.of(system or System(), None)
-    pins = locked_packages(path, environment, budget)
     return tuple(
         _package(path, pin.package, pin.specifiers.removeprefix("=="))
-        for pin in pins
+        for pin in locked_packages(path, environment, budget)
         if pin.specifiers.startswith("==") and "," not in pin.specifiers
     )
 

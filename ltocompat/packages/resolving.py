@@ -37,7 +37,7 @@ _WHEELS = {
     "nvjitlink": re.compile(r"nvidia-nvjitlink(?:-cu[0-9][0-9])?"),
     "nvrtc": re.compile(r"nvidia-cuda-nvrtc(?:-cu[0-9][0-9])?"),
 }
-_CONDA = {"nvjitlink": "libnvjitlink", "nvrtc": "cuda-nvrtc"}
+CONDA = {"nvjitlink": "libnvjitlink", "nvrtc": "cuda-nvrtc"}
 # Every library of CUDA (conda-forge, recipes of the four: one leads to the other).
 _CONDA_METAPACKAGES = ("cuda-libraries", "cuda-toolkit", "cuda-runtime", "cuda")
 # A library of 12.4 depends on cuda-version 12.4 (conda-forge, recipe of libnvjitlink: max_pin x.x).
@@ -52,7 +52,7 @@ _EXTRA = re.compile(r"\bextra\b")
 _IS_EXTRA = re.compile(
     r"""(?:["']([^"']*)["']\s*==\s*\bextra\b(?!\s*[=!<>~])|\bextra\s*==\s*["']([^"']*)["'])"""
 )
-_STEP = " -> "
+STEP = " -> "
 
 
 class Way(Struct, frozen=True):
@@ -138,7 +138,7 @@ def together(ways: Sequence[Way]) -> dict[tuple[str, str | None], tuple[Allowed,
     for way in ways:
         key = (way.package, way.extra)
         admitted, before = found.get(key, (way.allowed, way))
-        first = min(before, way, key=lambda one: (one.only_limits, one.line.count(_STEP)))
+        first = min(before, way, key=lambda one: (one.only_limits, one.line.count(STEP)))
         found[key] = (admitted & way.allowed, first)
     for (package, extra), (admitted, way) in found.items():
         always = found.get((package, None))
@@ -180,8 +180,7 @@ def not_at_hand(
 ) -> tuple[str, ...]:
     """Dependencies that may bring a library of CUDA, but whose metadata is not known here."""
     budget = budget or Budget()
-    names = {other.name for other in others}
-    known = names | library_packages().keys() | {_TOOLKIT}
+    known = {other.name for other in others} | library_packages().keys() | {_TOOLKIT}
     environment = _environment(package)
     found = (
         require.name
@@ -192,7 +191,7 @@ def not_at_hand(
         and require.name not in known
         and (require.asks or require.name not in without_libraries())
         and (_MAY_BRING.search(require.name) or _of_project(require.name, package.name))
-        and require.name not in _CONDA.values()
+        and require.name not in CONDA.values()
     )
     return tuple(dict.fromkeys(found))
 
@@ -276,7 +275,7 @@ def _leads_of(reached: _Reached) -> Iterator[Lead]:
     else:
         found = ()
     if not reached.followed:
-        yield from (Lead(name, f"{line}{_STEP}{name}", extra=extra) for name in found)
+        yield from (Lead(name, f"{line}{STEP}{name}", extra=extra) for name in found)
 
 
 def _conda_leads_of(reached: _Reached) -> Iterator[Lead]:
@@ -286,7 +285,7 @@ def _conda_leads_of(reached: _Reached) -> Iterator[Lead]:
     if dependency.name in conda_libraries():
         yield Lead(dependency.name, line, dependency.versions)
     elif dependency.name in _CONDA_METAPACKAGES and not reached.followed:
-        yield from (Lead(name, f"{line}{_STEP}{name}") for name in conda_libraries())
+        yield from (Lead(name, f"{line}{STEP}{name}") for name in conda_libraries())
 
 
 def _toolkit_majors_in(alternatives: tuple[str, ...]) -> Iterator[int]:
@@ -331,8 +330,7 @@ def _walk(package: Package, others: Sequence[Package], budget: Budget) -> Iterat
             behind = [found for found, _ in _installed(other, sorted(dependency.asks), budget)]
             for found in reversed(behind):
                 without_key = found.line.partition(": ")[2] or found.line
-                way = f"{line}{_STEP}{without_key}"
-                waiting.appendleft((found, way, extra, depth + 1))
+                waiting.appendleft((found, f"{line}{STEP}{without_key}", extra, depth + 1))
 
 
 def _installed(
@@ -380,13 +378,13 @@ def _ways_of(part: str, kind: Kind, reached: _Reached) -> Iterator[Way]:
     elif reached.followed:
         return
     elif kind is Kind.CONDA and dependency.name in _CONDA_METAPACKAGES:
-        name = _CONDA[part]
+        name = CONDA[part]
         admitted = allowed_by_metapackage(part, dependency.versions)
-        way = f"{line}{_STEP}{name}"
+        way = f"{line}{STEP}{name}"
         yield Way(name, way, admitted, extra, only_limits=dependency.only_limits)
     elif kind is not Kind.CONDA:
         for package, admitted in _brought_along(part, dependency).items():
-            yield Way(package, f"{line}{_STEP}{package}", admitted, extra)
+            yield Way(package, f"{line}{STEP}{package}", admitted, extra)
 
 
 def _brought_along(part: str, dependency: Dependency) -> dict[str, Allowed]:
@@ -402,5 +400,5 @@ def _brought_along(part: str, dependency: Dependency) -> dict[str, Allowed]:
 
 def _is_part(part: str, kind: Kind, name: str) -> bool:
     if kind is Kind.CONDA:
-        return name == _CONDA[part]
+        return name == CONDA[part]
     return _WHEELS[part].fullmatch(name) is not None

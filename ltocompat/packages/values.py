@@ -205,7 +205,6 @@ def system_of(platforms: Collection[str]) -> str:
     """The system of a package that is for these platforms, as targets name it."""
     if platforms and all(platform.startswith("win") for platform in platforms):
         return "windows"
-    arm = ("aarch64", "sbsa")
-    if platforms and all(platform.endswith(arm) for platform in platforms):
+    if platforms and all(platform.endswith(("aarch64", "sbsa")) for platform in platforms):
         return "linux-aarch64"
     return "linux"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import islice
 
 from msgspec import Struct
@@ -58,12 +59,11 @@ def zip_members(view: ByteView, budget: Budget) -> list[ZipMember] | None:
     Only the end of the file is read.
     """
     most = budget.limits.members
-    try:
+    with suppress(Malformed):
         listed = budget.timed(entries(view, find_end(view)), every=1)
         found = [ZipMember(entry.name, entry.unpacked) for entry in islice(listed, most + 1)]
-    except Malformed:
-        return None
-    return found if len(found) <= most else None
+        return found if len(found) <= most else None
+    return None
 
 
 def may_hold_device_code(members: Iterable[ZipMember]) -> bool:
@@ -72,7 +72,6 @@ def may_hold_device_code(members: Iterable[ZipMember]) -> bool:
 
 
 def _may(member: ZipMember) -> bool:
-    name = member.name.rpartition("/")[2].lower()
-    stem, suffix = os.path.splitext(name)
+    stem, suffix = os.path.splitext(member.name.rpartition("/")[2].lower())
     harmless = suffix in _HARMLESS or (not suffix and stem.startswith(_HARMLESS_NAMES))
     return member.size >= _SMALLEST and not harmless

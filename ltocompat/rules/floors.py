@@ -13,8 +13,7 @@ from ltocompat.model.target import DriverVersion
 @functools.cache
 def driver(name: str) -> DriverVersion:
     """A floor on drivers; a bare branch stands for its first production release."""
-    value = facts.floor(name)
-    numbers = version_numbers(value)
+    numbers = version_numbers(facts.floor(name))
     return drivers.first_production(numbers[0]) if len(numbers) == 1 else DriverVersion(numbers)
 
 

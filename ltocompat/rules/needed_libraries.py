@@ -128,10 +128,9 @@ def _looked_for(
     own |= {host.soname.lower() for host in shipped.hosts if host.soname}
     pairs = shipped.budget.timed(by_name)
     by_file = grouped((file, host) for file, host in pairs if file.lower() not in own)
-    files = shipped.budget.timed(by_file)
     wanted = {
         file: found
-        for file in files
+        for file in shipped.budget.timed(by_file)
         if (found := _packages_with(file, conda=conda)) or _OF_OLD_TOOLKITS.fullmatch(file)
     }
     every_lead = leads(shipped.package, shipped.others, shipped.budget) if wanted else ()

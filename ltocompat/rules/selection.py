@@ -126,8 +126,7 @@ def _usable(image: ImageSignature, gpu: int) -> bool:
     arch = image.picked_by
     if arch is None:
         return False
-    fits = runs if image.kind is ImageKind.SASS else compiles
-    return fits(arch, gpu)
+    return (runs if image.kind is ImageKind.SASS else compiles)(arch, gpu)
 
 
 def _rank(image: ImageSignature) -> tuple[bool, int]:

@@ -14,7 +14,7 @@ from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.mend import Mend
 from ltocompat.model.verdict import Verdict
-from ltocompat.packages.resolving import Way, together, ways_to
+from ltocompat.packages.resolving import CONDA, STEP, Way, together, ways_to
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules import floors, linker_imports
 from ltocompat.rules.rule import Problem
@@ -23,10 +23,8 @@ from ltocompat.targets.versions.packages import Allowed, suffix_major
 LIBRARIES = {"nvjitlink": "libnvJitLink", "nvrtc": "libnvrtc"}
 TITLES = {"nvjitlink": "nvJitLink", "nvrtc": "NVRTC"}
 _WHEELS = {"nvjitlink": "nvidia-nvjitlink", "nvrtc": "nvidia-cuda-nvrtc"}
-_CONDA = {"nvjitlink": "libnvjitlink", "nvrtc": "cuda-nvrtc"}
 _KEYS = {Kind.CONDA: "depends", Kind.DEBIAN: "Depends", Kind.RPM: "Requires"}
 _LAST_WITH_SUFFIX = 12
-_STEP = " -> "
 
 
 class Strength(enum.Enum):
@@ -80,7 +78,7 @@ class Need(Struct, frozen=True):
         floor = self.sure or self.possible or Release(major, 0)
         versions = f">={floor},<{floor.major + 1}"
         if self.kind is Kind.CONDA:
-            return f"{_CONDA[self.part]} {versions}"
+            return f"{CONDA[self.part]} {versions}"
         if self.kind is Kind.DEBIAN:
             return f"{LIBRARIES[self.part].lower()}{major} (>= {floor})"
         if self.kind is Kind.RPM:
@@ -189,12 +187,12 @@ def siblings(
 ) -> Iterator[tuple[str, Allowed, Way]]:
     """Ways to another major that begin with the same line as a right one: cuda-toolkit>=12."""
     right = {
-        (way.line.partition(_STEP)[0], extra)
+        (way.line.partition(STEP)[0], extra)
         for (package, extra), (admitted, way) in ways.items()
         if admits_right_major(package, admitted, need)
     }
     for (package, extra), (admitted, way) in ways.items():
-        same = (way.line.partition(_STEP)[0], extra) in right
+        same = (way.line.partition(STEP)[0], extra) in right
         if same and not admits_right_major(package, admitted, need):
             yield package, admitted, way
 

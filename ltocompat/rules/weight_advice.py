@@ -181,8 +181,7 @@ def loaded_as_it_is(shape: ModuleSignature) -> bool:
 @functools.cache
 def known_numbers() -> tuple[int, ...]:
     """Every GPU that is known, and for PTX those to come."""
-    known = (sm.number for sm in gpus.sms() if sm.number != gpus.RENAMED)
-    return (*known, GPU_TO_COME)
+    return (*(sm.number for sm in gpus.sms() if sm.number != gpus.RENAMED), GPU_TO_COME)
 
 
 def _texts(waste: Waste, found: _Found, measured: Measured) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -165,11 +166,10 @@ def sass_kernels(stored: StoredImage, *, first: bool = False) -> tuple[str, ...]
         stored: the cubin.
         first: the first of them is enough.
     """
-    try:
+    with suppress(Malformed):
         view, size = _bytes_of(stored), _cubin_size(stored)
         return kernel_names(view, stored.payload.budget, size, first=first)
-    except Malformed:
-        return None
+    return None
 
 
 def _bytes_of(stored: StoredImage) -> ByteView:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import groupby
 from typing import Protocol, TypeVar
 
@@ -75,27 +76,23 @@ def read(
 
 def _for_us(path: str | None, *, in_slices: bool) -> bool:
     """Return whether this process reads it: what can be read once, and what it reads in slices."""
-    try:
+    with suppress(OSError, ValueError):
         if path is None or os.path.isdir(path):
             return False
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
             return True
-        if not in_slices or status.st_size < slices.LARGE:
-            return False
-        return read_regular(path, 4).startswith(_PROGRAMS)
-    except (OSError, ValueError):
-        return False
+        if in_slices and status.st_size >= slices.LARGE:
+            return read_regular(path, 4).startswith(_PROGRAMS)
+    return False
 
 
 def _size(path: str | None) -> int:
     """Bytes to read; a folder counts as much as is worth a process."""
-    try:
-        if path is None:
-            return 0
-        return _WORTH_A_PROCESS if os.path.isdir(path) else os.stat(path).st_size
-    except (OSError, ValueError):
-        return 0
+    with suppress(OSError, ValueError):
+        if path is not None:
+            return _WORTH_A_PROCESS if os.path.isdir(path) else os.stat(path).st_size
+    return 0
 
 
 def path_of_text(text: str) -> str:

@@ -23,7 +23,6 @@ from ltocompat.model.symbols import DeviceSymbols, SymbolsToRead
 from ltocompat.scan.describe import ReadOptions, describe, image_bytes, sass_kernels, whole_cubin
 from ltocompat.scan.walk import ScanSettings, opened, stored_in_file
 
-_Names = Iterator[tuple[Location, "ModuleKernels"]]
 # The wanted symbols of an image.
 _NONE, _UNDEFINED, _ALL = range(3)
 
@@ -115,7 +114,7 @@ def _in_view(
     *,
     limits: Limits,
     whole: Collection[Location] = (),
-) -> _Names:
+) -> Iterator[tuple[Location, ModuleKernels]]:
     """Yield the kernels of modules, of some of every image, as ``kernel_names`` is asked to."""
     left = set(wanted)
     for stored in stored_in_file(view, file, ScanSettings(limits=limits), top):
@@ -190,11 +189,9 @@ def _symbols_of(stored: StoredImage) -> DeviceSymbols | None:
     """The symbols of an image; None where they can't be read, as those of LTO-IR."""
     from ltocompat.scan.device_symbols import of_cubin, of_ptx  # late: most runs read no symbols
 
-    try:
+    with suppress(Malformed):  # which the first pass has told already, where it read that far
         if stored.entry.kind is ImageKind.PTX:
             return of_ptx(image_bytes(stored), stored.payload.budget)
         if stored.entry.kind is ImageKind.SASS:
             return of_cubin(whole_cubin(stored))
-    except Malformed:  # which the first pass has told already, where it read that far
-        return None
     return None

@@ -32,9 +32,8 @@ class OpenSources(dict[str, ByteView]):
     @property
     def all_in_memory(self) -> bool:
         """Return whether no source is read from a disk."""
-        views = self.values()
         return len(self) == len(self.texts) and all(
-            isinstance(view.source, MemorySource) for view in views
+            isinstance(view.source, MemorySource) for view in self.values()
         )
 
 

@@ -86,8 +86,7 @@ def named_variants(files: Iterable[_Members], patterns: Sequence[str]) -> tuple[
         files: the files, each as the members that lead to it.
         patterns: the names by which the policy means them.
     """
-    every_file = dict.fromkeys(files)
-    tags = ((tagged_path(members[-1]), members) for members in every_file)
+    tags = ((tagged_path(members[-1]), members) for members in dict.fromkeys(files))
     found = grouped((tag.version if tag else members[-1], members) for tag, members in tags)
     if len(found) < 2:
         return ()
@@ -158,8 +157,7 @@ def _family_by_major(
 ) -> _Family | None:
     """The folders of which each has a library of CUDA in a major of its own; None for none."""
     majors = {folder: _majors(inside) for folder, inside in folders.items()}
-    shared = sorted(name for name in frozenset().union(*majors.values()))
-    for name in shared:
+    for name in sorted(frozenset().union(*majors.values())):
         of_name = {folder: each[name] for folder, each in majors.items() if name in each}
         if len(of_name) < 2 or len(set(of_name.values())) < len(of_name):
             continue

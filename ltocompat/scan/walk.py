@@ -13,7 +13,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, cast
 
@@ -233,10 +233,9 @@ def files(place: Location, settings: ScanSettings) -> Iterator[Location | Skippe
 
 
 def _is_image(path: str) -> bool:
-    try:
+    with suppress(OSError):
         return os.path.isfile(path) and names_image(functools.partial(read_regular, path))
-    except OSError:
-        return False  # which is told where it is read
+    return False  # which is told where it is read
 
 
 def records_of_view(
@@ -571,8 +570,7 @@ class _FileWalk(Struct, Generic[D], frozen=True):
 def _needing(host: ObjectFile, place: Location) -> HostBinary | None:
     """The host; an object in an archive only where a linker needs something of it."""
     # Files that differ in their CUDA version may be variants, which their exports tell.
-    tagged = tagged_path(place.innermost)
-    described = host.describe(place, exports=tagged is not None)
+    described = host.describe(place, exports=tagged_path(place.innermost) is not None)
     needs = described.undefined_registrations or described.nvjitlink_imports or described.libraries
     waits = not described.linked and any(section.prelinked for section in host.sections)
     return described if needs or waits or described.linked or not place.members else None

@@ -63,10 +63,9 @@ def available(jobs: int | None = None) -> int:
 
 def _threads() -> int:
     """Threads of this process, those of libraries too; without /proc only those of Python."""
-    try:
+    with contextlib.suppress(OSError):
         return len(os.listdir("/proc/self/task"))
-    except OSError:
-        return threading.active_count()
+    return threading.active_count()
 
 
 def _is_worker_of_others() -> bool:

@@ -78,10 +78,9 @@ def entry_without_options(subject: Subject) -> Iterator[Requirement]:
 @rule("FB-05")
 def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
     """The first nvJitLink reads SASS that it copied or unpacked after it freed the copy."""
-    from_object = subject.signature.needs_device_link
     for image in image_helpers.linked(subject, ImageKind.SASS):
         unpacked = image.in_fatbin and image.compression is Compression.LZ4
-        if subject.offline or not (unpacked or from_object):
+        if subject.offline or not (unpacked or subject.signature.needs_device_link):
             continue
         yield Requirement(
             at_least(floors.linker("copied-sass-linker"), open_below=True, nondeterministic=True),

@@ -35,7 +35,6 @@ def container_requires(environment: Environment) -> Iterator[Problem]:
     from ltocompat.targets.versions.container import DISABLE, TRUE, satisfied
 
     host = _container_host(environment)
-    hidden = environment.variable(DISABLE) in TRUE
     for name, text in environment.variables:
         if not _REQUIRE_VARIABLE.fullmatch(name) or not text.strip():
             continue
@@ -48,7 +47,7 @@ def container_requires(environment: Environment) -> Iterator[Problem]:
             yield _unmet(name, text, Verdict.OK, "depends on the host's driver and GPUs")
         elif not met:
             verdict, end = Verdict.FAIL, ": the container doesn't start"
-            if hidden:
+            if environment.variable(DISABLE) in TRUE:
                 verdict, end = Verdict.UNKNOWN, f", which {DISABLE} hides"
             yield _unmet(name, text, verdict, f"is not met{_by_host(host)}{end}")
 

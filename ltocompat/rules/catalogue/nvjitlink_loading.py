@@ -79,9 +79,8 @@ def nvjitlink_hidden_from_library(library: Library) -> Iterator[Problem]:
     got, meant = library.nvjitlink, library.declared
     if got is None or meant is None or got.release == meant.release:
         return
-    older = got.release < meant.release
     yield Problem(
-        Verdict.UNKNOWN if older else Verdict.OK,
+        Verdict.UNKNOWN if got.release < meant.release else Verdict.OK,
         f"{linker_imports.short(library.path)} gets nvJitLink {got.version} by {got.found_via}, "
         f"which hides {meant.version} by {meant.found_via}",
         evidence=f"{got.path} instead of {meant.path}",
@@ -99,11 +98,10 @@ def nvjitlink_hidden_on_machine(environment: Environment) -> Iterator[Problem]:
         text = ", ".join(
             f"{pick.way} takes {pick.version} ({pick.found_by})" for pick in found.values()
         )
-        files = "; ".join(f"{pick.path}" for pick in found.values())
         yield Problem(
             Verdict.UNKNOWN,
             f"two copies of {name}: {text}",
-            evidence=files,
+            evidence="; ".join(f"{pick.path}" for pick in found.values()),
         )
 
 
@@ -181,8 +179,7 @@ def nvjitlink_of_another_major_on_machine(library: Library) -> Iterator[Problem]
     if library.nvjitlink is not None or not others:
         return
     needed = linker_imports.sonames(library.host, "needed")
-    opened = linker_imports.sonames(library.host, "opened")
-    for file in (needed or opened)[:1]:
+    for file in (needed or linker_imports.sonames(library.host, "opened"))[:1]:
         if library_major(file) in others:
             continue
         does, there = "needs" if needed else "opens", " and ".join(map(str, others))
@@ -223,8 +220,7 @@ def nvjitlink_without_plain_names_on_machine(library: Library) -> Iterator[Probl
     name = linker_imports.lacking(library)
     if name and linker_imports.is_plain(name) and not linker_imports.wants_ltoir(name):
         floor = floors.linker("unversioned-symbols")
-        remedy = f"give it an nvJitLink from {floor} on"
-        yield _lacks_symbol(library, name, remedy)
+        yield _lacks_symbol(library, name, f"give it an nvJitLink from {floor} on")
 
 
 @rule("NJL-05")

@@ -448,9 +448,8 @@ def library_of_driver_inside(shipped: Shipped) -> Iterator[Problem]:
             continue
         users = [short(host.place.innermost) for host in shipped.hosts if name in host.needed]
         needed = f", and {users[0]} needs that copy" if users else ""
-        verdict = Verdict.FAIL if "-" in name else Verdict.UNKNOWN
         yield Problem(
-            verdict if users else Verdict.OK,
+            Verdict.OK if not users else Verdict.FAIL if "-" in name else Verdict.UNKNOWN,
             f"{file} is a copy of the build machine's driver library{needed}: it works only with a "
             "kernel driver of its own version",
             evidence=file,

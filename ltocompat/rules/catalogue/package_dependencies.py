@@ -120,8 +120,7 @@ def _admitted_cusparses(
 
 def _asked(need: Need) -> tuple[str, ...]:
     """The release that is needed, or the major where nothing tells more."""
-    least = need.sure or need.possible or need.majors[-1]
-    return (f"{TITLES[need.part]} {least}",)
+    return (f"{TITLES[need.part]} {need.sure or need.possible or need.majors[-1]}",)
 
 
 @rule("PKG-01")

@@ -76,8 +76,7 @@ def _refused(
     met: bool | None,  # noqa: FBT001 - as _met gives it
 ) -> Result:
     driver = result.target.driver.text if result.target.driver else ""
-    first = text.split(" ", 1)[0]
-    asks = f"on driver {driver}: {name} asks for {first}"
+    asks = f"on driver {driver}: {name} asks for {text.split(' ', 1)[0]}"
     message = f"the container doesn't start {asks}"
     if met is None:
         brand = ", or GPUs of some brand" if _BRAND.search(text) else ""
@@ -89,10 +88,9 @@ def _refused(
     update = f"update the driver to {least} or newer" if older else "take another image"
     runs = result.verdict <= Verdict.JIT and not result.not_judged
     hidden = "; its code runs there: docker run -e NVIDIA_DISABLE_REQUIRE=1 starts it"
-    verdict = Verdict.UNKNOWN if met is None else Verdict.FAIL
     finding = finding_by_engine(
         CONTAINER_REFUSED,
-        verdict,
+        Verdict.UNKNOWN if met is None else Verdict.FAIL,
         message,
         evidence=f"environment variable {name}={text[:200]}",
         headline=message,

@@ -210,8 +210,7 @@ class Kernels:
             elif group.kernels and not of_kind.isdisjoint(self._engine.archs_of(group.signature)):
                 files.setdefault(group.example.members, []).append(group)
         for file, groups in files.items():
-            tied = not file or OF_ARCH.search(posixpath.basename(file[-1]))
-            if tied or file in served:
+            if not file or file in served or OF_ARCH.search(posixpath.basename(file[-1])):
                 continue
             kernels = frozenset[str]().union(*map(_untied, groups))
             if kernels and here.isdisjoint(map(self._engine.stem, kernels)):

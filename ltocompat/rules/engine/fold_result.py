@@ -104,11 +104,10 @@ def folded(
 
 def _judged_hosts(case: Case, summary: ArtifactSummary) -> list[tuple[HostBinary, ModuleVerdict]]:
     """The host files that need something of the target, with the verdicts on that."""
-    judged = ((host, _judge_host(case, host)) for host in summary.hosts)
     return [
         (host, needs)
-        for host, needs in judged
-        if needs is not None and not _links_nothing(host, needs, summary)
+        for host in summary.hosts
+        if (needs := _judge_host(case, host)) and not _links_nothing(host, needs, summary)
     ]
 
 

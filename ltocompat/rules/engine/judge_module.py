@@ -161,8 +161,7 @@ def with_trial(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
         verdict = Verdict.OK if decided else Verdict.UNKNOWN
         message = f"{tried.subject} {tried.outcome} on it: {tried.reason}"
         return _add(judged, tried, TRIAL_REFUSED, verdict, message)
-    answered = _taken if tried.worked else _refused
-    return answered(judged, tried, by_rules)
+    return (_taken if tried.worked else _refused)(judged, tried, by_rules)
 
 
 def _refused(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> ModuleVerdict:

@@ -24,9 +24,6 @@ from ltocompat.rules.rule import Component, Constraint, Requirement
 
 _OF_DRIVERS = (Component.DRIVER, Component.KERNEL)
 
-Answer = tuple[str, str, Component, Verdict | None]
-"""A requirement that a target doesn't simply meet: rule, evidence, component, verdict."""
-
 
 class _Picked(Struct, frozen=True):
     """The picked images of all modules for a GPU, and constraints that tell targets apart there.
@@ -152,7 +149,8 @@ def _constraints(
 
 def _answers(
     requirements: Iterable[Requirement], driver: DriverVersion | None, linker: Release
-) -> Iterator[Answer]:
+) -> Iterator[tuple[str, str, Component, Verdict | None]]:
+    """Yield what isn't simply met of requirements: rule, evidence, component, verdict."""
     for requirement in requirements:
         component, verdict = requirement.component, _verdict(requirement, driver, linker)
         if verdict is not Verdict.OK:
