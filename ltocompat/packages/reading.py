@@ -39,7 +39,7 @@ def package_in(view: ByteView, path: str, limits: Limits = DEFAULT_LIMITS) -> Pa
     """
     with suppress(OSError, ValueError, LtocompatError):
         return _read(view, path, Budget(limits))
-    return None  # It is reported where its device code is read.
+    return None  # it is reported where its device code is read.
 
 
 def package_of(

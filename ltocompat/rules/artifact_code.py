@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
@@ -30,6 +31,11 @@ def host_groups(summary: ArtifactSummary) -> list[ModuleGroup]:
         for group in summary.groups
         if group.signature.registered or group.signature.needs_device_link
     ]
+
+
+def counted(groups: Sequence[ModuleGroup]) -> dict[str, Any]:
+    """The number of modules that a finding or problem holds for, and the first: fields of it."""
+    return {"module_count": sum(group.count for group in groups), "example": groups[0].example}
 
 
 def archs(signatures: Iterable[ModuleSignature], kind: ImageKind) -> set[SmArch]:

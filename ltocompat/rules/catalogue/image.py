@@ -11,6 +11,7 @@ from ltocompat.model.image import BITCODE, ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.model.words import count, truncate_list
+from ltocompat.rules import artifact_code
 from ltocompat.rules.constraints import FixedVerdict
 from ltocompat.rules.rule import Problem, Requirement, Subject, rule
 
@@ -64,8 +65,7 @@ def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
         yield Problem(
             Verdict.OK,
             f"{images} {verb} not checked{own}: its users don't run them",
-            module_count=number,
-            example=groups[0].example,
+            **artifact_code.counted(groups),
             subject="images of tests",
         )
 
@@ -105,7 +105,6 @@ def device_runtime_inside(summary: ArtifactSummary) -> Iterator[Problem]:
             Verdict.OK,
             f"NVIDIA's device runtime is not checked{own}: only device links of code that "
             "calls it use it",
-            module_count=sum(group.count for group in groups),
-            example=groups[0].example,
+            **artifact_code.counted(groups),
             subject="device runtime",
         )

@@ -19,7 +19,7 @@ from ltocompat.model.symbols import defined_nowhere
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.model.words import count
-from ltocompat.rules import driver_release, floors, image_helpers, makers, picked
+from ltocompat.rules import artifact_code, driver_release, floors, image_helpers, makers, picked
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     FixedVerdict,
@@ -416,8 +416,7 @@ def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
             f"{count(number, 'registered module')} hold{'s' * (number == 1)} LTO-IR beside what "
             "the driver loads: it was for a link that is done, and now only takes space",
             headline=f"LTO-IR is left in {count(number, 'finished module')}",
-            module_count=number,
-            example=groups[0].example,
+            **artifact_code.counted(groups),
             subject="LTO-IR",
         )
 

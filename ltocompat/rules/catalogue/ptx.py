@@ -173,8 +173,7 @@ def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
         remedy="if future GPUs have to work, add PTX: "
         f"-gencode arch=compute_{newest.number},code=compute_{newest.number}",
         headline=f"no PTX in it: no code for GPUs after {newest}",
-        module_count=sum(group.count for group in groups),
-        example=groups[0].example,
+        **artifact_code.counted(groups),
         subject=WHOLE_ARTIFACT,
     )
 

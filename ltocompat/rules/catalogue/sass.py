@@ -193,8 +193,7 @@ def default_architecture_alone(summary: ArtifactSummary) -> Iterator[Problem]:
         "compiles its PTX at load, and the code can't use their newer instructions",
         headline=f"all of it is for sm_{number}, as if -arch was forgotten",
         level=Level.WARNING if number == min(_DEFAULTS) else Level.NOTE,
-        module_count=sum(group.count for group in groups),
-        example=groups[0].example,
+        **artifact_code.counted(groups),
         subject=WHOLE_ARTIFACT,
     )
 

@@ -25,6 +25,7 @@ from ltocompat.model.verdict import (
     Verdict,
 )
 from ltocompat.model.words import truncate_list
+from ltocompat.rules import artifact_code
 from ltocompat.rules.builtin_rules import (
     ABSENT_FROM_DEVICE_LINK,
     BYTES_UNREAD,
@@ -109,8 +110,7 @@ def _lacking(case: Case, judged: list[GroupVerdict], *, single_link: bool) -> It
         Verdict.FAIL if refused else Verdict.UNKNOWN,
         f"objects without code for {case.gpu.arch} {end}",
         evidence=_BY_ARCHS,
-        module_count=sum(group_verdict.group.count for group_verdict in missing),
-        example=missing[0].group.example,
+        **artifact_code.counted([each.group for each in missing]),
         subject="objects",
     )
 
@@ -147,8 +147,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
         Verdict.UNKNOWN if open_ else Verdict.FAIL,
         f"no code for {gpu.arch}{end}{f': {listed}' if listed else ''}{more}{hollow}",
         evidence=_BY_ARCHS,
-        module_count=sum(each.group.count for each in judged),
-        example=judged[0].group.example,
+        **artifact_code.counted([each.group for each in judged]),
         places=tuple(chain.from_iterable(each.group.places for each in judged)),
         subject=WHOLE_ARTIFACT,
     )
@@ -301,8 +300,7 @@ def impossible_route(judged: list[GroupVerdict], route: Route) -> Finding:
         ROUTE_IMPOSSIBLE,
         Verdict.UNKNOWN,
         f"none of it is {reason}",
-        module_count=sum(part.group.count for part in judged),
-        example=judged[0].group.example,
+        **artifact_code.counted([each.group for each in judged]),
         subject=WHOLE_ARTIFACT,
         remedy=f"leave out --route {route}, or give --route {other}",
     )

@@ -27,6 +27,7 @@ from ltocompat.model.location import Location
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Level, Verdict
 from ltocompat.model.words import truncate_list
+from ltocompat.rules import artifact_code
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.engine.arch_parts import (
     OF_ARCH,
@@ -341,7 +342,6 @@ def _sparse_coverage(engine: Engine, judged: Sequence[GroupVerdict], gpu: Gpu) -
             f"{number} for {gpu.arch}, and {most:,} are for {best}: "
             f"it was probably not built for {gpu.arch}",
             evidence="architectures in entry headers",
-            module_count=here,
-            example=serving[0].example,
+            **artifact_code.counted(serving),
             level=Level.WARNING,
         )

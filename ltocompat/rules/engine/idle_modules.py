@@ -26,6 +26,7 @@ from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.image import ImageKind
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict
+from ltocompat.rules import artifact_code
 from ltocompat.rules.builtin_rules import NO_KERNELS
 from ltocompat.rules.engine.arch_parts import one_arch
 from ltocompat.rules.engine.findings import finding_by_engine
@@ -240,6 +241,5 @@ def has_empty_kernels(group_verdict: GroupVerdict) -> bool:
 
 
 def _note(message: str, groups: Sequence[GroupVerdict]) -> Finding:
-    count = sum(each.group.count for each in groups)
-    example = groups[0].group.example
-    return finding_by_engine(NO_KERNELS, Verdict.OK, message, module_count=count, example=example)
+    of_modules = artifact_code.counted([each.group for each in groups])
+    return finding_by_engine(NO_KERNELS, Verdict.OK, message, **of_modules)

@@ -349,11 +349,6 @@ class JudgedVariant(Struct, frozen=True):
     alone: Result
 
     @property
-    def serves(self) -> bool:
-        """Return whether it has something for the GPU itself."""
-        return self.alone.coverage.served > 0
-
-    @property
     def goes_this_way(self) -> bool:
         """Return whether any of its modules can be loaded, or linked, where the others are."""
         return all(finding.rule != ROUTE_IMPOSSIBLE for finding in self.alone.findings)
@@ -365,9 +360,10 @@ def best_of(judged: Sequence[JudgedVariant]) -> Result:
     Args:
         judged: every variant, oldest first.
     """
+    serving = [each for each in judged if each.alone.coverage.served]
     with_code = [each for each in judged if each.alone.coverage.modules]
     this_way = [each for each in with_code if each.goes_this_way]
-    choices = [each for each in judged if each.serves] or this_way or with_code or judged
+    choices = serving or this_way or with_code or judged
     best = min(reversed(choices), key=_order)
     if best.result.without_device_code:
         return best.result
