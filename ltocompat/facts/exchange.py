@@ -44,12 +44,11 @@ def read_tables(path: str) -> Tables:
         raise UsageError(f"LTOCOMPAT_FACTS: {path} has more than {_MOST_BYTES} bytes; {again}")
     try:
         msgspec.json.decode(data, type=_document_type())
-        whole = msgspec.json.decode(data)
+        tables: Tables = msgspec.json.decode(data)["tables"]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(
             f"LTOCOMPAT_FACTS: {path} is not a document of facts: {error}; {again}"
         ) from None
-    tables: Tables = whole["tables"]
     _see_floors(path, tables)
     own, there = newest_date(own_tables()), newest_date(tables)
     if there < own:

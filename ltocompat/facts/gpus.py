@@ -269,8 +269,7 @@ def _by_number(text: str, number: int, suffix: str) -> Gpu:
     Raises:
         UsageError: there is no such architecture, or it has no such suffix.
     """
-    known = sm(number)
-    if known is None and not newest_sm() < number <= _HIGHEST:
+    if sm(number) is None and not newest_sm() < number <= _HIGHEST:
         near = sorted(sorted(_sms(), key=lambda other: abs(other - number))[:3])
         names = ", ".join(f"sm_{other}" for other in near)
         raise UsageError(f"{text!r}: there is no sm_{number}; near it are {names}")

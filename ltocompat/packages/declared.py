@@ -135,9 +135,8 @@ def of_conda(dependency: Dependency) -> Declared | None:
 def _is_of_major(versions: str, major: int) -> bool:
     """Return whether versions of no other major are admitted: ``>=12.4,<13``, ``==12.9.*``."""
     lower, end = _LOWER.search(versions), _BELOW.search(versions)
-    exact = "==" in versions
     below = end is not None and (int(end[1]), int(end[2] or 0)) <= (major + 1, 0)
-    return lower is not None and int(lower[1]) == major and (exact or below)
+    return lower is not None and int(lower[1]) == major and ("==" in versions or below)
 
 
 def _release(match: re.Match[str]) -> Release:

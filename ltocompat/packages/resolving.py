@@ -21,6 +21,7 @@ from ltocompat.facts.libraries import (
 )
 from ltocompat.facts.toolkits import ToolkitPin
 from ltocompat.model.arch import Release
+from ltocompat.model.grouping import grouped
 from ltocompat.model.limits import Budget
 from ltocompat.model.target import System
 from ltocompat.packages.values import Dependency, Kind, Package, in_environment, normalized
@@ -243,17 +244,15 @@ def leads(
     """
     of = _conda_leads_of if package.kind is Kind.CONDA else _leads_of
     found = [lead for reached in _walk(package, others, budget or Budget()) for lead in of(reached)]
-    resolved: dict[str, tuple[str, ...]] = {}
-    for other in others:
-        if other.name in library_packages():
-            resolved[other.name] = (*resolved.get(other.name, ()), f"=={other.version}")
+    there = [other for other in others if other.name in library_packages()]
+    resolved = grouped((other.name, f"=={other.version}") for other in there)
     found = [
-        replace(lead, versions=resolved.get(lead.package, lead.versions))
+        replace(lead, versions=tuple(resolved.get(lead.package, lead.versions)))
         for lead in found
         if lead.package in resolved or not in_environment(package, others)
     ]
     found += [
-        Lead(name, f"{name} is installed", versions, by_chance=True)
+        Lead(name, f"{name} is installed", tuple(versions), by_chance=True)
         for name, versions in resolved.items()
     ]
     return tuple(dict.fromkeys(found))

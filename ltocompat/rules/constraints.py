@@ -13,7 +13,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import floors
-from ltocompat.rules.rule import CompatUse, Component, Constraint, Unbounded
+from ltocompat.rules.rule import OF_DRIVERS, CompatUse, Component, Constraint, Unbounded
 
 FIRST_NVJITLINK = Release(12, 0)
 
@@ -437,9 +437,8 @@ def linker_exporting(least: Release, *, by_name: bool = False) -> Versions:
             left to the rule on sonames.
     """
     others = Verdict.OK if by_name else Verdict.FAIL
-    older = (Release(least.major, 0), Verdict.FAIL)
     end = Release(least.major + 1, 0)
-    spans = (older, (least, Verdict.OK), (end, others))
+    spans = ((Release(least.major, 0), Verdict.FAIL), (least, Verdict.OK), (end, others))
     return Versions(Component.LINKER, f">= {least}, < {end.major}", others, spans)
 
 
@@ -489,7 +488,7 @@ _WITHOUT = {Verdict.FAIL: Unbounded.NONE_KNOWN, Verdict.UNKNOWN: Unbounded.NOT_K
 
 def _versions(component: Component) -> Sequence[DriverVersion | Release]:
     """The known versions of a component, behind one that is older than all of them."""
-    if component in (Component.DRIVER, Component.KERNEL):
+    if component in OF_DRIVERS:
         return (drivers.before_tables(), *drivers.production_drivers())
     return toolkit_releases() if component in (Component.LINKER, Component.NVRTC) else ()
 

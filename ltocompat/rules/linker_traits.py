@@ -53,7 +53,6 @@ class LinkerTraits(Struct, frozen=True, eq=False):
         """Keep the traits that can matter to a module, which are equal for linkers alike to it."""
         archs = [image.arch for image in signature.images if image.arch is not None]
         suffixed = any(arch.suffix for arch in archs)
-        stored = any(image.in_fatbin for image in signature.images)
         has_sass = any(image.kind is ImageKind.SASS for image in signature.images)
         concatenated = any(image.concatenated for image in signature.images)
         return _alike(
@@ -61,7 +60,7 @@ class LinkerTraits(Struct, frozen=True, eq=False):
             self.archs.intersection(arch.number for arch in archs),
             self.passes_concatenated or not concatenated,
             self.sees_concatenated or not concatenated,
-            self.checks_arch or stored,
+            self.checks_arch or any(image.in_fatbin for image in signature.images),
             self.knows_family or not suffixed,
             self.minds_suffix or not (suffixed or has_sass),
             self.minds_suffix_of_sass or not suffixed,

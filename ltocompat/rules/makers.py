@@ -31,10 +31,9 @@ def newest_maker(image: ImageSignature) -> Release | None:
 
     A release has often kept the container of the one before, and scrambled LTO-IR shows no more.
     """
-    releases = ltoir_releases(image)
     by_container = image.ltoir is not None and image.ltoir.nvvm_ir is None
     newest = max(facts.ltoir_releases().values())
-    return newest if by_container and newest in releases else None
+    return newest if by_container and newest in ltoir_releases(image) else None
 
 
 def writer(image: ImageSignature) -> Release | None:

@@ -35,7 +35,9 @@ class Component(enum.StrEnum):
     NONE = "device code"  # no target changes it
 
 
-ABOUT_LOADING = frozenset({Component.DRIVER, Component.KERNEL, Component.COMPAT})
+OF_DRIVERS = (Component.DRIVER, Component.KERNEL)
+
+ABOUT_LOADING = frozenset({*OF_DRIVERS, Component.COMPAT})
 """Components that say whether code loads, which no linker tells."""
 
 

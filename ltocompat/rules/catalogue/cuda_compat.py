@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
 def _wherever_code_runs(rule_id: str, constraint: Constraint) -> Rule:
     """A rule on the pair of cuda-compat and driver, for whatever is picked for the GPU."""
-    requirement = Requirement(constraint, "cuda-compat")
 
     def required(subject: Subject) -> Iterable[Requirement]:
-        return (requirement,) if subject.picked else ()
+        return (Requirement(constraint, "cuda-compat"),) if subject.picked else ()
 
     return rule(rule_id)(required)
 

@@ -190,13 +190,12 @@ def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(FixedVerdict(Verdict.FAIL), "LTO-IR in a link without -lto")
         return
     stored = (image for image in subject.signature.images if image.prelinked)
-    waiting = any(image.kind is ImageKind.LTOIR for image in stored)
     # What comes out of LTO-IR, ptxas alone signs.
     loaded = image_helpers.loaded(subject, ImageKind.SASS)
     signed = {maker.role for image in loaded for maker in image.made_by}
     if subject.signature.needs_device_link and any(image_helpers.linked(subject, ImageKind.LTOIR)):
         found, consequence = "LTO-IR in an object", _without_dlto(subject)
-    elif waiting and Role.LINKER in signed:
+    elif any(image.kind is ImageKind.LTOIR for image in stored) and Role.LINKER in signed:
         found = "SASS that nvlink linked"
         consequence = "the device link used none or only a part of the LTO-IR in its objects"
     else:

@@ -277,10 +277,9 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
         lead = min(library.leads_to_others, key=lambda lead: lead.extra is not None)
         # What an extra brings decides nothing where the library may come without it.
         told = library.stem in brought or (lead.extra is not None and elsewhere)
-        verdict = Verdict.FAIL if library in found else Verdict.UNKNOWN
         does = library.named if library in found else f"{library.first} opens only {library.file}"
         yield Problem(
-            Verdict.OK if told else verdict,
+            Verdict.OK if told else Verdict.FAIL if library in found else Verdict.UNKNOWN,
             f"{does}, but no {lead.package} that the metadata allow has it",
             _advice(library, shipped),
             lead.line,

@@ -33,13 +33,12 @@ _GIVE_NVJITLINK = "give it an nvJitLink >= {},<{}"
 @rule("NJL-01")
 def nvjitlink_symbol_missing(host: HostBinary) -> Iterator[Requirement]:
     """A library that imports ``_12_4`` needs an nvJitLink 12.x from 12.4 on."""
-    named = bool(linker_imports.sonames(host, "needed"))
     versions = {name: linker_imports.version_of(name) for name in host.nvjitlink_imports}
     for major in sorted({version.major for version in versions.values() if version}):
         floor = max(version for version in versions.values() if version and version.major == major)
         name = next(name for name, version in versions.items() if version == floor)
         yield Requirement(
-            linker_exporting(floor, by_name=named),
+            linker_exporting(floor, by_name=bool(linker_imports.sonames(host, "needed"))),
             f"the imported {name}",
             linker_imports.missing_symbol_text(host, name),
             remedy=_GIVE_NVJITLINK.format(floor, major + 1),

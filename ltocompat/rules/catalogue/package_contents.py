@@ -24,7 +24,7 @@ from ltocompat.packages.values import Kind, Package, Shipped, installed_path
 from ltocompat.rules import floors
 from ltocompat.rules.linker_imports import files_of, short
 from ltocompat.rules.needed_libraries import NeededLibrary, folders, needed_libraries
-from ltocompat.rules.rule import Component, Problem, rule
+from ltocompat.rules.rule import OF_DRIVERS, Problem, rule
 from ltocompat.rules.shipped_needs import (
     LIBRARIES,
     Strength,
@@ -37,7 +37,6 @@ from ltocompat.targets.versions.packages import suffix_major
 _MAJOR_IN_NAME = re.compile(r"(?:^|-)(?:cu|cuda)-?([0-9]{2,3})x?(?:-|$)")
 _MAJOR_IN_VERSION = re.compile(r"\+(?:cu|cuda)\.?([0-9]{2,3})(?:\.|$)")
 # Libraries whose file names carry the major of CUDA, rather than one of their own.
-_OF_DRIVERS = (str(Component.DRIVER), str(Component.KERNEL))
 _NAMED_BY_CUDA = ("libcudart", "libnvrtc", "libnvJitLink")
 
 
@@ -284,7 +283,6 @@ def _runpath_misses_conda(shipped: Shipped) -> Iterator[Problem]:
 def _runpath_problem(
     host: HostBinary, file: str, folder: str, package: Package, verdict: Verdict
 ) -> Problem:
-    shown = ":".join(host.runpath) or "no RUNPATH"
     way = _way_to(folder, _folder_of(host, package))
     name = posixpath.basename(host.place.innermost)
     return Problem(
@@ -294,7 +292,7 @@ def _runpath_problem(
         f"link with a RUNPATH that leads to {folder} in site-packages"
         if way is None
         else f"link with -Wl,-rpath,'{way}'",
-        shown,
+        ":".join(host.runpath) or "no RUNPATH",
         headline=f"{name} needs {file}, and its RUNPATH does not lead to {folder}",
     )
 
@@ -412,12 +410,11 @@ def library_written_twice(shipped: Shipped) -> Iterator[Problem]:
     for package, other in combinations((shipped.package, *shipped.others), 2):
         if package.name == other.name:
             continue
-        mine = shipped.budget.timed(package.files)
         there = frozenset(other.files)
         # PKG-08 speaks of nvJitLink.
         same = [
             file
-            for file in mine
+            for file in shipped.budget.timed(package.files)
             if file in there
             and _LOADED.search(file)
             and library_name(posixpath.basename(file)) != LIBRARIES["nvjitlink"]
@@ -521,7 +518,7 @@ def _driver_floors(
     GPUs that are newer than that driver themselves are left out, and those of Jetson, whose
     drivers are others. That PTX needs the driver of its own toolkit is what CUDA documents.
     """
-    rules = {asked.rule for asked in shipped.required.asked if asked.component in _OF_DRIVERS}
+    rules = {asked.rule for asked in shipped.required.asked if asked.component in OF_DRIVERS}
     found: dict[tuple[DriverVersion, tuple[str, ...]], list[str]] = {}
     for service in shipped.required.services:
         gpu = gpus.sm(service.number)

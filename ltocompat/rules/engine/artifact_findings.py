@@ -84,8 +84,7 @@ def _newest(judged: list[GroupVerdict]) -> Gpu:
 def target_independent_findings(summary: ArtifactSummary) -> Iterator[Problem]:
     """Find what an artifact lacks or has left over, wherever it goes; a link's inputs say it."""
     if not summary.single_link:
-        images = (image for group in summary.groups for image in group.signature.images)
-        kinds = frozenset(image.kind for image in images)
+        kinds = frozenset(artifact_code.kinds(summary.groups))
         yield from found_about("ArtifactSummary", summary, kinds)
 
 
@@ -281,7 +280,7 @@ def left_open(
 
 def _unknown_kind(summary: ArtifactSummary) -> str:
     """The code of an artifact that can't be checked though the target says enough."""
-    kinds = {image.kind for group in summary.groups for image in group.signature.images}
+    kinds = {*artifact_code.kinds(summary.groups)}
     if ImageKind.TILEIR in kinds:
         return "its Tile IR"
     if ImageKind.UNKNOWN in kinds:

@@ -201,8 +201,6 @@ def required(
     for row in rows:
         _add_what_older_linkers_would_take(engine, tally, groups, row)
     linker, no_linker = _linker_floor(summary, rows, tally, asks_linker=asks_linker)
-    services = tuple(_service(checked, row, linker, summary) for row in rows)
-    variants = tuple(_variant_floors(parts, engine) for parts in variant_parts(summary))
     driver = driver_floors(settled, engine)
     found = Required(
         path=summary.path,
@@ -211,12 +209,12 @@ def required(
         driver_sass=driver.sass,
         driver_ptx=driver.ptx,
         ptx_beyond=driver.beyond,
-        services=services,
+        services=tuple(_service(checked, row, linker, summary) for row in rows),
         link_options=("-lto",) if tally.ltoir_is_linked else (),
         asked=tally.listed(),
         skipped=summary.skipped_count,
         no_nvjitlink=no_linker,
-        variants=variants,
+        variants=tuple(_variant_floors(parts, engine) for parts in variant_parts(summary)),
         driver_or_older=driver.or_older,
     )
     found = replace(found, lines=tuple(paste_lines(settled, found)))

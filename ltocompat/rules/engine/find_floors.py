@@ -87,7 +87,6 @@ def newest_passing_range(
     if any(each.verdict is Verdict.FAIL and fixed(each) for each in lines[-1].objections):
         return None
     served = any(line.serves and line.result.verdict < Verdict.FAIL for line in lines)
-    newest_first = range(len(versions))[::-1]
 
     def verdicts(without: frozenset[Objection]) -> list[Verdict]:
         return [
@@ -106,7 +105,7 @@ def newest_passing_range(
         limit = max(limit, min(found))
         if Verdict.FAIL in (limit, *(each.verdict for each in constant)):
             return None
-    last = next(n for n in newest_first if found[n] <= limit)
+    last = next(n for n in range(len(versions))[::-1] if found[n] <= limit)
     first = next((n + 1 for n in range(last)[::-1] if found[n] > limit), 0)
     possible = next((n + 1 for n in range(first)[::-1] if found[n] > Verdict.UNKNOWN), 0)
     objections = lines[first - 1].objections - constant if first else ()

@@ -94,14 +94,13 @@ class Artifact:
 
     def __init__(self, summary: ArtifactSummary, engine: Engine, *, advises: bool = True) -> None:
         self._judge = functools.partial(_on_gpu, advises=advises)
-        # One link takes all that is given to it.
-        variants = () if summary.single_link else variant_parts(summary)
         formats = {host.format for host in summary.hosts if host.linked}
         self._for_windows = formats == {"PE"}  # all its libraries and programs are
         self._whole = _Part.of(summary, engine)
         self._variants = [
             (each.variant, _Part.of(each.used, engine), _Part.of(each.alone, engine))
-            for each in variants
+            # One link takes all that is given to it.
+            for each in (() if summary.single_link else variant_parts(summary))
         ]
 
     def results(

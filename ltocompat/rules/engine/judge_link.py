@@ -93,12 +93,11 @@ def _refusal(tried: TrialOutcome, by_rules: Verdict) -> Iterator[Finding]:
     if tried.worked or (answered and by_rules is Verdict.FAIL):
         return
     expected = by_rules is Verdict.UNKNOWN or tried.cause in _UNSEEN or not answered
-    verdict = Verdict.FAIL if answered else Verdict.UNKNOWN
     said = {"refused": "refuses", "lost": "loses kernels in"}
     what = said.get(tried.outcome, f"{tried.outcome} on")
     yield finding_by_engine(
         TRIAL_REFUSED if expected else TRIAL_DISAGREES,
-        verdict,
+        Verdict.FAIL if answered else Verdict.UNKNOWN,
         f"{tried.subject} {what} the link of all inputs: {tried.reason}",
         evidence="a trial link of all inputs",
         subject=tried.cause or tried.outcome,

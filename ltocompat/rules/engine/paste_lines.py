@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.grouping import grouped
 from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import NEXT, LinkerFloor, PasteLine, Required, Service
 from ltocompat.model.target import DriverVersion
@@ -43,7 +44,7 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
     if linker.newest_producer is not None:
         notes.append(f"if made by {linker.newest_producer} or older")
     newest = max(release for release in nvjitlink_minors() if release.major < linker.ceiling)
-    others: dict[str, list[str]] = {}
+    others: list[tuple[str, Service]] = []
     for service in services:
         text = ""
         first, last = service.nvjitlink, service.last_nvjitlink
@@ -52,8 +53,7 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
         elif first is not None and any(r.driver for r in service.routes if r.nvjitlink):
             end = last if last is not None and last < newest else None
             text = _other_span(first, end, floor)
-        if text:
-            others.setdefault(text, []).append(_arch(service))
+        others.append((text, service))
     note = "; ".join([*notes, *_exceptions(others)])
     yield PasteLine("pip", linker.wheel, note)
     yield PasteLine("conda", f"libnvjitlink >={floor},<{linker.ceiling}", note)
@@ -65,16 +65,14 @@ def _driver_lines(required: Required, services: Sequence[Service]) -> Iterator[P
         return
     newest = drivers.driver_branches()[-1]
     ends: set[DriverVersion | None] = set()
-    others: dict[str, list[str]] = {}
+    others: list[tuple[str, Service]] = []
     for service in services:
         last = service.last_driver
         if service.driver is None or last is None:
             continue
         end = last if last.branch < newest else None
         ends.add(end)
-        text = _other_span(service.driver, end, driver)
-        if text:
-            others.setdefault(text, []).append(_arch(service))
+        others.append((_other_span(service.driver, end, driver), service))
     below = _cuda_above(end for end in ends if end is not None) if None not in ends else None
     note = "; ".join([f"driver {driver} or newer", *_exceptions(others)])
     conda, container = (f",<{below}", f",cuda<{below}") if below else ("", "")
@@ -101,8 +99,9 @@ def _other_span(first: VersionT, last: VersionT | None, floor: VersionT) -> str:
     return " ".join(part for part in (begin, f"to {last}" if last is not None else "") if part)
 
 
-def _exceptions(others: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    return (f"{', '.join(archs)} {versions}" for versions, archs in others.items())
+def _exceptions(others: Iterable[tuple[str, Service]]) -> Iterator[str]:
+    alike = grouped((versions, f"sm_{each.number}") for versions, each in others if versions)
+    return (f"{', '.join(archs)} {versions}" for versions, archs in alike.items())
 
 
 def _gpu_lines(services: Sequence[Service]) -> Iterator[PasteLine]:
@@ -136,7 +135,3 @@ def _is_whole(arch: SmArch, services: Sequence[Service]) -> bool:
     generation = [s for s in services if s.number // 10 == arch.number // 10 and s.name != NEXT]
     others = [s for s in generation if s.number == arch.number or not is_tegra(s)]
     return all(is_served(service) for service in others if service.number >= arch.number)
-
-
-def _arch(service: Service) -> str:
-    return f"sm_{service.number}"

@@ -20,9 +20,7 @@ from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.picked_code import PickedCode, without_concatenated
 from ltocompat.rules.engine.routes import possible_routes, routes
 from ltocompat.rules.linker_traits import LinkerTraits, traits_of
-from ltocompat.rules.rule import Component, Constraint, Requirement
-
-_OF_DRIVERS = (Component.DRIVER, Component.KERNEL)
+from ltocompat.rules.rule import OF_DRIVERS, Component, Constraint, Requirement
 
 
 class _Picked(Struct, frozen=True):
@@ -109,7 +107,7 @@ class TargetClasses:
             tuple(unique.values()),
             tuple(numbers[_content(code)] for code in codes),
             any(map(_misses_all, (loaded, by_old_drivers, linked))),
-            _constraints(needs, _OF_DRIVERS),
+            _constraints(needs, OF_DRIVERS),
             _constraints(needs, (Component.LINKER,)),
         )
 
@@ -162,7 +160,7 @@ def _verdict(
 ) -> Verdict | None:
     """The verdict on a target with these parts alone; None where it says nothing."""
     component, constraint = requirement.component, requirement.constraint
-    if component in _OF_DRIVERS:
+    if component in OF_DRIVERS:
         return None if driver is None else constraint.judge(driver)
     if component is Component.LINKER:
         return constraint.judge(linker)
