@@ -42,8 +42,10 @@ def read_tables(path: str) -> Tables:
         raise UsageError(f"LTOCOMPAT_FACTS: {path} can't be read ({error.strerror})") from error
     if len(data) > _MOST_BYTES:
         raise UsageError(f"LTOCOMPAT_FACTS: {path} has more than {_MOST_BYTES} bytes; {again}")
+    schema: Any = Literal[Facts.__struct_config__.tag]
+    document = msgspec.defstruct("Document", [("schema", schema), ("tables", tables_type())])
     try:
-        msgspec.json.decode(data, type=_document_type())
+        msgspec.json.decode(data, type=document)
         tables: Tables = msgspec.json.decode(data)["tables"]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(
@@ -96,12 +98,6 @@ def tables_type() -> type[Struct]:
         lists = [(a, Annotated[list[kind], Meta(min_length=1)]) for a, kind in kinds.items()]  # type: ignore[valid-type]
         fields.append((name, msgspec.defstruct(name.title().replace("_", ""), lists)))
     return msgspec.defstruct("Tables", fields)
-
-
-@functools.cache
-def _document_type() -> type[Struct]:
-    schema: Any = Literal[Facts.__struct_config__.tag]
-    return msgspec.defstruct("Document", [("schema", schema), ("tables", tables_type())])
 
 
 def _row_type(name: str, rows: Sequence[Row]) -> type[Struct]:

@@ -21,7 +21,7 @@ from ltocompat.facts.libraries import (
 )
 from ltocompat.facts.toolkits import ToolkitPin
 from ltocompat.model.arch import Release
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.limits import Budget
 from ltocompat.model.target import System
 from ltocompat.packages.values import Dependency, Kind, Package, in_environment, normalized

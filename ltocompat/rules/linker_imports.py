@@ -74,11 +74,13 @@ def majors(host: HostBinary, name: str) -> tuple[int, ...]:
     """The majors of a library that a host file holds (static), or else asks for, oldest first."""
     static = [each for each in host.libraries if each.name == name and each.how == "static"]
     if static:
-        found = {Release.parse(each.version).major for each in static if each.version}
-    else:
-        files = files_of(host, name, "needed", "opened")
-        found = {major for file in files if (major := library_major(file)) is not None}
-    return tuple(sorted(found))
+        return tuple(sorted({Release.parse(each.version).major for each in static if each.version}))
+    return majors_of(files_of(host, name, "needed", "opened"))
+
+
+def majors_of(files: Iterable[str]) -> tuple[int, ...]:
+    """The majors in the names of files, oldest first."""
+    return tuple(sorted({major for file in files if (major := library_major(file)) is not None}))
 
 
 def sonames(host: HostBinary, *how: str) -> tuple[str, ...]:

@@ -134,10 +134,15 @@ def _looked_for(
         if (found := _packages_with(file, conda=conda)) or _OF_OLD_TOOLKITS.fullmatch(file)
     }
     every_lead = leads(shipped.package, shipped.others, shipped.budget) if wanted else ()
-    return tuple(
-        _with_leads(file, tuple(by_file[file]), packages, every_lead, shipped.budget)
-        for file, packages in shipped.budget.timed(wanted.items(), every=1)
-    )
+    needed = list[NeededLibrary]()
+    for file, packages in shipped.budget.timed(wanted.items(), every=1):
+        kin = {family(package.name) for package in packages}
+        timed = shipped.budget.timed(every_lead, every=16)
+        leading = [lead for lead in timed if family(lead.package) in kin]
+        right = tuple(lead for lead in leading if _brings(lead, file))
+        others = tuple(lead for lead in leading if lead not in right)
+        needed.append(NeededLibrary(file, tuple(by_file[file]), packages, right, others))
+    return tuple(needed)
 
 
 def _packages_with(file: str, *, conda: bool) -> tuple[LibraryPackage, ...]:
@@ -145,20 +150,6 @@ def _packages_with(file: str, *, conda: bool) -> tuple[LibraryPackage, ...]:
     found = packages_with(file)
     names = conda_libraries().values() if conda and found else ()
     return tuple(row for row in found if not conda or family(row.name) in names)
-
-
-def _with_leads(
-    file: str,
-    hosts: tuple[HostBinary, ...],
-    packages: tuple[LibraryPackage, ...],
-    found: tuple[Lead, ...],
-    budget: Budget,
-) -> NeededLibrary:
-    kin = {family(package.name) for package in packages}
-    own = [lead for lead in budget.timed(found, every=16) if family(lead.package) in kin]
-    right = tuple(lead for lead in own if _brings(lead, file))
-    others = tuple(lead for lead in own if lead not in right)
-    return NeededLibrary(file, hosts, packages, right, others)
 
 
 def _brings(lead: Lead, file: str) -> bool:

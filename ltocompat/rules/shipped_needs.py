@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import HostBinary, ImageKind
-from ltocompat.model.library_name import library_major, library_name
+from ltocompat.model.library_name import library_name
 from ltocompat.model.mend import Mend
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import CONDA, STEP, Way, together, ways_to
@@ -124,16 +124,14 @@ def need_of(part: str, shipped: Shipped) -> Need | None:
     library = LIBRARIES[part]
     own = set(_own_files(shipped, library))
     hosts = [host for host in shipped.hosts if host.linked]
-    inside = {
-        host.place
+    asking = [
+        host
         for host in hosts
-        for cuda_library in host.libraries
-        if cuda_library.how == "static" and cuda_library.name == library
-    }
-    asking = [host for host in hosts if host.place not in inside]
+        if not any(each.how == "static" and each.name == library for each in host.libraries)
+    ]
     loaded = list(_asked(asking, library, "needed", own))
     opened = list(_asked(asking, library, "opened", own))
-    if own or (inside and not loaded):
+    if own or (len(asking) < len(hosts) and not loaded):
         return None
     linked = part == "nvjitlink" and has_ltoir(shipped)
     if loaded:
@@ -153,8 +151,8 @@ def _nvrtc(
     shipped: Shipped, strength: Strength, named: list[tuple[HostBinary, str]]
 ) -> Need | None:
     """The need of NVRTC, of no newer a major than the package's nvJitLink (NJL-07)."""
-    majors = _majors(file for _, file in named)
-    own = _majors(_own_files(shipped, linker_imports.NVJITLINK))
+    majors = linker_imports.majors_of(file for _, file in named)
+    own = linker_imports.majors_of(_own_files(shipped, linker_imports.NVJITLINK))
     for host in shipped.hosts:
         if any(each.how == "static" for each in host.libraries):
             own += linker_imports.majors(host, linker_imports.NVJITLINK)
@@ -217,7 +215,7 @@ def _nvjitlink(
         if (floor := _floor_of(name)) is not None
     ]
     linker = shipped.required.nvjitlink if linked else None
-    majors = _majors(file for _, file in named)
+    majors = linker_imports.majors_of(file for _, file in named)
     newest = max(imports, key=lambda row: row[0], default=None)
     if linker is not None:
         # Of several names to open, those of majors that can't link what is inside don't count.
@@ -273,10 +271,6 @@ def _asked(
         for file in linker_imports.files_of(host, library, how):
             if file not in own:
                 yield host, file
-
-
-def _majors(files: Iterable[str]) -> tuple[int, ...]:
-    return tuple(sorted({major for file in files if (major := library_major(file)) is not None}))
 
 
 def _says(named: list[tuple[HostBinary, str]], strength: Strength) -> str:

@@ -215,15 +215,14 @@ def _reasons(
 ) -> Iterator[str]:
     if not judged:
         yield "it holds no device code"
-    yield from dict.fromkeys(
-        _why(group_verdict.group, group_verdict.module_verdict) for group_verdict in judged
-    )
+    yield from dict.fromkeys(map(_why, judged))
     for _, needs in hosts:
         word = "not checked" if needs.verdict is Verdict.NOT_FOR_GPU else needs.verdict
         yield f"{word}: {needs.why}"
 
 
-def _why(group: ModuleGroup, judged: ModuleVerdict) -> str:
+def _why(each: GroupVerdict) -> str:
+    group, judged = each.group, each.module_verdict
     unjudged = judged.not_judged and judged.verdict is Verdict.NOT_FOR_GPU
     text = "not checked" if unjudged else judged.verdict
     return f"{count(group.count, 'module')} (e.g. {group.example}): {text}: {judged.why}"

@@ -58,16 +58,6 @@ from ltocompat.rules.engine.routes import possible_routes, routes_on
 from ltocompat.targets.versions.drivers import driver_version_in_name
 
 
-def _routes(
-    summary: ArtifactSummary, target: Target, wanted: Route | None
-) -> tuple[Route | None, ...]:
-    """The lines that an artifact gets: one, or one a route where modules can go both ways."""
-    if wanted is not None or summary.single_link:
-        return (wanted,)
-    both = any(len(routes_on(group.signature, target)) > 1 for group in summary.groups)
-    return (Route.LOAD, Route.LINK) if both else (None,)
-
-
 def results(
     summary: ArtifactSummary, target: Target, wanted: Route | None = None
 ) -> Iterator[Result]:
@@ -181,8 +171,11 @@ class Artifact:
         line: Route | None,
         gpus: Sequence[Gpu | None] = (),
     ) -> Iterator[Result]:
-        whole = self._whole
-        routes = _routes(whole.summary, whole.on(target), wanted)
+        whole, routes = self._whole, [wanted]
+        if wanted is None and not whole.summary.single_link:
+            known, groups = whole.on(target), whole.summary.groups
+            if any(len(routes_on(group.signature, known)) > 1 for group in groups):
+                routes = [Route.LOAD, Route.LINK]  # a line for each, where modules go both ways
         lines = [route for route in routes if line is None or route in (line, None)]
         for gpu, route in itertools.product(gpus or target.gpus, lines):
             on = functools.partial(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.grouping import grouped
+from ltocompat.model.generic import grouped
 from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import NEXT, LinkerFloor, PasteLine, Required, Service
 from ltocompat.model.target import DriverVersion
