@@ -57,18 +57,13 @@ def served_range(services: Iterable[Service]) -> tuple[int, int | None] | None:
     """
     first = None
     for service in services:
-        if is_tegra(service):
+        if gpus.is_tegra(service.number):
             continue
         if is_served(service) and not service.hardly:
             first = service.number if first is None and service.name != NEXT else first
         elif first is not None:
             return first, service.number
     return None if first is None else (first, None)
-
-
-def is_tegra(service: Service) -> bool:
-    """Return whether it is a GPU of Jetson, whose packages are others."""
-    return gpus.is_tegra(service.number)
 
 
 def is_served(service: Service) -> bool:

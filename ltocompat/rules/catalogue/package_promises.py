@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ltocompat.facts import drivers
+from ltocompat.facts import drivers, gpus
 from ltocompat.facts.libraries import library_packages
 from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import NEXT
@@ -23,7 +23,6 @@ from ltocompat.rules.services import (
     as_loaded,
     capability,
     is_served,
-    is_tegra,
     least_cuda,
     least_driver,
 )
@@ -340,7 +339,7 @@ def _is_admitted(service: Service, declared: Declared) -> bool:
         return True
     later = declared.and_newer and service.number > min(declared.gpus, default=0)
     below = declared.end is None or service.number < declared.end
-    return later and below and service.name != NEXT and not is_tegra(service)
+    return later and below and service.name != NEXT and not gpus.is_tegra(service.number)
 
 
 _WORDS = {"real": ImageKind.SASS, "virtual": ImageKind.PTX}

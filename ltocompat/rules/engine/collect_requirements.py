@@ -72,12 +72,6 @@ class _Row(Struct, frozen=True):
     lines: tuple[LineFloors, ...]
 
     @property
-    def name(self) -> str:
-        """NVIDIA's name of the generation."""
-        known = sm(self.gpu.arch.number)
-        return NEXT if known is None else known.name
-
-    @property
     def served(self) -> bool:
         """Return whether a known driver brings code onto it, on its first route with code."""
         served = [line for line in self.lines if line.result.coverage.served]
@@ -328,9 +322,10 @@ def _service(
         wanted = None if floor is None else floor.at_least
         joint = joint_floors(checked, row.gpu, row.lines, wanted)
     asked = next((route.nvjitlink for route in routes if route.nvjitlink), None)
+    generation = sm(row.gpu.arch.number)
     return Service(
         row.gpu.arch.number,
-        row.name,
+        NEXT if generation is None else generation.name,
         next((how for how in HOW if getattr(counts, how)), "none"),
         sass=counts.sass,
         ptx=counts.ptx,

@@ -35,16 +35,11 @@ class DriverFloors(Struct, frozen=True):
     beyond: bool
     or_older: tuple[str, ...] = ()
 
-    @property
-    def least(self) -> DriverVersion | None:
-        """The least driver: for its SASS, else for its PTX."""
-        return self.sass or self.ptx
-
 
 def driver_floors(summary: ArtifactSummary, engine: Engine) -> DriverFloors:
     """Find the least drivers of an artifact: of its variants, those of the one that asks least."""
     variants = [_floors_of(engine, parts.used.groups) for parts in variant_parts(summary)]
-    asking = [(floors.least, floors) for floors in variants if floors.least is not None]
+    asking = [(least, floors) for floors in variants if (least := floors.sass or floors.ptx)]
     if asking:
         return min(asking, key=lambda pair: pair[0])[1]
     return _floors_of(engine, summary.groups)

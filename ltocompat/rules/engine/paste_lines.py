@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ltocompat.facts import drivers, nvjitlink_minors
+from ltocompat.facts import drivers, gpus, nvjitlink_minors
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.generic import grouped
@@ -16,7 +16,6 @@ from ltocompat.rules.rule import VersionT
 from ltocompat.rules.services import (
     capability,
     is_served,
-    is_tegra,
     least_cuda,
     least_driver,
     promised,
@@ -133,5 +132,5 @@ def _variant_lines(
 def _is_whole(arch: SmArch, services: Sequence[Service]) -> bool:
     """Return whether all GPUs of its generation from it on are served, as a property says."""
     generation = [s for s in services if s.number // 10 == arch.number // 10 and s.name != NEXT]
-    others = [s for s in generation if s.number == arch.number or not is_tegra(s)]
+    others = [s for s in generation if s.number == arch.number or not gpus.is_tegra(s.number)]
     return all(is_served(service) for service in others if service.number >= arch.number)
