@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -171,7 +172,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
         describer = self.describer.fresh()
         records: list[D | Skipped] = []
         skipped = 0
-        try:
+        with suppress(LimitExceeded):
             for stored in walk.until(span[1]):
                 if isinstance(stored, Skipped):
                     unread: Sequence[Skipped] = (stored,)
@@ -183,9 +184,8 @@ class SlicedFile(Struct, Generic[D], frozen=True):
                 budget.recent.forget()  # nobody looks at it again: its memory takes the next one
                 if skipped > budget.limits.skipped:  # a flood, which is folded as it comes
                     return None
-        except LimitExceeded:
-            return None
-        return Slice(records, walk.first, walk.position, walk.covered, budget.decoded)
+            return Slice(records, walk.first, walk.position, walk.covered, budget.decoded)
+        return None
 
     def joined(
         self, spans: Iterable[Span], slices: Iterable[Slice[D] | None]
@@ -197,11 +197,9 @@ class SlicedFile(Struct, Generic[D], frozen=True):
                 if part is not None and self._fits(part, walk.position):
                     self.budget.decoded += part.decoded
                     walk.resume(part.end, part.covered)
+                    finish = self.describer.finish
                     for record in part.records:
-                        if isinstance(record, Skipped):
-                            yield record
-                        else:
-                            yield self.describer.finish(record)
+                        yield record if isinstance(record, Skipped) else finish(record)
                 else:
                     for stored in walk.until(span[1]):
                         yield from described(stored, self.describer)

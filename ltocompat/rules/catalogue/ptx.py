@@ -83,9 +83,7 @@ def _linker_for(isa: str | None) -> Constraint:
     if around is None or around.below is None:
         return unknown_version(Component.LINKER)
     newest = releases[around.below]
-    if around.known:
-        return at_least(newest)
-    return linker_not_older_than((), newest)
+    return at_least(newest) if around.known else linker_not_older_than((), newest)
 
 
 def _described(image: ImageSignature) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from msgspec.structs import replace
 from packaging.specifiers import Specifier, SpecifierSet
@@ -32,16 +33,15 @@ def beside_metadata(
         limits: what reading the metadata may cost.
     """
     budget = Budget(limits)
-    try:
+    with suppress(LimitExceeded):  # PKG-12 says so
         lines = tuple(
             _beside(line, package, budget)
             if line.where in _DESTINATIONS.get(package.kind, ())
             else line
             for line in required.lines
         )
-    except LimitExceeded:
-        return required  # PKG-12 says so
-    return replace(required, lines=lines)
+        required = replace(required, lines=lines)
+    return required
 
 
 def _beside(line: PasteLine, package: Package, budget: Budget) -> PasteLine:
