@@ -64,13 +64,13 @@ def test_messages_of_issue_trackers_lead_to_the_page_of_their_rule(
 def test_the_small_field_of_every_page_searches_too(browser: Browser, site: Path) -> None:
     page = site / "rules" / "ptx-01.html"
     assert searched(browser, page, ".sidebar-search", "njl-02")[0] == "rules/njl-02.html"
-    assert searched(browser, page, ".sidebar-search", "cibuildwheel")[0] == "ci.html"
+    assert searched(browser, page, ".sidebar-search", "cibuildwheel")[0].startswith("ci.html")
     assert browser.noise == []
 
 
 def test_a_search_for_nothing_known_says_so(browser: Browser, site: Path) -> None:
     browser.open(site / "search.html", "#q=zzzzqqqq")
-    assert browser.run("document.getElementById('found').textContent").startswith("Nothing")
+    assert browser.run("document.getElementById('found').textContent").startswith("No page")
 
 
 AXE = "axe-core@4.14.1"
