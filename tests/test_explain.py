@@ -647,6 +647,9 @@ def test_java_that_is_out_of_memory_is_no_gpu() -> None:
         ("cuda_error_invalid_ptx", "PTX-09"),
         ("cudaErrorInvalidPtx", "PTX-09"),
         ("CUDA_ERROR_STUB_LIBRARY", "ENV-04"),
+        ("Error: Cuda(NoBinaryForGpu)", "SASS-06"),  # Rust, in an error that wraps it
+        ("CudaError: InvalidPtx", "PTX-09"),
+        ("Err(CudaError(StubLibrary))", "ENV-04"),
     ],
 )
 def test_a_number_or_a_name_is_enough(text: str, rule_id: str) -> None:

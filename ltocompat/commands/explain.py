@@ -125,7 +125,10 @@ _SAID = re.compile(r"\bCUDA(?: \w{2,9})? [Ee]rror: ([a-z][\w -]{5,70})")
 _NAMED = re.compile(
     r"\b(?:CUDA|NVRTC|NVML|NVJITLINK|NVPTXCOMPILE)_ERROR_\w{3,60}|\bcudaError[A-Z]\w{3,60}"
 )
-_OF_RUST = re.compile(r"(?<=`Err` value: )[A-Z]\w{4,60}|(?<=\bCudaError::)\w{4,60}")
+_OF_RUST = re.compile(
+    r"(?:(?<=`Err` value: )|(?<=\bCudaError: )|(?<=\bCudaError\()|(?<=\bCuda\())[A-Z]\w{4,60}"
+    r"|(?<=\bCudaError::)\w{4,60}"
+)
 
 
 def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained]:
