@@ -189,6 +189,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Keep the functions that a test calls which passes: a plug-in of the runs that record."""
     prefix, called = str(ROOT / "ltocompat") + os.sep, set[str]()
     failed = item.session.testsfailed
+    _forget()
 
     def seen(frame: object, event: str, _: object) -> None:
         code = getattr(frame, "f_code", None)
@@ -207,6 +208,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         if item.session.testsfailed == failed:
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
+
+
+def _forget() -> None:
+    """Empty the caches, which hide the calls that an earlier test of the process has made."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("ltocompat")]
+    for value in [value for module in modules for value in vars(module).values()]:
+        if callable(clear := getattr(value, "cache_clear", None)):
+            clear()
 
 
 def record(words: list[str], jobs: int) -> None:
