@@ -145,7 +145,7 @@ def test_a_member_with_broken_packed_bytes_is_one_sentence(method: int, tmp_path
     assert not new.exists()
 
 
-def test_a_directory_that_zipfile_reads_in_another_way_is_refused(tmp_path: Path) -> None:
+def test_a_damaged_directory_that_zipfile_reads_is_refused(tmp_path: Path) -> None:
     path = wheel_at(tmp_path / "x-1-py3-none-any.whl")
     data = bytearray(path.read_bytes())
     end = data.rindex(b"PK\1\2")

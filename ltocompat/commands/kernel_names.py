@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _MOST_PLACES = 60  # of an artifact
 
-"""A record that is no result, and passes by."""
-
 
 def with_kernel_names(
     records: Sequence[R | Result],

@@ -41,18 +41,14 @@ def opened_zip(path: str) -> zipfile.ZipFile:
     """Open an archive to read it.
 
     Raises:
-        UnreadableInput: it is none, is broken, has two members of one name, or ``zipfile`` reads
-            other members in it than our own reader: then its directory is damaged.
+        UnreadableInput: it is none, is broken, or has two members of one name.
     """
     with ExitStack() as stack:
         with readable(repr(path), OSError, Malformed, *BROKEN):
             archive = stack.enter_context(zipfile.ZipFile(path))
             view = ByteView(FileSource(cast(BinaryIO, archive.fp).fileno()))
-            ours = [(each.name, each.header, each.packed) for each in entries(view, find_end(view))]
-        infos = archive.infolist()
-        if ours != [(each.orig_filename, each.header_offset, each.compress_size) for each in infos]:
-            raise UnreadableInput(f"{path!r} has a damaged directory; unpack and repack it")
-        if len(archive.NameToInfo) != len(infos):
+            list(entries(view, find_end(view)))  # zipfile passes over damage of the directory
+        if len(archive.NameToInfo) != len(archive.filelist):
             raise UnreadableInput(f"{path!r} has several members of one name; unpack and repack it")
         stack.pop_all()
     return archive

@@ -308,7 +308,7 @@ def _floor(required: Required) -> DriverVersion | None:
 
 @rule("PKG-15")
 def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
-    """A package's metadata admit GPUs that nothing in it is for."""
+    """A package's metadata admit GPUs that it has no code for."""
     package = shipped.package
     of_gpus = [declared for declared in package.declared if declared.gpus]
     services = shipped.required.services if of_gpus else ()
