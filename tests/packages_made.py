@@ -201,7 +201,7 @@ def judged(
     package = package_of(str(path))
     if package is None:
         return ()
-    find = functools.partial(required, summary)
+    find = functools.cache(functools.partial(required, summary))
     shipped = shipped_of(package, summary, find, others=others, promise=promise)
     return problems(shipped)
 
