@@ -169,6 +169,18 @@ EXAMPLES = {
     "with correct GMX_CUDA_TARGET_SM",
     "attention-kernel-for-others": "FATAL: kernel `fmha_cutlassF_f16_aligned_64x64_rf_sm80` is for "
     "sm80-sm100, but was built for sm37",
+    "driver-is-new-enough": "NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4"
+    "\nCuda compilation tools, release 12.1, V12.1.105\ncudaGetDeviceCount returned 35",
+    "slurm-without-gpu": "sbatch: error: Invalid generic resource (gres) specification",
+    "elflink-cubin": "nvlink error   : elfLink error cubin not relocatable",
+    "nvhpc-without-toolkit": "nvc-Error-A CUDA toolkit matching the current driver version (0) or "
+    "a supported older version (10.2) was not installed with this HPC SDK.",
+    "dnf-without-cuda": "Error: Unable to find a match: cuda-toolkit-12-4",
+    "backend-without-cudas-libraries": "load_backend: failed to load C:\\x\\ggml-cuda.dll",
+    "poetry-without-nvidia-package": "Because torch (2.0.1) depends on nvidia-cublas-cu11 "
+    "(11.10.3.66) which doesn't match any versions, version solving failed.",
+    "openacc-for-another-gpu": "This file was compiled: -acc=gpu -gpu=cc70\nRebuild this file with "
+    "-gpu=cc86 to use NVIDIA Tesla GPU 0",
     "apt-cuda-unmet": "The following packages have unmet dependencies:\n cuda-12-2 : Depends: "
     "cuda-runtime-12-2 (>= 12.2.0) but it is not going to be installed",
 }
@@ -925,8 +937,8 @@ def test_every_answer_fits_and_leaves_no_place_open() -> None:
 NOT_OURS = {
     *("nvcc", "clang", "ptxas", "nvidia-smi", "numba", "where", "cat", "docker", "python"),
     *("ldd", "find", "kubectl", "nvidia-container-cli", "conda", "uv", "pip", "julia", "ls"),
-    *("tail", "dkms", "printenv", "ldconfig", "gcc", "grep", "cmake"),
-    *("lspci", "uv", "nm", "dpkg"),
+    *("tail", "dkms", "printenv", "ldconfig", "gcc", "grep", "cmake", "dnf", "poetry", "sinfo"),
+    *("lspci", "uv", "nm", "dpkg", "nvaccelinfo"),
 }
 
 

@@ -393,6 +393,11 @@ const CONDITIONS = {
   "driver reads Zstandard": (values) => "driver" in values && order(`${values.driver}.0`, "550.54") >= 0,
   "may be Zstandard": (values) =>
     ["nvcc", "toolkit", "torch"].every((name) => !values[name] || order(values[name], "12.8") >= 0),
+  "driver is new enough": (values) => {
+    const majors = ["nvcc_major", "toolkit_major", "torch_major"].filter((name) => name in values);
+    const needed = majors.length ? Math.max(...majors.map((name) => Number(values[name]))) : 13;
+    return !("made" in values) && Number(values.driver_major || 0) >= needed;
+  },
 };
 
 // ---- Who speaks in a text, and what it shows of libraries (rules/clients.py)

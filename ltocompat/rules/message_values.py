@@ -31,11 +31,8 @@ from ltocompat.rules.evidence import release_of
 from ltocompat.rules.services import capability
 
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
-_SUFFIXED = re.compile(r"(\d{2,3})([af]?)")
 _FIRST_WITH_F = Release(12, 9)
 """Family targets (sm_100f) begin with CUDA 12.9, whatever their number (measured: nvJitLink)."""
-_FIRST_90A = Release(12, 0)
-"""sm_90 is of CUDA 11.8, sm_90a of 12.0 (PTX ISA, release history: 8.0)."""
 _WRITES_ZSTANDARD = Release(12, 8)
 """The first nvcc with --compress-mode is that of 12.8 (its release notes)."""
 _ZSTANDARD = (550, 54)
@@ -84,7 +81,9 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     major = found.get("major") or found.get("builtins", "").partition(".")[0]
     found["cu_suffix"] = "-cu12" if major == "12" else "-cu11" if major == "11" else ""
     if "needs_file" in found:
-        found["needs_path"] = _end_of(found["needs_file"])
+        tail = found["needs_file"][-_LONG_PATH:]
+        short = tail == found["needs_file"]
+        found["needs_path"] = tail if short else "..." + tail[max(tail.find("/"), 0) :]
         found["needs_argument"] = shlex.quote(found["needs_file"])
     found["file_argument"] = shlex.quote(found.get("file") or found.get("needs_file") or "FILE")
     return found
@@ -107,12 +106,6 @@ def _package(values: Mapping[str, str]) -> dict[str, str]:
     folder = part[1].replace("-", "_") if part else f"cu{rows[0].major}"
     found["package_folder"] = _OF_PACKAGE % folder
     return found | ({"package_note": f"for another CUDA: {', '.join(others)}"} if others else {})
-
-
-def _end_of(path: str) -> str:
-    """The path, or of a long one the folders at its end."""
-    tail = path[-_LONG_PATH:]
-    return path if path == tail else "..." + tail[max(tail.find("/"), 0) :]
 
 
 def _of_ptx(isa: str) -> dict[str, str]:
@@ -207,7 +200,7 @@ def _of_driver(text: str) -> dict[str, str]:
 
 
 def _of_sm(text: str) -> dict[str, str]:
-    match = _SUFFIXED.fullmatch(text)
+    match = re.fullmatch(r"(\d{2,3})([af]?)", text)
     row = sm(int(match[1])) if match else None
     if match is None or row is None:
         return {}
@@ -215,7 +208,7 @@ def _of_sm(text: str) -> dict[str, str]:
     if match[2] == "f":
         first = max(first, _FIRST_WITH_F)
     elif text == "90a":
-        first = _FIRST_90A
+        first = Release(12, 0)  # sm_90 is of CUDA 11.8 (PTX ISA, release history: 7.8, 8.0)
     return {
         "name": row.name,
         "cc": capability(row.number),
@@ -265,8 +258,13 @@ def _dropped(values: Mapping[str, str]) -> bool:
 
 
 def _driver_reads_zstandard(values: Mapping[str, str]) -> bool:
-    driver = values.get("driver")
-    return driver is not None and version_numbers(driver)[:2] >= _ZSTANDARD
+    return version_numbers(values.get("driver", "0"))[:2] >= _ZSTANDARD
+
+
+def _driver_suffices(values: Mapping[str, str]) -> bool:
+    """The driver is of no older CUDA major than what the text names, or than any."""
+    majors = [int(values[f"{of}_major"]) for of in ("nvcc", "toolkit", "torch") if of in values]
+    return "made" not in values and int(values.get("driver_major", 0)) >= max(majors, default=13)
 
 
 def _may_be_zstandard(values: Mapping[str, str]) -> bool:
@@ -283,6 +281,7 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "removed": lambda values: "symbol_last" in values,
     "driver reads Zstandard": _driver_reads_zstandard,
     "may be Zstandard": _may_be_zstandard,
+    "driver is new enough": _driver_suffices,
 }
 """The conditions that a row of messages may name in its ``when``."""
 
