@@ -555,7 +555,9 @@ class _FileWalk(Struct, Generic[D], frozen=True):
         host.registration()  # which finds problems of its own
         told = host.problems
         yield from (Skipped(place, problem) for problem in told)
-        if self.slicing is not None and slices.worth_it(view, slices.LARGE):
+        # A fork copies no thread, so there is none beside one that decompresses what comes next.
+        sliced = slices.worth_it(view, slices.LARGE) and workers.available() > 1
+        if self.slicing is not None and sliced:
             file = slices.SlicedFile(view, place, host, self.budget, self.slicing.describer)
             needing = functools.partial(_needing, host, place)
             yield from file.by_workers(self.slicing.jobs, needing)

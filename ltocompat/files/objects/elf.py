@@ -114,8 +114,10 @@ class ElfTables(Struct):
 
     def texts(self, wanted: Tag) -> Iterator[str]:
         """The strings of such dynamic tags; empty where they are in no table of strings."""
-        start, size = self.start_of(Tag.STRTAB), self.tag(Tag.STRSZ) or 0
         offsets = [value for tag, value in self.dynamic if tag == wanted]
+        if not offsets:
+            return
+        start, size = self.start_of(Tag.STRTAB), self.tag(Tag.STRSZ) or 0
         for offset in self.budget.timed(offsets, every=16):
             there = start is not None and offset < size
             at = (start or 0) + offset

@@ -177,7 +177,7 @@ class ElfHost(ObjectReader):
         headers = self._tables.headers
         null = (slot for slot in slots if not pointer_at(self.view, slot, self.pointer_size))
         answer: dict[int, int | None] = dict.fromkeys(null, 0)
-        for relocations in self.budget.timed(headers, every=1):
+        for relocations in self.budget.timed(headers if slots else (), every=1):
             kind = _OBJECT_RELOCATIONS.get(relocations.kind)
             if kind is None or not 0 < relocations.info < len(headers):
                 continue

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, compress, count
 
 from msgspec import Struct
 
-from ltocompat.files.byteview import ByteView
+from ltocompat.files.byteview import ByteView, occurrences
 from ltocompat.files.elf_layout import (
     SHN_UNDEF,
     SHT_DYNSYM,
@@ -21,7 +21,7 @@ from ltocompat.files.elf_layout import (
 )
 from ltocompat.files.objects.elf import ElfTables
 from ltocompat.files.objects.relocations import words_of
-from ltocompat.files.objects.structure import occurrences, short_text, windows
+from ltocompat.files.objects.structure import short_text, windows
 from ltocompat.model.limits import Budget
 
 _VISIBILITY, _NOT_EXPORTED = 3, (1, 2)  # STV_INTERNAL, STV_HIDDEN
@@ -82,16 +82,16 @@ class SymbolTable(Struct, frozen=True):
         for _, piece in windows(self.view, self.budget, self.offset, self.size, row=entry):
             yield piece
 
-    def named(self, prefixes: Iterable[bytes]) -> Iterator[tuple[int, str, Symbol]]:
+    def named(self, prefixes: Collection[bytes]) -> Iterator[tuple[int, str, Symbol]]:
         """The symbols whose names start with one of the prefixes, with their numbers.
 
         The string table is searched first: where no prefix occurs, no symbol is looked at.
         """
         positions: set[int] = set()
         strings = (self.view, self.budget, self.strings, self.strings_size)
-        for prefix in prefixes:
-            found = occurrences(*strings, prefix)
-            positions.update(position - self.strings for position in found)
+        for start, piece in windows(*strings, overlap=max(map(len, prefixes)) - 1):
+            found = chain.from_iterable(occurrences(prefix, piece) for prefix in prefixes)
+            positions.update(start - self.strings + position for position in found)
         if not positions:
             return
         entry, kept = self.layout.size, self.budget.names()

@@ -16,8 +16,10 @@ whole string that no tool's name stands before (formats.md 3.2), and only if all
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -27,6 +29,9 @@ from ltocompat.files.objects.ptx_texts import PtxTexts
 from ltocompat.files.objects.structure import WINDOW, ObjectReader, windows
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.library_name import library_name
+
+if TYPE_CHECKING:
+    from ahocorasick_rs import BytesAhoCorasick
 
 _STATIC_MARKS = {
     b"/cudart.shm.": "libcudart",
@@ -67,7 +72,7 @@ def libraries_of(host: ObjectReader) -> tuple[tuple[CudaLibrary, ...], tuple[str
     With the PTX that lies as text in its data, as OptiX and others are given it; each version and
     target once.
     """
-    own = library_name(host.own_name or "")
+    own = library_name(host.own_name) if host.own_name else None
     needed = [
         CudaLibrary(name, "needed", row.file, None, row.evidence)
         for row in host.needed()
@@ -97,27 +102,32 @@ def _static(own: str | None, strings: _Strings) -> Iterable[CudaLibrary]:
         yield CudaLibrary(name, "static", None, version, evidence)
 
 
-def _scan(host: ObjectReader) -> _Strings:
-    """One pass over the data sections."""
+@functools.cache
+def _search(file_format: str) -> BytesAhoCorasick:
+    """The search for all that is looked at closely; making it costs more than most objects do."""
     # Imported here: --help needs no string search.
     from ahocorasick_rs import BytesAhoCorasick, MatchKind
 
-    starts = _WINDOWS_STARTS if host.format in ("PE", "COFF") else _LINUX_STARTS
-    # The way that Windows programs keep names.
-    wide = (start.decode("ascii").encode("utf-16-le") for start in starts)
-    wanted = [*starts, *(wide if host.format != "ELF" else ())]
+    # Windows programs keep names in UTF-16, too.
+    wide = tuple(start.decode("ascii").encode("utf-16-le") for start in _WINDOWS_STARTS)
+    starts = _LINUX_STARTS if file_format == "ELF" else (*_WINDOWS_STARTS, *wide)
     # Leftmost matching is what lets the library use its vectorised search: 5 GB/s instead of 0.5.
-    search = BytesAhoCorasick(
-        [*wanted, *_STATIC_MARKS, _BANNER, *([PTX] if host.sections else ())],
-        matchkind=MatchKind.LeftmostLongest,
+    return BytesAhoCorasick(
+        [*starts, *_STATIC_MARKS, _BANNER, PTX], matchkind=MatchKind.LeftmostLongest
     )
+
+
+def _scan(host: ObjectReader) -> _Strings:
+    """One pass over the data sections."""
+    search = _search(host.format)
     found = _Strings()
     for offset, size in host.data_spans():
         end = offset + size
         for start, piece in windows(host.view, host.budget, offset, size, overlap=_AROUND):
             for _, first, _ in search.find_matches_as_indexes(piece):
                 if first < WINDOW and piece.startswith(PTX, first):
-                    found.ptx.note(host.view, start + first, end)
+                    if host.sections:
+                        found.ptx.note(host.view, start + first, end)
                 elif first < WINDOW:
                     _note(host.view, start + first, (offset, end), found)
     return found
