@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import tiers
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 from hypothesis.internal.conjecture import providers
 
@@ -55,6 +56,16 @@ def _fixed_end_of_the_tables() -> Iterator[None]:
         end = horizon.TablesEnd(Release(13, 9), 699, "2026-12-31")
         patch.setattr(horizon, "tables_end", lambda: end)
         yield
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell the tiers which cases nobody asks for."""
+    tiers.left_out["nightly"] = "not nightly" in config.option.markexpr
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave tests on real libraries unread where all of them are left out."""
+    return (collection_path.name == "wild" and "not wild" in config.option.markexpr) or None
 
 
 gc.disable()  # while modules are read and tests collected, next to nothing is freed

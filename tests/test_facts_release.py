@@ -126,7 +126,7 @@ def test_a_row_that_is_put_in_stands_where_it_stood(name: str, array: str, place
 def test_a_row_that_says_the_same_keeps_its_date(name: str, array: str, keys: str) -> None:
     tables = Tables(FACTS, SAMPLES)
     text, known = tables.text(name), tables.rows(name, array)
-    for row in known:
+    for row in known[::8]:
         tables.put(name, array, {**row, "date": today()}, keys, lambda _: True)
     assert tables.text(name) == text
     changed = {**known[3], "source": "another one", "date": today()}

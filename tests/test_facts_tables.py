@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 
@@ -173,3 +174,11 @@ def test_removed_names_have_something_instead_and_optix_its_driver() -> None:
     releases = [(row.abi, row.branch) for row in rows(OptixRelease)]
     assert releases == sorted(releases)
     assert (105, 570) in releases
+
+
+def test_rows_of_a_client_follow_each_other() -> None:
+    for row, following in itertools.pairwise(table("clients")["client"]):
+        if row["package"] == following["package"]:
+            assert [int(n) for n in row["last"].split(".")] < [
+                int(n) for n in following["first"].split(".")
+            ]

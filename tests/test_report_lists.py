@@ -15,9 +15,9 @@ from samples import FOLDER
 from ltocompat.cli import run
 
 Captured = pytest.CaptureFixture[str]
-PATHS = [
-    str(FOLDER / name) for name in ("objects/libsaxpy.so", "ptx/nvrtc-13.5-compute_80.ptx", "ltoir")
-]
+SEVERAL_MAKERS = "ltoir/nvjitlink-13.5-of-12.4+13.0-lto_80.ltoir"
+NAMES = ("objects/libsaxpy.so", "ptx/nvrtc-13.5-compute_80.ptx", SEVERAL_MAKERS)
+PATHS = [str(FOLDER / name) for name in NAMES]
 VERBS = {
     "inspect": ["inspect", *PATHS, "--kernels", "--hash"],
     "require": ["require", *PATHS],

@@ -332,13 +332,13 @@ def cpu_of_children() -> float:
 @pytest.mark.parametrize("complete", [False, True])
 def test_all_trials_of_a_run_share_their_time(*, complete: bool) -> None:
     before, limits = cpu_of_children(), TrialLimits()
-    trial_run, seen = TrialRun(4.0), set[int]()
+    trial_run, seen = TrialRun(2.0), set[int]()
     words = ["fine", *["spin"] * 8, "fine"]
     requests = [request(word, complete=complete) for word in words]
     with Pool("fake", workers=2, limits=limits, trial_run=trial_run) as pool:
         answers = list(pool.run(requests, seen.add))
     assert trial_run.used_up
-    assert cpu_of_children() - before < 4 + 2 + 2  # a second more for each child, and their start
+    assert cpu_of_children() - before < 2 + 2 + 2  # a second more for each child, and their start
     assert answers[0].outcome is LinkOutcome.ACCEPTED
     assert {answer.outcome for answer in answers[1:]} == {LinkOutcome.TIMED_OUT}
     # The last one had no time at all, and is not to be kept.

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 from _pytest.mark.structures import ParameterSet
 
+left_out = {"nightly": False}
+"""Whether a run is without them: they would be collected in vain (`conftest.py`)."""
+
 
 def sampled(cases: Iterable[Any], every: int) -> list[ParameterSet]:
     """Leave one case in ``every`` to the slow tier, and the others to ``nox -s nightly``."""
     return [
         pytest.param(case, marks=pytest.mark.nightly if number % every else ())
         for number, case in enumerate(cases)
+        if not (number % every and left_out["nightly"])
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import zlib
 from fnmatch import fnmatchcase
@@ -42,11 +41,3 @@ def test_a_row_is_what_the_wheel_says(row: dict[str, str], version: str) -> None
     if row["package"] == "cuda-core":  # the names of the change that was taken back
         assert "driver_major" not in text
         assert "major version" not in text
-
-
-def test_rows_of_a_package_follow_each_other() -> None:
-    for row, following in itertools.pairwise(ROWS):
-        if row["package"] == following["package"]:
-            assert [int(n) for n in row["last"].split(".")] < [
-                int(n) for n in following["first"].split(".")
-            ]
