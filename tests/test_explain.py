@@ -181,6 +181,10 @@ EXAMPLES = {
     "(11.10.3.66) which doesn't match any versions, version solving failed.",
     "openacc-for-another-gpu": "This file was compiled: -acc=gpu -gpu=cc70\nRebuild this file with "
     "-gpu=cc86 to use NVIDIA Tesla GPU 0",
+    "gpu-needs-open-module": "NVRM: GPU 0000:01:00.0 installed in this system requires use of the "
+    "NVIDIA open kernel modules.",
+    "cccl-headers-not-searched": "fatal error: cuda/std/tuple: No such file or directory",
+    "program-dll-of-another-cuda": "Unable to load DLL 'x64\\yolo_cpp_dll_gpu.dll': not found",
     "apt-cuda-unmet": "The following packages have unmet dependencies:\n cuda-12-2 : Depends: "
     "cuda-runtime-12-2 (>= 12.2.0) but it is not going to be installed",
 }

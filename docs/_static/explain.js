@@ -396,6 +396,7 @@ const CONDITIONS = {
   "driver is new enough": (values) => {
     const majors = ["nvcc_major", "toolkit_major", "torch_major"].filter((name) => name in values);
     const needed = majors.length ? Math.max(...majors.map((name) => Number(values[name]))) : 13;
+    if (values.made_branch) return Number(values.driver_own_branch || 0) >= Number(values.made_branch);
     return !("made" in values) && Number(values.driver_major || 0) >= needed;
   },
 };

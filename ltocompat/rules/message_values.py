@@ -151,9 +151,6 @@ def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:
     return {f"host_{part}": value for part, value in found.items()}
 
 
-_OF_JETSON = "https://pypi.jetson-ai-lab.io"
-"""Wheels with code for integrated GPUs; PyTorch's own have none (pytorch issue 145560)."""
-
 _STUDIO = {1939: "Visual Studio 2022 17.9", 1949: "Visual Studio 2022", 1959: "Visual Studio 2026"}
 
 
@@ -215,7 +212,8 @@ def _of_sm(text: str) -> dict[str, str]:
         "first": str(first),
         "last": str(row.last_toolkit or ""),
         "index": "" if row.tegra else _first_index(first, row.last_toolkit),
-        "jetson": _OF_JETSON if row.tegra else "",
+        # PyTorch's own wheels have no code for integrated GPUs (pytorch issue 145560).
+        "jetson": "https://pypi.jetson-ai-lab.io" if row.tegra else "",
     }
 
 
@@ -253,8 +251,7 @@ def _dropped(values: Mapping[str, str]) -> bool:
     """Return whether the GPU was dropped; not where the nvcc of the text is from before that."""
     if "sm_last" not in values:
         return False
-    nvcc = values.get("nvcc")
-    return nvcc is None or Release.parse(nvcc) > Release.parse(values["sm_last"])
+    return Release.parse(values.get("nvcc", "99.9")) > Release.parse(values["sm_last"])
 
 
 def _driver_reads_zstandard(values: Mapping[str, str]) -> bool:
@@ -264,6 +261,8 @@ def _driver_reads_zstandard(values: Mapping[str, str]) -> bool:
 def _driver_suffices(values: Mapping[str, str]) -> bool:
     """The driver is of no older CUDA major than what the text names, or than any."""
     majors = [int(values[f"{of}_major"]) for of in ("nvcc", "toolkit", "torch") if of in values]
+    if values.get("made_branch"):
+        return int(values.get("driver_own_branch", 0)) >= int(values["made_branch"])
     return "made" not in values and int(values.get("driver_major", 0)) >= max(majors, default=13)
 
 
