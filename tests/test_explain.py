@@ -185,6 +185,8 @@ EXAMPLES = {
     "NVIDIA open kernel modules.",
     "cccl-headers-not-searched": "fatal error: cuda/std/tuple: No such file or directory",
     "program-dll-of-another-cuda": "Unable to load DLL 'x64\\yolo_cpp_dll_gpu.dll': not found",
+    "tensorrt-dll-missing": "ImportError: DLL load failed while importing tensorrt: The specified "
+    "module could not be found.",
     "apt-cuda-unmet": "The following packages have unmet dependencies:\n cuda-12-2 : Depends: "
     "cuda-runtime-12-2 (>= 12.2.0) but it is not going to be installed",
 }
@@ -612,7 +614,9 @@ def test_a_driver_is_updated_as_the_system_does_it(around: str, words: str) -> N
 
 
 UNBOUNDED = re.compile(r"(?<!\\)[*+](?!\\)")
-SPEAKERS = [row for rows in speakers().values() for row in rows]
+SPEAKERS = [
+    row for name in ("clients", "apart") for rows in speakers(name).values() for row in rows
+]
 
 
 @every("row", SPEAKERS)

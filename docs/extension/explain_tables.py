@@ -56,7 +56,7 @@ def explain_tables() -> dict[str, Any]:
         "earlier": {r["cuda"]: r["linux"].split(".")[0] for r in table("drivers")["earlier"]},
         "speakers": {
             kind: [{"find": row.find, "says": row.says} for row in rows]
-            for kind, rows in clients.speakers().items()
+            for kind, rows in clients.speakers("clients").items()
         },
         "ofPackage": message_values._OF_PACKAGE,
         "indexes": [str(cuda) for cuda in toolkits.pytorch_indexes()],

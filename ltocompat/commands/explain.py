@@ -197,7 +197,7 @@ def _unknown(text: str) -> str:
     said = [row.name for words in _SAID.findall(start) for row in known if words == row.text]
     named = _named(text, *_NAMED.findall(start), *said, *_NUMBERED.findall(start))
     unknown = f'no rule knows "{_error_line(text)}"'
-    apart = speakers()["apart"]
+    apart = speakers("apart")["apart"]
     says = next((row.says for row in apart if re.search(row.find, start)), {})
     advice = says.get("advice", "")
     if not named:

@@ -33,9 +33,9 @@ class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @functools.cache
-def speakers() -> Mapping[str, tuple[Speaker, ...]]:
-    """The rows of ``client`` and of ``system``, in the order in which they count."""
-    return convert(tomllib.loads(catalogue_file("clients.toml")), dict[str, tuple[Speaker, ...]])
+def speakers(table: str) -> Mapping[str, tuple[Speaker, ...]]:
+    """The rows of ``clients`` (``client``, ``system``) or ``apart``, in the order that counts."""
+    return convert(tomllib.loads(catalogue_file(f"{table}.toml")), dict[str, tuple[Speaker, ...]])
 
 
 _compiled = functools.cache(functools.partial(re.compile, flags=re.ASCII))
@@ -44,7 +44,7 @@ _compiled = functools.cache(functools.partial(re.compile, flags=re.ASCII))
 @functools.lru_cache(maxsize=2)
 def _of_text(flat: str) -> tuple[Speaker, list[tuple[str, str]]]:
     """The system of a text, and the libraries that it lists: the folder and the name of each."""
-    system = next(row for row in speakers()["system"] if _compiled(row.find).search(flat))
+    system = next(row for row in speakers("clients")["system"] if _compiled(row.find).search(flat))
     return system, _compiled(patterns()["listed"]).findall(flat)
 
 
@@ -56,7 +56,7 @@ def said(whole: str, flat: str, place: int, values: Mapping[str, str]) -> dict[s
     """
     hits = [
         (abs(hit.start() - place) // 200, client.says)
-        for client in speakers()["client"]
+        for client in speakers("clients")["client"]
         for hit in _compiled(client.find).finditer(flat, place - _NEAR, place + _NEAR)
     ]
     says = {**min(hits, key=lambda hit: hit[0], default=(0, {}))[1], **_of_text(whole)[0].says}

@@ -151,6 +151,9 @@ def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:
     return {f"host_{part}": value for part, value in found.items()}
 
 
+_OF_JETSON = "https://pypi.jetson-ai-lab.io"
+"""Wheels with code for integrated GPUs; PyTorch's own have none (pytorch issue 145560)."""
+
 _STUDIO = {1939: "Visual Studio 2022 17.9", 1949: "Visual Studio 2022", 1959: "Visual Studio 2026"}
 
 
@@ -212,8 +215,7 @@ def _of_sm(text: str) -> dict[str, str]:
         "first": str(first),
         "last": str(row.last_toolkit or ""),
         "index": "" if row.tegra else _first_index(first, row.last_toolkit),
-        # PyTorch's own wheels have no code for integrated GPUs (pytorch issue 145560).
-        "jetson": "https://pypi.jetson-ai-lab.io" if row.tegra else "",
+        "jetson": _OF_JETSON if row.tegra else "",
     }
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
@@ -151,26 +150,20 @@ def _matches(paste: Paste, known: Mapping[str, str], flags: int) -> Iterator[Mat
                 break
 
 
-def _threes(text: str) -> set[str]:
-    """Every three letters of a text that stand side by side; of a shorter text, itself."""
-    return {text[place : place + 3] for place in range(max(len(text) - 2, 1))}
-
-
 @functools.cache
 def _fixed(flags: int) -> dict[str, list[tuple[str, str]]]:
-    """The fixed strings of all rows, and as they are looked for, by three rare letters of each."""
-    sought = {f: f.lower() if flags else f for find, _ in _rows() for f in find}
-    common = Counter(three for text in sought.values() for three in _threes(text))
+    """The fixed strings of all rows, and as they are looked for, by the first letters of each."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for fixed, text in sought.items():
-        found.setdefault(min(_threes(text), key=common.__getitem__), []).append((fixed, text))
+    for fixed in {fixed for find, _ in _rows() for fixed in find}:
+        text = fixed.lower() if flags else fixed
+        found.setdefault(text[:3], []).append((fixed, text))
     return found
 
 
 def _fixed_in(reading: Reading, flags: int) -> set[str]:
     """The fixed strings of all rows that a text has."""
     text = reading.lower if flags else reading.flat
-    threes = _threes(text)
+    threes = {text[place : place + 3] for place in range(max(len(text) - 2, 1))}
     return {
         fixed
         for three, several in _fixed(flags).items()
