@@ -171,7 +171,6 @@ EXAMPLES = {
     "sm80-sm100, but was built for sm37",
     "driver-is-new-enough": "NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4"
     "\nCuda compilation tools, release 12.1, V12.1.105\ncudaGetDeviceCount returned 35",
-    "slurm-without-gpu": "sbatch: error: Invalid generic resource (gres) specification",
     "elflink-cubin": "nvlink error   : elfLink error cubin not relocatable",
     "nvhpc-without-toolkit": "nvc-Error-A CUDA toolkit matching the current driver version (0) or "
     "a supported older version (10.2) was not installed with this HPC SDK.",
@@ -951,7 +950,7 @@ def test_every_answer_fits_and_leaves_no_place_open() -> None:
 NOT_OURS = {
     *("nvcc", "clang", "ptxas", "nvidia-smi", "numba", "where", "cat", "docker", "python"),
     *("ldd", "find", "kubectl", "nvidia-container-cli", "conda", "uv", "pip", "julia", "ls"),
-    *("tail", "dkms", "printenv", "ldconfig", "gcc", "grep", "cmake", "dnf", "poetry", "sinfo"),
+    *("tail", "dkms", "printenv", "ldconfig", "gcc", "grep", "cmake", "dnf", "poetry"),
     *("lspci", "uv", "nm", "dpkg", "nvaccelinfo"),
 }
 
