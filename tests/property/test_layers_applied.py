@@ -5,32 +5,22 @@ An independent unpacker applies the layers from the lowest up; the reader goes f
 
 from __future__ import annotations
 
-import bz2
-import functools
-import gzip
 import io
-import lzma
 import posixpath
 import tarfile
-import threading
 from collections.abc import Callable, Sequence
-from hashlib import shake_128
-from itertools import islice
 
-import pytest
-import zstandard
-from container_images_made import archive, docker_archive, oci_layout
+from container_images_made import docker_archive, oci_layout
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct, field
 
-from ltocompat.files.archives import container_of, tar, unpacking
+from ltocompat.files.archives import container_of
 from ltocompat.files.archives.container_image import ContainerImageFormat
 from ltocompat.files.archives.member import Member
 from ltocompat.files.byteview import ByteView
-from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import Skipped
-from ltocompat.model.limits import Budget, Limits
+from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
 PATHS = ("a", "a/b", "a/b/c", "a/d", "e", "e/f", "e/f/g", "h")
@@ -164,62 +154,3 @@ def test_the_files_read_are_those_that_a_container_sees(
     found, skipped = read(written([layer_tar(layer, n) for n, layer in enumerate(layers)]))
     assert not skipped
     holds(found, tree.files)
-
-
-PACKERS = (gzip.compress, zstandard.compress, lzma.compress, bz2.compress)
-SIZES = (10, 300_000, 0, 700_000, 70_000)
-
-
-@functools.cache
-def packed(number: int) -> bytes:
-    """Five files, a part of each of which doesn't compress."""
-    files = {
-        f"f{n}": shake_128(bytes([n])).digest(size // 8).ljust(size) for n, size in enumerate(SIZES)
-    }
-    return PACKERS[number](archive(files))
-
-
-@st.composite
-def layers_stored(draw: st.DrawFn) -> bytes:
-    """A compressed layer of several chunks, whole, cut, changed, or with something behind it."""
-    data = bytearray(packed(draw(st.integers(0, len(PACKERS) - 1))))
-    at = draw(st.integers(0, len(data) - 1))
-    damage = draw(st.sampled_from(["none", "cut", "changed", "behind"]))
-    if damage == "cut":
-        del data[at:]
-    elif damage == "changed":
-        data[at] ^= draw(st.integers(1, 255))
-    elif damage == "behind":
-        data += b"\0" * draw(st.integers(0, 5)) + b"more"
-    return bytes(data)
-
-
-def told(stored: bytes, limits: Limits, taken: int) -> tuple[list[object], int]:
-    """What is read of a layer, up to so many records, and what it cost."""
-    budget, place, said = Budget(limits), Location("layer"), list[object]()
-    try:
-        found = tar.walk(tar.tape_of(ByteView.of(stored), budget), place, place, budget)
-        for each in islice(found, taken):
-            said += [each.place, each.view.all()] if isinstance(each, Member) else [each]
-            said.append(each.position if isinstance(each, Member) else None)
-    except LimitExceeded as error:
-        said.append(str(error))
-    return said, budget.unpacked
-
-
-@given(
-    layers_stored(),
-    st.sampled_from([Limits(), Limits(unpacked_bytes=700_000), Limits(unpacked_ratio=1)]),
-    st.integers(1, 9),
-)
-@settings(deadline=None)
-def test_a_thread_that_reads_ahead_changes_nothing(
-    stored: bytes, limits: Limits, taken: int
-) -> None:
-    said = []
-    for worth in (1, len(stored) + 1):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(unpacking, "_WORTH_A_THREAD", worth)
-            said.append(told(stored, limits, taken))
-    assert said[0] == said[1]
-    assert not [each for each in threading.enumerate() if each.name.endswith("(_fill)")]

@@ -249,7 +249,7 @@ def tape_of(view: ByteView, budget: Budget, start: int = 0) -> Tape:
     packing, stored = packing_of(view.sub(start, view.size - start)), Input(view, start)
     if packing is None:
         return Plain(view, start)
-    return Unpacked(Stream(unpacked(stored, packing, budget, ahead=True)), stored)
+    return Unpacked(Stream(unpacked(stored, packing, budget)), stored)
 
 
 Headers: TypeAlias = Callable[[Tape, Location, Budget], Iterator["TarHeader | Skipped"]]

@@ -17,12 +17,11 @@ from ltocompat.files.first_bytes import (
     Packing,
 )
 from ltocompat.model.errors import LimitExceeded, Malformed
-from ltocompat.model.limits import MIB, WORK, Budget
+from ltocompat.model.limits import WORK, Budget
 
 if TYPE_CHECKING:
     from bz2 import BZ2Decompressor
     from lzma import LZMADecompressor
-    from queue import Queue
 
     _Decoder: TypeAlias = "_Zlib | BZ2Decompressor | LZMADecompressor"
 
@@ -206,79 +205,15 @@ _DECODERS: dict[Packing, Callable[[Input, Budget], Iterator[bytes]]] = {
 }
 
 
-# The stored bytes for which a thread is started, and the chunks that it may be in front.
-_WORTH_A_THREAD = 4 * MIB
-_IN_FRONT = 16
-
-
-def _ahead(source: Input, packing: Packing, budget: Budget) -> Iterator[bytes]:
-    """The chunks of a decoder, by a thread that goes on while its reader looks at them.
-
-    Decoders let go of the interpreter's lock. The position of ``source`` is that of the chunk.
-    """
-    from queue import Queue
-    from threading import Thread
-
-    own, given_up = Input(source.view, source.position), list[None]()
-    chunks = _DECODERS[packing](own, budget)
-    done: Queue[tuple[int, bytes | Exception | None]] = Queue(_IN_FRONT)
-    thread = Thread(target=_fill, args=(own, chunks, done, given_up), daemon=True)
-    try:
-        thread.start()
-    except RuntimeError:  # this process may have no more of them
-        yield from _DECODERS[packing](source, budget)
-        return
-    try:
-        source.position, found = done.get()
-        while isinstance(found, bytes):
-            yield found
-            source.position, found = done.get()
-        if found is not None:
-            raise found
-    finally:
-        given_up.append(None)
-        while not done.empty():
-            done.get()
-        thread.join()
-
-
-def _fill(
-    source: Input,
-    chunks: Iterator[bytes],
-    done: Queue[tuple[int, bytes | Exception | None]],
-    given_up: list[None],
-) -> None:
-    """Put chunks into a queue, and last the error that ended them, until its reader gives up."""
-    end = None
-    try:
-        for chunk in chunks:
-            done.put((source.position, chunk))
-            if given_up:
-                return
-    except Exception as error:  # noqa: BLE001 - its reader gets it, behind what came before
-        end = error
-    done.put((source.position, end))
-
-
-def unpacked(
-    source: Input, packing: Packing, budget: Budget, *, ahead: bool = False
-) -> Iterator[bytes]:
+def unpacked(source: Input, packing: Packing, budget: Budget) -> Iterator[bytes]:
     """The decompressed bytes, in chunks of at most 256 KiB, none empty.
-
-    Args:
-        source: what is compressed.
-        packing: how.
-        budget: what reading may cost.
-        ahead: it will be read to its end, so that a thread may decompress what comes next.
 
     Raises:
         Malformed: they don't decompress; chunks before that were given already.
         LimitExceeded: they are more than the limits allow.
     """
     total = 0
-    ahead = ahead and source.left >= _WORTH_A_THREAD
-    chunks = _ahead(source, packing, budget) if ahead else _DECODERS[packing](source, budget)
-    for chunk in chunks:
+    for chunk in _DECODERS[packing](source, budget):
         budget.check_time()
         total += len(chunk)
         budget.check_unpacked(source.position, total)
