@@ -65,6 +65,7 @@ def test_keys_say_what_a_target_has() -> None:
         ("h100", "gpu=h100"),
         ("h100+a100", "gpu=h100+a100"),
         ("12.4,h100,a100", "stock=12.4,gpu=h100+a100"),
+        ("h100,gpu=a100", "gpu=h100+a100"),
         ("R550,nvjitlink=12.4,sm_90", "driver=550,nvjitlink=12.4,gpu=sm_90"),
         ("NVIDIA A100-SXM4-80GB MIG 1g.10gb", "gpu=NVIDIA A100-SXM4-80GB MIG 1g.10gb"),
     ],

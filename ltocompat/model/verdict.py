@@ -252,8 +252,8 @@ class Coverage(Struct, frozen=True, gc=False):
         sass: served by SASS.
         ptx: served by PTX.
         link: linked for it.
-        without_kernels: an image would be picked, but has no kernels, as far as they were counted.
-        none: have nothing for this GPU.
+        without_kernels: have no kernels, as far as they were counted.
+        none: have kernels, and nothing for this GPU.
         kernels: of ``best_kernels``, those that have code for this GPU.
         best_kernels: kernels of the GPU that is served best; 0 where this one loses none of them.
     """

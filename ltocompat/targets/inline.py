@@ -74,15 +74,14 @@ def split(text: str) -> dict[str, str]:
         match = _PIECE.fullmatch(piece)
         if match is None:
             key, value = _without_key(piece.strip(), text)
-            if key == "gpu" and "gpu" in found:
-                found["gpu"] += f"+{value}"
-                continue
         else:
             key = known_key(match[1].lower())
             written[key] = match[1]
             value = match[3].strip() if match[2] == "=" else match[2] + match[3].strip()
-        if key in found:
-            raise UsageError(f"{key} is given twice in {text!r}; give it once")
+        if key == "gpu" and key in found:
+            value = f"{found[key]}+{value}"
+        elif key in found:
+            raise UsageError(f"{key} is given twice in {text!r}; give it once, with + between several")
         found[key] = value
     if container is not None:
         found["container"] = container

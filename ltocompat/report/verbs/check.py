@@ -246,9 +246,12 @@ def _alone(artifact: EvaluatedArtifact, answer: _Answer) -> Iterator[Block]:
         yield Heading(title)
         yield table
         covered = [result.coverage for result in artifact.results if result.coverage.served]
-        if any(coverage.served < coverage.modules for coverage in covered):
-            rest = "the other modules have no code for that GPU"
+        idle = any(coverage.without_kernels for coverage in covered)
+        if any(coverage.none for coverage in covered):
+            rest = f"the other modules have no code for that GPU{' or no kernels' if idle else ''}"
             yield Paragraph((f"{rest}: only launching their kernels fails there",))
+        elif idle:
+            yield Paragraph(("the other modules have no kernels",))
 
 
 def _findings(artifacts: list[EvaluatedArtifact], answer: _Answer) -> Iterator[Block]:

@@ -192,7 +192,7 @@ def _counted(judged: list[GroupVerdict], summary: ArtifactSummary) -> list[Findi
 def _coverage(judged: list[GroupVerdict], kernels: KernelCoverage | None) -> Coverage:
     counts: Counter[str] = Counter()
     for each in judged:
-        counts[each.module_verdict.how] += each.group.count
+        counts["without kernels" if each.neutral else each.module_verdict.how] += each.group.count
     return Coverage(
         counts.total(),
         *(counts[how] for how in ("sass", "ptx", "link", "without kernels", "none")),
