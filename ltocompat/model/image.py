@@ -246,6 +246,8 @@ class Module(Tabular, frozen=True):
         registered: the CUDA runtime loads it (a wrapper points at it); None when not known.
         images: the images, in file order, a tuple unless there are thousands; empty for an empty
             region.
+        guarded: kernels of one image only return, and those of another do more; False unless one
+            that a driver picks only returns.
     """
 
     row_columns: ClassVar[str] = f"{WHERE} section registered images=image_count"
@@ -254,6 +256,7 @@ class Module(Tabular, frozen=True):
     section: str | None
     registered: bool | None
     images: Sequence[Image]
+    guarded: bool = False
 
     @property
     def image_count(self) -> int:

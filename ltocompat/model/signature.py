@@ -100,6 +100,7 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
         needs_device_link: it lies in a relocatable object that no device link has used yet.
         behind_first: it lies there behind another region, where no linker looks.
         shipped_major: of nvJitLink, with which NVIDIA ships the library of CUDA that it lies in.
+        guarded: kernels of one image only return, and those of another do more.
     """
 
     images: tuple[ImageSignature, ...]
@@ -107,6 +108,7 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
     needs_device_link: bool = False
     behind_first: bool = False
     shipped_major: int | None = None
+    guarded: bool = False
 
 
 def module_signature(module: Module) -> ModuleSignature:
@@ -115,7 +117,7 @@ def module_signature(module: Module) -> ModuleSignature:
     if len(module.images) >= MANY:  # of which most are alike
         known: dict[ImageSignature, ImageSignature] = {}
         found = (known.setdefault(image, image) for image in found)
-    return ModuleSignature(tuple(found), module.registered)
+    return ModuleSignature(tuple(found), module.registered, guarded=module.guarded)
 
 
 def image_signature(image: Image) -> ImageSignature:

@@ -25,6 +25,7 @@ class SelectionFailure(enum.StrEnum):
     LTO_ONLY = "it has only LTO-IR, which the driver doesn't link"
     EMPTY = "it holds no image"
     FINAL = "its code for this GPU is final SASS, which linkers refuse"
+    GUARDED = "its kernels only return on this GPU, and do more on others"
     OTHER_KIND = "its only image for this GPU is of a kind that ltocompat doesn't check"
 
 
@@ -86,6 +87,8 @@ def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
         # A library knows Orin from a desktop GPU: cuFFT 12.5 has 155 cubins for sm_87 alone.
         return Pick((), SelectionFailure.NOT_FOR_GPU)
     best = _driver_choice(final, gpu)
+    if best is not None and best.empty_kernels and signature.guarded:
+        return Pick((), SelectionFailure.GUARDED)
     if best is not None:
         return Pick((best,))
     relinked = tuple(

@@ -172,6 +172,21 @@ def sass_kernels(stored: StoredImage, *, first: bool = False) -> tuple[str, ...]
     return None
 
 
+# nvcc 13.0 writes 128 to 512 bytes for kernels that only return, by architecture (sm_75 to sm_121).
+_ONLY_RETURNS = 512
+
+
+def does_more_than_return(stored: StoredImage) -> bool:
+    """Return whether PTX or SASS has a kernel that surely does not only return."""
+    with suppress(Malformed):
+        if stored.entry.kind is ImageKind.SASS:
+            return any(size > _ONLY_RETURNS for _, size in whole_cubin(stored).kernel_sizes())
+        text = image_bytes(stored)
+        named, empty = ptx.first_kernel(text, stored.payload.budget)
+        return named is not None and not empty
+    return False
+
+
 def _bytes_of(stored: StoredImage) -> ByteView:
     payload = stored.payload
     packed = payload.compression is not Compression.NONE

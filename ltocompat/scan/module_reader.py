@@ -11,11 +11,17 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.files.fatbin import StoredImage, StoredModule
-from ltocompat.model.image import Image, ImageKind, Module, Skipped
+from ltocompat.model.image import KERNEL_KINDS, Image, ImageKind, Module, Skipped
 from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
 from ltocompat.model.symbols import SymbolsToRead
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
-from ltocompat.scan.describe import ReadOptions, describe, describe_module, sass_kernels
+from ltocompat.scan.describe import (
+    ReadOptions,
+    describe,
+    describe_module,
+    does_more_than_return,
+    sass_kernels,
+)
 from ltocompat.scan.second_pass import with_symbols
 
 _LARGE = 16 << 10
@@ -87,6 +93,9 @@ class ModuleReader(Struct):
         for number in kernels.picked:
             if not _surely_has_kernels(stored.images[number]):
                 images[number] = _counted(stored.images[number], module.images[number])
+        if any(image.empty_kernels for image in images.values()):
+            code = (image for image in stored.images if image.entry.kind in KERNEL_KINDS)
+            module = replace(module, guarded=any(map(does_more_than_return, code)))
         picked = with_symbols(stored, module, symbols, images)
         if not kernels.any_of:
             return PartialModule(picked)

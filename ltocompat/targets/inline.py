@@ -81,7 +81,7 @@ def split(text: str) -> dict[str, str]:
         if key == "gpu" and key in found:
             value = f"{found[key]}+{value}"
         elif key in found:
-            raise UsageError(f"{key} is given twice in {text!r}; give it once, with + between several")
+            raise UsageError(f"{key} is given twice in {text!r}; join values by +")
         found[key] = value
     if container is not None:
         found["container"] = container

@@ -252,6 +252,42 @@ def test_ptx_without_kernels_in_a_package_is_a_note_where_something_else_serves(
     assert itself.verdict is Verdict.FAIL
 
 
+STORES, HOLLOW = "st.global.u32 [0], 1; ret;", "ret;"
+PTX_TEXT = ".version 8.7\n.target sm_{arch}\n.address_size 64\n.entry k() {{ {body} }}\n"
+SASS_OF_80 = (FOLDER / "cubin/nvrtc-12.4-sm_80-debug.cubin").read_bytes()
+
+
+@given(
+    st.dictionaries(st.sampled_from((75, 80, 90, 120)), st.booleans(), min_size=1),
+    st.booleans(),
+    st.sampled_from(GPUS),
+)
+def test_kernels_that_only_return_serve_no_gpu_where_others_do_more(
+    works: dict[int, bool], sass: bool, gpu: str
+) -> None:
+    """Launches of them succeed and do nothing, as of what ``#if __CUDA_ARCH__ < 900`` guards."""
+    entries = [
+        entry(EntrySpec(KINDS["ptx"], text.encode(), sm=arch, version=(8, 7)))
+        for arch, does in works.items()
+        for text in [PTX_TEXT.format(arch=arch, body=STORES if does else HOLLOW)]
+    ]
+    entries += [entry(EntrySpec(KINDS["sass"], SASS_OF_80, version=(1, 7)))] if sass else []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.fatbin")
+        path.write_bytes(region(entries))
+        (result,) = ltocompat.check(path, [f"driver=595.45.04,gpu={gpu}"], route="load")
+    number = int(gpu.removeprefix("sm_"))
+    native = sass and number in (80, 86)
+    picked = max((arch for arch in works if arch <= number), default=None)
+    hollow = picked is not None and not works[picked]
+    fails = not native and (picked is None or (hollow and (sass or any(works.values()))))
+    assert (result.verdict is Verdict.FAIL) is fails, result
+    assert bool(result.coverage.served) is (native or not (fails or hollow))
+    assert any("only return" in finding.message for finding in result.findings) is (
+        fails and hollow
+    )
+
+
 # The highest minor version in each field of a header of LTO-IR (of LLVM: the major one) that each
 # nvJitLink took, as its own C functions answered.
 NEWEST = json.loads((DATA / "ltoir_headers.json").read_text("utf-8"))["newest"]

@@ -90,7 +90,7 @@ class Image(Record):
     flaws: tuple[str, ...] = ()
 
 
-@published(image.Module)
+@published(image.Module, "guarded")
 class Module(Record):
     """Images of which a driver or a linker picks one for a GPU.
 

@@ -50,6 +50,7 @@ from ltocompat.rules.engine.idle_modules import (
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
 from ltocompat.rules.engine.routes import own_target
 from ltocompat.rules.rule import Problem
+from ltocompat.rules.selection import SelectionFailure
 
 _BY_ARCHS = "architectures in entry headers"
 
@@ -124,13 +125,16 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
         (str(image), *exclusion(image, gpu, each.way))
         for each in judged
         for image in dict.fromkeys(each.group.signature.images)
+        if image.empty_kernels or each.module_verdict.why != SelectionFailure.GUARDED
     ]
     obstacles = {rule_id for _, rule_id, _ in excluded}
     (only,) = obstacles if len(obstacles) == 1 else (NOTHING_SERVES,)
     route = judged[0].way
     objects = all(group_verdict.group.signature.needs_device_link for group_verdict in judged)
     by_route = only if route is Route.LINK else NOTHING_SERVES
-    end = " (error 209, no kernel image is available)" if route is Route.LOAD else ""
+    guarded = all(each.module_verdict.why == SelectionFailure.GUARDED for each in judged)
+    refused = route is Route.LOAD and not guarded
+    end = " (error 209, no kernel image is available)" if refused else ""
     loose = not summary.single_link and all(each.group.loose for each in judged)
     open_ = loose and summary.has_sources
     if loose:
@@ -250,7 +254,8 @@ def exclusion(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
             return rule.id, reason
     if image.kind is ImageKind.LTOIR and way is Route.LOAD:
         return NOTHING_SERVES, "is not linked by the driver"
-    return NOTHING_SERVES, "is not picked"
+    launched = "has kernels that only return, so that launches do nothing"
+    return NOTHING_SERVES, launched if image.empty_kernels else "is not picked"
 
 
 def left_open(
