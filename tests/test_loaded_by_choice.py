@@ -131,6 +131,27 @@ def test_what_may_be_loaded_on_any_gpu_fails_all_the_same(module: ModuleGroup) -
     assert judged(module, group(SASS_90, registered=True)).verdict is Verdict.FAIL
 
 
+@pytest.mark.parametrize(
+    ("beside", "file", "verdict"),
+    [
+        (SASS_90, "libcusparseLt.so.0", Verdict.OK),
+        (SASS_90, "libcublasLt.so.12", Verdict.OK),
+        (SASS_90, "libcufft.so.11", Verdict.FAIL),  # it is not in the table
+        (SASS_80, "libcusparseLt.so.0", Verdict.FAIL),
+        (OLD_PTX, "libcusparseLt.so.0", Verdict.FAIL),
+    ],
+)
+def test_a_library_that_chooses_kernels_by_gpu_needs_no_ptx_where_it_has_sass(
+    beside: ImageSignature, file: str, verdict: Verdict
+) -> None:
+    """cuSPARSELt 0.10 on a B200 and R580: 33 of 246 modules have PTX 9.4, the others SASS."""
+    part = group(SASS_80, NEW_PTX, registered=True, file=file)
+    result = judged(part, group(beside, registered=True, file=file))
+    assert result.verdict is verdict
+    elsewhere = judged(part, group(beside, registered=True, file="libx.so"))
+    assert elsewhere.verdict is Verdict.FAIL
+
+
 BARE = st.sampled_from([i for i in IMAGES if i.kind in (ImageKind.PTX, ImageKind.SASS)])
 
 

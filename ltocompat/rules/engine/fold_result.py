@@ -59,6 +59,7 @@ def folded(
     judged = with_choices(
         with_neutral(judged),
         case.engine.stem,
+        case.gpu,
         single_link=summary.single_link,
         may_have_more=summary.has_sources or bool(summary.skipped_count),
     )

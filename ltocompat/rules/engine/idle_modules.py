@@ -19,6 +19,7 @@ sm_103a, and sources for all else). Where there is nothing else, nothing can be 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -29,6 +30,7 @@ from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict
 from ltocompat.rules import artifact_code
 from ltocompat.rules.builtin_rules import NO_KERNELS
 from ltocompat.rules.engine.arch_parts import one_arch
+from ltocompat.rules.engine.coverage import files_that_choose
 from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.module_verdict import GroupVerdict
 
@@ -36,12 +38,14 @@ _File = tuple[str, tuple[str, ...]]
 _UNREGISTERED = "no wrapper registers it, and"
 PICKED_BY_PROGRAM = f"{_UNREGISTERED} whether a program of the package picks it here is not known"
 _SIBLING = "other modules of its library have SASS of its kernels for this GPU"
+_CHOOSES = "its library chooses kernels by GPU, and has SASS for this one in other modules"
 _WHY = "loaded only where the library's own code chooses it"
 
 
 def with_choices(
     judged: Sequence[GroupVerdict],
     stem: Callable[[str], str],
+    gpu: Gpu | None,
     *,
     single_link: bool,
     may_have_more: bool,
@@ -54,13 +58,23 @@ def with_choices(
     Args:
         judged: the modules, with their verdicts.
         stem: gives the template of a kernel.
+        gpu: the GPU; None where the target names none.
         single_link: all that can be linked is, so that nothing of it is a choice.
         may_have_more: what the package has besides is not known: sources, or bytes left unread.
     """
     serves = any(each.for_gpu and each.module_verdict.verdict < Verdict.FAIL for each in judged)
     if not single_link and (may_have_more or serves):
         judged = [_left_open(e, PICKED_BY_PROGRAM) if e.group.loose else e for e in judged]
-    if any(each.group.kernels and _fails_as_ptx(each, registered=True) for each in judged):
+    failing = [each for each in judged if _fails_as_ptx(each, registered=True)]
+    if failing and gpu is not None:
+        choosing = files_that_choose((each.group for each in judged), gpu)
+        files = chain.from_iterable(_files(each.group) for each in judged)
+        chosen = frozenset(file for file in files if file[1] in choosing)
+        judged = [
+            _set_aside(each, _CHOOSES) if each in failing and _lies_in(chosen, each.group) else each
+            for each in judged
+        ]
+    if any(each.group.kernels for each in failing):
         stems = _sass_kernels(judged, stem)
         judged = [part for each in judged for part in _without_siblings(each, stems, stem)]
     if not any(map(_is_choice, judged)):
@@ -140,14 +154,18 @@ def _files(group: ModuleGroup) -> Iterator[_File]:
     return ((place.path, place.members) for place in group.places or (group.example,))
 
 
+def _lies_in(files: frozenset[_File], group: ModuleGroup) -> bool:
+    """Return whether all modules of a group lie in these files."""
+    known = len(group.places) in (0, group.count)  # else some places are not kept
+    return known and files.issuperset(_files(group))
+
+
 def _weighed(
     each: GroupVerdict, by_sass: frozenset[_File], by_ptx: frozenset[_File]
 ) -> GroupVerdict:
-    files = frozenset(_files(each.group))
-    known = len(each.group.places) in (0, each.group.count)  # else some places are not kept
-    if known and files <= by_sass:
+    if _lies_in(by_sass, each.group):
         return _set_aside(each, f"{_UNREGISTERED} its library has SASS for this GPU elsewhere")
-    if known and files <= by_sass | by_ptx:
+    if _lies_in(by_sass | by_ptx, each.group):
         return _left_open(each, f"{_UNREGISTERED} whether its library loads it here is not known")
     return each
 
