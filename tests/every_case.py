@@ -13,9 +13,10 @@ def every(name: str, cases: Iterable[object]) -> Callable[[Test], Test]:
     """Run a test on each of many cases; whatever fails is named, and none hides another.
 
     Args:
-        name: the parameter of the test that takes a case.
+        name: the parameter of the test that takes a case, or several by commas, of a case each.
         cases: its values.
     """
+    names = name.split(", ")
 
     def decorate(test: Test) -> Test:
         @functools.wraps(test)
@@ -23,7 +24,8 @@ def every(name: str, cases: Iterable[object]) -> Callable[[Test], Test]:
             errors = []
             for case in cases:
                 try:
-                    test(**{name: case}, **fixtures)
+                    values = case if isinstance(case, tuple) and len(names) > 1 else (case,)
+                    test(**dict(zip(names, values, strict=True)), **fixtures)
                 except Exception as error:  # noqa: BLE001 - raised below
                     error.add_note(f"{name}: {_name(case)}")
                     errors.append(error)
@@ -31,7 +33,7 @@ def every(name: str, cases: Iterable[object]) -> Callable[[Test], Test]:
                 raise ExceptionGroup(f"of {test.__name__}", errors)
 
         signature = inspect.signature(test)
-        fixtures = [each for each in signature.parameters.values() if each.name != name]
+        fixtures = [each for each in signature.parameters.values() if each.name not in names]
         on_every_case.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=fixtures
         )

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from every_case import every
 from report_values import valid_json
 from samples import FOLDER
 
@@ -21,8 +22,8 @@ NVCC = shutil.which("nvcc") or ""
 SAMPLE = str(FOLDER / "fatbin" / "nvcc-13.0-none.fatbin")  # SASS and PTX for sm_80
 
 
-@pytest.mark.parametrize(
-    ("text", "images"),
+@every(
+    "text, images",
     [
         # torch.utils.cpp_extension._get_cuda_arch_flags: SASS, and PTX behind +PTX
         ("7.5;8.0;8.6;9.0+PTX", "sm_75 sm_80 sm_86 sm_90 compute_90"),

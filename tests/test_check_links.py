@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 import samples
+from every_case import every
 
 from ltocompat.commands.check import check
 from ltocompat.facts import ltoir_containers, ltoir_releases, nvjitlink_minors
@@ -61,7 +61,7 @@ def test_the_table_has_all_compilers_and_linkers() -> None:
     assert all(list(row) == list(map(str, MINORS)) for row in (*RAW.values(), *FATBIN.values()))
 
 
-@pytest.mark.parametrize("release", RAW)
+@every("release", RAW)
 def test_bare_ltoir_links_where_it_was_measured_and_is_documented_within_a_major(
     release: str,
 ) -> None:
@@ -74,7 +74,7 @@ def test_bare_ltoir_links_where_it_was_measured_and_is_documented_within_a_major
             assert result.verdict is Verdict.FAIL, linker
 
 
-@pytest.mark.parametrize("release", FATBIN)
+@every("release", FATBIN)
 def test_scrambled_ltoir_is_unknown_exactly_where_its_set_straddles_the_linker(
     release: str,
 ) -> None:

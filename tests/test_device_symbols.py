@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import samples
+from every_case import every
 from summaries import summaries
 
 import ltocompat
@@ -56,7 +57,7 @@ def test_ptx_of_one_link_shows_what_it_defines_too(ptx: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("path", CUBINS, ids=lambda path: path.stem)
+@every("path", CUBINS)
 def test_the_first_kernel_of_a_cubin_is_the_first_of_all(path: Path) -> None:
     view = ByteView.of(path.read_bytes())
     kernels = Cubin.parse(view, Budget()).kernels()
@@ -64,7 +65,7 @@ def test_the_first_kernel_of_a_cubin_is_the_first_of_all(path: Path) -> None:
     assert kernel_names(view, Budget()) == kernels
 
 
-@pytest.mark.parametrize("path", CUBINS, ids=lambda path: path.stem)
+@every("path", CUBINS)
 def test_the_first_bytes_of_a_cubin_name_the_compilers_of_its_kernels_or_nothing(
     path: Path,
 ) -> None:

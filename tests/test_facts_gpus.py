@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from every_case import every
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,8 +60,8 @@ def test_an_architecture_is_a_gpu(text: str, arch: str) -> None:
     assert str(find_gpu(text).arch) == arch
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
+@every(
+    "text, number",
     [
         # As nvidia-smi prints them.
         ("Tesla V100-SXM2-16GB", 70),
@@ -95,8 +96,8 @@ def test_the_architecture_of_a_gpu(text: str, number: int) -> None:
     assert find_gpu(text).arch == SmArch(number)
 
 
-@pytest.mark.parametrize(
-    ("text", "data_center", "tegra"),
+@every(
+    "text, data_center, tegra",
     [
         ("v100", True, False),
         ("titan v", False, False),
@@ -135,8 +136,8 @@ def test_a_name_of_several_architectures_is_refused_with_each(text: str, words: 
     assert all(each_text in str(error.value) for each_text in [repr(text), *words])
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@every(
+    "text, said",
     [
         ("h1000", "H100"),
         ("4090ti", "sm_90"),
@@ -197,8 +198,8 @@ def test_architectures_are_sorted_and_of_one_family() -> None:
     assert until_121 == {32, 53, 62, 72, 87, 88, 101, 110}
 
 
-@pytest.mark.parametrize(
-    ("number", "first", "last"),
+@every(
+    "number, first, last",
     [
         (35, None, 470),
         (52, None, 580),
@@ -258,8 +259,8 @@ def test_every_name_of_the_kernel_driver_is_known(arch: str) -> None:
     assert found == dict.fromkeys(NAMES[arch], arch)
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
+@every(
+    "text, number",
     [
         # MIG, as CUDA and nvidia-smi name an instance.
         ("NVIDIA A100-SXM4-80GB MIG 1g.10gb", 80),

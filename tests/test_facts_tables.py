@@ -8,6 +8,7 @@ import sys
 
 import pytest
 import samples
+from every_case import every
 from newest import NEWEST_PTX
 
 from ltocompat import facts
@@ -126,8 +127,8 @@ def test_an_unknown_error_is_none() -> None:
     assert cuda_error(12345) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "measured"),
+@every(
+    "name, value, measured",
     [
         ("zstd-driver", "550.54.14", False),
         ("zstd-linker", "12.4", True),

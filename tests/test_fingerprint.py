@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from every_case import every
 from msgspec.structs import replace
 from report_values import HOSTILE
 from verdict_values import H100, L4, finding, linker, result, target
@@ -170,8 +171,8 @@ def test_an_installed_file_is_known_as_in_its_wheel() -> None:
     assert key_of(of_file, installed) == key_of(of_wheel, FIRST)
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
+@every(
+    "path, name",
     [
         ("dist/libcuvs_cu13-26.10.0-py3-none-manylinux_2_28_x86_64.whl", "libcuvs-cu13"),
         ("dist/My.Package-1.0-2-cp311-cp311-win_amd64.whl", "my-package"),
@@ -192,8 +193,8 @@ def test_the_name_of_a_distribution_is_read_from_its_file(path: str, name: str) 
     assert distribution(path) == name
 
 
-@pytest.mark.parametrize(
-    ("name", "left"),
+@every(
+    "name, left",
     [
         ("nvidia/cusparse/lib/libcusparse.so.12", "nvidia/cusparse/lib/libcusparse.so"),
         ("pkg.libs/libfoo-1a2b3c4d.so.1.2", "pkg.libs/libfoo.so"),

@@ -23,6 +23,7 @@ from elf_writer import (
     symbol,
     tags,
 )
+from every_case import every
 from libraries_made import build, needs_gcc
 from package_writer import zip_of
 from test_hosts_elf import read
@@ -54,8 +55,8 @@ def described(
     return read(elf(parts, dynamic=".dynamic")).describe(Location("x.so")).libraries
 
 
-@pytest.mark.parametrize(
-    ("file", "name"),
+@every(
+    "file, name",
     [
         ("libcuda.so.1", "libcuda"),
         ("libcudart.so.12", "libcudart"),

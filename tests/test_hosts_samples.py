@@ -17,6 +17,7 @@ from elftools.elf.enums import (
     ENUM_SH_TYPE_BASE,
 )
 from elftools.elf.sections import SymbolTableSection
+from every_case import every
 from samples import FOLDER
 
 from ltocompat.files.byteview import ByteView
@@ -132,7 +133,7 @@ def test_sections_are_those_that_readelf_lists(name: str) -> None:
     assert {(s.name, s.offset, s.size, s.address) for s in read(name).sections} == expected
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in OBJECTS.iterdir()))
+@every("name", sorted(path.name for path in OBJECTS.iterdir()))
 def test_tables_of_elf_are_those_that_pyelftools_reads(name: str) -> None:
     data = (OBJECTS / name).read_bytes()
     tables = read_tables(ByteView.of(data), Budget()) if data.startswith(MAGIC) else None

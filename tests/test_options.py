@@ -11,6 +11,7 @@ from typing import Annotated
 
 import click
 import pytest
+from every_case import every
 from msgspec import Struct
 
 import ltocompat
@@ -42,7 +43,7 @@ IN_PYTHON = {
 }
 
 
-@pytest.mark.parametrize(("name", "struct"), IN_PYTHON.items(), ids=list(IN_PYTHON))
+@every("name, struct", IN_PYTHON.items())
 def test_a_public_function_has_the_options_of_its_struct(name: str, struct: type[Struct]) -> None:
     defaults = field_defaults(struct)
     for parameter in inspect.signature(getattr(ltocompat, name)).parameters.values():

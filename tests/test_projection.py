@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 import pytest
 from as_of import as_of
+from every_case import every
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 from samples import BROKEN, FOLDER, GOOD, Sample
@@ -109,7 +110,7 @@ def test_a_field_that_nothing_gives_is_told() -> None:
         project(WholeRecord, PART)
 
 
-@pytest.mark.parametrize("sample", [*GOOD[::8], *BROKEN[::8]], ids=lambda sample: sample.name)
+@every("sample", [*GOOD[::8], *BROKEN[::8]])
 def test_a_published_record_gives_its_model_back(sample: Sample) -> None:
     for record in ltocompat.inspect(
         sample.path, kernels=True, hashes=True, on_error=lambda _: None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from every_case import every
 from newest import NEWEST
 
 from ltocompat.facts import drivers
@@ -85,7 +86,7 @@ def _id(value: object) -> str:
     return str(value) if isinstance(value, Constraint) else repr(value)
 
 
-@pytest.mark.parametrize(("constraint", "floor"), FLOORS, ids=_id)
+@every("constraint, floor", FLOORS)
 def test_the_floor_of_a_constraint_is_what_the_documents_say(
     constraint: Constraint, floor: object
 ) -> None:

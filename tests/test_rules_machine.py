@@ -8,6 +8,7 @@ from pathlib import Path
 
 import machines
 import pytest
+from every_case import every
 from machines import CLOSED, IN_WHEEL, MULTIARCH, OPEN, SITE, Recorded, banner, library, shared
 from rule_cases import spares, strikes
 
@@ -401,8 +402,8 @@ def test_nvlink_looks_for_libnvvm_in_one_place(tmp_path: Path, where: str | None
 HOST = ContainerHost(cuda="12.2", driver="535.129.03", archs=("8.0",), brands=("tesla",))
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
+@every(
+    "text, answer",
     [
         ("cuda>=12.2", True),
         ("cuda>=12.4", False),

@@ -426,9 +426,8 @@ def test_fb_06_what_lies_in_concatenated_entries_is_seen_by_newer_linkers(
         assert bool(pick.images) is expected
 
 
-@pytest.mark.parametrize(
-    ("linker", "target", "wanted"),
-    # measured: SASS of nvcc 13.0 for sm_100a, whose entries were made to say sm_100
+@every(
+    "linker, target, wanted",
     [
         ("13.0", "sm_100", Verdict.UNDOCUMENTED),
         ("13.0", "sm_100a", None),

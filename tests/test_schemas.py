@@ -8,6 +8,7 @@ import sys
 from importlib.resources import files
 
 import pytest
+from every_case import every
 
 from ltocompat.cli import run
 from ltocompat.report.schema import DOCUMENTS, schema_text
@@ -15,7 +16,7 @@ from ltocompat.report.schema import DOCUMENTS, schema_text
 PUBLISHED = files("ltocompat.report") / "schemas"
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@every("name", DOCUMENTS)
 def test_the_published_schema_is_the_one_of_the_types(name: str) -> None:
     file = f"{name}-v1.json"
     hint = f"ltocompat schema {name} > ltocompat/report/schemas/{file}"

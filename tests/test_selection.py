@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from every_case import every
 
 from ltocompat import inspect
 from ltocompat.facts import gpus
@@ -53,7 +54,7 @@ def picked_for_link(texts: list[str], target: str, release: str, **traits: objec
     return [int(image.isa or "") for image in pick.images]
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@every("release", RELEASES)
 def test_an_entry_is_found_for_exactly_the_targets_that_it_was_measured_for(release: str) -> None:
     targets = MEASURED[release]["targets"].split()
     for entry, found in MEASURED[release]["found"].items():
@@ -61,7 +62,7 @@ def test_an_entry_is_found_for_exactly_the_targets_that_it_was_measured_for(rele
         assert predicted == found.split(), entry
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@every("release", RELEASES)
 def test_an_image_alone_is_taken_for_exactly_the_targets_that_it_was_measured_for(
     release: str,
 ) -> None:
@@ -142,7 +143,7 @@ def _is_newer(image: str, linker: Release) -> bool:
     return max(row.first_toolkit, Release(12, 9 if arch.suffix == "f" else 0)) > linker
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@every("release", RELEASES)
 def test_of_several_entries_the_one_is_picked_that_was_measured(release: str) -> None:
     for line in MEASURED[release]["mixed"]:
         target, entries, picked_entry = line.split(": ")
@@ -150,8 +151,8 @@ def test_of_several_entries_the_one_is_picked_that_was_measured(release: str) ->
         assert picked_for_link(entries.split(), target, release) == expected, line
 
 
-@pytest.mark.parametrize(
-    ("images", "gpu", "expected"),
+@every(
+    "images, gpu, expected",
     [
         (("sm_80", "sm_90", "compute_80"), 90, "sm_90"),
         (("sm_80", "sm_86"), 89, "sm_86"),
@@ -182,8 +183,8 @@ def test_of_equals_the_driver_takes_the_first() -> None:
     assert pick_for_driver(ModuleSignature((first, second), registered=True), 80).images == (first,)
 
 
-@pytest.mark.parametrize(
-    ("text", "relocatable", "target_text", "linker", "taken"),
+@every(
+    "text, relocatable, target_text, linker, taken",
     [
         ("lto_90", None, "sm_90", "12.0", 1),
         ("lto_90", None, "sm_90", "13.5", 1),

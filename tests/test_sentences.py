@@ -8,6 +8,7 @@ import re
 from functools import cache
 
 import pytest
+from every_case import every
 from generated_artifacts import stored_images
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,7 +99,7 @@ def test_most_targets_can_be_asked() -> None:
     assert len(targets()) > 25
 
 
-@pytest.mark.parametrize("form", FINDING_FORMATS)
+@every("form", FINDING_FORMATS)
 def test_no_format_doubles_the_stop_of_what_a_rule_says(form: str) -> None:
     """Prose ends with a stop, a sentence of a finding with none, and users write either."""
     findings: list[Finding] = []

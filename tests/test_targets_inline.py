@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from every_case import every
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from newest import from_on
@@ -77,8 +78,8 @@ def test_a_value_that_tells_what_it_is_needs_no_key(text: str, same: str) -> Non
     assert "=" in name
 
 
-@pytest.mark.parametrize(
-    ("text", "numbers"),
+@every(
+    "text, numbers",
     [
         ("gpu=hopper", [90]),
         ("gpu=blackwell", [100, 103, 120, 121]),
@@ -279,8 +280,8 @@ def test_a_path_is_not_a_deploy_target(tmp_path: Path) -> None:
     assert sentence("library", tmp_path).startswith("library is not a deploy target; to check it: ")
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
+@every(
+    "text, part",
     [
         ("drivr=550", "did you mean driver?"),
         ("colour=red", "the keys are name, os, driver, container, compat"),

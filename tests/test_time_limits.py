@@ -81,7 +81,7 @@ def watchdog() -> Iterator[None]:
 @pytest.mark.parametrize("name", ENDLESS)
 def test_an_endless_input_ends_in_time(name: str, tmp_path: Path) -> None:
     read = ENDLESS[name](tmp_path)
-    limits = Limits(seconds=1.0)
+    limits = Limits(seconds=0.5)
     with watched(Budget(limits)):
         _ended(lambda: read(limits))
 

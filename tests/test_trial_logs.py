@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every_case import every
 
 from ltocompat import facts
 from ltocompat.model.arch import Release
@@ -47,7 +48,7 @@ def test_every_case_was_measured_on_every_version() -> None:
     assert {len(rows) for rows in CASES.values()} == {15}
 
 
-@pytest.mark.parametrize("case", CASES)
+@every("case", CASES)
 def test_reason_of_every_version(case: str) -> None:
     found: set[str | None] = set()
     for version, row in CASES[case].items():
@@ -94,8 +95,8 @@ def test_unknown_log() -> None:
     assert explain("") is None
 
 
-@pytest.mark.parametrize(
-    ("release", "code", "name"),
+@every(
+    "release, code, name",
     [  # nvJitLink.h of each release
         ("12.0", 6, "INTERNAL"),
         ("12.2", 7, None),

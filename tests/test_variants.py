@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
+from every_case import every
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from libraries_made import build, needs_gcc
@@ -58,7 +59,7 @@ def test_a_path_may_name_a_version_of_cuda(path: str, pattern: str, version: str
     assert (tagged.pattern, tagged.version) == (pattern, version)
 
 
-@pytest.mark.parametrize(
+@every(
     "path",
     [
         "libx.so.12",
@@ -174,9 +175,6 @@ def test_python_modules_are_alike_whatever_version_their_names_have() -> None:
     assert without_tags("PyInit__x_cu12") == "PyInit__x_cu*"
     named = [host(f"_x_cu{tag}.abi3.so", f"PyInit__x_cu{tag}") for tag in ("12", "13")]
     assert versions(*named) == ["12", "13"]
-
-
-STEMS = ("libcupti", "libnvperf_host", "libcheckpoint")
 
 
 @given(

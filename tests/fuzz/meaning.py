@@ -57,7 +57,6 @@ _CODE = (
     *("elf", "pe", "coff", "ar", "fatbin", "cubin", "ptx", "ltoir", "wheel", "containers"),
     *("tar", "compressed", "conda"),
 )
-_ENTRY_HEADER = 64
 LONGEST = 60_000
 TARGETS = tuple(
     parse(

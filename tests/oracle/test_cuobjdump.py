@@ -89,7 +89,7 @@ def test_it_extracts_the_same_bytes(sample: Sample, what: str, tmp_path: Path) -
     assert sorted(file.read_bytes() for file in files) == theirs
 
 
-@pytest.mark.parametrize("name", BLIND)
+@every("name", BLIND)
 def test_its_blind_spots_are_still_blind(name: str) -> None:
     """When one of these fails, the oracle has learnt to see: move it to the tests above."""
     sample = next(s for s in samples.GOOD if s.name.startswith(name))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-import pytest
+from every_case import every
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import FOLDER
@@ -50,7 +50,7 @@ def test_many_drivers_are_known_with_their_package() -> None:
     assert {cuda for _, cuda in DRIVERS} >= {"12.2", "12.4", "12.8", "13.0", "13.3"}
 
 
-@pytest.mark.parametrize(("driver", "cuda"), DRIVERS)
+@every("driver, cuda", DRIVERS)
 def test_a_driver_names_its_package(driver: str, cuda: str) -> None:
     by_driver, by_release = (
         parse([f"compat={text},gpu=h100"])[0].compat for text in (driver, cuda)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from every_case import every
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -125,7 +126,7 @@ def test_two_members_of_one_name_hide_nothing_of_each_other(
     assert Standing.COUNTS in standings(path, "*nopHardware*")
 
 
-@pytest.mark.parametrize(
+@every(
     "mangled",
     [
         *MANGLED,
