@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -31,6 +31,7 @@ from ltocompat.model.image import (
 )
 from ltocompat.model.location import Location
 from ltocompat.report import Failure, Options, Report, write
+from ltocompat.report.streams import PIPED
 
 PTXAS = Producer(Role.COMPILER, "ptxas", "13.0.88", (Release(13, 0),), "tkinfo note")
 NVLINK = Producer(Role.LINKER, "nvlink", "13.0.88", (Release(13, 0),), "tkinfo note")
@@ -180,6 +181,13 @@ def written(
     stream = io.StringIO()
     write(form, report, records, stream, options or Options())
     return stream.getvalue()
+
+
+def at(width: int, text_at: Callable[[int | None], str]) -> str:
+    """A text as a terminal shows it; a pipe gets that of the widest."""
+    text = text_at(width)
+    assert width != PIPED or text_at(None) == text
+    return text
 
 
 @cache
