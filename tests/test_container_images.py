@@ -11,14 +11,17 @@ from pathlib import Path
 
 import pytest
 from container_images_made import archive, docker_archive, oci_layout
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from machines import shared
 from package_writer import tar_of
 from packages_made import CUBIN_12_4, CUBIN_13_5, judged, told
 from rule_cases import spares, strikes
 from samples import FOLDER
 
-from ltocompat import check, diff, inspect, weigh
+from ltocompat import audit, check, diff, inspect, weigh
 from ltocompat.cli import run
+from ltocompat.commands.policy.gate import Audited
 from ltocompat.facts import drivers
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.image import Module, Skipped
@@ -503,6 +506,39 @@ def test_a_drivers_libcuda_in_an_image_is_judged_on_a_known_driver(
     assert {each.rule for each in bad} == ({expected} if expected else set())
     assert {each.verdict for each in bad} == ({worst} if expected else set())
     assert {str(each.example) for each in bad} == ({f"{path}::/{file}"} if expected else set())
+
+
+LISTED = ("LD_LIBRARY_PATH", "ld.so.conf", "")
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    folder=st.sampled_from(
+        ["opt/driver", "usr/lib/nvidia-535", "usr/local/nvidia/lib64", "usr/lib64", "opt/compat"]
+    ),
+    version=st.sampled_from(["535.54.03", "550.163.01", "610.43.02"]),
+    by=st.sampled_from(LISTED),
+    asked=st.sampled_from([None, "gpu=a100", "driver=550.163.01,gpu=a100"]),
+)
+def test_a_libcuda_in_front_of_an_unknown_driver_leaves_the_verdict_open(
+    tmp_path_factory: pytest.TempPathFactory, folder: str, version: str, by: str, asked: str | None
+) -> None:
+    """It fails on each host whose driver has another version, which nobody can know to be none."""
+    file = f"{folder}/libcuda.so.{version}"
+    env = [f"LD_LIBRARY_PATH=/opt/x:/{folder}"] if by == "LD_LIBRARY_PATH" else ["A=b"]
+    conf = f"/{folder}\n".encode() if by == "ld.so.conf" else b""
+    files = {APP: CUBIN_11_8, file: shared("libcuda.so.1"), "etc/ld.so.conf.d/a.conf": conf}
+    data = oci_layout([archive(files)], {"os": "linux", "config": {"Env": env}})
+    path = written(tmp_path_factory.mktemp("front"), data)
+    found = check(path, asked) if asked else [a.result for a in audit(path) if type(a) is Audited]
+    told = [each for r in found for each in r.findings if each.rule == "PKG-23"]
+    open_ = [each for each in told if each.verdict is Verdict.UNKNOWN]
+    in_front = by and folder not in ("usr/lib64", "opt/compat")
+    newer = folder == "usr/lib64" and version == "610.43.02"
+    expected = newer if asked and "driver" in asked else in_front
+    assert bool(open_) is bool(expected)
+    assert {str(each.example) for each in open_} <= {f"{path}::/{file}"}
+    assert len(open_) <= 1
 
 
 @spares("PKG-23")

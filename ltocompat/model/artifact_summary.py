@@ -149,6 +149,12 @@ class ArtifactSummary(Struct):
         """Number of modules."""
         return sum(group.count for group in self.groups)
 
+    @property
+    def in_front(self) -> Location | None:
+        """The libcuda of a driver, none of cuda-compat, that is in front of every other driver."""
+        found = self.compat if self.compat_listed else None
+        return None if found is None or "compat" in found.innermost else found
+
 
 def own_linker(summary: ArtifactSummary) -> VersionSet[Release] | None:
     """The nvJitLink that an artifact brings inside, where it asks for no other one.

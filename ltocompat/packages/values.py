@@ -14,6 +14,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.generic import T
 from ltocompat.model.limits import Budget
+from ltocompat.model.location import Location
 
 if TYPE_CHECKING:
     from ltocompat.model.image import HostBinary
@@ -146,6 +147,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
         others: packages given beside it, such as those that it depends on.
         promise: what its project promises; None where nothing is promised.
         compat: cuda-compat is in an image.
+        in_front: a driver's libcuda that the loader of an image takes before the host's.
         searched: folders that the loader of an image searches.
         loads: its Python modules may load libraries before its own are loaded.
         budget: what judging it may cost.
@@ -158,6 +160,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
     others: tuple[Package, ...] = ()
     promise: Promise | None = None
     compat: bool = False
+    in_front: Location | None = None
     searched: tuple[str, ...] = ()
     loads: bool = False
     budget: Budget = field(default_factory=Budget)

@@ -280,10 +280,12 @@ _DEFAULT = re.compile(
 def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
     """The loader finds a libcuda of the image where it should find the host's.
 
-    One with a driver's version is judged by CMP-01 to CMP-03 and the engine where the host's is
-    known. Installers make links of all other names: under these a file is a copy.
+    The engine tells of one with a driver's version that is in front of the host's. Installers
+    make links of all other names: under these a file is a copy.
     """
     for host in image.hosts:
+        if host.place == image.in_front:
+            continue
         folder, _, name = host.place.innermost.rpartition("/")
         looks = _DEFAULT.fullmatch(folder) or folder in image.searched
         if not looks or "compat" in folder or not _LIBCUDA.fullmatch(name):

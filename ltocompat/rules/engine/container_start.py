@@ -126,5 +126,32 @@ def beside_own_driver(results: Iterable[Result], inside: Location) -> Iterator[R
             f"the image's libcuda {version} is newer than driver {driver.text}: the loader may "
         )
         message += "take it in place of the host's (error 803, or 804)"
-        told = {"headline": message, "subject": "libcuda", "example": inside}
-        yield _with_finding(result, finding_by_engine(OWN_DRIVER, Verdict.UNKNOWN, message, **told))
+        yield _with_own_driver(result, Verdict.UNKNOWN, message, inside)
+
+
+def before_drivers(results: Iterable[Result], inside: Location) -> Iterator[Result]:
+    """The verdicts, with a libcuda that the loader takes before the driver's.
+
+    On a known driver it is judged as cuda-compat is; on any other it leaves the verdict open.
+
+    Args:
+        results: on the code of an image.
+        inside: the libcuda, in a folder of LD_LIBRARY_PATH or ld.so.conf.
+    """
+    folder, _, name = inside.innermost.rpartition("/")
+    message = (
+        f"the loader takes the image's {name} before the host's: with another driver every CUDA "
+        "call fails (error 803, or 804)"
+    )
+    remedy = f"take it out of the image, or {folder} out of LD_LIBRARY_PATH and ld.so.conf.d"
+    for result in results:
+        verdict = Verdict.UNKNOWN if result.target.driver is None else Verdict.OK
+        yield _with_own_driver(result, verdict, message, inside, remedy)
+
+
+def _with_own_driver(
+    result: Result, verdict: Verdict, message: str, inside: Location, remedy: str | None = None
+) -> Result:
+    told = {"headline": message, "subject": "libcuda", "example": inside}
+    told |= {"remedy": remedy} if remedy else {}
+    return _with_finding(result, finding_by_engine(OWN_DRIVER, verdict, message, **told))

@@ -111,12 +111,14 @@ class Artifact:
         exact = functools.partial(judge, wanted=wanted, line=line)
         found, summary = over_versions(target, exact), self._whole.summary
         conditions, known = summary.starts_on, summary.origins
-        if conditions or summary.own_driver:
+        if conditions or summary.own_driver or summary.in_front:
             from ltocompat.rules.engine import container_start  # late: few are images
 
             found = container_start.starting(found, conditions)
             if summary.own_driver:
                 found = container_start.beside_own_driver(found, summary.own_driver)
+            if summary.in_front:
+                found = container_start.before_drivers(found, summary.in_front)
         return (with_origins(each, known) for each in found) if known else found
 
     def _on_untold(self, target: Target) -> Iterator[Result]:

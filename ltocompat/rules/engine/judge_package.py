@@ -50,6 +50,7 @@ def shipped_of(
         ),
         promise=promise,
         compat=summary.compat is not None,
+        in_front=summary.in_front,
         searched=summary.searched,
         loads=needs and may_load_libraries(package, Budget(limits)),
         budget=Budget(limits),
