@@ -97,7 +97,8 @@ EXAMPLES = {
     "driver. Make sure that the latest NVIDIA driver is installed and running.",
     "jax-older-library": "RuntimeError: Outdated cuSPARSE installation found.\n"
     "Version JAX was built against: 12508",
-    "host-headers": "/usr/include/bits/mathcalls.h(79): error: exception specification is "
+    "host-headers": "/usr/include/c++/13/x.h:435: error: parameter packs not expanded with '...'",
+    "headers-of-glibc-2.41": "/usr/include/bits/mathcalls.h(79): error: exception specification is "
     'incompatible with that of previous function "cospi"',
     "extension-without-dll": "ImportError: DLL load failed while importing flash_attn_2_cuda",
     "image-invalid-new-driver": "Driver Version: 570.26\n"
@@ -627,7 +628,7 @@ def test_what_a_client_says_has_no_place_open_and_a_source(row: Speaker) -> None
         derived({"driver": "550.54", "gpu_sm": "90", "torch": "12.4", "nvcc": "12.4"}),
     ):
         for sentence in row.says.values():
-            assert not re.search(r"[{}?]|\[\[|\]\]", filled(sentence, values))
+            assert not re.search(r"[{}]|\?(?!warp_size@)|\[\[|\]\]", filled(sentence, values))
     assert {name.partition("-")[2] for name in row.says} <= {"", "11", "12", "13"}
 
 
@@ -777,6 +778,9 @@ def test_the_sentence_quotes_the_line_that_names_the_error(text: str, line: str)
         ("cuda driver library init failure: 205", "(CUDA_ERROR|cudaError)[A-Za-z_]+ .205."),
         ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "failed and not why: mostly"),
         ("cuda capability 12.1", "list all rules"),
+        ("RuntimeError: HIP error: invalid device function", "AMD's HIP .*, and not of CUDA"),
+        ("CUDA error: invalid device function\non gfx1100 with ROCm", "AMD's HIP"),
+        ("Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.", "list all rules"),
     ],
 )
 def test_a_text_without_a_rule_still_gets_a_sentence(text: str, said: str) -> None:
@@ -942,7 +946,9 @@ def test_every_answer_fits_and_leaves_no_place_open() -> None:
         for match in found_in(text):
             row = match.message
             for sentence in (row.cause, row.fix, row.check):
-                assert not re.search(r"[{}?]|\[\[|\]\]", filled(sentence, match.values))
+                assert not re.search(
+                    r"[{}]|\?(?!warp_size@)|\[\[|\]\]", filled(sentence, match.values)
+                )
     for text in texts_of_rows().values():
         assert len(told(text)) <= 12, text
 

@@ -199,7 +199,10 @@ function evidence(text) {
   for (const name of ["nvcc", "toolkit", "torch", "said", "smi"]) read[name] = valuesOf(name, text).map(release);
   const once = {};
   for (const [name, values] of Object.entries(read)) if (new Set(values).size === 1) once[name] = values[0];
-  if (read.gpu_sm.length && !("gpu_sm" in once)) delete once.gpu;
+  if (read.gpu_sm.length && !("gpu_sm" in once)) {
+    delete once.gpu;
+    once.gpu_sms = [...new Set(read.gpu_sm)].sort((one, other) => one - other).join(";");
+  }
   return once;
 }
 
@@ -273,7 +276,7 @@ function ofSm(text) {
   else if (text === "90a") first = "12.0";
   const number = String(Number(match[1]));
   const cc = `${number.slice(0, -1)}.${number.slice(-1)}`;
-  return { name: row.name, cc, first, last: row.last, index: row.jetson ? "" : row.last ? (row.last === "12.9" ? "cu126" : "") : index(first, true), jetson: row.jetson };
+  return { name: row.name, cc, kokkos: `${row.name.toUpperCase()}${number}`, first, last: row.last, index: row.jetson ? "" : row.last ? (row.last === "12.9" ? "cu126" : "") : index(first, true), jetson: row.jetson };
 }
 
 const DERIVED = {
@@ -372,7 +375,7 @@ function derived(values) {
   const torch = found.torch || "0.0";
   const tooNew = found.gpu_sm_last && order(torch, "12.6") > 0;
   if (found.gpu_sm_first && order(torch, found.gpu_sm_first) >= 0 && !tooNew) delete found.gpu_sm_index;
-  const major = found.major || (found.builtins || "").split(".")[0];
+  const major = found.major || (found.builtins ?? found.ptx_cuda ?? "").split(".")[0];
   found.cu_suffix = major === "12" ? "-cu12" : major === "11" ? "-cu11" : "";
   if ("needs_file" in found) {
     found.needs_path = endOf(found.needs_file);

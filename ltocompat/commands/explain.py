@@ -200,7 +200,7 @@ def _unknown(text: str) -> str:
     apart = speakers("apart")["apart"]
     says = next((row.says for row in apart if re.search(row.find, start)), {})
     advice = says.get("advice", "")
-    if not named:
+    if not named or "perhaps" in says:
         more = "paste the line that names the error, or list all rules: ltocompat explain --all"
         more = says.get("perhaps", more)
         return f"{unknown}; {f'it is not about compatibility: {advice}' if advice else more}"

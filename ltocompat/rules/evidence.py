@@ -30,12 +30,13 @@ def evidence(text: str) -> dict[str, str]:
         Of ``driver`` (550.54.14, or the branch 550), ``nvcc``, ``toolkit`` and ``torch`` (the CUDA
         releases of these), ``said`` (what is called CUDA), ``smi`` (the driver's CUDA, as
         nvidia-smi has it), ``optix`` (9.0), ``package`` (of Python), ``gpu`` (its name) and
-        ``gpu_sm`` (90) those that the text tells.
+        ``gpu_sm`` (90), or of several ``gpu_sms`` (80;90), those that the text tells.
     """
     found = {name: values for name, read in _READ.items() if (values := {*read(text)})}
     once = {name: values.pop() for name, values in found.items() if len(values) == 1}
     if "gpu_sm" in found and "gpu_sm" not in once:
         once.pop("gpu", None)
+        once["gpu_sms"] = ";".join(sorted(found["gpu_sm"], key=int))
     return once
 
 

@@ -78,7 +78,7 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     torch, last = Release.parse(found.get("torch", "0.0")), found.get("gpu_sm_last")
     if Release.parse(found.get("gpu_sm_first", "99.9")) <= torch and not (last and torch > _OLD):
         found.pop("gpu_sm_index", None)
-    major = found.get("major") or found.get("builtins", "").partition(".")[0]
+    major = found.get("major") or found.get("builtins", found.get("ptx_cuda", "")).split(".")[0]
     found["cu_suffix"] = "-cu12" if major == "12" else "-cu11" if major == "11" else ""
     if "needs_file" in found:
         tail = found["needs_file"][-_LONG_PATH:]
@@ -212,6 +212,7 @@ def _of_sm(text: str) -> dict[str, str]:
     return {
         "name": row.name,
         "cc": capability(row.number),
+        "kokkos": f"{row.name.upper()}{row.number}",
         "first": str(first),
         "last": str(row.last_toolkit or ""),
         "index": "" if row.tegra else _first_index(first, row.last_toolkit),
@@ -256,10 +257,6 @@ def _dropped(values: Mapping[str, str]) -> bool:
     return Release.parse(values.get("nvcc", "99.9")) > Release.parse(values["sm_last"])
 
 
-def _driver_reads_zstandard(values: Mapping[str, str]) -> bool:
-    return version_numbers(values.get("driver", "0"))[:2] >= _ZSTANDARD
-
-
 def _driver_suffices(values: Mapping[str, str]) -> bool:
     """The driver is of no older CUDA major than what the text names, or than any."""
     majors = [int(values[f"{of}_major"]) for of in ("nvcc", "toolkit", "torch") if of in values]
@@ -280,7 +277,7 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "dropped": _dropped,
     "newer than the tool": lambda values: "sm_first" in values and not _dropped(values),
     "removed": lambda values: "symbol_last" in values,
-    "driver reads Zstandard": _driver_reads_zstandard,
+    "driver reads Zstandard": lambda of: version_numbers(of.get("driver", "0")) >= _ZSTANDARD,
     "may be Zstandard": _may_be_zstandard,
     "driver is new enough": _driver_suffices,
 }
