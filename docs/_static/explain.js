@@ -523,11 +523,12 @@ function shortened(text) {
 
 // Causes of a text, the one that decides first: its rule, the line, and what to say of it.
 function explain(text) {
-  const lines = shortened(text).split(LINE_ENDS);
+  const whole = shortened(text);
+  const lines = whole.split(LINE_ENDS);
   const read = readings(lines);
   let found = matchesWith(lines, read, "");
   if (!found.length) found = matchesWith(lines, read, "i");
-  if (found.length && ofAnotherVendor(read[0].flat)) found = [];
+  if (found.length && ofAnotherVendor(`${read[0].flat} ${whole}`)) found = [];
   const causes = new Map();
   const shared = new Set();
   const add = (rule, also, cause) => {

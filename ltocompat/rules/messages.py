@@ -121,7 +121,7 @@ def matches(text: str, machine: Mapping[str, str] = MappingProxyType({})) -> Ite
     paste = Paste(text)
     # A word in another case is the same word, but a sure text goes first.
     found = [*_matches(paste, machine, 0)] or [*_matches(paste, machine, re.IGNORECASE)]
-    if found and not of_another_vendor(paste.readings[0].flat):
+    if found and not of_another_vendor(f"{paste.readings[0].flat} {text}"):
         yield from found
 
 
