@@ -19,7 +19,7 @@ The policy lists what your releases must satisfy; `ltocompat audit` checks it. I
 tables `[tool.ltocompat.*]` in `pyproject.toml`, or of the same tables in `ltocompat.toml` (with or
 without `tool.ltocompat.` before their names). `audit` uses the nearest file, from the current
 folder upwards; `--config FILE` names another one. Without a policy, `audit` checks rules that hold
-on any target, and what a package declares itself: the nvJitLinks and NVRTCs that its metadata
+on every target, and what a package declares itself: the nvJitLinks and NVRTCs that its metadata
 allow, the drivers of the CUDA major in its name or dependencies, and the platform in its tag.
 
 `ltocompat init dist/*.whl` writes a policy that your packages pass today.

@@ -251,12 +251,12 @@ def test_what_is_wrong_on_any_target_is_no_deploy_target(folder: Path) -> None:
     words = ["--format", "html=a.html", "--format", "sarif=a.sarif", "--format", "github=a.txt"]
     assert run(["audit", str(project.build()), *words]) == 1
     page = (folder / "a.html").read_text("utf-8")
-    assert "any target" in page
+    assert "every target" in page
     assert "on 1 deploy target<" in page
     results = json.loads((folder / "a.sarif").read_text("utf-8"))["runs"][0]["results"]
     values = [result["message"]["text"] for result in results]
-    assert any("any target" in text for text in values)
-    assert not any("target any target" in text for text in values)
+    assert any("every target" in text for text in values)
+    assert not any("target every target" in text for text in values)
 
 
 def test_check_tells_what_is_wrong_with_a_package_on_any_target(
@@ -268,12 +268,12 @@ def test_check_tells_what_is_wrong_with_a_package_on_any_target(
     goal = ["--deploy-target", "prod", "--format", "json"]
     run(["check", path, *goal])
     results = valid_json(capsys.readouterr().out)["results"]
-    assert [result["target"] for result in results] == ["prod", "any target"]
+    assert [result["target"] for result in results] == ["prod", "every target"]
     run(["check", f"{path}::kernels/scale.ltoir", *goal])  # a part is not a package
     assert len(valid_json(capsys.readouterr().out)["results"]) == 1
     run(["check", path, "--deploy-target"])
     out = capsys.readouterr().out
-    assert "any target" not in out  # it is known what this machine has
+    assert "every target" not in out  # it is known what this machine has
 
 
 def test_architectures_are_required_of_all_but_single_images_and_pure_packages(

@@ -77,7 +77,7 @@ def test_a_lost_architecture_fails(project: Project, capsys: Captured) -> None:
     what, how = first_lines(capsys, 2)
     assert what == (
         "audit failed: SASS for sm_90 is required, but there is SASS only for sm_80; POL-01 in "
-        f"{WHEEL} on any target"
+        f"{WHEEL} on every target"
     )
     assert how == (
         "what to do: compile with -gencode arch=compute_90,code=sm_90, or take sm_90 out of "
@@ -92,7 +92,7 @@ def test_a_pin_too_low_fails(project: Project, capsys: Captured) -> None:
     what, how = first_lines(capsys, 2)
     assert what == (
         "audit failed: the metadata allow nvidia-nvjitlink 13.0, but LTO-IR made by 13.2 is "
-        f"inside, so 13.2 or newer is needed; NJL-06 in {WHEEL} on any target"
+        f"inside, so 13.2 or newer is needed; NJL-06 in {WHEEL} on every target"
     )
     command = f"ltocompat repair {WHEEL} -o repaired"
     assert how == f"what to do: write Requires-Dist: nvidia-nvjitlink>=13.2,<14; or run {command}"
@@ -181,7 +181,7 @@ def test_without_a_policy_promises_are_held_against_bytes(
     what, *others = first_lines(capsys, 3)
     assert what == (
         "audit undecided: the metadata allow nvidia-nvjitlink 13.0, but LTO-IR made by 13.2 is "
-        f"inside, so 13.2 or newer is needed; NJL-06 in {WHEEL} on any target"
+        f"inside, so 13.2 or newer is needed; NJL-06 in {WHEEL} on every target"
     )
     command = f"ltocompat repair {WHEEL} -o repaired"
     assert others == [
@@ -202,9 +202,9 @@ def test_without_a_policy_what_no_target_changes_is_found(
     value = valid_json(capsys.readouterr().out)
     assert value["policy"]["source"] == ""
     (result,) = value["results"]
-    assert (result["target"], result["verdict"]) == ("any target", "fail")
+    assert (result["target"], result["verdict"]) == ("every target", "fail")
     assert [each_value["rule"] for each_value in result["findings"]] == ["BLD-01"]
-    assert f"{Path(WHEEL).name} on any target<" in (project.folder / "a.html").read_text("utf-8")
+    assert f"{Path(WHEEL).name} on every target<" in (project.folder / "a.html").read_text("utf-8")
     (failure,) = json.loads((project.folder / "a.sarif").read_text("utf-8"))["runs"][0]["results"]
     assert failure["ruleId"] == "BLD-01"
     assert (project.folder / "a.txt").read_text("utf-8").startswith(f"::error file={WHEEL},")

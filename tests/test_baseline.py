@@ -264,7 +264,7 @@ def test_init_writes_tables_for_just_what_there_is(capsys: Captured) -> None:
     other = build("1.0", {"k/a.cubin": SM_90}, "libq")
     assert run(["init", path, other]) == 0
     text = Path("ltocompat.toml").read_text("utf-8")
-    for line in ('path = "libp"', 'verdict = "unknown"', 'target = "any target"', "modules = 0"):
+    for line in ('path = "libp"', 'verdict = "unknown"', 'target = "every target"', "modules = 0"):
         assert line in text
     assert run(["audit", path, other, "-q"]) == 0
     capsys.readouterr()

@@ -130,7 +130,7 @@ def test_json_says_what_was_done(capsys: Captured) -> None:
         (
             ["install", "nvlink=12.4"],
             4,
-            "CUDA 12 hold ptxas and libnvvm, and no nvlink",
+            "CUDA 12 contain ptxas and libnvvm, but no nvlink",
         ),
         (["install", "12.4"], 2, "'12.4' names no linker; write it like nvjitlink=13.4"),
         (["install", "nvcc=13.5"], 2, "'nvcc=13.5' names no linker"),

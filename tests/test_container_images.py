@@ -164,7 +164,7 @@ def test_what_is_broken_about_an_image_is_told(tmp_path: Path) -> None:
     layer = archive({APP: CUBIN_12_4})
     whole = oci_layout([layer])
     cut = written(tmp_path, oci_layout([layer[:1500]]), "cut.tar")
-    assert any("says" in reason and "are left" in reason for reason in reasons(cut))
+    assert any("says" in reason and "are there" in reason for reason in reasons(cut))
     unended = layer[: 512 + len(CUBIN_12_4)]  # as umoci insert ends it
     for layers, name in (
         ([unended], APP),
@@ -182,7 +182,7 @@ def test_what_is_broken_about_an_image_is_told(tmp_path: Path) -> None:
     absent = written(
         tmp_path, archive({"manifest.json": json.dumps([entry]).encode()}), "absent.tar"
     )
-    assert reasons(absent) == ["the image has this layer, but the archive does not"]
+    assert reasons(absent) == ["the image needs this layer; the archive lacks it"]
     out = written(tmp_path, oci_layout([archive({"../../etc/x.cubin": CUBIN_12_4})]), "out.tar")
     assert any("leads out" in reason for reason in reasons(out))
 

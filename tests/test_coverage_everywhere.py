@@ -72,7 +72,7 @@ def test_check_require_audit_diff_and_html_say_the_same_number(
     assert (coverage.old, coverage.new) == (("all",), ("1 of 3",))
     assert "sm_80" in coverage.about
     for form, words in (
-        ("html", "1 of 3 kernels that are for sm_90 have code for sm_80; it has none for caxpy"),
+        ("html", "1 of 3 kernels that are for sm_90 have code for sm_80; missing: caxpy"),
         ("table", "warning[IMG-04] 2 of 3 kernels have no code for sm_80"),
     ):
         assert run(["check", str(lost), "--deploy-target", TARGET, "--format", form]) == 0

@@ -56,7 +56,7 @@ def test_a_fatbin_section_of_zeros(tmp_path: Path) -> None:
     reasons = skipped(bytes(data), tmp_path / "zeros.so")
     assert zeroed
     assert sum("fatbin section belong to no region" in reason for reason in reasons) == zeroed
-    assert sum("wrappers lead to no region" in reason for reason in reasons) == 1
+    assert sum("wrappers point to no region" in reason for reason in reasons) == 1
 
 
 def test_a_region_of_a_file_without_sections_whose_header_is_damaged(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_region_of_a_file_without_sections_whose_header_is_damaged(tmp_path: P
     ]
     data[region] = 0
     (reason,) = skipped(bytes(data), tmp_path / "magic.so")
-    assert reason.endswith("fatbin wrappers lead to no region")
+    assert reason.endswith("fatbin wrappers point to no region")
 
 
 def test_a_region_of_a_library_whose_header_says_0_bytes(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_cubin_for_another_machine(tmp_path: Path) -> None:
     data = bytearray((SAMPLE.parent.parent / "cubin" / "nvrtc-13.0-sm_90.cubin").read_bytes())
     struct.pack_into("<H", data, 18, 62)
     reasons = skipped(bytes(data), tmp_path / "x.cubin")
-    assert "a cubin by its OS ABI, for machine 62, not 190" in reasons
+    assert "its OS ABI is a cubin's, but its machine is 62, not 190" in reasons
 
 
 def test_a_library_of_windows_that_has_fewer_sections_than_its_image(tmp_path: Path) -> None:

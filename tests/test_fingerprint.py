@@ -113,7 +113,7 @@ def test_other_keys_make_another_target() -> None:
     texts = ["driver=580", "driver=550", "driver>=580", "driver=580,nvjitlink=13.2", "cuda=12.4"]
     texts += ["driver=580,os=windows", "driver=580,compat=13.0", "nvlink=13.2", "nvjitlink=13.2"]
     assert len({target_key(target) for text in texts for target in parse([text])}) == len(texts)
-    assert target_key(ANY_TARGET) == "any target"
+    assert target_key(ANY_TARGET) == "every target"
 
 
 @pytest.mark.parametrize(

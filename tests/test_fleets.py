@@ -154,4 +154,7 @@ def test_a_fleet_whose_verdicts_stay_has_no_changes(
     Path(path).write_text(nodes((2, "580.65.06", "NVIDIA-L4"), (1, "590.44.01", "NVIDIA-L40S")))
     upgrade = f"nodes={path},driver=595.45.04"
     text = told(capsys, "--deploy-target", path, "--deploy-target", upgrade, "--changes")
-    assert text.splitlines() == ["1 artifact fares alike on all targets", "3 nodes: ok -> ok"]
+    assert text.splitlines() == [
+        "no difference between the targets in 1 artifact",
+        "3 nodes: ok -> ok",
+    ]

@@ -525,7 +525,7 @@ def test_a_pax_size_beyond_the_file_is_said(read: Read) -> None:
         python_tar(data).getnames()
     found = read(data)
     assert found.names == ["good.fatbin"]
-    assert found.reasons[0].startswith(f"it says {1 << 60} bytes, but")
+    assert found.reasons[0].startswith(f"its header says {1 << 60} bytes, but")
 
 
 def test_a_pax_size_that_is_no_number_is_said(read: Read) -> None:

@@ -220,7 +220,7 @@ def test_relocations_outside_of_the_file_are_said() -> None:
     host.registration()
     first, second = host.problems
     assert first == "the relocations of DT_RELA are outside of the file"
-    assert second.endswith("fatbin wrappers lead to no region")
+    assert second.endswith("fatbin wrappers point to no region")
 
 
 def test_too_many_sections_are_a_limit() -> None:

@@ -96,7 +96,7 @@ def test_what_is_ignored_is_shown_with_what_to_do(folder: Path, capsys: Captured
     assert run(["init", name]) == 0
     first = capsys.readouterr().out.splitlines()[:4]
     assert re.match(
-        r"it ignores 1 rule until 2[0-9-]+: fix this, then delete the exception:", first[1]
+        r"it ignores 1 rule until 2[0-9-]+; fix it, then delete the exception:", first[1]
     )
     assert first[2].startswith("  unknown NJL-06: the metadata allow nvidia-nvjitlink 13.0, but")
     assert first[3].startswith("    what to do: write Requires-Dist: nvidia-nvjitlink>=13.5,<14;")

@@ -128,9 +128,9 @@ def test_conflicts_are_named_of_packages_without_device_code_too(tmp_path: Path)
         for finding in record.findings
     ]
     assert [text.partition(",")[0] for text in told] == [
-        "alpha 1.0 asks for nvidia-nvjitlink-cu12 >=12.9",
-        "alpha 1.0 asks for beta <2",
-        "beta 2.1 asks for gamma",
+        "alpha 1.0 requires nvidia-nvjitlink-cu12 >=12.9",
+        "alpha 1.0 requires beta <2",
+        "beta 2.1 requires gamma",
     ]
 
 

@@ -153,7 +153,7 @@ def offline(requirement: str, _: str) -> None:
             request("12.4.130"),
             bringing(wheel(b"no library")),
             LtocompatError,
-            "is of no use: it is not a library",
+            "can't be used: it is not a library",
         ),
     ],
 )  # fmt: skip
@@ -429,7 +429,7 @@ def test_the_table_of_nvlinks_has_two_wheels_a_version() -> None:
 @pytest.mark.parametrize("allow_unknown", [True, False])
 def test_why_there_is_no_nvlink_12_is_one_sentence(*, text: str, allow_unknown: bool) -> None:
     """By the wheels nvidia-cuda-nvcc-cu12 12.0.140, 12.6.85, 12.8.93 and 12.9.86."""
-    with pytest.raises(Missing, match=r"hold ptxas and libnvvm, and no nvlink; put the bin folder"):
+    with pytest.raises(Missing, match=r"ptxas and libnvvm, but no nvlink; put the bin folder"):
         choose(text, allow_unknown=allow_unknown, platform=LINUX, tool=Tool.NVLINK)
 
 

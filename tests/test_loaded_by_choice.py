@@ -102,7 +102,7 @@ def test_sass_for_the_gpu_in_the_same_file_makes_it_a_note() -> None:
 def test_other_ptx_for_the_gpu_in_the_same_file_leaves_it_open() -> None:
     result = judged(CHOICE, group(OLD_PTX, registered=True))
     assert result.verdict is Verdict.UNKNOWN
-    assert "whether its library loads it here is not known" in result.findings[0].message
+    assert "it is unknown whether its library loads it here" in result.findings[0].message
 
 
 @pytest.mark.parametrize(

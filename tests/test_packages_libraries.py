@@ -206,7 +206,7 @@ def test_files_outside_of_site_packages_get_no_runpath_to_paste(tmp_path: Path, 
     members = {place: needing("libcublas.so.12", runpath=None)}
     (problem,) = judged(wheel(tmp_path, members, ["nvidia-cublas-cu12"]))
     assert (problem.rule, problem.verdict) == ("PKG-07", UNKNOWN)
-    assert problem.remedy == "link with a RUNPATH that leads to nvidia/cublas/lib in site-packages"
+    assert problem.remedy == "link with a RUNPATH that points to nvidia/cublas/lib in site-packages"
 
 
 def test_the_major_is_that_of_what_else_is_needed(tmp_path: Path) -> None:

@@ -78,9 +78,9 @@ def test_json_of_one_record() -> None:
 
 
 def test_what_is_no_record_has_no_document() -> None:
-    with pytest.raises(ltocompat.UsageError, match="int is not a record"):
+    with pytest.raises(ltocompat.UsageError, match="int has no JSON document"):
         ltocompat.to_json(3)
-    with pytest.raises(ltocompat.UsageError, match="NoneType is not a record"):
+    with pytest.raises(ltocompat.UsageError, match="NoneType has no JSON document"):
         ltocompat.to_json([])
 
 

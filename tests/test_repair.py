@@ -160,7 +160,7 @@ def test_a_dry_run_shows_the_changes_and_writes_nothing(
     shown = capsys.readouterr().out
     assert "+Requires-Dist: nvidia-cublas-cu12>=12,<13\n" in shown
     assert f"--- RUNPATH of {PLACE}" in shown
-    assert "PKG-14 is mended" in shown
+    assert "PKG-14 is fixed" in shown
     assert not [*tmp_path.iterdir()]
     assert run(["repair", str(broken), "--dry-run", "--only", "PKG-14", "--format", "json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)["wheels"]

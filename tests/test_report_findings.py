@@ -50,7 +50,7 @@ def test_what_where_and_how_each_on_a_line_then_how_many(
     assert findings_of(capsys.readouterr().out) == [
         "fail[PTX-01] PTX 9.2 needs driver >= 595 (CUDA 13.2); A has 580.95.05 (error 222)",
         f"  --> {NEWER_PTX}@0x0   1 of 1 modules   on A   kernel saxpy",
-        "  fix: ship SASS for sm_90, compile the PTX with the driver's toolkit",
+        "  fix: ship SASS for sm_90, or compile the PTX with the driver's toolkit",
         "1 fail, 0 unknown, 1 note (--notes) · ltocompat explain PTX-01",
     ]
 

@@ -9,13 +9,14 @@ from ltocompat.report.findings import joined
 from ltocompat.report.verbs.check import REPORT
 
 HAS = "needs >= 13.3; the target has {}: the linker refuses it"
+HAVE = HAS.replace("target has", "targets have")
 
 
 @pytest.mark.parametrize(
     ("sentences", "text"),
     [
         (["the same", "the same"], "the same"),
-        ([HAS.format("13.1"), HAS.format("13.2")], HAS.format("13.1, 13.2")),
+        ([HAS.format("13.1"), HAS.format("13.2")], HAVE.format("13.1, 13.2")),
         (["for sm_75 (not sm_75)", "for sm_80 (not sm_80)"], "for sm_75, sm_80 (not sm_75, sm_80)"),
         (["PTX 9.1 needs 13.1", "PTX 9.2 needs 13.2"], None),
         (["one word", "one more word"], None),
@@ -47,8 +48,8 @@ def test_findings_that_differ_by_their_target_are_told_once_with_all_values() ->
         ),
     ]
     text = written("table", REPORT, records)
-    assert "] needs >= 13.3; the target has prod, edge: the linker refuses it\n" in text
-    assert "   on all\n  fix: raise prod, edge\n" in text
+    assert "] needs >= 13.3; the targets have prod, edge: the linker refuses it\n" in text
+    assert "   on all targets\n  fix: raise prod, edge\n" in text
 
 
 def test_findings_of_one_cell_are_about_different_modules() -> None:

@@ -195,7 +195,7 @@ def test_cells_with_the_same_reasons_share_them() -> None:
     page = page_of([PROD, *(result(Verdict.FAIL, PROD, gpu) for gpu in (H100, L4))])
     (table,) = page.get("verdicts").all("table")
     assert [element.attributes["href"] for element in table.all("a")] == ["#why-1", "#why-1"]
-    assert page.get("why-1").text.startswith("fail on all targets")
+    assert page.get("why-1").text.startswith("fail on all GPUs")
 
 
 def test_findings_unfold_and_say_all_that_is_known() -> None:
@@ -247,7 +247,7 @@ def test_coverage_shows_every_architecture_where_it_is_known() -> None:
         ["SASS", "\u2013none", "1,600", "\u2013none", "\u2013none", "\u2013none"],
         ["PTX", "\u2013none", "17", "\u2013none", "\u2013none", "17"],
         ["LTO-IR and other links", "\u2013none", "\u2013none", "2,000", "\u2013none", "\u2013none"],
-        ["least driver", "\u2013none", "580.65.06", "615", "\u2013none", "\u2013none"],
+        ["minimum driver", "\u2013none", "580.65.06", "615", "\u2013none", "\u2013none"],
     ]
 
 

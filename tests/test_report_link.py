@@ -102,7 +102,7 @@ def test_links_that_fail_are_findings_of_the_nvjitlink_that_was_asked() -> None:
         ("TRIAL", "error", "nvJitLink 12.4.127, lto, sm_90"),  # it was refused
         ("TRIAL", "warning", "nvJitLink 13.5.37, plain, sm_90"),  # a symbol is open
         ("TRIAL", "warning", "nvJitLink 13.0.88, plain, sm_90"),  # it crashed
-        ("LTO-12", "note", "any target"),  # options differ
+        ("LTO-12", "note", "every target"),  # options differ
     }
     assert not run["invocations"][0]["executionSuccessful"]  # one place was not read
 

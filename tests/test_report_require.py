@@ -168,7 +168,7 @@ def test_markdown(snapshot: SnapshotAssertion) -> None:
             LinkerFloor(Release(12, 4), Release(12, 4), 13, tried=False),
             "12.4; documented up to the",
         ),
-        (LinkerFloor(Release(13, 5), None, 14, tried=False), "13.5, perhaps one newer than all"),
+        (LinkerFloor(Release(13, 5), None, 14, tried=False), "13.5, or a release newer than all"),
     ],
 )
 def test_what_is_known_of_the_least_linker_is_said(floor: LinkerFloor, text: str) -> None:

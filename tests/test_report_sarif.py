@@ -235,4 +235,4 @@ def test_the_lines_of_a_policy_are_those_of_its_tables(tmp_path: Path) -> None:
     )
     lines = policy_lines(read_policy(str(path)))
     assert lines is not None
-    assert [lines.line(name) for name in ("old ones", "new", "any target")] == [4, 6, 4]
+    assert [lines.line(name) for name in ("old ones", "new", "every target")] == [4, 6, 4]

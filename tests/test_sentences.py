@@ -1,4 +1,4 @@
-"""Sentences as users read them: in every format, of every rule, on any target."""
+"""Sentences as users read them: in every format, of every rule, on every target."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_a_package_is_judged_for_the_systems_of_its_platforms(dataset: Dataset) 
 
 
 def test_an_nvjitlink_too_old_is_a_finding_about_any_target(dataset: Dataset) -> None:
-    rows = [row for row in dataset.table("findings").to_pylist() if row["target"] == "any target"]
+    rows = [row for row in dataset.table("findings").to_pylist() if row["target"] == "every target"]
     assert {row["rule"] for row in rows} >= {"PKG-02"}
 
 

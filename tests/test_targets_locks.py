@@ -201,10 +201,10 @@ def test_extras_of_a_pylock_are_read_one_at_a_time(tmp_path: Path) -> None:
     ("name", "content", "part"),
     [
         ("r.txt", "numpy==2.0\n", "has no nvidia-nvjitlink, nvidia-cuda-nvrtc"),
-        ("c.yml", "package: 3", "of type str is where a list belongs"),
-        ("c.yml", "package: [3]", "of type str is where a table belongs"),
+        ("c.yml", "package: 3", "a value has the type str, not a list"),
+        ("c.yml", "package: [3]", "a value has the type str, not a table"),
         ("c.yml", "a: [", "is not a YAML file"),
-        ("pixi.lock", "environments: {default: 3}", "of type str is where a table belongs"),
+        ("pixi.lock", "environments: {default: 3}", "a value has the type str, not a table"),
         ("r.txt", "nvidia-nvjitlink==13.0.88; sys_platform == 'x'", "for linux and Python 3."),
         ("r.txt", "Package Version\n------- -------\n", "r.txt:1: this line is not a requirement"),
         ("r.txt", "-r none.txt\n", "r.txt:1: this line includes a file that can't be read"),
@@ -216,12 +216,12 @@ def test_extras_of_a_pylock_are_read_one_at_a_time(tmp_path: Path) -> None:
         (
             "uv.lock",
             "version = 1\npackage = 3\n",
-            "int is where a list of tables",
+            "the type int, not a list of tables",
         ),
         (
             "uv.lock",
             "version = 1\n[[package]]\nname = 3\n",
-            "int is where a string belongs",
+            "the type int, not a string",
         ),
         ("pylock.toml", 'lock-version = "1.0"\n', "has no nvidia-nvjitlink"),
     ],

@@ -1,7 +1,8 @@
-"""What the theme leaves out for keyboards and screen readers, put into every page."""
+"""What the theme leaves out for keyboards, screen readers and phones, put into every page."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,10 @@ _REPLACED = {
     '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
 }
 
+# A browser would break a line behind the dashes of an option.
+_CODE = re.compile(r'<pre[^>]*>.*?</pre>|<span class="pre">[^<]*</span>', re.DOTALL)
+_OPTION = re.compile(r"(?<=[\s>(\[])--[a-z][a-z-]*")
+
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
@@ -33,4 +38,9 @@ def _amend(app: Sphinx, error: Exception | None) -> None:
         text = page.read_text("utf-8")
         for old, new in _REPLACED.items():
             text = text.replace(old, new)
+        text = _CODE.sub(_options_kept_whole, text)
         page.write_text(text, "utf-8")
+
+
+def _options_kept_whole(code: re.Match[str]) -> str:
+    return _OPTION.sub(r'<span class="long-option">\g<0></span>', code[0])

@@ -28,7 +28,8 @@ def check(
     For example: ltocompat check libx.so --deploy-target driver=580,gpu=h100
 
     Verdicts, from the best: ok (documented to work), jit (the driver compiles PTX at load),
-    undocumented (measured to work, not promised), unknown (a fact is missing, and named), fail.
+    undocumented (measured to work, not promised), unknown (the finding names the missing
+    fact), fail.
     """
     least = threshold.verdict()
     from ltocompat.commands import check as command

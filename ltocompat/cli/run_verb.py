@@ -245,7 +245,7 @@ def read_formats(texts: Sequence[str], formats: Sequence[str] = FORMATS) -> list
 def _request(text: str, formats: Sequence[str]) -> FormatRequest:
     name, mark, file = text.partition("=")
     if mark and not file:
-        raise UsageError(f"--format {text!r} names no file; write {name}=FILE, or {name} alone")
+        raise UsageError(f"--format {text!r} names no file; write {name}=FILE, or only {name}")
     return FormatRequest(choose("--format", name, formats), file or None)
 
 

@@ -19,7 +19,7 @@ class SchemaOptions(Struct, frozen=True):
     """Which schema to print.
 
     Attributes:
-        name: A verb; error, which any of them can write; or policy, for editors.
+        name: A verb; error (the JSON of a failure); or policy (for editors).
     """
 
     name: Annotated[str, Argument(metavar="VERB")]

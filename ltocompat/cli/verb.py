@@ -271,7 +271,7 @@ def verb(handler: Callable[..., int]) -> Verb:
     levels = click.Choice(["debug", "info", "warning"])
     made += (
         at_once(
-            "--log-level", "Log to standard error what is read and tried.", _log_from, type=levels
+            "--log-level", "Log each file and trial to standard error.", _log_from, type=levels
         ),
         at_once("--help-all", "Show every option and exit.", _print_all, is_flag=True),
     )

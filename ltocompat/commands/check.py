@@ -61,7 +61,7 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
         trial_load: ask this machine's driver, on its GPUs, where this machine is a target.
         install_linkers: install those that are missing.
         cache: use cached answers of trial links, and cache new ones.
-        floors: also find the least versions that a package needs, and compare its metadata with
+        floors: also find the minimum versions that a package needs, and compare its metadata with
             them; False: check only its code, which takes a tenth of the time.
         limits: bounds for reading one file.
         progress: called as files are read.

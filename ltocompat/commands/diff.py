@@ -40,7 +40,7 @@ _ORDER = list(KINDS)
 def diff(options: DiffOptions) -> Diff:
     """Compare two files, packages or folders, or inspections of them that were saved as JSON.
 
-    Files are matched by name, without versions. A saved inspection is compared as far as it goes;
+    Files are matched by name, without versions. A saved inspection has no metadata to compare;
     ``Diff.unknown`` says what is left out.
 
     Args:
@@ -189,7 +189,7 @@ def _unknown(old: Side, new: Side, *, kernels: bool) -> Iterator[str]:
     if not kernels:
         yield "kernels: not asked for"
     if old.size is None or new.size is None:
-        yield "size: not known on both sides"
+        yield "size: unknown on at least one side"
     packaged = old.metadata is not None or new.metadata is not None
     for name, side in (("the old", old), ("the new", new)):
         yield from _unread(name, side)

@@ -21,7 +21,7 @@ class Evaluator:
         targets: one or several values, or spellings as ``--deploy-target`` takes them; none: this
             machine, as it is now.
         route: ``load`` or ``link``, for modules that can be loaded or linked; None checks both.
-        floors: also compare the metadata of packages with the least versions that they need.
+        floors: also compare the metadata of packages with the minimum versions that they need.
         limits: what reading one source may cost.
 
     Raises:

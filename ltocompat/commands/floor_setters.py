@@ -1,4 +1,4 @@
-"""Who sets a floor: the distribution, library and code behind the least driver or nvJitLink."""
+"""Who sets a floor: the distribution, library and code behind the minimum driver or nvJitLink."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
     if target is None:
         raise UsageError("a link needs its target; add --arch, e.g. --arch sm_90")
     if output is not None and len(linkers) > 1:
-        raise UsageError("-o writes the result of one linker; name one --linker")
+        raise UsageError("-o writes the result of one linker; name only one")
     # Whole files and modules, or the images that were asked for.
     read = gather if options.where is None else functools.partial(gather_each, where=options.where)
     gathered = [piece for place in places for piece in read(place, settings)]

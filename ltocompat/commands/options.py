@@ -225,7 +225,7 @@ InstallLinkers = Annotated[
 Platform = Annotated[
     str | None,
     Option(
-        "Only the image for this platform, where there are several.",
+        "Read only the image for this platform, if there are several.",
         metavar="OS/ARCH",
         after="paths",
     ),
@@ -384,9 +384,9 @@ class RequireOptions(SummaryOptions, frozen=True):
     Attributes:
         together: Treat all linkable inputs as one link.
         why: Show which rules, bytes and packages set each minimum version.
-        survey: The dataset of a survey: for each package that sets a minimum, name its newest
-            release there that needs less; of a lock file, read the releases that it pins there.
-            The processor is that of --platform, else of what is read.
+        survey: The dataset of a survey. For each package that sets a minimum, name its newest
+            release in the survey that needs less. With a lock file, show the minimums of the
+            pinned releases. --platform selects the processor (default: that of the paths).
     """
 
     together: Annotated[bool, Option(after="paths")] = False
@@ -516,7 +516,7 @@ class RepairOptions(ReadOptions, frozen=True):
         wheels: Wheels.
         output: The folder to write into; it is created if missing, and no file in it is replaced.
         dry_run: Show the changes without writing anything.
-        only: Mend findings of this rule only. Repeatable.
+        only: Fix findings of this rule only. Repeatable.
         beside: Packages that will be installed next to these, as in check. Repeatable.
     """
 
@@ -563,7 +563,7 @@ class EnvOptions(Struct, frozen=True):
     save: Annotated[StrPath | None, Option(metavar="FILE")] = None
     root: Annotated[StrPath | None, Option(metavar="DIR")] = None
     platform: Annotated[
-        str | None, Option("Of an image for several platforms, this one.", metavar="OS/ARCH")
+        str | None, Option("Read the image for this platform.", metavar="OS/ARCH")
     ] = None
 
 

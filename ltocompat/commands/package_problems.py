@@ -171,5 +171,5 @@ def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Resu
 
 
 def result_of(path: str, problems: Sequence[Problem], origins: Mapping[str, Origin]) -> Result:
-    """Flaws that an artifact has on any target, and how its files came into a container image."""
+    """Flaws that an artifact has on every target, and how its files came into a container image."""
     return with_origins(machine_result(path, ANY_TARGET, problems, _LOOKED), origins)

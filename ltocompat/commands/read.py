@@ -107,7 +107,7 @@ class Reading:
             targets: one or several values, or spellings as ``--deploy-target`` takes them.
             route: ``load`` or ``link``, for modules that can be loaded or linked; None checks both.
             beside: packages that are installed with it.
-            floors: also hold the metadata of a package against the least versions that it needs.
+            floors: also hold the metadata of a package against the minimum versions that it needs.
 
         Yields:
             Its results by target, then by GPU, then by route; last, where there is something, what
@@ -139,7 +139,7 @@ class Reading:
         return weight_of(self.path, self._kept.measured)
 
     def audit(self, *, beside: Sequence[str | os.PathLike[str]] = ()) -> Result:
-        """Problems of it on any target, those of its metadata's promises among them.
+        """Problems of it on every target, those of its metadata's promises among them.
 
         Args:
             beside: packages that are installed with it.

@@ -58,8 +58,8 @@ class ScanOptions(Struct, frozen=True):
         narrower: asks linkers for the makers of LTO-IR.
         named: the user named the paths; else they are the files of an environment, whose
             libraries without device code say what their packages need.
-        for_require: kernels are counted as for any target, so that what a package needs is the same
-            whatever targets it is judged for.
+        for_require: kernels are counted as for every target, so that what a package needs is the
+            same whatever targets it is judged for.
         apart: as ``ArtifactSummary.apart`` says.
         single_link: all files are linked with each other: each shows the symbols it defines.
     """

@@ -95,7 +95,7 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
     policy = _policy(options.policy)
     targets = (*(target.target for target in resolved), *policy.targets)
     for reason in filter(None, (target.untold for target in targets)):
-        raise UsageError(f"of some nodes {reason}, so the code that they need is unknown")
+        raise UsageError(f"the code that some nodes need is unknown: {reason}")
     kept = _kept(options, targets, policy)
     packing = _packing(options)
     for text in texts:
@@ -232,7 +232,7 @@ def _target(path: str, options: SlimOptions, *, several: bool) -> str:
 
 def _slim(path: str, target: str, options: SlimOptions, run_: _Run) -> Slimmed:
     if options.in_place and not os.path.isdir(path):
-        raise UsageError(f"--in-place replaces files of a folder, and {path!r} is none")
+        raise UsageError(f"--in-place replaces files of a folder, but {path!r} is not one")
     if not options.in_place and is_environment(path):
         raise UsageError(f"{path!r} is an environment, which can't be moved; add --in-place")
     if options.max_bytes is not None and not is_packed(path):

@@ -70,7 +70,7 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
 
     def own_result(self) -> Result:
         """Problems of the machine itself."""
-        looked = f"looked at with the packages of {self.installation}"
+        looked = f"checked with the packages of {self.installation}"
         return machine_result(MACHINE, self.target, problems_of(self.environment), looked)
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:

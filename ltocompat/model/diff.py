@@ -51,12 +51,12 @@ class DiffSummary(Struct, frozen=True):
         skipped: places that were not read, so that the rest may say too little.
         complete: every file was read to its end.
         kernels: how many distinct kernels of SASS and PTX were compared; None where they were not.
-        nvjitlink: the least nvJitLink for its links and imports; None where none is asked for, or
+        nvjitlink: the minimum nvJitLink for its links and imports; None where none is asked for, or
             none is known.
         nvjitlink_beyond: something is linked that no known nvJitLink takes.
-        imports: the least nvJitLink that has all names imported of it; None where none is.
-        driver_sass: the least driver for its SASS; None where it has none or no floor is known.
-        driver_ptx: the least driver for its PTX; likewise.
+        imports: the minimum nvJitLink that has all names imported of it; None where none is.
+        driver_sass: the minimum driver for its SASS; None where it has none or no floor is known.
+        driver_ptx: the minimum driver for its PTX; likewise.
         ptx_beyond: some PTX is newer than every driver that is known.
         metadata: what the package says of itself; None for what is not a package, or was not read.
     """
@@ -111,9 +111,9 @@ KINDS = {
     "arch-gained": "architectures gained",
     "gpu": "GPU served",
     "coverage": "kernels with code",
-    "nvjitlink": "least nvJitLink",
-    "nvjitlink-imports": "least nvJitLink for imports",
-    "driver": "least driver",
+    "nvjitlink": "minimum nvJitLink",
+    "nvjitlink-imports": "minimum nvJitLink for imports",
+    "driver": "minimum driver",
     "makers": "made by",
     "ltoir": "LTO-IR version",
     "isa": "version needed",

@@ -144,8 +144,8 @@ def refuse_address(path: str | os.PathLike[str], option: str) -> None:
     text = os.fspath(path)
     if _ADDRESS.search(text):
         raise UsageError(
-            f"{text!r} is an address, and {option} takes what lies on this machine; name a path, "
-            "and copy the files from there or to there"
+            f"{text!r} is an address, but {option} takes a path on this machine; copy the files "
+            "yourself"
         )
 
 

@@ -19,8 +19,8 @@ class Promise(Struct, frozen=True):
         source: the file that says so.
         sass: architectures that it has SASS for.
         ptx: architectures that it has PTX for.
-        driver: the least driver; None for no promise.
-        nvjitlink: the least nvJitLink; None for no promise.
+        driver: the minimum driver; None for no promise.
+        nvjitlink: the minimum nvJitLink; None for no promise.
     """
 
     source: str

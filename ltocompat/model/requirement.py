@@ -47,7 +47,7 @@ class Asked(Tabular, frozen=True):
 
 
 class LinkerFloor(Struct, frozen=True):
-    """The least nvJitLink that links all LTO-IR (and PTX, and SASS) of an artifact.
+    """The minimum nvJitLink that links all LTO-IR (and PTX, and SASS) of an artifact.
 
     Attributes:
         possible: no older one can link it all.
@@ -90,8 +90,8 @@ class RouteFloor(Struct, frozen=True):
     Attributes:
         route: ``load`` or ``link`` where modules can go both ways, else None.
         coverage: how many modules serve the GPU there.
-        driver: the least driver; None where nothing serves, or no known one does.
-        nvjitlink: the least nvJitLink; None where none is asked for, or none is known.
+        driver: the minimum driver; None where nothing serves, or no known one does.
+        nvjitlink: the minimum nvJitLink; None where none is asked for, or none is known.
         verdict: what ``check`` says with both; ``fail`` where no version does.
         set_by: the rules that object one step below; where no version does, those that object.
         doubts: the rules by which it is no better than ``undocumented`` even so.
@@ -132,10 +132,10 @@ class Service(Tabular, frozen=True):
         ptx: by PTX.
         link: by a link.
         none: not at all (those without kernels are left out).
-        driver: the least driver there, with ``nvjitlink``, for all of its routes that some driver
+        driver: the minimum driver there, with ``nvjitlink``, for all of its routes that some driver
             serves; None where nothing serves, or none does.
         beyond: no known driver does there.
-        nvjitlink: the least nvJitLink that links for it; None where nothing is linked, or none
+        nvjitlink: the minimum nvJitLink that links for it; None where nothing is linked, or none
             is known.
         routes: the floors of each line that ``check`` has for it; those above meet all of them.
         hardly: few modules serve it, beside those that serve another GPU, as ``check`` says there.
@@ -212,7 +212,7 @@ class VariantFloors(Struct, frozen=True):
         name: its file or folder in the artifact.
         modules: how many there are.
         driver_sass, driver_ptx, ptx_beyond: as those of ``Required``.
-        nvjitlink: the least nvJitLink that surely does, else the least that may.
+        nvjitlink: the minimum nvJitLink that surely does, else the least that may.
         driver_or_older: as that of ``Required``.
     """
 
@@ -226,7 +226,7 @@ class VariantFloors(Struct, frozen=True):
 
     @property
     def driver(self) -> DriverVersion | None:
-        """The least driver: for its SASS, else for its PTX."""
+        """The minimum driver: for its SASS, else for its PTX."""
         return self.driver_sass or self.driver_ptx
 
 
@@ -270,9 +270,9 @@ class Required(Struct, frozen=True, kw_only=True):
     Attributes:
         path: the artifact.
         modules: how many it has.
-        nvjitlink: the least nvJitLink; None where nothing is linked, or none is known.
-        driver_sass: the least driver for its SASS; None where it has none or no floor is known.
-        driver_ptx: the least driver that compiles all of its PTX with kernels; likewise.
+        nvjitlink: the minimum nvJitLink; None where nothing is linked, or none is known.
+        driver_sass: the minimum driver for its SASS; None where it has none or no floor is known.
+        driver_ptx: the minimum driver that compiles all of its PTX with kernels; likewise.
         ptx_beyond: some PTX is newer than the tables, so that no known driver compiles it.
         services: every known architecture that any toolkit since 12.0 targets, then the next one.
         link_options: options that its links must be given, such as ``-lto``.

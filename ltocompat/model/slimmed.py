@@ -128,7 +128,7 @@ class Slimmed(Struct, frozen=True, kw_only=True):
         files: files in it that were changed.
         code: what became of its device code.
         verdicts: on kept GPUs.
-        zstd_driver: the least driver that reads Zstandard (rule FB-01).
+        zstd_driver: the minimum driver that reads Zstandard (rule FB-01).
         void: signatures that were left out, as they were of what is no more.
         in_place: files of a folder were replaced.
     """

@@ -192,7 +192,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
 THIS_MACHINE = "this machine"
 """The name of the deploy target that a probe of this machine makes."""
 
-ANY_TARGET = Target(name="any target")
+ANY_TARGET = Target(name="every target")
 """The target of findings on metadata and promises of a package, which hold on every target."""
 
 

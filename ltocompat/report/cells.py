@@ -63,13 +63,14 @@ class CellNames(Struct, frozen=True):
     names: Mapping[str, str] = {}
 
     def words(self, some: Iterable[Cell]) -> str:
-        """``all``, ``h100 and rtx4090``, ``A (h100), B``; empty where there is one cell in all."""
+        """``all targets``, ``h100, l4``, ``A (h100), B``; empty where there is one cell in all."""
         held = set(some)
         if len(self.every) < 2:
             return ""
-        if held.issuperset(self.every):
-            return "all"
         one_target = len({cell.target for cell in self.every}) == 1
+        if held.issuperset(self.every):
+            one_gpu = len({cell.gpu for cell in self.every}) == 1
+            return "all targets" if not one_target else "all routes" if one_gpu else "all GPUs"
         words = []
         for target in dict.fromkeys(cell.target for cell in self.every if cell in held):
             of_target = [cell for cell in self.every if cell.target == target]

@@ -215,7 +215,7 @@ def joined(sentences: Sequence[str]) -> str | None:
     """One sentence for all, None where they differ in more than a word.
 
     That word may stand in several places of a sentence, but must be the same in all of them:
-    ``the target has 550.54.14, 580.95.05``.
+    ``the targets have 550.54.14, 580.95.05``.
     """
     distinct = list(dict.fromkeys(sentences))
     if len(distinct) < 2:
@@ -229,7 +229,8 @@ def joined(sentences: Sequence[str]) -> str | None:
     if {*map(len, variants)} != {1} or not all(value[0].isalnum() for value in values):
         return None
     text = ", ".join(values[:_MOST_VALUES]) + (" .." if len(values) > _MOST_VALUES else "")
-    return "".join(text if place in places else word for place, word in enumerate(words[0]))
+    sentence = "".join(text if place in places else word for place, word in enumerate(words[0]))
+    return sentence.replace(THE_TARGET_HAS, "the targets have")
 
 
 @functools.cache

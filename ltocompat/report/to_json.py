@@ -50,9 +50,8 @@ def to_json(records: object) -> str:
     verb = _VERBS.get(type(first).__name__)
     if verb is None:
         raise UsageError(
-            f"{type(first).__name__} is not a record of which there is a document; give what "
-            "inspect, check, require, matrix, link, diff, extract, slim, weigh, explain, env or "
-            "selftest gave"
+            f"{type(first).__name__} has no JSON document; give what inspect, check, require, "
+            "matrix, link, diff, extract, slim, weigh, explain, env or selftest returned"
         )
     report: Report[object] = importlib.import_module(f"ltocompat.report.verbs.{verb}").REPORT
     found: list[object] = [first, *several]

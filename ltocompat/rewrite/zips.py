@@ -49,7 +49,7 @@ def opened_zip(path: str) -> zipfile.ZipFile:
             view = ByteView(FileSource(cast(BinaryIO, archive.fp).fileno()))
             list(entries(view, find_end(view)))  # zipfile passes over damage of the directory
         if len(archive.NameToInfo) != len(archive.filelist):
-            raise UnreadableInput(f"{path!r} has several members of one name; unpack and repack it")
+            raise UnreadableInput(f"{path!r} has members with equal names; unpack and repack it")
         stack.pop_all()
     return archive
 

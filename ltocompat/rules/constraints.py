@@ -1,4 +1,4 @@
-"""Constraints on the components of a target, and the least version that meets some of them."""
+"""Constraints on the components of a target, and the minimum version that meets some of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AlwaysMet(Constraint, frozen=True):
 
 
 class Informational(AlwaysMet, frozen=True):
-    """Something that is worth a note on any target."""
+    """Something that is worth a note on every target."""
 
     component: ClassVar = Component.NONE
     weighs_values: ClassVar = False
@@ -462,7 +462,7 @@ def nvrtc_of_minor(release: Release) -> Versions:
 
 
 def least_version(constraints: Iterable[Constraint]) -> Any:  # noqa: ANN401 - of the component
-    """The least version that surely meets constraints on one component, or why there is none.
+    """The minimum version that surely meets constraints on one component, or why there is none.
 
     It begins the newest known versions side by side that are ``ok``. Where these reach back to
     before all tables, it is at most the newest version that is bounded.

@@ -25,7 +25,7 @@ def linker(name: str) -> Release:
 
 @functools.cache
 def major(number: int) -> DriverVersion | None:
-    """The least driver for code of a major release (minor-version compatibility)."""
+    """The minimum driver for code of a major release (minor-version compatibility)."""
     row = drivers.major_floor(number)
     return None if row is None else drivers.first_production(row.branch)
 

@@ -42,7 +42,7 @@ ABOUT_LOADING = frozenset({*OF_DRIVERS, Component.COMPAT})
 
 
 class Unbounded(enum.StrEnum):
-    """A reason why constraints have no least version."""
+    """A reason why constraints have no minimum version."""
 
     ANY = "any version works, or none changes the result"
     NOT_KNOWN = "the tables don't say which version works"

@@ -1,4 +1,4 @@
-"""The GPUs that an artifact serves, folded: the least driver of all, and the range of GPUs."""
+"""The GPUs that an artifact serves, folded: the minimum driver of all, and the range of GPUs."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def _nvjitlink(
 
 
 def _floor_of(name: str) -> Release | None:
-    """The least nvJitLink that has a symbol."""
+    """The minimum nvJitLink that has a symbol."""
     version = linker_imports.version_of(name)
     least = floors.linker("linked-ltoir") if linker_imports.wants_ltoir(name) else None
     if version is None and least is None:

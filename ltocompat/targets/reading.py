@@ -201,7 +201,7 @@ def united(target: Target, same: Target) -> Target:
     if target.nodes or same.nodes:
         return replace(target, nodes=tuple(dict.fromkeys(target.nodes + same.nodes)))
     if target != same:
-        raise UsageError(f"two deploy targets are called {target.name!r}; give one another name=")
+        raise UsageError(f"two deploy targets are called {target.name!r}; rename one with name=")
     return target
 
 

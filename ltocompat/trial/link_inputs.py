@@ -245,7 +245,7 @@ def linkable(
     trial = trial_input(str(stored.entry.place), piece)
     if trial is None:
         return Skipped(
-            stored.entry.place, f"no linker takes {image.kind} code", stored.entry.stored_size
+            stored.entry.place, f"no linker accepts {image.kind} code", stored.entry.stored_size
         )
     module = Module(image.place, image.section, None, (image,))
     linked = LinkedModule(module, module_signature(module))

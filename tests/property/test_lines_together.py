@@ -187,7 +187,7 @@ def test_lines_to_paste_pass_together(summary: ArtifactSummary, start: int) -> N
         if service.number not in others and not service.hardly
     ]
     later = {n for line in answer.lines for n, note in excepted(line).items() if "from" in note}
-    # Its least versions do for some GPU.
+    # Its minimum versions do for some GPU.
     assert any(service.number not in later for service in with_floors(answer)), answer.lines
     for service in plain[start % max(1, len(plain)) :: STEP]:
         found = judged(summary, *words, number=service.number)

@@ -114,7 +114,7 @@ def test_check_finds_the_same_with_its_trial_links(project: Project) -> None:
     wanted = [
         {(finding.rule, finding.verdict, finding.message) for finding in audited.result.findings}
         for audited in audits()
-        if audited.result.target.name != "any target"
+        if audited.result.target.name != "every target"
     ]
     found = ltocompat.check([_wheel()], ["prod", "edge"], trial_link=True)
     rowses = [
@@ -123,7 +123,7 @@ def test_check_finds_the_same_with_its_trial_links(project: Project) -> None:
             for each_finding in result.findings
         }
         for result in found
-        if result.target.name != "any target"
+        if result.target.name != "every target"
     ]
     assert rowses * 2 == wanted
 

@@ -168,7 +168,7 @@ class Side:
 
     @property
     def imports(self) -> Release | None:
-        """The least nvJitLink that has all imported names: the highest version in them."""
+        """The minimum nvJitLink that has all imported names: the highest version in them."""
         names = (name for f in self.files.values() for name in f.values.get(("imports", ""), ()))
         return max(filter(None, map(version_of, names)), default=None)
 

@@ -1,4 +1,4 @@
-"""How the least nvJitLink, the least driver and the GPUs moved."""
+"""How the minimum nvJitLink, the minimum driver and the GPUs moved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NONE_KNOWN = "none that is known"
 
 
 _Imports = tuple[Release | None, Release | None]
-"""The least nvJitLink that has all names which the host code of each side imports, if any."""
+"""The minimum nvJitLink that has all names which the host code of each side imports, if any."""
 
 
 def floor_moves(old: Required, new: Required, imports: _Imports) -> Iterator[Change]:
@@ -83,7 +83,7 @@ def _linker_text(code: Required) -> tuple[str, ...] | None:
 
 
 class _Floor(Struct, Generic[VersionT], frozen=True):
-    """The least driver, or nvJitLink, for one sort of code, or for one GPU.
+    """The minimum driver, or nvJitLink, for one sort of code, or for one GPU.
 
     Attributes:
         used: there is such code.

@@ -117,8 +117,8 @@ class DraftTarget(Struct, frozen=True):
     """The oldest place that all packages work on.
 
     Attributes:
-        driver: the least driver; without device code there is no target.
-        nvjitlink: the least nvJitLink; None where nothing is linked.
+        driver: the minimum driver; without device code there is no target.
+        nvjitlink: the minimum nvJitLink; None where nothing is linked.
         system: the operating system, where it is not Linux on x86-64.
         gpus: architectures that all of them serve.
         trial: nvJitLinks are asked.

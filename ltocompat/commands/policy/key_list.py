@@ -104,7 +104,7 @@ class _ExceptionTable(_Table, frozen=True, kw_only=True):
         target: Pattern of the target's name.
         gpu: The GPUs; [] for findings that name none.
         about: Pattern of the subject of the finding, as a baseline names it.
-        route: The route of the modules: load or link; "" if each can take one route only.
+        route: The route of the modules: load or link; "" if each can use only one route.
         modules: The largest number of affected modules in one file, for one GPU and target; 0 for
             findings about an artifact as a whole.
         asks: The newest versions that the code may need.

@@ -114,7 +114,7 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
     if hardly:
         yield Problem(
             Verdict.OK,
-            f"{', '.join(hardly)} is required, but only few of the modules have code for it",
+            f"{', '.join(hardly)} is required, but only a few modules have code for it",
             "compile the other modules for it, too, or take it out of require-gpus",
             origin,
             level=Level.WARNING,

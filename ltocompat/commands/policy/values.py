@@ -100,7 +100,7 @@ class Policy(PolicyDemands, frozen=True, kw_only=True):
     """The policy of a project for its releases.
 
     Attributes:
-        targets: where its releases go; none: only what holds on any target is judged.
+        targets: where its releases go; none: only what holds on every target is judged.
         prefix: what stands before the names of its tables in its file.
         trial_auto: nvJitLinks at hand are asked about what is unknown without them.
         here: the machine on which loading is judged; None where its driver is not asked.

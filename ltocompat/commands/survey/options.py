@@ -74,7 +74,7 @@ class RunOptions(Struct, frozen=True):
         scheduler: Run on this Dask cluster: tls://HOST:8786.
         dashboard: Show Dask's dashboard on http://127.0.0.1:8787.
         append: Add to a dataset that was made with other sources, targets or versions.
-        retry_failed: Try every package again that failed before.
+        retry_failed: Retry every package that failed before.
         limits: what one package may cost.
     """
 

@@ -261,7 +261,7 @@ def _needs(make: RowMaker, required: Required, hosts: Iterable[HostBinary]) -> I
 
 
 def _floors(required: Required) -> Iterator[dict[str, Any]]:
-    """Columns of the least versions on each GPU architecture."""
+    """Columns of the minimum versions on each GPU architecture."""
     linker = required.nvjitlink
     if linker is not None:
         yield {"component": "nvJitLink", "least": linker.possible, "modules": required.modules}

@@ -59,7 +59,7 @@ class ArchiveFormat:
             stored_here = not thin or name in _INDEXES or name == _NAMES
             end = data + size if stored_here else data
             if end > view.size:
-                reason = f"the member says {size} bytes, but {view.size - data} are left"
+                reason = f"the member says {size} bytes, but only {view.size - data} are there"
                 yield Skipped(place.member(name), reason, view.size - data)
                 end = view.size
             body = view.sub(data, end - data)

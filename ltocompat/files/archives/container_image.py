@@ -152,7 +152,7 @@ class _Archive:
             name = _path(found.place.innermost)
             before = self.files.get(name)
             if before is not None and self._sum(before) != self._sum(found.view):
-                reason = f"it is there twice, with other bytes; the last is read; {_FETCH}"
+                reason = f"it is there twice, with different bytes; the last one is read; {_FETCH}"
                 self.problems.append(Skipped(found.place, reason))
             self.files[name] = found.view
         self.files |= {name: self.files[to] for name, to in links.items() if to in self.files}
@@ -308,7 +308,7 @@ def applied(
     for layer in reversed(image.layers):
         place = archive.member(layer.name)
         if layer.view is None:
-            yield Skipped(place, "the image has this layer, but the archive does not")
+            yield Skipped(place, "the image needs this layer; the archive lacks it")
             continue
         if wanted.contains(archive):
             yield from _false_digest(layer, place, budget)

@@ -95,7 +95,7 @@ def parse(block: bytes) -> TarHeader:
         name = f"{_text(block[345:500])}/{name}"
     size = _number(block[124:136])
     if size < 0:
-        raise Malformed(f"a member says that its size is {size}")
+        raise Malformed(f"a member header says that its size is {size}")
     kind = chr(block[156]) if block[156] else "0"
     sparse = kind == "S"
     return TarHeader(name, size, kind, _text(block[157:257]), sparse, sparse and block[482] != 0)
@@ -141,7 +141,7 @@ def _number(field: bytes) -> int:
         return number - (1 << 8 * (len(field) - 1)) if field[0] == 0xFF else number
     digits = field.split(b"\0", 1)[0].strip()
     if not re.fullmatch(rb"[0-7]*", digits):
-        raise Malformed(f"a number of a member header is {digits!r}")
+        raise Malformed(f"a member header has {digits!r} in place of a number")
     return int(digits or b"0", 8)
 
 
@@ -200,7 +200,7 @@ class Plain(Struct):
         """The next ``size`` bytes as a file of their own."""
         left = self._view.size - self.position
         if size > left:
-            raise Malformed(f"it says {size} bytes, but {left} are left")
+            raise Malformed(f"its header says {size} bytes, but only {left} are there")
         self.position += size
         return self._view.sub(self.position - size, size)
 
@@ -231,7 +231,7 @@ class Unpacked(Struct):
             return self._spool.keep(self._stream.take(size), size)
         data = self._stream.read(size)
         if len(data) < size:
-            raise Malformed(f"it says {size} bytes, but the last {size - len(data)} are missing")
+            raise Malformed(f"the last {size - len(data)} of its {size} bytes are missing")
         return ByteView.of(data)
 
     def skip(self, size: int) -> None:

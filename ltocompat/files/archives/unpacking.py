@@ -283,7 +283,7 @@ class Stream(Struct):
             left -= len(chunk)
             yield chunk
         if left:
-            raise Malformed(f"it says {size} bytes, but the last {left} are missing")
+            raise Malformed(f"the last {left} of its {size} bytes are missing")
 
     def up_to(self, size: int | None) -> Iterator[bytes]:
         """The next ``size`` bytes in chunks, or all that are left where they are fewer or None."""

@@ -219,8 +219,8 @@ def _local_header(view: ByteView, entry: ZipEntry) -> tuple[int, list[str]]:
     # With a descriptor behind the data each of these is zero, or already right.
     if any(said != right and (said or not flags & _DESCRIPTOR) for said, right in numbers):
         problems.append(
-            f"its own header says {packed} bytes that unpack to {unpacked} (CRC {crc:08x}), the "
-            f"directory {entry.packed} to {entry.unpacked} ({entry.crc:08x}), which is used"
+            f"its own header says {packed} bytes that unpack to {unpacked} (CRC {crc:08x}); the "
+            f"directory's values are used: {entry.packed}, {entry.unpacked}, {entry.crc:08x}"
         )
     return at + name_size + extra_size, problems
 

@@ -145,7 +145,7 @@ class Region:
     def __iter__(self) -> Iterator[FatbinEntry]:
         available = self._view.size
         if self.size > available:
-            self.broken = f"the region says {self.size} bytes, but {available} are left in the file"
+            self.broken = f"the region says {self.size} bytes, but only {available} are in the file"
         end = min(self.size, available)
         position, number = REGION_HEADER.size, 0
         begun = time.monotonic()

@@ -187,8 +187,8 @@ def _identity(fields: _Fields) -> str | None:
         return "bytes 9 to 15 of the cubin's ELF header are not zero, as they are in every cubin"
     if generation == 1 and fields.toolkit is None:
         return (
-            f"e_version of the cubin is {fields.version}, where ELF ABI version 7 keeps the "
-            "toolkit, 129 (12.9) at most"
+            f"e_version of the cubin is {fields.version}; with ELF ABI version 7 it is the "
+            "toolkit, at most 129 (12.9)"
         )
     if generation == 2 and fields.version != 1:
         return f"e_version of the cubin is {fields.version}, not 1 as with ELF ABI version 8"
@@ -231,8 +231,8 @@ def _tables(fields: _Fields) -> str | None:
     sizes = (fields.ehsize, fields.shentsize)
     if sizes != (HEAD_SIZE, _SECTION_HEADER) or fields.phentsize not in program_header:
         return (
-            f"headers of {fields.ehsize}, {fields.shentsize} and {fields.phentsize} bytes in the "
-            "cubin (of the file, its sections and programs) are not those of 64-bit ELF"
+            f"the cubin's headers have {fields.ehsize}, {fields.shentsize} and "
+            f"{fields.phentsize} bytes (file, section, program), unlike those of 64-bit ELF"
         )
     names = (_NAMES_OF_COMPILERS, NAMES_OF_ASSEMBLER)
     if fields.shstrndx not in names or fields.shstrndx >= fields.shnum:

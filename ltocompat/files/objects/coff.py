@@ -119,7 +119,7 @@ def read_sections(
         stored = min(size, virtual) if virtual else size
         if traits & _SCN_ZERO_FILLED or not offset:
             if traits & SCN_DATA and stored:
-                problems.append(f"section {name[:80]!r} of {stored} bytes lies nowhere in the file")
+                problems.append(f"section {name[:80]!r} of {stored} bytes isn't in the file")
             stored = 0
         inside = max(0, min(stored, view.size - offset))
         if inside < stored:

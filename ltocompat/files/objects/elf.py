@@ -289,7 +289,7 @@ def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
     with guarded(problems, "the dynamic section"):
         tables.read_dynamic()
     if header.ident[_OS_ABI] in layout.CUDA_ABIS and header.machine != layout.EM_ARM:
-        problems.append(f"a cubin by its OS ABI, for machine {header.machine}, not 190")
+        problems.append(f"its OS ABI is a cubin's, but its machine is {header.machine}, not 190")
     if header.version != layout.EV_CURRENT:
         problems.append(f"its header is of version {header.version}, not {layout.EV_CURRENT}")
     kinds = {row.kind for row in tables.headers} | {row.kind for row in tables.segments}

@@ -121,7 +121,7 @@ class PeHost(ObjectReader):
         if not end or size - end not in range(alignment):
             self.problems.append(f"its sections end at {end:#x}, but its header says {size:#x}")
         elif any(row.rva % alignment for row in self._rows):
-            self.problems.append(f"its sections begin at no multiple of {alignment:#x}")
+            self.problems.append(f"its sections don't begin at a multiple of {alignment:#x}")
 
     def _offset_of_rva(self, rva: int) -> int | None:
         self.budget.check_time()

@@ -171,7 +171,7 @@ def read_registration(host: ObjectReader) -> Registration:
         wrappers = [w for w in wrappers if _is_region(host.view, w.region)]
         lost = 0 if host.sections else lost
     if astray:
-        host.problems.append(f"{astray} of {len(found)} fatbin wrappers lead to no region")
+        host.problems.append(f"{astray} of {len(found)} fatbin wrappers point to no region")
     if lost:
         host.problems.append(
             f"{lost} of {len(found)} fatbin wrappers cannot be followed: their pointers have no "

@@ -57,8 +57,8 @@ class Policy(Record):
     """Demands that the artifacts were held to.
 
     Attributes:
-        source: The file that says so; empty where there is no policy: then what holds on any target
-            is judged, and what options ask.
+        source: The file that says so; empty without a policy, if only what holds on every target
+            and the options are checked.
         options: The keys that options of this run gave instead: require-archs.
         max_bytes: The largest file that may be released; null for any size.
         max_member_bytes: The largest file inside of a wheel or another zip; null for any size.

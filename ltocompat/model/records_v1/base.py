@@ -70,8 +70,8 @@ VerdictWord = Annotated[
     Meta(
         description=(
             "From the best to the worst. ok: documented to work; jit: the driver compiles PTX at "
-            "load; undocumented: measured to work, not promised; unknown: a fact is missing, and "
-            "named; fail: will not link or load."
+            "load; undocumented: measured to work, not promised; unknown: a fact is missing, which "
+            "the finding names; fail: will not link or load."
         )
     ),
 ]

@@ -20,7 +20,7 @@ BreakingWord = Annotated[str, one_of(*BREAKING)]
 
 
 class LinkerFloor(Record):
-    """The least nvJitLink that links all of it."""
+    """The minimum nvJitLink that links all of it."""
 
     possible: str
     sure: str | None
@@ -44,7 +44,7 @@ class Side(Record):
         complete: Every file was read to its end.
         kernels: Distinct kernels that were compared; null when they were not.
         nvjitlink_beyond: Something is linked that no known nvJitLink takes.
-        nvjitlink_imports: The least nvJitLink that has all names imported of it.
+        nvjitlink_imports: The minimum nvJitLink that has all names imported of it.
     """
 
     stored_size: Annotated[Count, From("stored")]

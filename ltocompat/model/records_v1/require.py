@@ -19,7 +19,7 @@ from ltocompat.model.records_v1.verdict import Coverage
 
 @published(requirement.LinkerFloor)
 class LinkerFloor(Record):
-    """The least nvJitLink that links all of it.
+    """The minimum nvJitLink that links all of it.
 
     Attributes:
         possible: No older one can link it all.
@@ -38,12 +38,12 @@ class LinkerFloor(Record):
 
 @published(requirement.RouteFloor)
 class RouteFloor(Record):
-    """One line of check for a GPU, and the least versions with which it passes.
+    """One line of check for a GPU, and the minimum versions with which it passes.
 
     Attributes:
-        driver: The least driver; null where no known one does.
+        driver: The minimum driver; null where no known one does.
         last_driver: The newest branch of drivers that does, as R580.
-        nvjitlink: The least nvJitLink; null where none is asked for or known.
+        nvjitlink: The minimum nvJitLink; null where none is asked for or known.
         last_nvjitlink: The newest nvJitLink that does as well.
         verdict: What check says with these.
         set_by: The rules that object one step below; where no version does, those that object.
@@ -61,9 +61,9 @@ class Service(Record):
 
     Attributes:
         name: The generation; next: after all that are known.
-        driver: The least driver there that meets all routes.
+        driver: The minimum driver there that meets all routes.
         beyond: No known driver is new enough there.
-        nvjitlink: The least nvJitLink with it.
+        nvjitlink: The minimum nvJitLink with it.
         routes: The floors by each route; driver and nvjitlink meet all that can be met.
         hardly: Few modules serve it, beside those that serve another one (IMG-04).
         last_driver: The newest branch of drivers that does, as R580.
@@ -103,7 +103,7 @@ class Variant(Record):
 
     Attributes:
         name: Its file or folder in the artifact.
-        nvjitlink: The least nvJitLink; null: nothing is linked.
+        nvjitlink: The minimum nvJitLink; null: nothing is linked.
     """
 
 
@@ -112,10 +112,10 @@ class Artifact(Record):
     """All that one artifact asks.
 
     Attributes:
-        nvjitlink: The least nvJitLink; null where nothing is linked.
+        nvjitlink: The minimum nvJitLink; null where nothing is linked.
         no_nvjitlink: Why no nvJitLink is named for what is linked; empty where one is.
-        driver_sass: The least driver for its SASS; null where it has none or no floor is known.
-        driver_ptx: The least driver that compiles all of its PTX with kernels; likewise.
+        driver_sass: The minimum driver for its SASS; null where it has none or no floor is known.
+        driver_ptx: The minimum driver that compiles all of its PTX with kernels; likewise.
         ptx_beyond: Some PTX is newer than every known driver compiles.
         skipped: Places that could not be read and are missing from all this.
         variants: Of these its loader opens one; the drivers above are those of the one that asks

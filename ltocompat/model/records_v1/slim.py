@@ -63,7 +63,7 @@ class Artifact(Record):
         verdicts: On the GPUs that were kept.
         zstd: How many of these images were packed by Zstandard before.
         more_zstd: How many more are now.
-        zstd_driver: The least driver that reads those (FB-01).
+        zstd_driver: The minimum driver that reads those (FB-01).
         void: Signatures that were left out of a wheel.
         in_place: Files of a folder were replaced.
     """

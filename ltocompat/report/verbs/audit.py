@@ -80,7 +80,7 @@ def scope_of(stream: Iterable[AuditRecord]) -> AuditScope:
     """
     scope = next(iter(stream), None)
     if not isinstance(scope, AuditScope):
-        raise TypeError("an audit begins with what it is held to")
+        raise TypeError("the first record of an audit has to be an AuditScope")
     return scope
 
 

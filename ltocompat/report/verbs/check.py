@@ -96,7 +96,7 @@ class _Answer:
         options: what the reader asked for.
         tally: what is found.
         targets: the deploy targets, once the first artifact is there.
-        names: what to call them, and what holds on any target.
+        names: what to call them, and what holds on every target.
         empty: files without device code, so far.
         notes_of_empty: results about them that have something to say.
         has_modules: device code was judged, so far.
@@ -148,7 +148,7 @@ def described_targets(targets: Sequence[Target], names: dict[str, str]) -> Itera
         yield Paragraph(("checked without a deploy target: only rules that hold everywhere",))
     elif len(targets) == 1:
         (target,) = targets
-        # Beside what holds on any target, the only one has its letter, too.
+        # Beside what holds on every target, the only one has its letter, too.
         lettered = len(names) > 1 and names[target.name] != target.name
         yield Paragraph(("target ", *_target(target, names[target.name] if lettered else "")))
     else:
@@ -206,8 +206,13 @@ def _environment(answer: _Answer) -> Block:
         for loss in answer.losses
     )
     lossy = {loss.target for loss in answer.losses}
+    failing = {loss.target for loss in answer.losses if loss.verdict is Verdict.FAIL}
     sound = [answer.names[target.name] for target in answer.targets if target not in lossy]
-    parts = [f"runs on {', '.join(sound) or 'none of the targets'}"] if answer.targets else []
+    runs = f"runs on {', '.join(sound)}"
+    if not sound or ANY_TARGET in lossy:
+        everywhere = ANY_TARGET in failing or failing.issuperset(answer.targets)
+        runs = "runs on none of the targets" if everywhere else "may not run on the targets"
+    parts = [runs] if answer.targets else []
     for (packages, verdict, asked), names in alike.items():
         fail, need = ("fails", "it needs") if len(packages) == 1 else ("fail", "they need")
         fail = fail if verdict is Verdict.FAIL else "may fail"
@@ -349,7 +354,7 @@ def _row(several: Sequence[tuple[Cell, Result]], names: dict[str, str]) -> tuple
     unnamed = "none named" if coverage.modules else "libraries, metadata"
     return (
         names[cell.target],
-        str(len(result.target.nodes)),
+        str(len(result.target.nodes) or ""),
         ", ".join(cell.gpu for cell, _ in several) or unnamed,
         cell.route,
         Styled(verdict_word(result), style_of(result.verdict)),
@@ -472,7 +477,7 @@ def _differs(cells: list[Result], targets: list[Target]) -> bool:
     on = {result.target.name for result in cells}
     gpu = cells[0].gpu
     comparable = {target.name for target in targets if not target.nodes or gpu in target.gpus}
-    # What holds on any target holds on each alike.
+    # What holds on every target holds on each alike.
     return len(set(map(_fate, cells))) > 1 or (bool(on & comparable) and not comparable <= on)
 
 
@@ -486,8 +491,7 @@ def _changed_blocks(records: Records, options: Options) -> Iterator[Block]:
     if differing or not alike:
         yield from blocks(shown, options, of_fleet=False)
     if alike:
-        verb = "fares" if len(alike) == 1 else "fare"
-        yield Paragraph((f"{count(len(alike), 'artifact')} {verb} alike on all targets",))
+        yield Paragraph((f"no difference between the targets in {count(len(alike), 'artifact')}",))
     yield from fleet.blocks()
 
 

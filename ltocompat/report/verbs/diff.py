@@ -154,7 +154,7 @@ def _names(changes: Iterable[Change]) -> Iterator[Items]:
 
 
 def _moved(change: Change) -> str:
-    """``architectures lost of sass: sm_70``, ``least driver: 525.60.13 to 580.65.06``."""
+    """``architectures lost of sass: sm_70``, ``minimum driver: 525.60.13 to 580.65.06``."""
     old, new = _cells(change)
     about = f" of {change.about}" if change.about else ""
     values = f"{old} to {new}" if "-" not in (old, new) else old if new == "-" else new

@@ -265,7 +265,7 @@ def finding_records(records: Iterable[Surroundings | Failure]) -> Iterator[Findi
         else:
             name, target = record.target.name, record.target
             yield target
-            yield machine_result(name, target, record.problems, "the machine was looked at")
+            yield machine_result(name, target, record.problems, "the machine was checked")
 
 
 REPORT: FindingReport[Surroundings] = FindingReport(blocks, _document, finding_records)

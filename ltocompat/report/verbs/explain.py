@@ -80,7 +80,7 @@ def index(records: Iterable[Explained | Failure], _: Options) -> Iterator[Block]
     )
     if rows:
         yield Table(_INDEX, rows)
-        yield Paragraph(("all of one rule: ", Code(f"ltocompat explain {rows[0][0]}")))
+        yield Paragraph(("more about a rule: ", Code(f"ltocompat explain {rows[0][0]}")))
 
 
 REPORT: Report[Explained] = Report(blocks, rows_document("explain"))

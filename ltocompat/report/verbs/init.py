@@ -48,7 +48,7 @@ def _lines(draft: PolicyDraft) -> Iterable[str]:
 def _ignored(draft: PolicyDraft) -> Iterable[str]:
     if draft.ignored:
         number = count(len({finding.rule for finding in draft.ignored}), "rule")
-        yield f"it ignores {number} until {draft.expires}: fix this, then delete the exception:"
+        yield f"it ignores {number} until {draft.expires}; fix it, then delete the exception:"
     told = {(f.verdict, f.rule, f.message): f.remedy for f in draft.ignored}
     for (verdict, rule, message), remedy in told.items():
         yield f"  {verdict} {rule}: {message}"

@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     Records = Iterable[Linked | Disagreement | Skipped | Failure]
 
 _COLUMNS = (
-    Column("linker", width=18),
-    Column("way", width=5),
+    Column("linker", width=24),
     Column("target", width=8, optional=True),
     Column("result", width=10),
     Column("images", right=True, width=6),
@@ -180,8 +179,7 @@ def blocks(records: Records, _: Options) -> Iterator[Block]:
 def _row(group: _Group) -> Row:
     linked, file = group.first, group.first.answer.input_name
     cells = (
-        str(linked.linker),
-        linked.way,
+        f"{linked.linker}, {linked.way}",
         str(linked.arch),
         str(linked.answer.outcome),
         f"{group.images:,}" if linked.place else "",

@@ -16,10 +16,10 @@ def blocks(records: Iterable[Repaired | Failure], _: Options) -> Iterator[Block]
         lines = [
             (f"{each.rule} stays: {each.message}; {each.reason}",)
             if each.reason
-            else (f"{each.rule} is mended: {each.message}",)
+            else (f"{each.rule} is fixed: {each.message}",)
             for each in wheel.findings
         ]
-        yield Items("findings", tuple(lines)) if lines else Paragraph(("nothing to mend",))
+        yield Items("findings", tuple(lines)) if lines else Paragraph(("nothing to fix",))
         yield from (Entry((Code(line),)) for line in wheel.diff)
         for name in wheel.void:
             yield Paragraph((Code(name), " is left out: it signs the old wheel"))

@@ -66,7 +66,7 @@ def blocks(records: Records, options: Options) -> Iterator[Block]:
             number += 1
             yield from _artifact(record, options)
     if setters:
-        yield first_lines("whose code sets the floors", [*map(_setter, setters)], _MOST)
+        yield first_lines("code that sets the minimum versions", [*map(_setter, setters)], _MOST)
     if empty:
         yield Paragraph((f"{count(empty, 'file')} without device code",))
     if not number and not empty:
@@ -238,7 +238,7 @@ _BEYOND = "no known driver"
 
 
 def _verdict(service: Service) -> Verdict:
-    """Return the verdict of ``check`` there with the least versions."""
+    """Return the verdict of ``check`` there with the minimum versions."""
     return next((route.verdict for route in service.routes if route.coverage.served), Verdict.FAIL)
 
 
@@ -305,7 +305,7 @@ def _linker(floor: LinkerFloor) -> str:
         return f"{floor.possible}{tried}; {end}"
     hint = "no trial could show it" if floor.tried else "--trial-link shows it"
     if floor.sure is None:
-        return f"{floor.possible}, perhaps one newer than all known ({hint}); {end}"
+        return f"{floor.possible}, or a release newer than all known ones ({hint}); {end}"
     return f"{floor.possible} possibly, {floor.sure} surely ({hint}); {end}"
 
 
@@ -411,10 +411,11 @@ def _setter(setter: FloorSetter) -> tuple[str, ...]:
     rules = f" ({', '.join(setter.rules)})" if setter.rules else ""
     code = f", {setter.subject}{rules} at " if setter.subject else f"{rules} in "
     without = f"; without it {setter.without}" if setter.without else ""
-    without = "; others need it, too" if setter.without == setter.floor else without
+    without = "; the same applies to others" if setter.without == setter.floor else without
     release = f"; lower in {setter.release}" if setter.release else ""
+    lacking = setter.floor.startswith("no ")
     return (
-        f"{setter.component} {setter.floor}{archs}: ",
+        f"{setter.floor if lacking else f'{setter.component} {setter.floor}'}{archs}: ",
         Code(truncate(setter.distribution)),
         truncate(code),
         Code(setter.place),

@@ -12,7 +12,7 @@ from ltocompat.report.document import Block, Column, Paragraph, Table
 
 _COLUMNS = (
     Column("step"),
-    Column("way"),
+    Column("mode"),
     Column("target"),
     Column("GPU", right=True),
     Column("result"),

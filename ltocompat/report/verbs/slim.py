@@ -15,8 +15,8 @@ from ltocompat.report.text import binary_size
 
 _TEXTS = {
     RemovalReason.OTHER_GPU: "for GPUs that are not kept",
-    RemovalReason.NEVER_TAKEN: "no GPU takes it",
-    RemovalReason.OTHER_CPU: "only GPUs beside an Arm CPU take it",
+    RemovalReason.NEVER_TAKEN: "no GPU uses it",
+    RemovalReason.OTHER_CPU: "only GPUs with an Arm CPU use it",
     RemovalReason.SECOND_COPY: "hidden by an image for the same GPUs",
     RemovalReason.PACKED: "packed anew",
 }
@@ -41,7 +41,7 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
     )
     if not slimmed.code.stored:
         device = "no device code, so the new file is a copy"
-    zeros = f"; {binary_size(slimmed.code.zeros)} of zeros take no space in a package, or as holes"
+    zeros = f"; {binary_size(slimmed.code.zeros)} of zeros take no space in a package or on disk"
     files = f" in {count(slimmed.files, 'file')}" if slimmed.files else ""
     yield Entry((f"{device}{files}{zeros if slimmed.code.zeros else ''}",))
     if slimmed.removed:
@@ -63,7 +63,7 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
             + (", by PTX alone)" if not row.lost else ")")
             for row in slimmed.lost
         ]
-        yield Paragraph(("served less: ", truncate_list(texts, _MOST)))
+        yield Paragraph(("GPUs with less code now: ", truncate_list(texts, _MOST)))
     if slimmed.untouched:
         lines = ((_untouched(row), Code(row.example)) for row in slimmed.untouched)
         yield Items("left as it is", tuple(lines), None)

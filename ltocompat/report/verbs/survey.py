@@ -30,7 +30,7 @@ def _lines(tally: Tally) -> Iterator[str]:
     there = f"; {tally.known:,} were there already" if tally.known else ""
     yield f"{count(total, 'package')} surveyed{f': {statuses}' if total else ''}{there}"
     if tally.unlisted:
-        yield f"{count(tally.unlisted, 'project')} could not be listed; errors says why"
+        yield f"{count(tally.unlisted, 'project')} could not be listed; the table errors says why"
     if tally.worst:
         worst = ", ".join(
             f"{tally.worst[verdict]:,} {verdict}" for verdict in _VERDICTS if tally.worst[verdict]

@@ -207,7 +207,7 @@ def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
 def _without_dlto(subject: Subject) -> str:
     for kind, name in ((ImageKind.SASS, "SASS"), (ImageKind.PTX, "PTX")):
         if any(image.kind is kind for image in subject.signature.images):
-            return f"a device link without -dlto silently takes the {name} beside it"
+            return f"a device link without -dlto silently uses the {name} beside it"
     return "a device link without -dlto says: nvlink fatal : LTO objects found, use -dlto"
 
 
@@ -253,15 +253,15 @@ def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
         floors.linker("duplicate-linker"), Verdict.UNKNOWN if needed else Verdict.UNDOCUMENTED
     )
     newer = (
-        f"newer ones fail at times where SASS of sm_90 calls it ({needed[0]})"
+        f"newer ones sometimes fail if SASS of sm_90 calls it ({needed[0]})"
         if needed
-        else "newer ones take the first definition, and say so in their log at most"
+        else "newer ones use the first definition, and mention it only in their log"
     )
     yield Requirement(
         FixedVerdict(Verdict.FAIL) if link.offline else tolerated,
         f"{image_helpers.listed(names)}, defined in more than one input,",
         f"nvlink and nvJitLink before 12.6 refuse the link; {newer}",
-        short="the linker takes the first definition, and at most its log says so",
+        short="the linker uses the first definition, and mentions it only in its log",
     )
 
 

@@ -35,7 +35,7 @@ def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
             continue
         floor = floors.major(cuda.major)
         consequence = (
-            f"the tables name no least driver for CUDA {cuda.major}"
+            f"the tables name no minimum driver for CUDA {cuda.major}"
             if floor is None
             else f"older drivers run no code that CUDA {cuda.major} built (error 35 of the "
             "runtime, or 200)"

@@ -162,7 +162,7 @@ def not_brought(
     )
     torch = newest_torch(shipped) if unknown == (_TORCH,) else None
     if torch is not None and ".so" in file and torch.major not in _majors(file, shipped):
-        told = f"and torch {torch.last}, which the metadata allow, installs CUDA {torch.major}"
+        told = f"but torch {torch.last} installs CUDA {torch.major}, and the metadata allow it"
         return Verdict.FAIL, told, f", or write an upper bound for torch{cure}"
     return Verdict.OK, told, cure
 

@@ -116,7 +116,7 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             "no nvJitLink or nvlink of CUDA 12 or later links it, and it is not known whether the "
             "driver's own linker does (cuLinkAddData, deprecated; LTO-09)"
             if ancient
-            else "it links in every measured case, but NVIDIA promises it within a major only"
+            else "it links in every measured case, but NVIDIA promises it only within a major"
         )
         yield Requirement(
             LinkerOfMajor(releases, subject.signature.shipped_major, trial_decides=not ancient),
@@ -319,7 +319,7 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
     name = image_helpers.linker_name(subject)
     floor = floors.major(major)
     consequence = (
-        f"the tables name no least driver for CUDA {major}"
+        f"the tables name no minimum driver for CUDA {major}"
         if floor is None
         else f"this linker makes code of CUDA {major}, and NVIDIA documents older drivers as "
         "unsupported (which was not measured)"

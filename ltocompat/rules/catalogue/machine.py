@@ -57,7 +57,7 @@ def _unmet(name: str, text: str, verdict: Verdict, what: str) -> Problem:
     more = "" if first == text.strip() else " or one of its alternatives"
     return Problem(
         verdict,
-        f"the image asks for {first}{more} ({name}), which {what}",
+        f"the image requires {first}{more} ({name}), which {what}",
         evidence=f"environment variable {name}={text}",
     )
 
@@ -263,7 +263,7 @@ def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
                 Verdict.UNKNOWN,
                 f"the image has libcuda {user.version} of a driver: it fits only hosts with "
                 "exactly that driver, and on others CUDA fails with error 803",
-                remedy="take the driver out of the image; the container toolkit brings the host's",
+                remedy="take the driver out of the image; the container toolkit mounts the host's",
                 evidence=user.real,
             )
         return

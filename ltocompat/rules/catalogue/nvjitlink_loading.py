@@ -80,8 +80,8 @@ def nvjitlink_hidden_from_library(library: Library) -> Iterator[Problem]:
         return
     yield Problem(
         Verdict.UNKNOWN if got.release < meant.release else Verdict.OK,
-        f"{linker_imports.short(library.path)} gets nvJitLink {got.version} by {got.found_via}, "
-        f"which hides {meant.version} by {meant.found_via}",
+        f"{linker_imports.short(library.path)} gets nvJitLink {got.version} by {got.found_via} "
+        f"instead of {meant.version} by {meant.found_via}",
         evidence=f"{got.path} instead of {meant.path}",
     )
 
@@ -271,9 +271,9 @@ def nvrtc_newer_than_nvjitlink(host: HostBinary) -> Iterator[Requirement]:
         yield Requirement(
             FixedVerdict(Verdict.UNKNOWN) if newer else Informational(),
             f"NVRTC {nvrtc} beside nvJitLink {nvjitlink}",
-            f"{linker_imports.short(host.place.innermost)} takes both, and LTO-IR that NVRTC "
+            f"{linker_imports.short(host.place.innermost)} opens both, but LTO-IR that NVRTC "
             f"{compilers[-1]} makes is too new for an nvJitLink of an older major",
-            remedy=f"open NVRTC {linkers[-1]} alone"
+            remedy=f"open only NVRTC {linkers[-1]}"
             if newer
             else "open NVRTC and nvJitLink of the same major",
             evidence="names of files, version of a static copy",

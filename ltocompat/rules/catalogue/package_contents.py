@@ -288,12 +288,12 @@ def _runpath_problem(
     return Problem(
         verdict,
         f"{name} needs {file}, which the dependency puts into {folder}, but its RUNPATH does not "
-        "lead there: unless something loads it first, the loader finds it only by chance",
-        f"link with a RUNPATH that leads to {folder} in site-packages"
+        "point there: unless something loads it first, the loader finds it only by chance",
+        f"link with a RUNPATH that points to {folder} in site-packages"
         if way is None
         else f"link with -Wl,-rpath,'{way}'",
         ":".join(host.runpath) or "no RUNPATH",
-        headline=f"{name} needs {file}, and its RUNPATH does not lead to {folder}",
+        headline=f"{name} needs {file}, and its RUNPATH does not point to {folder}",
     )
 
 

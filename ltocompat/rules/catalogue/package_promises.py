@@ -169,7 +169,7 @@ def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
             if other is not None and not require.marker and not _admits(require, other):
                 yield Problem(
                     Verdict.FAIL,
-                    f"{package} asks for {require.name} {' or '.join(require.versions)}, "
+                    f"{package} requires {require.name} {' or '.join(require.versions)}, "
                     f"but {other} is given beside it",
                     evidence=require.line,
                 )
@@ -188,7 +188,7 @@ def installed_dependency_refused(shipped: Installed) -> Iterator[Problem]:
         wanted = f"{require.name} {' or '.join(require.versions)}".strip()
         yield Problem(
             Verdict.UNDOCUMENTED if of_cuda else Verdict.OK,
-            f"{package} asks for {wanted}, but {other or 'none'} is installed",
+            f"{package} requires {wanted}, but {other or 'none'} is installed",
             f"install {wanted}, or another {package.name}",
             require.line,
             subject=require.name,
@@ -297,7 +297,7 @@ def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
             error = "34 if it is a stub, else 803 on a host with another driver"
         if "stubs" in folder.split("/"):
             what, error = "a stub of libcuda where its loader searches", "34"
-            remedy = f"take {folder} out of LD_LIBRARY_PATH and ld.so.conf.d; it is for -L only"
+            remedy = f"take {folder} out of LD_LIBRARY_PATH and ld.so.conf.d; use it only with -L"
         message = f"{image.package.name} has {what}, which may hide the host's: then every CUDA "
         message += f"call fails with error {error}"
         yield Problem(verdict, message, remedy, example=host.place, subject=what)

@@ -39,7 +39,7 @@ def ptx_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             _driver_for(image.isa),
             _described(image),
-            remedy=f"ship SASS for {image_helpers.real(subject.gpu)}, compile the PTX with the "
+            remedy=f"ship SASS for {image_helpers.real(subject.gpu)}, or compile the PTX with the "
             "driver's toolkit, or turn it into a cubin without the driver (nvJitLink, "
             "nvPTXCompiler, NVRTC with an sm_ architecture)",
             evidence=_version_evidence(image),
@@ -271,7 +271,7 @@ def ptx_that_compilers_refuse(subject: Subject) -> Iterator[Requirement]:
                 yield Requirement(
                     constraint,
                     f"PTX with {flaw}",
-                    _OF_FLAW.get(flaw, "no compiler takes it"),
+                    _OF_FLAW.get(flaw, "no compiler accepts it"),
                 )
 
 

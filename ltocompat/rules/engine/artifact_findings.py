@@ -139,7 +139,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     open_ = loose and summary.has_sources
     if loose:
         files = _unique(place.innermost for each in judged for place in each.group.places)
-        end = ", and whether it compiles its sources here is not known" if open_ else end
+        end = ", and it is not known whether it compiles its sources here" if open_ else end
         end += f"; all its device code is {truncate_list(files, 2)}"
     reasons = [*grouped((image, f"{image} {reason}") for image, _, reason in excluded).values()]
     listed = "; ".join(told[0] for told in reasons[:4])
@@ -354,13 +354,11 @@ def _note(
         return
     if where.beyond:
         text = (
-            f"is newer than {where.below}, the newest in our tables, and judged by {documented} "
-            f"compatibility; it may have dropped {arch}"
+            f"is newer than {where.below}, the newest in our tables, so documented {documented} "
+            f"compatibility decides; it may have dropped {arch}"
         )
     elif where.below is None:
-        text = f"is older than {where.above}, the oldest in our tables, and judged by its order"
+        text = f"is older than {where.above}, the oldest in our tables; its order decides"
     else:
-        text = (
-            f"is not in our tables, and judged by its order between {where.below} and {where.above}"
-        )
+        text = f"is not in our tables; its order between {where.below} and {where.above} decides"
     yield finding_by_engine(NOT_IN_TABLES, Verdict.OK, f"{version} {text}")

@@ -1,4 +1,4 @@
-"""The requirements of an artifact on any target: floors on every GPU, and their reasons."""
+"""The requirements of an artifact on every target: floors on every GPU, and their reasons."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from ltocompat.packages.values import Package
 
 _LISTED = (Component.DRIVER, Component.LINKER)
-_OPEN_LINKER = "which nvJitLink links it is not known"
+_OPEN_LINKER = "it is not known which nvJitLink links it"
 _DRIVER = "LTO-IR of CUDA 11, which only a driver links (cuLinkAddData, deprecated)"
 
 

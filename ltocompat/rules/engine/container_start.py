@@ -76,18 +76,18 @@ def _refused(
     met: bool | None,  # noqa: FBT001 - as _met gives it
 ) -> Result:
     driver = result.target.driver.text if result.target.driver else ""
-    asks = f"on driver {driver}: {name} asks for {text.split(' ', 1)[0]}"
+    asks = f"on driver {driver}: {name} requires {text.split(' ', 1)[0]}"
     message = f"the container doesn't start {asks}"
     if met is None:
         brand = ", or GPUs of some brand" if _BRAND.search(text) else ""
-        message = f"whether the container starts is not known {asks}{brand}"
+        message = f"it is not known whether the container starts {asks}{brand}"
     least = None
     with suppress(ValueError):  # it can't be read
         least = least_admitted([condition for _, condition in conditions])
     older = least and result.target.driver and max(result.target.driver.values) < least
     update = f"update the driver to {least} or newer" if older else "take another image"
     runs = result.verdict <= Verdict.JIT and not result.not_judged
-    hidden = "; its code runs there: docker run -e NVIDIA_DISABLE_REQUIRE=1 starts it"
+    hidden = "; the code would run there: docker run -e NVIDIA_DISABLE_REQUIRE=1 starts the image"
     finding = finding_by_engine(
         CONTAINER_REFUSED,
         Verdict.UNKNOWN if met is None else Verdict.FAIL,

@@ -232,7 +232,7 @@ def findings_of_coverage(
             SPARSE_COVERAGE,
             Verdict.OK,
             f"{found.every - len(found.lost):,} of {found.every:,} kernels that are for "
-            f"{found.best} have code for {gpu.arch}; it has none for "
+            f"{found.best} have code for {gpu.arch}; missing: "
             f"{truncate_list(found.lost, _MOST_TOLD)}",
             example=found.missing[0].example if found.missing else None,
             level=Level.WARNING,

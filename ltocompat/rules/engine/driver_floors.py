@@ -1,4 +1,4 @@
-"""The least drivers of the code that drivers load, whatever the GPU.
+"""The minimum drivers of the code that drivers load, whatever the GPU.
 
 They are found from what SASS and PTX ask each for itself, and not from verdicts: a GPU that is
 served by SASS of one toolkit and PTX of another has one floor for both, and that of a GPU is no
@@ -24,7 +24,7 @@ from ltocompat.rules.rule import Component, Constraint, Unbounded
 
 
 class DriverFloors(Struct, frozen=True):
-    """The least drivers for SASS and for PTX, and whether no known one is enough for the PTX.
+    """The minimum drivers for SASS and for PTX, and whether no known one is enough for the PTX.
 
     Attributes:
         or_older: of ``sass`` and ``ptx``, those for which a driver before all tables may do.
@@ -46,7 +46,7 @@ def driver_floors(summary: ArtifactSummary, engine: Engine) -> DriverFloors:
 
 
 def _floors_of(engine: Engine, groups: Sequence[ModuleGroup]) -> DriverFloors:
-    """The least drivers of modules, of what each use of code asks of them."""
+    """The minimum drivers of modules, of what each use of code asks of them."""
     asked: dict[str, list[Constraint]] = {"sass": [], "ptx": []}
     for gpu in gpus_in_use():
         for code in (code for group in groups for code in loaded(engine, group, gpu)):

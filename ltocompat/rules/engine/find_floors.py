@@ -1,4 +1,4 @@
-"""The least versions with which an artifact passes: ``check`` itself, asked version by version.
+"""The minimum versions with which an artifact passes: ``check`` itself, asked version by version.
 
 ``require`` is the inverse of ``check`` because it asks nothing else: whatever a rule, a pick or a
 fold comes to say, the floor moves with it.
@@ -28,7 +28,7 @@ _NO = Verdict.OK  # where nothing is objected to
 
 
 class Floor(Struct, Generic[VersionT], frozen=True):
-    """The least version of one part of a target.
+    """The minimum version of one part of a target.
 
     Attributes:
         first: it and newer ones, up to ``last``, do as well as any version does.
@@ -158,8 +158,8 @@ class LineFloors(Struct, frozen=True):
 
     Attributes:
         route: the route; None where every module has but one.
-        linker: the least nvJitLink; None where none is asked for, or every one fails.
-        driver: the least driver with that nvJitLink; None where every one fails.
+        linker: the minimum nvJitLink; None where none is asked for, or every one fails.
+        driver: the minimum driver with that nvJitLink; None where every one fails.
         result: the verdict there; where every version fails, that of the newest.
     """
 
@@ -200,7 +200,7 @@ def line_floors(checked: Checked, gpu: Gpu, *, asks_linker: bool) -> Iterator[Li
 def _driver_floor(
     checked: Checked, gpu: Gpu, route: Route | None, linker: Release
 ) -> Floor[DriverVersion] | None:
-    """The least driver of one line with an nvJitLink; None where every one fails."""
+    """The minimum driver of one line with an nvJitLink; None where every one fails."""
     known = drivers.production_drivers()
     tables = list(map(functools.partial(checked.lines, gpu, linker=linker), known))
     lines = [table[route] for table in tables]
@@ -224,8 +224,8 @@ class JointFloors(Struct, frozen=True):
     """The versions with which every line of a GPU passes that any version passes with.
 
     Attributes:
-        driver, last_driver: the least driver, and the newest.
-        linker, last_linker: the least nvJitLink, and the newest; None where none is asked for.
+        driver, last_driver: the minimum driver, and the newest.
+        linker, last_linker: the minimum nvJitLink, and the newest; None where none is asked for.
         or_older: a driver before all tables is not known to fail.
     """
 

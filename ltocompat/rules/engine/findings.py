@@ -45,7 +45,7 @@ def subject_of(text: str) -> str:
 def key_of(requirement: Requirement) -> tuple[str, tuple[str, ...]]:
     """The subject of a requirement's findings, and the versions that they ask for.
 
-    That is the least version that surely meets it; else that of the code that asks; none where no
+    That is the minimum version that surely meets it; else that of the code that asks; none where no
     version changes the verdict.
     """
     asked, least = list[str](), least_version([requirement.constraint])
@@ -101,7 +101,7 @@ def finding_by_engine(rule_id: str, verdict: Verdict, message: str, **known: obj
     found = Finding(
         verdict,
         message,
-        prose.remedy.removesuffix("."),
+        prose.finding_remedy,
         prose.finding_evidence,
         rule=rule_id,
         level=LEVELS[verdict],

@@ -128,12 +128,12 @@ def _judge_host(case: Case, host: HostBinary) -> ModuleVerdict | None:
         "host",
         case.findings(rulings),
         frozenset("link" if part is Component.LINKER else "load" for part in open_),
-        why=f"the host file asks: {held}",
+        why=f"the host file needs: {held}",
     )
 
 
 def _says(ruling: Evaluation) -> bool:
-    """Return whether a ruling is a verdict, rather than a remark that holds on any target."""
+    """Return whether a ruling is a verdict, rather than a remark that holds on every target."""
     return ruling.verdict is not Verdict.OK or ruling.requirement.component is not Component.NONE
 
 

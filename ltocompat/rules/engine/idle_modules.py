@@ -36,7 +36,7 @@ from ltocompat.rules.engine.module_verdict import GroupVerdict
 
 _File = tuple[str, tuple[str, ...]]
 _UNREGISTERED = "no wrapper registers it, and"
-PICKED_BY_PROGRAM = f"{_UNREGISTERED} whether a program of the package picks it here is not known"
+PICKED_BY_PROGRAM = f"{_UNREGISTERED} it is unknown whether a program of the package picks it here"
 _SIBLING = "other modules of its library have SASS of its kernels for this GPU"
 _CHOOSES = "its library chooses kernels by GPU, and has SASS for this one in other modules"
 _WHY = "loaded only where the library's own code chooses it"
@@ -166,7 +166,7 @@ def _weighed(
     if _lies_in(by_sass, each.group):
         return _set_aside(each, f"{_UNREGISTERED} its library has SASS for this GPU elsewhere")
     if _lies_in(by_sass | by_ptx, each.group):
-        return _left_open(each, f"{_UNREGISTERED} whether its library loads it here is not known")
+        return _left_open(each, f"{_UNREGISTERED} it is unknown whether its library loads it here")
     return each
 
 

@@ -128,7 +128,7 @@ class Artifact:
             Verdict.UNKNOWN,
             f"{truncate_list(target.nodes, 4)}: {target.untold}",
             subject=WHOLE_ARTIFACT,
-            remedy="give these nodes a target of their own, or a file of them with gpu= or driver=",
+            remedy="give these nodes a --deploy-target of their own, with gpu= or driver=",
             asked=target.nodes,
         )
         (found,) = self._on(target, None, Route.LOAD, (None,))
@@ -302,7 +302,7 @@ def _judge(
         return GroupVerdict(group, _JUDGED[way](case, group.signature, group.trials), way)
     elsewhere = _JUDGED[natural[0]](case, group.signature, group.trials)
     serves = not route_given and elsewhere.verdict is not Verdict.NOT_FOR_GPU
-    why = f"it is {'linked' if way is Route.LOAD else 'loaded'}, which another row checks"
+    why = f"it is {'linked' if way is Route.LOAD else 'loaded'}; another row checks that"
     return GroupVerdict(
         group, ModuleVerdict(how=OTHER_ROUTE, why=why, serves_elsewhere=serves), way
     )

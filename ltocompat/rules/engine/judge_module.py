@@ -92,7 +92,7 @@ def _linked_by_any(case: Case, signature: ModuleSignature, aim: Gpu) -> ModuleVe
     )
     if not findings:
         return replace(_NO_LINKER, picked=code.images)
-    why = f"{signature.images[0]}: no linker takes it"
+    why = f"{signature.images[0]}: no linker accepts it"
     verdict = worst(each.verdict for each in findings)
     return ModuleVerdict(verdict, "link", findings, picked=code.images, why=why)
 
@@ -226,7 +226,7 @@ def _add(
     """The verdict with what a trial says, told as the linker's or the driver's."""
     what = "load" if tried.by_driver else "link"
     command = "check --trial-load" if tried.by_driver else "link"
-    remedy = rule_prose(rule_id).remedy.removesuffix(".")
+    remedy = rule_prose(rule_id).finding_remedy
     finding = finding_by_engine(
         rule_id,
         of_trial,

@@ -37,7 +37,7 @@ def _as_held(ruling: Evaluation) -> str:
         return ""
     verdict = "not checked" if ruling.verdict is None else ruling.verdict
     if not requirement.constraint.weighs_values:
-        return f"{verdict} on any target ({requirement.rule})"
+        return f"{verdict} on every target ({requirement.rule})"
     return f"{requirement.component} {requirement.constraint} {verdict} ({requirement.rule})"
 
 

@@ -63,8 +63,8 @@ def read_image(text: str) -> Node:
     if match is None:
         named = _CUDA.search(text.rpartition("/")[2])
         release = ".".join(named.groups()) if named else ""
-        says = f"names CUDA {release}, but" if release else "names no CUDA release, and"
-        problem = f"image {text[:80]} {says} not which drivers it starts on"
+        says = f"names CUDA {release}, but not" if release else "names neither a CUDA release nor"
+        problem = f"image {text[:80]} {says} the drivers that it starts on"
         keys = {"nvrtc": release} if release and "pytorch/pytorch:" in text else {}
         return Node(keys, problem=f"{problem} (check the file that docker save writes instead)")
     release = match["release"]

@@ -273,7 +273,7 @@ def _origin(wanted: VersionRequest, files: list[InstalledFile], kept: str) -> In
         with Machine().viewed(path) as view:
             linker = identify(view, Budget(), tool=wanted.tool)
     except Malformed as error:
-        raise LtocompatError(f"{requirement} is of no use: {error}; report it") from error
+        raise LtocompatError(f"{requirement} can't be used: {error}; report it") from error
     if not matches(wanted.asked, linker.version):
         raise LtocompatError(
             f"{requirement} holds {linker}, another version than its name; report it to its index"

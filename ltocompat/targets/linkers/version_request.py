@@ -16,8 +16,8 @@ _VERSION = re.compile(r"([0-9]{1,3}\.[0-9]{1,3})(\.[0-9]{1,5})?")
 ALL = "all"
 FIRST_ON_INDEX = {Tool.NVJITLINK: Release(12, 0), Tool.NVLINK: Release(13, 0)}
 NO_NVLINK_12 = (
-    "packages of CUDA 12 hold ptxas and libnvvm, and no nvlink; put the bin folder of an installed "
-    "toolkit into PATH"
+    "packages of CUDA 12 contain ptxas and libnvvm, but no nvlink; "
+    "put the bin folder of an installed toolkit into PATH"
 )
 
 

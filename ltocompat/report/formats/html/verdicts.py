@@ -59,8 +59,7 @@ class _Row(Struct, frozen=True):
 
     def where(self, alike: _Alike) -> str:
         """The cells of results in words."""
-        words = self.names.words(alike.cells) or alike.result.target.name
-        return "all targets" if words == "all" else words
+        return self.names.words(alike.cells) or alike.result.target.name
 
 
 def matrix(answer: SortedRecords, names: Mapping[str, str]) -> dict[str, object]:
