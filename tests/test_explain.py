@@ -28,7 +28,8 @@ from ltocompat.commands.options import ExplainOptions
 from ltocompat.facts import table
 from ltocompat.facts.drivers import errors_called
 from ltocompat.facts.gpus import sms
-from ltocompat.model.arch import SmArch
+from ltocompat.facts.libraries import library_packages
+from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.environment import Environment, KernelDriver, LocalGpu
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.explained import Explained
@@ -571,6 +572,22 @@ def test_a_toolkit_that_the_text_shows_is_not_to_be_installed() -> None:
 def test_a_stop_behind_a_file_is_none_of_its_name() -> None:
     (found, *_) = explain("Could not load dynamic library 'libcudart.so.11.0.'")
     assert found.values["file"] == "libcudart.so.11.0"
+
+
+@pytest.mark.parametrize("builtins", ["11.2", "11.6", "11.7", "11.8", "12.0", "12.9", "13.0"])
+def test_nvrtc_is_pinned_to_a_release_that_was_published(builtins: str) -> None:
+    release = Release.parse(builtins)
+    published = [
+        package
+        for name in ("nvidia-cuda-nvrtc-cu11", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-nvrtc")
+        for row in library_packages()[name]
+        if Release.parse(row.first) <= release <= Release.parse(row.last)
+        for package in [f"'{name}=={builtins}.*'"]
+    ]
+    text = f"nvrtc: error: failed to open libnvrtc-builtins.so.{builtins}"
+    assert re.findall(r"'nvidia-cuda-nvrtc\S*'", explain(text)[0].fix or "") == published[:1]
+    in_conda = explain(f"(base) conda activate x\n{text}")[0].fix or ""
+    assert ("cudatoolkit=" in in_conda) == (release < Release(12, 0))
 
 
 def test_numba_of_cuda_11_is_not_sent_to_a_package_of_12() -> None:
