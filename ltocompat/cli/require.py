@@ -42,8 +42,8 @@ def require(
 
     For example: ltocompat require libx.so
 
-    The answer has lines to paste into requirements, conda recipes and container images. Those lines
-    alone: ltocompat require dist/x.whl --for conda
+    The answer has lines to paste into requirements, conda recipes and container images.
+    Print only those lines: ltocompat require dist/x.whl --for conda
     """
     from ltocompat.commands import require as command
     from ltocompat.report.verbs.require import REPORT
