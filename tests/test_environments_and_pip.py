@@ -2,13 +2,15 @@
 
 Metadata are those of torch 2.9.1 and what it asks for, as PyPI has them; libraries are stubs that
 need and import what the real ones do. What is planted is named: by the rule that pip check knows,
-and by the rules on what files import, of which pip knows nothing.
+and by the rules on what files import, of which pip knows nothing. Of extras, pip check knows
+nothing either: what is drawn with them is held against pip's resolver.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -161,3 +163,43 @@ def test_an_environment_has_one_answer_and_pip_knows_no_more(tmp_path: Path, num
             message.startswith(f"{name} ") and f"asks for {asked}" in message
             for message in sentences
         ), (name, asked, sentences)
+
+
+NAMES = [f"nvidia-of-{letter}" for letter in "abcdef"]
+MARKERS = [
+    *("", "", "", "python_version < '3.7'", "python_version >= '3.7'", "sys_platform == 'linux'"),
+    *("extra == 'a'", "extra == 'a'", "extra == 'b'", "python_version < '3.7' and extra == 'b'"),
+    "sys_platform == 'linux' and (extra == 'a' or extra == 'b')",
+]
+
+
+def drawn(draw: random.Random, name: str, versions: dict[str, str]) -> list[str]:
+    """Lines of Requires-Dist on others and on extras of the package itself; few are unfulfilled."""
+    lines = [f"{name}[a,b]; extra == 'all'"]
+    for _ in range(draw.randrange(5)):
+        other = draw.choice([each for each in NAMES if each != name])
+        asks = draw.choice(["", "", "[a]", "[b]", "[all]", "[a,none-such]"])
+        there = versions.get(other, "1.0")
+        wanted = draw.choice(["", ">=1.0", f"=={there}", f"=={there}.*", ">=1.0", "==1.9"])
+        lines.append(f"{other}{asks}{wanted}; {draw.choice(MARKERS)}".rstrip("; "))
+    return lines
+
+
+@pytest.mark.parametrize("number", sampled(range(60), 10))
+def test_conflicts_through_extras_are_those_that_pip_refuses(tmp_path: Path, number: int) -> None:
+    draw = random.Random(number)  # noqa: S311, drawn anew from its number
+    versions = {name: f"1.{draw.randrange(3)}" for name in NAMES if draw.randrange(12)}
+    requires = {name: drawn(draw, name, versions) for name in versions}
+    (dist := tmp_path / "dist").mkdir()
+    wheels = [
+        wheel(dist, {}, requires[name], name=name, version=version, extras=("a", "b", "all"))
+        for name, version in versions.items()
+    ]
+    site = tmp_path / f"lib/python3.{sys.version_info.minor}/site-packages"
+    installed(site, *wheels)
+    named = {each.message for each in answer(site) if each.rule == "PKG-12"}
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--dry-run", "--no-index"]
+    pip += ["--ignore-installed", "--disable-pip-version-check", "--find-links", str(dist)]
+    asked = [f"{name}=={version}" for name, version in versions.items()]
+    refused = subprocess.run([*pip, *asked], check=False, capture_output=True, text=True)
+    assert bool(named) is bool(refused.returncode), (requires, named, refused.stderr)

@@ -134,6 +134,51 @@ def test_conflicts_are_named_of_packages_without_device_code_too(tmp_path: Path)
     ]
 
 
+TOOLKIT = [
+    "nvidia-cuda-nvrtc-cu12==12.9.86.*; (sys_platform == 'linux') and extra == 'all'",
+    "nvidia-cuda-nvrtc-cu12==12.9.86.*; (sys_platform == 'linux') and extra == 'nvrtc'",
+    "nvidia-nvjitlink-cu12==12.9.86.*; (sys_platform == 'linux') and extra == 'nvjitlink'",
+]
+OF_EXTRA = "cuda-toolkit 12.9.1 asks for nvidia-cuda-nvrtc-cu12 ==12.9.86.*{}, but "
+
+
+@pytest.mark.parametrize(
+    ("asking", "expected"),
+    [
+        # As libraft-cu12 26.4.0 asks for the toolkit, whose lines are those of 12.9.1 on PyPI.
+        (["cuda-toolkit[nvrtc]==12.*"], (Verdict.UNDOCUMENTED, "")),
+        ([], (Verdict.OK, " in an extra")),  # a user may have asked for it
+        (["nvidia-cuda-nvrtc-cu12==12.4.127"], None),
+    ],
+)
+def test_what_extras_ask_for_is_held_against_what_is_installed(
+    asking: list[str], expected: tuple[Verdict, str] | None, tmp_path: Path
+) -> None:
+    wheels = [
+        wheel(tmp_path, {}, ["older[all]", *asking], name="asking"),
+        wheel(tmp_path, {}, TOOLKIT, name="cuda-toolkit", version="12.9.1", extras=("nvrtc",)),
+        wheel(tmp_path, {}, name="nvidia-cuda-nvrtc-cu12", version="12.4.127"),
+    ]
+    site = tmp_path / "env/lib/python3.9/site-packages"
+    installed(site, *wheels)
+    # As Debian has packages of setuptools, in the base that the environment takes over.
+    base = tmp_path / "usr/lib/python3.9/dist-packages/older-1.0.egg-info"
+    base.mkdir(parents=True)
+    (base / "PKG-INFO").write_text("Metadata-Version: 1.2\nName: older\nVersion: 1.0\n")
+    text = "asking\n\n[all]\nasking[x]\n\n[all:python_version < '3.10']\ngone\n"
+    (base / "requires.txt").write_text(f"{text}\n[:os_name=='nt']\nno\n")
+    config = "home = {}/bin\ninclude-system-site-packages = true\n"
+    (tmp_path / "env/pyvenv.cfg").write_text(config.format(tmp_path / "usr"))
+    options = CheckOptions((str(tmp_path / "env"),), targets=(TARGET,), allow_empty=True)
+    results = [record for record in check(options) if isinstance(record, Result)]
+    told = {(each.verdict, each.message) for result in results for each in result.findings}
+    wanted = {(Verdict.OK, "older 1.0 asks for gone, but none is installed")}
+    if expected is not None:
+        message = OF_EXTRA.format(expected[1]) + "nvidia-cuda-nvrtc-cu12 12.4.127 is installed"
+        wanted.add((expected[0], message))
+    assert told == wanted
+
+
 def test_the_first_line_says_what_an_environment_runs_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST_BYTES = MIB
 """Of metadata that are read, bytes; headers come first, and real ones stay below 100 KiB."""
 _SHOWN = 120
-_PYTHON = re.compile(r"(?:cp|py)([0-9])([0-9]{1,3})")
+_PYTHON = re.compile(r"cp([0-9])([0-9]{1,3})")  # py39 is for later ones, too
 
 
 def read_metadata(data: bytes, budget: Budget) -> Package:
@@ -64,7 +64,7 @@ def python_and_platforms(tags: Iterable[str]) -> tuple[str | None, tuple[str, ..
     for tag in tags:
         parts = tag.split("-")
         if len(parts) == 3:
-            pythons |= set(parts[0].split("."))
+            pythons |= set(parts[0].split(".")) if parts[1] != "abi3" else set()
             platforms |= dict.fromkeys(parts[2].split("."))
     exact = {found.groups() for found in map(_PYTHON.fullmatch, pythons) if found}
     major, minor = exact.pop() if len(exact) == 1 else ("", "")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import glob
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -24,8 +26,11 @@ from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.packages.declared import of_variant
 from ltocompat.packages.members import member_of, python_modules, zip_names
 from ltocompat.packages.metadata import MOST_BYTES, python_and_platforms, read_metadata, read_tags
+from ltocompat.packages.resolving import extras_asked
 from ltocompat.packages.values import Kind, Package, installed_path, normalized, within_limits
 
+_Around: TypeAlias = "tuple[tuple[Package, ...], Mapping[str, frozenset[str]]]"
+"""Distributions, and the names that they ask for with the wanted extras."""
 _VARIANT = "variant.json"
 _LIBRARY = re.compile(rb'^"?([^,\n]+(?:\.so[.0-9]*|\.dll))"?,', re.MULTILINE)
 # Calls that load a library or name its folder, and imports of packages that load those of CUDA.
@@ -35,6 +40,13 @@ _LOADS = re.compile(
     rb"|^[ \t]*(?:from|import)[ \t]+(?:cuda|nvidia|cupy|cuquantum|custatevec|jax|nvmath|numba"
     rb"|tensorflow|tensorrt|torch)",
     re.MULTILINE,
+)
+_EGG_INFO = ".egg-info"
+_PYTHON = re.compile(r"/python(3\.[0-9]+)/[a-z]+-packages$")
+_LIBS = ("lib", "local/lib")  # the second is Debian's
+_HOME = re.compile(r"^home *= *(.+?)/[^/]+ *$", re.MULTILINE)
+_WITH_SYSTEM = re.compile(
+    r"^include-system-site-packages *= *true *$", re.MULTILINE | re.IGNORECASE
 )
 _DEEPEST = 32  # folders between a file and the metadata of its package
 _METADATA = re.compile(r"([^/]+)\.dist-info/METADATA")
@@ -108,17 +120,32 @@ def _package(
     )
 
 
-def read_installed(folder: str, budget: Budget) -> Package | None:
-    """The distribution whose metadata lie in a folder; None where they don't."""
-    stem = os.path.basename(os.path.abspath(folder))
-    if not stem.endswith(DIST_INFO) or sites_of(folder):
+def read_installed(folder: str, budget: Budget, site: str = "") -> Package | None:
+    """The distribution whose metadata lie in a folder; None where they don't.
+
+    Args:
+        folder: of the metadata.
+        budget: what reading them may cost.
+        site: the folder of packages that its environment begins with; empty for the one around it.
+    """
+    folder = os.path.abspath(folder)
+    if not folder.endswith((DIST_INFO, _EGG_INFO)) or sites_of(folder):
         return None
-    stem = stem.removesuffix(DIST_INFO)
     problems: list[str] = []
     record = _files(_content(folder, "RECORD", MOST_RECORD), budget)
     files = tuple(within_limits(record, "RECORD is", problems))
-    package = _package(functools.partial(_content, folder), stem, budget, problems)
-    return replace(package, kind=Kind.INSTALLED, path=folder, files=files)
+    return replace(
+        _described(folder, site or os.path.dirname(folder), budget, problems), files=files
+    )
+
+
+def _described(info: str, site: str, budget: Budget, problems: list[str]) -> Package:
+    """A distribution by its metadata, with the Python of the environment that sees it."""
+    stem = os.path.splitext(os.path.basename(info))[0]
+    package = _package(functools.partial(_content, info), stem, budget, problems)
+    python = _PYTHON.search(site)
+    of = python[1] if python else package.python
+    return replace(package, kind=Kind.INSTALLED, path=info, python=of, site=site)
 
 
 def may_load_libraries(package: Package, budget: Budget) -> bool:
@@ -173,49 +200,64 @@ def _lister(wanted: str, folder: str, budget: Budget) -> Package | None:
 
 
 def installed_beside(package: Package) -> tuple[Package, ...]:
-    """The distributions beside an installed one, by their folders' names, with their libraries."""
-    if package.kind is not Kind.INSTALLED:
-        return ()
-    site = os.path.dirname(os.path.abspath(package.path))
-    with suppress(OSError):
-        return tuple(
-            each
-            for each in _names_in(site, os.stat(site).st_mtime_ns)
-            if each.path != os.path.abspath(package.path)
-        )
-    return ()
+    """The distributions that Python sees beside an installed one, with their libraries."""
+    there, _ = _around(package)
+    return tuple(each for each in there if each.path != os.path.abspath(package.path))
+
+
+def asked_beside(package: Package) -> Mapping[str, frozenset[str]]:
+    """Names that distributions beside an installed one ask for, each with the wanted extras."""
+    return _around(package)[1]
 
 
 def installed_in(folder: str, budget: Budget) -> tuple[Package, ...]:
-    """The distributions whose metadata lie in a folder, with what they depend on."""
-    names = sorted(name for name in os.listdir(folder) if name.endswith(DIST_INFO))
-    found = (read_installed(os.path.join(folder, name), budget) for name in budget.timed(names))
+    """The distributions that Python sees from a folder of them, with what they depend on."""
+    site = os.path.abspath(folder)
+    infos = (info for each in _seen_from(site) for info in _infos_in(each))
+    found = (read_installed(info, budget, site) for info in budget.timed(infos))
     return tuple(filter(None, found))
 
 
+def _around(package: Package) -> _Around:
+    if package.site:
+        with suppress(OSError, LimitExceeded):
+            sites = _seen_from(package.site)
+            return _names_in(tuple((site, os.stat(site).st_mtime_ns) for site in sites))
+    return (), {}
+
+
+def _seen_from(site: str) -> tuple[str, ...]:
+    """A folder of packages, and those of the Python whose packages its environment takes over."""
+    config = _content(os.path.join(site, "..", "..", ".."), "pyvenv.cfg").decode("utf-8", "replace")
+    home = _HOME.search(config)
+    if home is None or not _WITH_SYSTEM.search(config):
+        return (site,)
+    python = os.path.basename(os.path.dirname(site))
+    base = glob.escape(home[1])
+    libs = [f"{base}/{lib}/{glob.escape(name)}" for lib in _LIBS for name in (python, "python3")]
+    return (site, *(path for lib in libs for path in sorted(glob.glob(f"{lib}/*-packages"))))
+
+
 @functools.lru_cache(maxsize=16)  # asked for each of its packages
-def _names_in(site: str, _changed: int) -> tuple[Package, ...]:
-    stems = (
-        (entry, entry.removesuffix(DIST_INFO).partition("-"))
-        for entry in sorted(os.listdir(site))
-        if entry.endswith(DIST_INFO)
-    )
-    return tuple(
-        Package(
-            kind=Kind.INSTALLED,
-            path=os.path.join(site, entry),
-            name=normalized(name),
-            version=version,
-            files=_libraries_in(os.path.join(site, entry)),
-        )
-        for entry, (name, _, version) in stems
-    )
+def _names_in(sites: tuple[tuple[str, int], ...]) -> _Around:
+    budget = Budget()
+    found: dict[str, Package] = {}
+    for site, _ in reversed(sites):
+        for info in _infos_in(site):
+            package = _described(info, sites[0][0], budget, [])
+            # All of RECORD is dear to read for each package of an environment.
+            names = _LIBRARY.findall(_content(info, "RECORD", MOST_RECORD))
+            files = tuple(name.decode("utf-8", "replace") for name in names)
+            found[package.name] = replace(package, files=files)
+    # What they depend on is left out: the ways through an environment are without number.
+    there = tuple(replace(each, requires=(), requires_dist=()) for each in found.values())
+    return there, extras_asked(found, budget)
 
 
-def _libraries_in(info: str) -> tuple[str, ...]:
-    """The libraries in RECORD; all of it is dear to read for each package of an environment."""
-    found = _LIBRARY.finditer(_content(info, "RECORD", MOST_RECORD))
-    return tuple(match[1].decode("utf-8", "replace") for match in found)
+def _infos_in(site: str) -> list[str]:
+    """The metadata of the distributions in a folder, sorted; older ones are .egg-info."""
+    names = sorted(name for name in os.listdir(site) if name.endswith((DIST_INFO, _EGG_INFO)))
+    return [os.path.join(site, name) for name in names]
 
 
 @functools.lru_cache(maxsize=64)  # asked for each file of a package
@@ -232,19 +274,34 @@ def _by_top(site: str, _changed: int, limits: Limits) -> dict[str, tuple[str, ..
     """First part of a path in site-packages -> the metadata folders of those that have such."""
     budget = Budget(limits)
     found: dict[str, list[str]] = {}
-    for entry in sorted(os.listdir(site)):
-        info = os.path.join(site, entry)
-        if entry.endswith(DIST_INFO) and os.path.isdir(info):
-            files = _files(_content(info, "RECORD", MOST_RECORD), budget)
-            for top in {file.partition("/")[0] for file in files}:
-                found.setdefault(top, []).append(info)
+    for info in filter(os.path.isdir, _infos_in(site)):
+        files = _files(_content(info, "RECORD", MOST_RECORD), budget)
+        for top in {file.partition("/")[0] for file in files}:
+            found.setdefault(top, []).append(info)
     return {top: tuple(infos) for top, infos in found.items()}
 
 
 def _content(folder: str, name: str, most: int = MOST_BYTES) -> bytes:
+    if name == "METADATA" and folder.endswith(_EGG_INFO):
+        headers = _content(folder, "PKG-INFO") or _content(*os.path.split(folder))
+        lines = _content(folder, "requires.txt").decode("utf-8", "replace")
+        return "".join(_of_egg(lines)).encode() + headers
     with suppress(OSError):
         return read_regular(os.path.join(folder, name), most)
     return b""
+
+
+def _of_egg(text: str) -> Iterator[str]:
+    """Yield what requires.txt of setuptools asks for; its sections are ``[extra:marker]``."""
+    marker = ""
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if line.startswith("["):
+            extra, _, when = line.strip("[]").partition(":")
+            marker = " and ".join(
+                [f"({when})"] * bool(when) + [f"extra == '{extra}'"] * bool(extra)
+            )
+        else:
+            yield f"Requires-Dist: {line}" + (f" ; {marker}\n" if marker else "\n")
 
 
 def _files(record: bytes, budget: Budget) -> Iterator[str]:

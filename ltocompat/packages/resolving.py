@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 from msgspec import Struct
@@ -350,10 +350,26 @@ def _installed(
                 yield require, extra
 
 
-def dependencies_always(package: Package, budget: Budget) -> Iterator[Dependency]:
-    """Yield the dependencies that are installed with a package, whatever extras are asked for."""
-    found = _installed(package, (), budget)
+def dependencies_always(
+    package: Package, budget: Budget, extras: Iterable[str] = ()
+) -> Iterator[Dependency]:
+    """Yield the dependencies that are installed with a package and with extras of it."""
+    found = _installed(package, extras, budget)
     return (dependency for dependency, _ in found if not dependency.only_limits)
+
+
+def extras_asked(there: Mapping[str, Package], budget: Budget) -> Mapping[str, frozenset[str]]:
+    """Names that packages, and extras of them that are asked for, ask for -> the wanted extras."""
+    asked: dict[str, frozenset[str]] = {}
+    waiting = [(package, frozenset[str]()) for package in there.values()]
+    while waiting:
+        package, extras = waiting.pop()
+        for dependency in dependencies_always(package, budget, extras):
+            before = asked.get(dependency.name, frozenset())
+            asked[dependency.name] = before | dependency.asks
+            if dependency.name in there and not dependency.asks <= before:
+                waiting.append((there[dependency.name], dependency.asks))
+    return asked
 
 
 @functools.lru_cache(maxsize=4096)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
@@ -107,6 +107,7 @@ class Package(Struct, frozen=True, kw_only=True):
         problems: what could not be read of the metadata, one sentence each.
         starts_on: of an image the variables that say which drivers it starts on, and how.
         searched: of an image the folders of LD_LIBRARY_PATH.
+        site: of an installed one the folder of packages that its environment begins with.
     """
 
     kind: Kind
@@ -126,6 +127,7 @@ class Package(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     starts_on: tuple[tuple[str, str], ...] = ()
     searched: tuple[str, ...] = ()
+    site: str = ""
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}" if self.version else self.name
@@ -150,6 +152,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
         in_front: a driver's libcuda that the loader of an image takes before the host's.
         searched: folders that the loader of an image searches.
         loads: its Python modules may load libraries before its own are loaded.
+        asked: names that the distributions of its environment ask for, with the wanted extras.
         budget: what judging it may cost.
     """
 
@@ -163,6 +166,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
     in_front: Location | None = None
     searched: tuple[str, ...] = ()
     loads: bool = False
+    asked: Mapping[str, frozenset[str]] = {}
     budget: Budget = field(default_factory=Budget)
 
     @property

@@ -178,17 +178,23 @@ def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
 @rule("PKG-12")
 def installed_dependency_refused(shipped: Installed) -> Iterator[Problem]:
     """Packages installed beside one are not those that its metadata ask for, or are not there."""
-    package = shipped.package
-    there = {other.name: other for other in shipped.others}
-    for require in dependencies_always(package, shipped.budget):
+    package, asked = shipped.package, shipped.asked
+    there = {other.name: other for other in (*shipped.others, package)}
+    always = dependencies_always(package, shipped.budget, asked.get(package.name, ()))
+    # Nothing tells whether a user asked for an extra: only what nobody else asks for is told.
+    only = library_packages().keys() & there.keys() - asked.keys()
+    every = dependencies_always(package, shipped.budget, package.extras)
+    of_extras = (require for require in every if require.name in only)
+    for require in {(it.name, it.versions): it for it in (*always, *of_extras)}.values():
         other = there.get(require.name)
         if other is not None and _admits(require, other):
             continue
         of_cuda = require.name in library_packages() or require.name.startswith(_OF_CUDA)
         wanted = f"{require.name} {' or '.join(require.versions)}".strip()
+        extra = " in an extra" if require.name in only else ""
         yield Problem(
-            Verdict.UNDOCUMENTED if of_cuda else Verdict.OK,
-            f"{package} requires {wanted}, but {other or 'none'} is installed",
+            Verdict.UNDOCUMENTED if of_cuda and not extra else Verdict.OK,
+            f"{package} requires {wanted}{extra}, but {other or 'none'} is installed",
             f"install {wanted}, or another {package.name}",
             require.line,
             subject=require.name,

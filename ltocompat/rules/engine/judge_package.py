@@ -10,7 +10,7 @@ from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.model.watchdog import watched
-from ltocompat.packages.python_packages import installed_beside, may_load_libraries
+from ltocompat.packages.python_packages import asked_beside, installed_beside, may_load_libraries
 from ltocompat.packages.values import Kind, Shipped, in_environment
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Problem
@@ -52,6 +52,7 @@ def shipped_of(
         compat=summary.compat is not None,
         in_front=summary.in_front,
         searched=summary.searched,
+        asked=asked_beside(package),
         loads=needs and may_load_libraries(package, Budget(limits)),
         budget=Budget(limits),
     )
