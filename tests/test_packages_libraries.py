@@ -274,6 +274,9 @@ def test_what_is_only_opened_by_name_is_a_note(tmp_path: Path) -> None:
         (["torch>=2.1"], ("libcudart.so.12",), FAIL),
         (["torch>=2.1", "torch<2.5"], ("libcudart.so.12",), OK),
         (["torch>=2.1", "libx-gpu"], ("libcudart.so.12",), OK),  # which may bring it
+        # LMCache 0.4.4: it is linked with torch, so that it is of the CUDA of torch.
+        (["torch", "libx-gpu"], ("libcudart.so.12", "libtorch_cuda.so"), UNKNOWN),
+        (["torch", "libx-gpu"], ("libcudart.so.13", "libtorch_cuda.so"), OK),
         (["torch"], ("libcudart.so.12", "libcudart.so.13"), OK),  # a library for each
         (["torch"], ("libcusparse.so.12",), OK),  # of CUDA 12 and 13
         (["torch==9.9"], ("libcudart.so.12",), OK),  # which nobody has read

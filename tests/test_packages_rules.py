@@ -503,6 +503,9 @@ def test_an_empty_package_is_no_dependency(
         (["nvidia-cusparse-cu12==12.3.1.170", "nvidia-nvjitlink-cu12>=12.4,<13"], None),
         (["nvidia-cusparse-cu12", "nvidia-nvjitlink-cu12"], None),
         (["nvidia-cusparse-cu12==12.0.0.76"], None),
+        (["nvidia-cusparse-cu12>=12.1.2.141"], FAIL),  # jax 0.4.18 [cuda12_pip]; 0.4.19 mends it
+        (["nvidia-cusparse-cu12>=12.1.2.141", "nvidia-nvjitlink-cu12>=12.2"], None),
+        (["nvidia-cusparse-cu12>=11,<13"], None),
         (["nvidia-cublas-cu12==12.4.5.8", "nvidia-nvjitlink-cu12"], None),
         (["cuda-toolkit[cusparse]==12.4.1"], FAIL),
         (["cuda-toolkit[cusparse]==12.*"], UNKNOWN),  # pip takes 12.9.2.0, unless it is held back

@@ -54,7 +54,7 @@ def missing(shipped: Shipped) -> Iterator[Problem]:
 
 def of_one_cause(found: Sequence[Problem]) -> Iterator[Problem]:
     """PKG-01: the libraries of which the metadata bring none at all as one, and all others."""
-    none = [problem for problem in found if problem.verdict is Verdict.UNKNOWN]
+    none = [problem for problem in found if problem.remedy.endswith(_OR_TOOLKIT)]
     yield from (problem for problem in found if len(none) < 2 or problem not in none)
     if len(none) < 2:
         return
@@ -160,10 +160,13 @@ def not_brought(
         f"; if every {name} that the metadata allow has it, name that package with --with, or "
         f"{requires}provided-by = {{{name} = ['{stem_of(file)}*']}} in the policy"
     )
-    torch = newest_torch(shipped) if unknown == (_TORCH,) else None
+    # Whatever others bring, what is linked with torch has to be of its CUDA.
+    decides = unknown == (_TORCH,) or are_beside_torch(hosts)
+    torch = newest_torch(shipped) if decides else None
     if torch is not None and ".so" in file and torch.major not in _majors(file, shipped):
         told = f"but torch {torch.last} installs CUDA {torch.major}, and the metadata allow it"
-        return Verdict.FAIL, told, f", or write an upper bound for torch{cure}"
+        verdict = Verdict.FAIL if unknown == (_TORCH,) else Verdict.UNKNOWN
+        return verdict, told, f", or write an upper bound for torch{cure}"
     return Verdict.OK, told, cure
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.facts.libraries import family, library_packages
-from ltocompat.facts.toolkits import toolkit_with
 from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import dependencies_always, leads, not_at_hand, together, ways_to
@@ -24,7 +23,7 @@ from ltocompat.rules.shipped_needs import (
     siblings,
     ways_of,
 )
-from ltocompat.targets.versions.packages import pins_beside_any_nvjitlink
+from ltocompat.targets.versions.packages import oldest_pins, pins_beside_any_nvjitlink
 
 _IMPORTING = 12  # the major of CUDA whose cuSPARSE imports names of its nvJitLink
 
@@ -102,13 +101,13 @@ def _older_than_cusparse(shipped: Shipped) -> Iterator[Problem]:
 def _admitted_cusparses(
     shipped: Shipped,
 ) -> Iterator[tuple[str, Release, str | None, Verdict]]:
-    """Yield the pinned cuSPARSE, and the newest that cuda-toolkit brings without its nvJitLink."""
+    """Yield the oldest cuSPARSE, and the newest that cuda-toolkit brings without its nvJitLink."""
     for lead in leads(shipped.package, shipped.others, shipped.budget):
-        pinned = lead.versions[0].removeprefix("==") if len(lead.versions) == 1 else ""
-        release = toolkit_with(lead.package, pinned)
-        if release is not None and family(lead.package) == "nvidia-cusparse":
-            text = f"{lead.package} {pinned}, which is pinned"
-            yield text, release, lead.extra, Verdict.FAIL
+        if family(lead.package) == "nvidia-cusparse":
+            for pin in oldest_pins(lead.package, lead.versions):
+                version = pin.specifier.strip("=.*")
+                text = f"{lead.package} {version}, the oldest that is allowed"
+                yield text, Release.parse(pin.toolkit), lead.extra, Verdict.FAIL
     for require in dependencies_always(shipped.package, shipped.budget):
         if require.name == "cuda-toolkit":
             pins = tuple(pins_beside_any_nvjitlink(require.versions, require.asks))
