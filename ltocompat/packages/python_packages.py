@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -43,11 +44,7 @@ _LOADS = re.compile(
 )
 _EGG_INFO = ".egg-info"
 _PYTHON = re.compile(r"/python(3\.[0-9]+)/[a-z]+-packages$")
-_LIBS = ("lib", "local/lib")  # the second is Debian's
 _HOME = re.compile(r"^home *= *(.+?)/[^/]+ *$", re.MULTILINE)
-_WITH_SYSTEM = re.compile(
-    r"^include-system-site-packages *= *true *$", re.MULTILINE | re.IGNORECASE
-)
 _DEEPEST = 32  # folders between a file and the metadata of its package
 _METADATA = re.compile(r"([^/]+)\.dist-info/METADATA")
 # Behind name and version there may be a build tag, which begins with a digit (PEP 427), and at the
@@ -132,7 +129,7 @@ def read_installed(folder: str, budget: Budget, site: str = "") -> Package | Non
     if not folder.endswith((DIST_INFO, _EGG_INFO)) or sites_of(folder):
         return None
     problems: list[str] = []
-    record = _files(_content(folder, "RECORD", MOST_RECORD), budget)
+    record = names_in_record(_content(folder, "RECORD", MOST_RECORD), budget)
     files = tuple(within_limits(record, "RECORD is", problems))
     return replace(
         _described(folder, site or os.path.dirname(folder), budget, problems), files=files
@@ -199,17 +196,6 @@ def _lister(wanted: str, folder: str, budget: Budget) -> Package | None:
     return None
 
 
-def installed_beside(package: Package) -> tuple[Package, ...]:
-    """The distributions that Python sees beside an installed one, with their libraries."""
-    there, _ = _around(package)
-    return tuple(each for each in there if each.path != os.path.abspath(package.path))
-
-
-def asked_beside(package: Package) -> Mapping[str, frozenset[str]]:
-    """Names that distributions beside an installed one ask for, each with the wanted extras."""
-    return _around(package)[1]
-
-
 def installed_in(folder: str, budget: Budget) -> tuple[Package, ...]:
     """The distributions that Python sees from a folder of them, with what they depend on."""
     site = os.path.abspath(folder)
@@ -218,7 +204,8 @@ def installed_in(folder: str, budget: Budget) -> tuple[Package, ...]:
     return tuple(filter(None, found))
 
 
-def _around(package: Package) -> _Around:
+def installed_around(package: Package) -> _Around:
+    """The distributions that Python sees with an installed one, with their libraries."""
     if package.site:
         with suppress(OSError, LimitExceeded):
             sites = _seen_from(package.site)
@@ -230,12 +217,14 @@ def _seen_from(site: str) -> tuple[str, ...]:
     """A folder of packages, and those of the Python whose packages its environment takes over."""
     config = _content(os.path.join(site, "..", "..", ".."), "pyvenv.cfg").decode("utf-8", "replace")
     home = _HOME.search(config)
-    if home is None or not _WITH_SYSTEM.search(config):
+    if home is None or "include-system-site-packages = true" not in config:
         return (site,)
-    python = os.path.basename(os.path.dirname(site))
+    python = glob.escape(os.path.basename(os.path.dirname(site)))
     base = glob.escape(home[1])
-    libs = [f"{base}/{lib}/{glob.escape(name)}" for lib in _LIBS for name in (python, "python3")]
-    return (site, *(path for lib in libs for path in sorted(glob.glob(f"{lib}/*-packages"))))
+    # local/lib is Debian's.
+    libs = (f"{lib}/{name}" for lib in ("lib", "local/lib") for name in (python, "python3"))
+    found = (sorted(glob.glob(f"{base}/{lib}/*-packages")) for lib in libs)
+    return (site, *chain.from_iterable(found))
 
 
 @functools.lru_cache(maxsize=16)  # asked for each of its packages
@@ -275,7 +264,7 @@ def _by_top(site: str, _changed: int, limits: Limits) -> dict[str, tuple[str, ..
     budget = Budget(limits)
     found: dict[str, list[str]] = {}
     for info in filter(os.path.isdir, _infos_in(site)):
-        files = _files(_content(info, "RECORD", MOST_RECORD), budget)
+        files = names_in_record(_content(info, "RECORD", MOST_RECORD), budget)
         for top in {file.partition("/")[0] for file in files}:
             found.setdefault(top, []).append(info)
     return {top: tuple(infos) for top, infos in found.items()}
@@ -302,7 +291,3 @@ def _of_egg(text: str) -> Iterator[str]:
             )
         else:
             yield f"Requires-Dist: {line}" + (f" ; {marker}\n" if marker else "\n")
-
-
-def _files(record: bytes, budget: Budget) -> Iterator[str]:
-    return (name.replace("\\", "/") for name in names_in_record(record, budget))

@@ -183,6 +183,8 @@ def not_at_hand(
     budget = budget or Budget()
     known = {other.name for other in others} | library_packages().keys() | {_TOOLKIT}
     environment = _environment(package)
+    first = package.name.partition("-")[0]
+    project = first if len(first) > 2 else ""  # foo-core's own project has foo-libs
     found = (
         require.name
         for source in (package, *others)
@@ -191,15 +193,10 @@ def not_at_hand(
         and environment.holds(require.marker)
         and require.name not in known
         and (require.asks or require.name not in without_libraries())
-        and (_MAY_BRING.search(require.name) or _of_project(require.name, package.name))
+        and (_MAY_BRING.search(require.name) or require.name.partition("-")[0] == project)
         and require.name not in CONDA.values()
     )
     return tuple(dict.fromkeys(found))
-
-
-def _of_project(name: str, package: str) -> bool:
-    """Return whether a dependency is of a package's own project: ``foo-libs`` of ``foo-core``."""
-    return len(first := package.partition("-")[0]) > 2 and name.partition("-")[0] == first
 
 
 def _environment(package: Package) -> MarkerEnvironment:

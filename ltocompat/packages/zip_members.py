@@ -68,10 +68,8 @@ def zip_members(view: ByteView, budget: Budget) -> list[ZipMember] | None:
 
 def may_hold_device_code(members: Iterable[ZipMember]) -> bool:
     """Return whether one of them can; no means no, yes means that their bytes have to be read."""
-    return any(map(_may, members))
-
-
-def _may(member: ZipMember) -> bool:
-    stem, suffix = os.path.splitext(member.name.rpartition("/")[2].lower())
-    harmless = suffix in _HARMLESS or (not suffix and stem.startswith(_HARMLESS_NAMES))
-    return member.size >= _SMALLEST and not harmless
+    names = (m.name.rpartition("/")[2].lower() for m in members if m.size >= _SMALLEST)
+    parts = map(os.path.splitext, names)
+    return not all(
+        end in _HARMLESS or (not end and s.startswith(_HARMLESS_NAMES)) for s, end in parts
+    )

@@ -129,7 +129,7 @@ def names_in_record(record: bytes, budget: Budget) -> Iterator[str]:
         with suppress(csv.Error):
             for name in next(csv.reader((line.replace("\0", ""),)), [])[:1]:
                 if name:
-                    yield name
+                    yield name.replace("\\", "/")
 
 
 def _listed(site: str, record: bytes, limits: Limits) -> Iterator[str | Skipped]:

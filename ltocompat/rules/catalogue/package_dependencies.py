@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.facts.libraries import family, library_packages
+from ltocompat.facts.toolkits import toolkit_with
 from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import dependencies_always, leads, not_at_hand, together, ways_to
@@ -23,7 +24,7 @@ from ltocompat.rules.shipped_needs import (
     siblings,
     ways_of,
 )
-from ltocompat.targets.versions.packages import oldest_pins, pins_beside_any_nvjitlink
+from ltocompat.targets.versions.packages import oldest_cusparse, pins_beside_any_nvjitlink
 
 _IMPORTING = 12  # the major of CUDA whose cuSPARSE imports names of its nvJitLink
 
@@ -103,11 +104,11 @@ def _admitted_cusparses(
 ) -> Iterator[tuple[str, Release, str | None, Verdict]]:
     """Yield the oldest cuSPARSE, and the newest that cuda-toolkit brings without its nvJitLink."""
     for lead in leads(shipped.package, shipped.others, shipped.budget):
-        if family(lead.package) == "nvidia-cusparse":
-            for pin in oldest_pins(lead.package, lead.versions):
-                version = pin.specifier.strip("=.*")
-                text = f"{lead.package} {version}, the oldest that is allowed"
-                yield text, Release.parse(pin.toolkit), lead.extra, Verdict.FAIL
+        oldest = oldest_cusparse(lead.package, lead.versions)
+        release = toolkit_with(lead.package, oldest)
+        if release is not None:
+            text = f"{lead.package} {oldest}, the oldest that is allowed"
+            yield text, release, lead.extra, Verdict.FAIL
     for require in dependencies_always(shipped.package, shipped.budget):
         if require.name == "cuda-toolkit":
             pins = tuple(pins_beside_any_nvjitlink(require.versions, require.asks))

@@ -10,7 +10,7 @@ from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.model.watchdog import watched
-from ltocompat.packages.python_packages import asked_beside, installed_beside, may_load_libraries
+from ltocompat.packages.python_packages import installed_around, may_load_libraries
 from ltocompat.packages.values import Kind, Shipped, in_environment
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Problem
@@ -40,37 +40,32 @@ def shipped_of(
         limits: what judging it may cost.
     """
     needs = any(library.how == "needed" for host in summary.hosts for library in host.libraries)
+    there, asked = installed_around(package)
     return Shipped(
         package=package,
         ask=ask,
         hosts=tuple(summary.hosts),
         signatures=tuple((group.signature, group.count) for group in summary.groups),
-        others=tuple(
-            other for other in (*others, *installed_beside(package)) if other.path != package.path
-        ),
+        others=tuple(other for other in (*others, *there) if other.path != package.path),
         promise=promise,
         compat=summary.compat is not None,
         in_front=summary.in_front,
         searched=summary.searched,
-        asked=asked_beside(package),
+        asked=asked,
         loads=needs and may_load_libraries(package, Budget(limits)),
         budget=Budget(limits),
     )
 
 
-def _what(shipped: Shipped) -> str:
-    """The type by which the rules call it."""
-    if shipped.package.kind is Kind.IMAGE:
-        return "ShippedImage"
-    return "Installed" if in_environment(shipped.package, shipped.others) else "Shipped"
-
-
 def problems(shipped: Shipped) -> tuple[Problem, ...]:
     """Collect the problems that all rules find, each once, worst first."""
     found: list[Problem] = []
+    # The type by which the rules call it.
+    what = "Installed" if in_environment(shipped.package, shipped.others) else "Shipped"
+    what = "ShippedImage" if shipped.package.kind is Kind.IMAGE else what
     try:
         with watched(shipped.budget):
-            found += found_about(_what(shipped), shipped)
+            found += found_about(what, shipped)
     except LimitExceeded as error:
         from ltocompat.rules.catalogue.package_promises import not_judged
 

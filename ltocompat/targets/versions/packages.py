@@ -125,24 +125,20 @@ def pins_beside_any_nvjitlink(
             yield pin
 
 
-def oldest_pins(package: str, alternatives: Iterable[str]) -> list[ToolkitPin]:
-    """Return the pin of the oldest admitted version of a library that a cuda-toolkit pins, if any.
+def oldest_cusparse(package: str, alternatives: Iterable[str]) -> str:
+    """The oldest admitted version of a package with cuSPARSE; empty where no cuda-toolkit has one.
 
     Args:
-        package: the one with the library.
+        package: its name.
         alternatives: specifiers on it; none where its versions are not known.
     """
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
-    specifiers = [SpecifierSet(text) for text in alternatives]
-    found = {
-        Version(pin.specifier.strip("=.*")): pin
-        for pin in rows(ToolkitPin)
-        if pin.package == package and pin.specifier.startswith("==")
-    }
-    admitted = (version for version in found if any(each.contains(version) for each in specifiers))
-    return [found[version] for version in sorted(admitted)[:1]]
+    pins = (pin for pin in rows(ToolkitPin) if (pin.package, pin.part) == (package, "cusparse"))
+    versions = [pin.specifier.strip("=.*") for pin in pins]
+    admitted = (each for text in alternatives for each in SpecifierSet(text).filter(versions))
+    return min(admitted, key=Version, default="")
 
 
 def allowed_by_metapackage(part: str, alternatives: Iterable[str]) -> Allowed:
