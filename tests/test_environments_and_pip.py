@@ -160,7 +160,7 @@ def test_an_environment_has_one_answer_and_pip_knows_no_more(tmp_path: Path, num
     sentences = [message for rule, _, message in told[0] if rule == "PKG-12"]
     for name, asked in json.loads(said):
         assert any(
-            message.startswith(f"{name} ") and f"asks for {asked}" in message
+            message.startswith(f"{name} ") and f"requires {asked}" in message
             for message in sentences
         ), (name, asked, sentences)
 

@@ -139,7 +139,7 @@ TOOLKIT = [
     "nvidia-cuda-nvrtc-cu12==12.9.86.*; (sys_platform == 'linux') and extra == 'nvrtc'",
     "nvidia-nvjitlink-cu12==12.9.86.*; (sys_platform == 'linux') and extra == 'nvjitlink'",
 ]
-OF_EXTRA = "cuda-toolkit 12.9.1 asks for nvidia-cuda-nvrtc-cu12 ==12.9.86.*{}, but "
+OF_EXTRA = "cuda-toolkit 12.9.1 requires nvidia-cuda-nvrtc-cu12 ==12.9.86.*{}, but "
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_what_extras_ask_for_is_held_against_what_is_installed(
     options = CheckOptions((str(tmp_path / "env"),), targets=(TARGET,), allow_empty=True)
     results = [record for record in check(options) if isinstance(record, Result)]
     told = {(each.verdict, each.message) for result in results for each in result.findings}
-    wanted = {(Verdict.OK, "older 1.0 asks for gone, but none is installed")}
+    wanted = {(Verdict.OK, "older 1.0 requires gone, but none is installed")}
     if expected is not None:
         message = OF_EXTRA.format(expected[1]) + "nvidia-cuda-nvrtc-cu12 12.4.127 is installed"
         wanted.add((expected[0], message))
