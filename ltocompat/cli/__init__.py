@@ -186,6 +186,5 @@ def _exit_code_of_words(error: Exception, arguments: list[str]) -> int | None:
 def _escape_what_a_terminal_lacks() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a letter of some file's name gets its escape instead.
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
+        if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="backslashreplace")

@@ -32,6 +32,5 @@ def audit(
     from ltocompat.report.verbs.audit import REPORT
 
     writing = in_format(form, REPORT, shown.view(), options.paths)
-    limits = bounds.limits()
-    options = replace(options, outputs=writing.files, fail_on=least, limits=limits)
+    options = replace(options, outputs=writing.files, fail_on=least, limits=bounds.limits())
     return run_verb(command.run, options, writing, AuditStatus())

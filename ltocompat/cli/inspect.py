@@ -93,5 +93,4 @@ def inspect(
     from ltocompat.report.verbs.inspect import REPORT
 
     writing = in_format(form, REPORT, view, map(str, options.paths))
-    status = ReadingStatus(filtered=where is not None)
-    return run_verb(command.run, options, writing, status)
+    return run_verb(command.run, options, writing, ReadingStatus(filtered=where is not None))

@@ -44,8 +44,7 @@ class ImageChoice(Struct, frozen=True):
 
     def filter(self) -> ImageFilter | None:
         """The filter; None where all images are meant."""
-        found = ImageFilter.parse(kinds=self.kind, archs=self.arch, made_by=self.made_by)
-        return found or None
+        return ImageFilter.parse(kinds=self.kind, archs=self.arch, made_by=self.made_by) or None
 
 
 def _format_option(names: Sequence[str]) -> Option:

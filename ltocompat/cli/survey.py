@@ -21,8 +21,6 @@ from ltocompat.report.exit_status import ExitStatus, of_survey
 from ltocompat.report.text import escape
 from ltocompat.scan.sources import is_address
 
-_RUN = "run"
-
 
 class _Survey(Group):
     """``survey SOURCE`` is ``survey run SOURCE``, of a folder ``report``: ``survey ./report``."""
@@ -30,7 +28,7 @@ class _Survey(Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words behind ``survey``."""
         known = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
-        return super().parse_args(ctx, args if known or not args else [_RUN, *args])
+        return super().parse_args(ctx, args if known or not args else ["run", *args])
 
 
 def _group() -> None:

@@ -23,7 +23,7 @@ from ltocompat.commands.policy.fingerprint import path_in_project
 from ltocompat.commands.policy.gate import Audited, Standing, audited
 from ltocompat.commands.policy.problems import policy_problems, should_hold_code
 from ltocompat.commands.policy.provided import without_provided
-from ltocompat.commands.policy.reading import nearest_policy, read_policy
+from ltocompat.commands.policy.reading import listed_archs, nearest_policy, read_policy
 from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.commands.policy.variants import with_named_variants
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
@@ -59,6 +59,9 @@ _TYPED = (
     *("trial_link", "trial_load", "allow_empty", "fail_on", "platform"),
     *("write_baseline", "dataset", "outputs"),
 )
+
+
+_Said = Audited | Required | Failure | Note  # of one file
 
 
 class AuditScope(Struct, frozen=True):
@@ -113,7 +116,7 @@ def audit(
     yield from found
 
 
-def run(options: AuditOptions) -> Iterable[AuditScope | Audited | Required | Failure | Note]:
+def run(options: AuditOptions) -> Iterable[AuditScope | _Said]:
     """The scope of the audit, then the records of ``audit``, with a ``Failure`` for an error.
 
     Raises:
@@ -140,9 +143,7 @@ def _scope(options: AuditOptions) -> AuditScope:
     return AuditScope(policy, baseline or Baseline())
 
 
-def _with_releases(
-    records: Iterable[Audited | Required | Failure | Note], releases: Releases, folder: str
-) -> Iterator[Audited | Required | Failure | Note]:
+def _with_releases(records: Iterable[_Said], releases: Releases, folder: str) -> Iterator[_Said]:
     """Name the newest release in a survey that runs where one fails, once for a target and GPU."""
     told = set()
     for record in records:
@@ -194,11 +195,7 @@ def _overridden(policy: Policy, options: AuditOptions) -> Policy:
         given = [named.get(str(word), word) for word in options.targets]
         by_options["targets"] = tuple(found.target for found in resolve_targets(given))
     if options.require_archs:
-        # Imported here: most audits require none.
-        from ltocompat.targets.arch_list import arch_list
-
-        listed = (arch for text in options.require_archs for arch in arch_list(text))
-        by_options["require_archs"] = tuple(dict.fromkeys(listed))
+        by_options["require_archs"] = listed_archs(options.require_archs)
     for name in ("max_bytes", "max_member_bytes"):
         if (most := getattr(options, name)) is not None:
             by_options[name] = most
@@ -282,8 +279,8 @@ def _matching(path: StrPath) -> Sequence[StrPath]:
 
 
 def _with_new_baseline(
-    records: Sequence[Audited | Required | Failure | Note], scope: AuditScope, path: str
-) -> list[AuditScope | Audited | Required | Failure | Note]:
+    records: Sequence[_Said], scope: AuditScope, path: str
+) -> list[AuditScope | _Said]:
     """Write what was found as a baseline; from then on all that it has is known."""
     results = [record for record in records if isinstance(record, Audited)]
     number = write_baseline(path, [result.not_excepted() for result in results])
@@ -297,9 +294,7 @@ def _with_new_baseline(
     return [scope, *failures_first]
 
 
-def _audited(
-    options: AuditOptions, files: Sequence[StrPath], scope: AuditScope
-) -> Iterator[Audited | Required | Failure | Note]:
+def _audited(options: AuditOptions, files: Sequence[StrPath], scope: AuditScope) -> Iterator[_Said]:
     policy = scope.policy
     packages = Packages(files, options.beside, options.limits)
     with Trials(options) as trials:

@@ -59,15 +59,10 @@ def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
         if release is None:
             raise UsageError(f"the driver {version!r} is in no table; give its CUDA release")
         releases[name] = release
-    found = [
-        Coherence(
-            (pair.first, pair.second),
-            (releases[pair.first], releases[pair.second]),
-            pair.verdict(releases[pair.first], releases[pair.second]),
-            pair.breaks,
-            pair.source,
-        )
-        for pair in rows(PartPair)
-        if pair.first in releases and pair.second in releases
-    ]
+    found = []
+    for pair in rows(PartPair):
+        if pair.first in releases and pair.second in releases:
+            both = (pair.first, pair.second)
+            met = (releases[pair.first], releases[pair.second])
+            found.append(Coherence(both, met, pair.verdict(*met), pair.breaks, pair.source))
     return tuple(sorted(found, key=lambda pair: -pair.verdict))

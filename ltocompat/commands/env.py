@@ -128,8 +128,7 @@ def run(options: EnvOptions) -> Iterator[Surroundings]:
 
 def problems_of(found: Environment) -> tuple[Problem, ...]:
     """Problems of a machine by all rules, worst first."""
-    problems = found_about("Environment", found)
-    return tuple(sorted(problems, key=lambda problem: -problem.verdict))
+    return tuple(sorted(found_about("Environment", found), key=lambda problem: -problem.verdict))
 
 
 def save(found: Surroundings, path: str | os.PathLike[str]) -> str:
@@ -141,6 +140,5 @@ def save(found: Surroundings, path: str | os.PathLike[str]) -> str:
     from ltocompat.targets.writing import as_toml
 
     name = os.path.splitext(os.path.basename(path))[0]
-    text = as_toml(replace(found.target, name=name))
-    write_named(os.fspath(path), text.encode())
+    write_named(os.fspath(path), as_toml(replace(found.target, name=name)).encode())
     return name

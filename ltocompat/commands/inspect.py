@@ -95,8 +95,8 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
     detail = ReadOptions(options.kernels, options.hashes)
     with ExitStack() as stack:
         sources = stack.enter_context(opened_sources(options.paths, options.limits))
-        alone = options.trial_link or sources.all_in_memory  # one process asks linkers
-        jobs = 1 if alone else options.jobs
+        # One process asks linkers.
+        jobs = 1 if options.trial_link or sources.all_in_memory else options.jobs
         settings = replace(options.settings, detail=detail, jobs=jobs, sources=sources)
         narrower = None
         if options.trial_link:

@@ -83,6 +83,5 @@ def _evaluator(linker: str, arch: str, driver: str | None, limits: Limits) -> Ev
 
 def _at_fault(finding: Finding, names: Sequence[str]) -> set[int]:
     """The positions of the fragments that a finding is about."""
-    places = finding.places or (finding.example,)
-    paths = {place.path for place in places if place is not None}
+    paths = {place.path for place in finding.places or (finding.example,) if place is not None}
     return {at for at, name in enumerate(names) if name in paths}

@@ -44,8 +44,7 @@ def require(options: RequireOptions, *, on_error: OnError | None = None) -> Iter
         UsageError: there is nothing at a place.
         Missing: an nvJitLink that a trial needs is missing.
     """
-    found = answers(run(options), on_error)
-    return (record for record in found if isinstance(record, Required))
+    return (record for record in answers(run(options), on_error) if isinstance(record, Required))
 
 
 def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:

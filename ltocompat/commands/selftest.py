@@ -211,8 +211,7 @@ def run(options: SelfTestOptions) -> Iterator[SelfTestStep]:
                 compiled[kind] = yield from _compile(compiler, target, kind)
             for way in _WAYS:
                 if linking and (inputs := compiled[way.kind]):
-                    release = compiler.nvrtc.release
-                    image = yield from _link(linking, target, way, inputs, release)
+                    image = yield from _link(linking, target, way, inputs, compiler.nvrtc.release)
                     here = [gpu for gpu in gpus if gpu.arch == target]
                     if image is not None and loads is not None:
                         yield from _run(loads, here, way, image, linking[0].release)
@@ -228,8 +227,7 @@ def _started(
     try:
         process = stack.enter_context(start())
     except LtocompatError as error:
-        missing = isinstance(error, Missing)
-        result = SelfTestResult.MISSING if missing else SelfTestResult.FAILED
+        result = SelfTestResult.MISSING if isinstance(error, Missing) else SelfTestResult.FAILED
         yield SelfTestStep(name, result, str(error))
         return None
     yield SelfTestStep(name, SelfTestResult.PASSED, told(process))

@@ -80,8 +80,7 @@ def _variants_of(package: Package, limits: Limits) -> tuple[Variant, ...]:
                 host = read_host(view, Budget(limits))
                 if host is not None:
                     exports = tagged_path(file) is not None
-                    place = Location(package.path, (file,))
-                    hosts.append(host.describe(place, exports=exports))
+                    hosts.append(host.describe(Location(package.path, (file,)), exports=exports))
         except LtocompatError:
             return ()
     return find_variants(hosts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
@@ -129,8 +130,7 @@ def _layers(
 
 
 def _tallies(library: MeasuredLibrary) -> Iterator[ImageTally]:
-    for row in library.tallies.values():
-        yield from row
+    return itertools.chain.from_iterable(library.tallies.values())
 
 
 def _archs(measured: Measured) -> tuple[ArchWeight, ...]:

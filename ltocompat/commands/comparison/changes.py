@@ -105,11 +105,11 @@ def _archs(name: str, old: File, new: File) -> Iterator[Change]:
         after = new.values.get(("arch", kind), {})
         if lost := _sorted(before.keys() - after.keys()):
             word = LOST_PTX if kind is ImageKind.PTX else LOST_ARCH
-            place = before[lost[0]]
-            yield Change("arch-lost", name, kind, lost, None, len(lost), word, (place,))
+            yield Change("arch-lost", name, kind, lost, None, len(lost), word, (before[lost[0]],))
         if gained := _sorted(after.keys() - before.keys()):
-            place = after[gained[0]]
-            yield Change("arch-gained", name, kind, None, gained, len(gained), None, (place,))
+            yield Change(
+                "arch-gained", name, kind, None, gained, len(gained), None, (after[gained[0]],)
+            )
 
 
 def _sorted(archs: set[str]) -> tuple[str, ...]:

@@ -104,8 +104,7 @@ def extent_of(findings: Iterable[Finding]) -> FindingExtent:
     modules: Counter[tuple[Verdict, bool, str]] = Counter()
     for finding in findings:
         for asked in _asked(finding) or ("",):
-            key = (finding.verdict, bool(finding.module_count), asked)
-            modules[key] += finding.module_count
+            modules[finding.verdict, bool(finding.module_count), asked] += finding.module_count
     parts = (ExtentPart(verdict, number, asked) for (verdict, _, asked), number in modules.items())
     return tuple(sorted(parts))
 

@@ -99,21 +99,20 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
     tables = file.read()
     audit = tables.audit
     targets = _targets(file, audit)
-    day = today or dt.datetime.now(dt.UTC).date()
     return Policy(
         source=path,
         prefix=found.prefix,
         targets=targets,
         promise=None if tables.promise is None else _promise(file, tables.promise),
         require_gpus=file.parsed("audit.require-gpus", _gpus, audit.require_gpus),
-        require_archs=file.parsed("audit.require-archs", _archs, audit.require_archs),
+        require_archs=file.parsed("audit.require-archs", listed_archs, audit.require_archs),
         least_driver=_driver(file, "audit.least-driver", audit.least_driver),
         fail_on=Verdict[audit.fail_on.upper()],
         trial_links=audit.trial_link not in (False, AUTO),
         trial_auto=audit.trial_link == AUTO,
         trial_releases=_trials(file, audit, targets),
         trial_load=audit.trial_load,
-        exceptions=tuple(read_exceptions(file, audit, day)),
+        exceptions=tuple(read_exceptions(file, audit, today or dt.datetime.now(dt.UTC).date())),
         allow_empty=audit.no_device_code == "pass",
         variants=audit.variants,
         provided_by=tuple((normalized(name), libs) for name, libs in audit.provided_by.items()),
@@ -173,7 +172,8 @@ def _gpus(names: Sequence[str]) -> tuple[Gpu, ...]:
     return tuple(dict.fromkeys(map(find_gpu, names)))
 
 
-def _archs(value: str | Sequence[str]) -> tuple[SmArch, ...]:
+def listed_archs(value: str | Sequence[str]) -> tuple[SmArch, ...]:
+    """The architectures of a list or of several, each once."""
     if not value and not isinstance(value, str):
         return ()
     # Imported here: most policies require none.

@@ -222,8 +222,7 @@ class DatasetWriter:
         with self._stack:
             self.flush()
             if kind is None:
-                now = datetime.now(UTC)
-                self._write_manifest(structs.replace(self._manifest, finished=now))
+                self._write_manifest(structs.replace(self._manifest, finished=datetime.now(UTC)))
 
     def known(self) -> dict[str, Known]:
         """Source -> what each distribution that is there for good was."""
@@ -272,8 +271,7 @@ class DatasetWriter:
                     self._folder.remove(name, entry)
 
     def _write_manifest(self, manifest: Manifest) -> None:
-        data = json.format(json.encode(manifest), indent=2) + b"\n"
-        self._folder.write(data, MANIFEST)
+        self._folder.write(json.format(json.encode(manifest), indent=2) + b"\n", MANIFEST)
 
 
 def _prefix(found: Surveyed) -> str:

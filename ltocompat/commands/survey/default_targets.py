@@ -47,8 +47,7 @@ def _for_system(system: str) -> tuple[str, ...]:
     for branch in _BRANCHES:
         driver = DriverVersion((branch,))
         names = [gpu for gpu, row in gpus.items() if row is not None and runs(row, driver)]
-        newest = _newest_driver(branch, system)
-        found.append(f"{prefix}driver={newest},gpu={'+'.join(names)}")
+        found.append(f"{prefix}driver={_newest_driver(branch, system)},gpu={'+'.join(names)}")
     return tuple(found)
 
 

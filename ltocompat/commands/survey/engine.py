@@ -117,8 +117,7 @@ def _decoded(
                 "several workers died while they read it; it may need more memory than a worker has"
             )
     measures = Measures(surveyed=datetime.now(UTC), seconds=0.0, cpu_seconds=0.0)
-    make = RowMaker(distribution, options.facts)
-    return make.failed("worker", reason, measures, passing=True)
+    return RowMaker(distribution, options.facts).failed("worker", reason, measures, passing=True)
 
 
 def _encoded_rows(distribution: Distribution, options: TaskOptions) -> bytes:

@@ -30,6 +30,8 @@ from ltocompat.packages.requested import Requested
 from ltocompat.packages.values import normalized
 from ltocompat.packages.wheel_name import WheelName
 
+_Wheel = tuple[IndexFile, WheelName]
+
 
 class Index:
     """A package index by the address of its simple API.
@@ -94,9 +96,7 @@ class Index:
         )
 
 
-def chosen(
-    files: Sequence[IndexFile], requested: Requested, choice: Choice
-) -> list[tuple[IndexFile, WheelName]]:
+def chosen(files: Sequence[IndexFile], requested: Requested, choice: Choice) -> list[_Wheel]:
     """The wheels among the files of a project that are to be surveyed, newest release first.
 
     A release counts where a wheel of it is taken; withdrawn ones and pre-releases only where there
@@ -121,9 +121,7 @@ def chosen(
     return found
 
 
-def _newest_python(
-    wheels: Sequence[tuple[IndexFile, WheelName]],
-) -> list[tuple[IndexFile, WheelName]]:
+def _newest_python(wheels: Sequence[_Wheel]) -> list[_Wheel]:
     """For each platform the wheel of the newest Python: others mostly have equal device code."""
     by_platforms = grouped((tuple(sorted(name.platforms)), (file, name)) for file, name in wheels)
     return [max(alike, key=lambda wheel: _python(wheel[1])) for alike in by_platforms.values()]

@@ -117,8 +117,7 @@ class _Task:
                 metadata = fetch_metadata(distribution, http, budget, traffic)
                 if metadata is not None:
                     size = file.seek(0, io.SEEK_END)
-                    measures = self._measures("members")
-                    return self._make.without_device_code(metadata, size, measures)
+                    return self._make.without_device_code(metadata, size, self._measures("members"))
         self._make.sha256 = http.download(
             url, file, distribution.sha256, options.limit_bytes, traffic
         )
@@ -166,10 +165,8 @@ def _unnamed_file() -> Iterator[io.FileIO]:
         yield file
 
 
-@functools.cache
-def _http(settings: IndexSettings) -> Http:
-    """One connection to a host for each worker."""
-    return Http(settings)
+# One connection to a host for each worker.
+_http = functools.cache(Http)
 
 
 def _peak_memory() -> int:

@@ -38,8 +38,7 @@ def _text(row: FindingRow) -> str:
     gpus = f" ({', '.join(row.gpus)})" if row.gpus else ""
     remedy = f" Remedy: {sentence(row.remedy)}" if row.remedy else ""
     word = row.level if row.verdict == "ok" else row.verdict  # a finding has more to say than ok
-    opening = f"{word} on {row.target}{gpus}: {sentence(row.message)}"
-    return f"{opening}{remedy} At {row.place}."
+    return f"{word} on {row.target}{gpus}: {sentence(row.message)}{remedy} At {row.place}."
 
 
 def _issue(text: str, rule: str, key: str, level: str, path: str) -> dict[str, object]:

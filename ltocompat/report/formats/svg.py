@@ -40,24 +40,21 @@ def picture(matrices: Sequence[Matrix]) -> str:
     wide = max((len(matrix.columns) for matrix in matrices), default=1)
     paths = [None, *(matrix.path for matrix in matrices)]
     used = {result.verdict for matrix in matrices for row in matrix.cells for result in row}
-    return (
-        environment()
-        .get_template("matrix.svg")
-        .render(
-            width=_WIDTH,
-            margin=_MARGIN,
-            letter=_LETTER,
-            small=_SMALL,
-            gap=_GAP,
-            left=left,
-            cell=min((_WIDTH - _MARGIN - left) / wide, _WIDEST),
-            title=_title(matrices),
-            description=_description(matrices),
-            grids=[_grid(matrix, paths[n] != matrix.path) for n, matrix in enumerate(matrices)],
-            legend=[verdict for verdict in Verdict if verdict in used],
-            meanings=MEANINGS,
-            looks=_LOOKS,
-        )
+    template = environment().get_template("matrix.svg")
+    return template.render(
+        width=_WIDTH,
+        margin=_MARGIN,
+        letter=_LETTER,
+        small=_SMALL,
+        gap=_GAP,
+        left=left,
+        cell=min((_WIDTH - _MARGIN - left) / wide, _WIDEST),
+        title=_title(matrices),
+        description=_description(matrices),
+        grids=[_grid(matrix, paths[n] != matrix.path) for n, matrix in enumerate(matrices)],
+        legend=[verdict for verdict in Verdict if verdict in used],
+        meanings=MEANINGS,
+        looks=_LOOKS,
     )
 
 

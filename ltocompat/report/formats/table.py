@@ -211,8 +211,7 @@ def _write_listing(listing: Listing, stream: Writable, options: Options) -> None
     rules = ["-" * size for size in (*widths[:-1], min(end, widths[-1]))]
     stream.write(_listed(rules, chosen, widths, options))
     for row in listing.rows:
-        cells = [row.cells[index] for index in shown]
-        stream.write(_listed(cells, chosen, widths, options))
+        stream.write(_listed([row.cells[index] for index in shown], chosen, widths, options))
         for label, text in row.below:
             stream.write(_below(f"{label} {escape(text)}", width))
 

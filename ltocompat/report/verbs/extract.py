@@ -40,8 +40,7 @@ def _document(records: Iterable[Extracted | Skipped | Failure], _: Options) -> I
         written = not isinstance(record, Skipped)
         counts[written] += 1
         yield from rows.row(project(v1.Entry, record, written=written))
-    summary = v1.Summary(counts[True], counts[False], rows.errors)
-    yield from rows.end(v1.Extract((), summary))
+    yield from rows.end(v1.Extract((), v1.Summary(counts[True], counts[False], rows.errors)))
 
 
 REPORT: Report[Extracted | Skipped] = Report(blocks, _document)

@@ -270,8 +270,7 @@ def _table(rows: list[SummaryRow], options: Options) -> Table:
     # What is registered is known of host files alone.
     registered = any(row.registered_cell() != UNKNOWN for row in rows)
     described = (by != "arch", by != "compression", registered, options.kernels)
-    shown = (grouped, True, True, *described, True, True)
-    return table_of(columns, map(_cells, rows), shown)
+    return table_of(columns, map(_cells, rows), (grouped, True, True, *described, True, True))
 
 
 def _cells(row: SummaryRow) -> tuple[str, ...]:

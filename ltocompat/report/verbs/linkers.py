@@ -35,10 +35,7 @@ def list_blocks(records: Iterable[Linker | Skipped | Failure], _: Options) -> It
             use = "trials only" if record.for_trials else f"programs on {record.machine}"
             names = (record.tool.label, record.version, record.evidence, record.found_via)
             rows.append((*names, use, record.path))
-    if rows:
-        yield Table(_COLUMNS, tuple(rows))
-    else:
-        yield Paragraph((_NONE,))
+    yield Table(_COLUMNS, tuple(rows)) if rows else Paragraph((_NONE,))
     if skipped:
         yield Items("skipped", tuple(skipped))
 

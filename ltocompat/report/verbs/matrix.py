@@ -82,8 +82,7 @@ def _sparse_coverage(matrix: Matrix) -> str:
         any(finding.rule == SPARSE_COVERAGE for row in matrix.cells for finding in row[n].findings)
         for n in range(len(matrix.columns))
     ]
-    alike = runs(found)
-    hardly = (matrix.columns[run.start : run.stop] for run in alike if found[run.start])
+    hardly = (matrix.columns[run.start : run.stop] for run in runs(found) if found[run.start])
     return ", ".join(map(span, hardly))
 
 

@@ -89,8 +89,7 @@ def _heading(weight: Weight) -> tuple[str, ...]:
         return (Code(Location.parse(weight.path)), f"{facts}: no device code")
     images = sum(row.images for row in weight.archs)
     unpacked = ", unpacked," if any(row.place.members for row in weight.libraries) else ""
-    size = binary_size(weight.stored)
-    parts = [f"{size} of device code{unpacked} in {count(images, 'image')}"]
+    parts = [f"{binary_size(weight.stored)} of device code{unpacked} in {count(images, 'image')}"]
     libraries = sum(library.modules > 0 for library in weight.libraries)
     if libraries > 1:
         parts.append(f" of {libraries:,} libraries")
@@ -198,17 +197,9 @@ def _kernels(weight: Weight) -> Iterator[Block]:
     if not shown:
         yield Paragraph(("no SASS with kernels; only SASS shows their sizes",))
         return
-    yield Table(
-        _KERNEL_COLUMNS,
-        tuple(
-            (
-                binary_size(row.code),
-                f"{row.count:,}",
-                Code(clip(row.demangled or row.name, _LONGEST_NAME)),
-            )
-            for row in shown
-        ),
-    )
+    named = [(row, Code(clip(row.demangled or row.name, _LONGEST_NAME))) for row in shown]
+    rows = [(binary_size(row.code), f"{row.count:,}", name) for row, name in named]
+    yield Table(_KERNEL_COLUMNS, tuple(rows))
     rest = len(weight.kernels) - len(shown) + weight.kernels_left_out
     notes = [f"{count(rest, 'smaller kernel')} not shown"] if rest else []
     if not any(row.demangled for row in shown) and any(row.name[:2] == "_Z" for row in shown):
