@@ -12,9 +12,8 @@ from ltocompat.report.exit_status import USAGE
 
 def at_once(flags: str, line: str, callback: Callable[..., None], **facts: Any) -> click.Option:  # noqa: ANN401 - click's
     """Return an option that no handler gets; ``flags`` have slashes between them."""
-    names = flags.split("/")
     return click.Option(
-        names, help=line, callback=callback, is_eager=True, expose_value=False, **facts
+        flags.split("/"), help=line, callback=callback, is_eager=True, expose_value=False, **facts
     )
 
 

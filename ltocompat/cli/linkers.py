@@ -22,8 +22,7 @@ def list_(*, form: Format = ()) -> int:
     from ltocompat.commands import linkers as command
     from ltocompat.report.verbs.linkers import LISTING
 
-    options = command.ListOptions()
-    return run_verb(command.run_list, options, in_format(form, LISTING), ExitStatus())
+    return run_verb(command.run_list, command.ListOptions(), in_format(form, LISTING), ExitStatus())
 
 
 @verb

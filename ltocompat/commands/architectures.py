@@ -94,9 +94,8 @@ def serves(
     for result in check(source, target, floors=False, limits=limits):
         if result.gpu is not None:
             key = result.path, result.gpu.arch
-            known = best.get(key)
-            if known is None or known.coverage.served < result.coverage.served:
-                best[key] = result
+            known = best.get(key, result)
+            best[key] = max(known, result, key=lambda each: each.coverage.served)
     return {
         arch: _sum([result.coverage for (_, gpu), result in best.items() if gpu == arch])
         for arch in wanted

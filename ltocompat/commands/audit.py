@@ -51,8 +51,6 @@ from ltocompat.trial.try_links import LinkTrial
 if TYPE_CHECKING:
     from ltocompat.commands.survey.releases import Releases
 
-DIST = os.path.join("dist", "*")
-
 
 # Options of the command line alone: in Python a policy says the same.
 _TYPED = (
@@ -260,7 +258,7 @@ def matching_files(
     Raises:
         UsageError: there are none, and that may not be.
     """
-    built = os.path.join(glob.escape(os.path.dirname(policy.source)), DIST)
+    built = os.path.join(glob.escape(os.path.dirname(policy.source)), "dist", "*")
     files: list[StrPath] = []
     for path in paths or (built,):
         found = _matching(path)

@@ -81,8 +81,7 @@ def run(options: InitOptions) -> Iterator[PolicyDraft | Failure]:
     nearest = find_policy() or OWN
     path = options.output or nearest
     there = read_policy(path) if os.path.exists(path) else None
-    files = matching_files(options.paths, there or NO_POLICY)
-    drafting = _Drafting(options, files, path)
+    drafting = _Drafting(options, matching_files(options.paths, there or NO_POLICY), path)
     found = drafting.summaries(NO_POLICY)
     read = [summary for summary in found if isinstance(summary, ArtifactSummary)]
     if len(read) < len(found) or not read:

@@ -79,13 +79,8 @@ def _may_be_forgiven(
 def _in_turn(findings: Iterable[Finding]) -> list[Location]:
     """Places of all findings, as many as are read."""
     rows = itertools.zip_longest(*{_modules(finding): None for finding in findings})
-    places: dict[Location, None] = {}
-    for place in itertools.chain.from_iterable(rows):
-        if len(places) == _MOST_PLACES:
-            break
-        if place is not None:
-            places.setdefault(place)
-    return [*places]
+    places = dict.fromkeys(filter(None, itertools.chain.from_iterable(rows)))
+    return [*places][:_MOST_PLACES]
 
 
 def _named(

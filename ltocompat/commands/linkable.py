@@ -61,8 +61,7 @@ def linkable(
     sources = as_tuple(fragments)
     results = _evaluator(str(linker), arch, driver, limits).check(*sources, together=True)
     result = max(results, key=lambda result: result.verdict)
-    deciding = [finding for finding in result.findings if finding.verdict is result.verdict]
-    deciding = deciding if result.verdict > Verdict.JIT else []
+    deciding = [each for each in result.findings if each.verdict is result.verdict > Verdict.JIT]
     names = source_names(sources)
     return LinkVerdict(
         result.verdict,

@@ -94,8 +94,7 @@ def install_linkers(
     done = 0
     for wanted in plan.wanted:
         cache = Cache.of(tool=wanted.tool)
-        already = present(wanted, cache)
-        if already is not None:
+        if already := present(wanted, cache):
             yield InstallChange("kept", already, cache.size_of(already))
             continue
         if progress is not None:

@@ -25,7 +25,6 @@ from ltocompat.report.text import (
     truncate,
 )
 
-OTHER = "other"
 UNKNOWN = "unknown"
 
 _MOST_ROWS = 500
@@ -188,7 +187,7 @@ class ImageSummary:
         if row is None:
             if len(self._rows) >= _MOST_ROWS:
                 # Only a hostile file says so many different things; the rest shares a row a kind.
-                key = (OTHER, str(image.kind))
+                key = ("other", str(image.kind))
             row = self._rows.setdefault(key, self._new_row(image, key))
         return row
 

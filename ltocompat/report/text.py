@@ -11,8 +11,6 @@ from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.generic import T
 from ltocompat.model.image import Compression, Image, ImageKind, Needs, Producer
 
-UNKNOWN_MAKER = "unknown"
-
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 _LONGEST = 2_000
 _CLAUSE_END = re.compile(r"(?<!Requires-Dist)(?<!epends): |; |\. |, (?:or|so that|which|and|but) ")
@@ -218,7 +216,7 @@ def compression_label(image: Image) -> str:
 
 def makers_label(makers: tuple[Producer, ...]) -> str:
     """All makers of an image, oldest first; ``unknown`` when nothing tells."""
-    return ", ".join(map(str, makers)) or UNKNOWN_MAKER
+    return ", ".join(map(str, makers)) or "unknown"
 
 
 def evidence_label(makers: tuple[Producer, ...]) -> str:

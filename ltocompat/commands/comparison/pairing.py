@@ -54,17 +54,13 @@ def pairs(old: Iterable[str], new: Iterable[str]) -> dict[str, str]:
     rest_old, rest_new = set(old), set(new)
     if len(rest_old) == len(rest_new) == 1:
         return {rest_old.pop(): rest_new.pop()}
-    for key in (str, unversioned, _name):
+    for key in (str, unversioned, lambda path: posixpath.basename(unversioned(path))):
         olds, news = _unique(rest_old, key), _unique(rest_new, key)
         for shared in olds.keys() & news.keys():
             found[olds[shared]] = news[shared]
             rest_old.discard(olds[shared])
             rest_new.discard(news[shared])
     return found
-
-
-def _name(path: str) -> str:
-    return posixpath.basename(unversioned(path))
 
 
 def _unique(labels: Iterable[str], key: Callable[[str], str]) -> dict[str, str]:

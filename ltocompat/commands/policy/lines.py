@@ -21,8 +21,7 @@ def policy_lines(policy: Policy) -> PolicyLines | None:
         for number, line in enumerate(text.splitlines(), 1)
         if (header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line))
     }
-    names = (target.name for target in policy.targets)
-    found = {name: f"{policy.prefix}targets.{name}".replace(" ", "") for name in names}
+    found = {t.name: f"{policy.prefix}targets.{t.name}".replace(" ", "") for t in policy.targets}
     targets = {name: headers[header] for name, header in found.items() if header in headers}
     first = min(targets.values(), default=1)
     return PolicyLines(policy.source, targets, headers.get(f"{policy.prefix}audit", first))

@@ -278,8 +278,7 @@ def _prefix(found: Surveyed) -> str:
     """The beginning of the names of parts that such rows stand in."""
     if found.passing:
         return _PASSING
-    failed = any(row.status == "failed" for row in found.distributions)
-    return _FAILED if failed else _LASTING
+    return _FAILED if any(row.status == "failed" for row in found.distributions) else _LASTING
 
 
 def arrow_schema(name: str) -> pa.Schema:

@@ -68,8 +68,7 @@ def run(options: RunOptions) -> Iterator[Tally | Note | Failure]:
     parse(list(options.targets))  # one without a meaning ends the run before it begins
     settings = IndexSettings.of()
     # What is typed may have a name and a password, too.
-    known_urls = (*settings.urls, *filter(is_index, options.sources))
-    reached = structs.replace(settings, urls=known_urls)
+    reached = structs.replace(settings, urls=(*settings.urls, *filter(is_index, options.sources)))
     sources = Sources(options, Http(reached), settings.urls)
     sources.check()
     task = project(TaskOptions, options, facts=facts_version(), settings=reached)

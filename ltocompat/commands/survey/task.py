@@ -179,15 +179,11 @@ def _peak_memory() -> int:
     return most if sys.platform == "darwin" else most * 1024
 
 
-_DIGITS = 12
-_COUNTS = (".py", ".toml")
-
-
 @functools.cache
 def facts_version() -> str:
     """The version, and a sum over all code and tables: equal ones give equal answers anywhere."""
     total = hashlib.sha256()
     for name, path in program_files():
-        if name.endswith(_COUNTS):
+        if name.endswith((".py", ".toml")):
             total.update(name.encode() + bytes.fromhex(sha256_of_path(path)))
-    return f"{VERSION}+{total.hexdigest()[:_DIGITS]}"
+    return f"{VERSION}+{total.hexdigest()[:12]}"

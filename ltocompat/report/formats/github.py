@@ -108,8 +108,7 @@ def append_summary(text: str, environ: Mapping[str, str]) -> None:
     Raises:
         UsageError: the file can't be written.
     """
-    path = environ.get(SUMMARY)
-    if not path:
+    if not (path := environ.get(SUMMARY)):
         return
     try:
         with open(path, "a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:

@@ -120,8 +120,7 @@ def _in_policy(value: Value, policy: PolicyLines, files: _Files) -> Value:
         "region": {"startLine": policy.line(value["properties"]["target"])},
     }
     (found,) = value["locations"]
-    text = value["properties"]["place"]
-    related = {"id": 1, **found, "message": {"text": safe_text(text)}}
+    related = {"id": 1, **found, "message": {"text": safe_text(value["properties"]["place"])}}
     return {"locations": [{"physicalLocation": physical}], "relatedLocations": [related]}
 
 

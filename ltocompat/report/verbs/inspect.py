@@ -344,8 +344,7 @@ def _document(records: Iterable[Record | Failure], options: Options) -> Iterator
         if isinstance(record, Failure):
             rows.failures.append(record)
         elif held is None and isinstance(record, Artifact) and record.path not in options.named:
-            missed = "files_without_match" if record.images else "files_without_device_code"
-            totals[missed] += 1
+            totals["files_without_match" if record.images else "files_without_device_code"] += 1
             continue
         elif held is None:
             held = _Held(Array())

@@ -217,4 +217,3 @@ def _counts(weight: Weight) -> dict[str, int]:
 
 
 REPORT: Report[Weight] = Report(blocks, rows_document("weigh", _counts))
-"""The report of ``weigh``, as blocks and as JSON."""
