@@ -43,7 +43,7 @@ _LOADS = re.compile(
     re.MULTILINE,
 )
 _EGG_INFO = ".egg-info"
-_PYTHON = re.compile(r"/python(3\.[0-9]+)/[a-z]+-packages$")
+_PYTHON = re.compile(r"/python(3\.[0-9]{1,3})/[a-z]+-packages$")
 _HOME = re.compile(r"^home *= *(.+?)/[^/]+ *$", re.MULTILINE)
 _DEEPEST = 32  # folders between a file and the metadata of its package
 _METADATA = re.compile(r"([^/]+)\.dist-info/METADATA")
