@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -61,6 +62,10 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             "missing": UnreadableInput("'missing' does not exist; check the path"),
             "bad": UsageError("there is nothing at bad"),
             "bug": RuntimeError("kaboom \x1b[31m"),
+            "full": MemoryError(),
+            "no room": OSError(
+                errno.ENOMEM, "Cannot allocate memory", "a package that is imported"
+            ),
             "interrupt": KeyboardInterrupt(),  # type: ignore[dict-item]
         }
         if path.startswith("late-"):
@@ -128,6 +133,14 @@ def test_an_unreadable_path_is_3_and_the_others_are_still_read(form: str, capsys
 def test_the_most_important_code_wins(paths: list[str], code: int, capsys: Captured) -> None:
     assert run(["inspect", *paths]) == code
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", ["full", "no room"])
+@pytest.mark.usefixtures("calls")
+def test_too_little_memory_is_no_internal_error(path: str, capsys: Captured) -> None:
+    """Imports list folders, which ends in an OSError where there is no memory for that."""
+    assert run(["inspect", path]) == 3
+    assert capsys.readouterr().err.startswith("ltocompat: there is not enough memory; allow more")
 
 
 @pytest.mark.usefixtures("calls")

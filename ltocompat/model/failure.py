@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ class Failure:
         if isinstance(error, FileNotFoundError) and error.filename is None:
             # Errors of os.getcwd, on which every relative path depends.
             error = UnreadableInput("the current folder is gone; change to one that is there")
-        if isinstance(error, MemoryError):
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
             error = LtocompatError("there is not enough memory; allow more, or read less at once")
         if not isinstance(error, LtocompatError):
             text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
