@@ -87,7 +87,7 @@ def _refused(
     older = least and result.target.driver and max(result.target.driver.values) < least
     update = f"update the driver to {least} or newer" if older else "take another image"
     runs = result.verdict <= Verdict.JIT and not result.not_judged
-    hidden = "; the code would run there: docker run -e NVIDIA_DISABLE_REQUIRE=1 starts the image"
+    hidden = "; the code would run there: docker run -e NVIDIA_DISABLE_REQUIRE=1"
     finding = finding_by_engine(
         CONTAINER_REFUSED,
         Verdict.UNKNOWN if met is None else Verdict.FAIL,
