@@ -133,6 +133,41 @@ def test_labels_are_read_as_text_too(tmp_path: Path, text: str) -> None:
         assert told(tmp_path, DISGUISES[disguise](text)) == expected
 
 
+def bare(driver: str, product: str) -> dict[str, str]:
+    """The labels of a node by themselves."""
+    major, minor, revision = driver.split(".")
+    labels = {"driver-version.full": driver, "driver-version.major": major}
+    labels |= {"driver-version.minor": minor, "driver-version.revision": revision}
+    found = {f"nvidia.com/cuda.{key}": value for key, value in labels.items()}
+    return found | {"nvidia.com/gpu.count": "8", "nvidia.com/gpu.product": product}
+
+
+BARE: dict[str, Callable[[dict[str, str]], str]] = {
+    "lines of its file": lambda labels: "".join(f"{k}={v}\n" for k, v in labels.items()),
+    "YAML": lambda labels: "".join(f'{k}: "{v}"\n' for k, v in labels.items()),
+    "YAML without quotes": lambda labels: "".join(f"    {k}: {v}\n" for k, v in labels.items()),
+    "JSON": lambda labels: json.dumps(labels) + "\n",
+    "JSON in lines": lambda labels: json.dumps({"labels": labels}, indent=2) + "\n",
+}
+
+
+@pytest.mark.parametrize("disguise", ["as it is", "quoted in Markdown", "of Windows"])
+@pytest.mark.parametrize("form", BARE)
+def test_labels_by_themselves_are_a_node_and_never_one_of_two(
+    form: str, disguise: str, tmp_path: Path
+) -> None:
+    """As gpu-feature-discovery writes them, or as kubectl -o jsonpath shows them."""
+    first, second = bare("550.54.15", "NVIDIA-A100-SXM4-80GB"), bare("535.161.08", "Tesla-T4")
+    for labels, expected in (
+        ([first], [("550.54.15", [80])]),
+        ([first, second], [("550.54.15", [80]), ("535.161.08", [75])]),
+    ):
+        answer = told(tmp_path, DISGUISES[disguise]("".join(map(BARE[form], labels))))
+        assert not isinstance(answer, str), answer
+        found = [facts(target) for target in answer]
+        assert sorted((each["driver"], each["sms"]) for each in found) == sorted(expected)
+
+
 def test_equal_nodes_are_one_target_whose_name_is_one_by_itself(fleet: Path) -> None:
     targets = parse(["nodes.json"], where=str(fleet))
     assert [(target.name, len(target.nodes)) for target in targets] == [

@@ -1,6 +1,7 @@
 """``kubectl get nodes -o json|yaml`` -> machines, by the labels of gpu-feature-discovery.
 
-``kubectl get nodes --show-labels`` and ``kubectl describe node`` print the labels as text.
+``kubectl get nodes --show-labels`` and ``kubectl describe node`` print the labels as text, and so
+do the file of gpu-feature-discovery and documents of labels alone.
 
 Labels: NVIDIA/k8s-device-plugin, docs/gpu-feature-discovery/README.md, "Generated Labels"; those of
 the driver were called ``cuda.driver.major``, ``.minor`` and ``.rev`` before 0.15, and still stand
@@ -20,6 +21,11 @@ _OLD = ("cuda.driver.major", "cuda.driver.minor", "cuda.driver.rev")
 _VENDOR = "nvidia.com/"
 _CAPABILITY = ("gpu.compute.major", "gpu.compute.minor")
 _LABEL = re.compile(r"([\w.-]{1,253}/[\w.-]{1,63})=([\w.-]{0,63})", re.ASCII)
+_IN_DOCUMENT = re.compile(
+    r"""["']?([\w.-]{1,253}/[\w.-]{1,63})["']? ?: ?["']?([\w.-]{0,63})["']?""", re.ASCII
+)
+_PRODUCT = re.compile(r"nvidia\.com/gpu\.product(?:=|[\"']? ?:)")
+_KIND = re.compile(r"\bkind\"? ?: ?\"?Node")
 Table = dict[str, Any]
 
 
@@ -31,18 +37,26 @@ def is_nodes(document: object) -> TypeGuard[Table]:
 
 
 def shows_labels(lines: Sequence[str]) -> bool:
-    """Return whether lines are of ``kubectl get nodes --show-labels`` or ``describe node``."""
-    return any(f"{_VENDOR}gpu.product=" in line for line in lines)
+    """Return whether lines have labels of a node, as commands print them or alone.
+
+    A document with a node's name that can't be read, such as a quoted one, is not read in part.
+    """
+    return any(map(_PRODUCT.search, lines)) and not any(map(_KIND.search, lines))
 
 
 def read_labels(lines: Sequence[str]) -> Iterator[Node]:
-    """The nodes with GPUs of NVIDIA of either."""
+    """The nodes with GPUs of NVIDIA; without names, each label for the second time begins one."""
     items: list[Table] = []
-    for line in lines:
-        labels, words = dict(_LABEL.findall(line)), line.split()
-        named = words[:1] == ["Name:"]  # a block describes a node, or one line has its labels
-        if named or len(labels) > 1:
-            items.append({"metadata": {"name": (*words, "")[int(named)], "labels": {}}})
+    for line in map(str.strip, lines):
+        words = line.split()
+        alone = line[:1] == "{" or _IN_DOCUMENT.fullmatch(line.rstrip(",")) is not None
+        labels = dict((_IN_DOCUMENT if alone else _LABEL).findall(line))
+        # A block describes a node, or one line has its labels.
+        named = words[:1] == ["Name:"] or (len(labels) > 1 and not alone)
+        last = items[-1]["metadata"] if items else {"name": "", "labels": labels}
+        if named or (not last["name"] and not labels.keys().isdisjoint(last["labels"])):
+            name = (*words, "")[words[:1] == ["Name:"]] if named else ""
+            items.append({"metadata": {"name": name, "labels": {}}})
         if items:
             items[-1]["metadata"]["labels"] |= labels
     return read_nodes({"items": items})
