@@ -253,7 +253,8 @@ def _alone(artifact: EvaluatedArtifact, answer: _Answer) -> Iterator[Block]:
         covered = [result.coverage for result in artifact.results if result.coverage.served]
         idle = any(coverage.without_kernels for coverage in covered)
         if any(coverage.none for coverage in covered):
-            rest = f"the other modules have no code for that GPU{' or no kernels' if idle else ''}"
+            some = "some of the other modules have no kernels, and the rest"
+            rest = f"{some if idle else 'the other modules'} have no code for that GPU"
             yield Paragraph((f"{rest}: only launching their kernels fails there",))
         elif idle:
             yield Paragraph(("the other modules have no kernels",))

@@ -53,6 +53,7 @@ from ltocompat.rules.rule import Problem
 from ltocompat.rules.selection import SelectionFailure
 
 _BY_ARCHS = "architectures in entry headers"
+_WRITE_BODIES = "compile the kernels' bodies for this GPU, too: see the tests of __CUDA_ARCH__"
 
 
 def artifact_findings(
@@ -134,6 +135,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     by_route = only if route is Route.LINK else NOTHING_SERVES
     guarded = all(each.module_verdict.why == SelectionFailure.GUARDED for each in judged)
     refused = route is Route.LOAD and not guarded
+    cure = {"remedy": _WRITE_BODIES} if guarded else {}
     end = " (error 209, no kernel image is available)" if refused else ""
     loose = not summary.single_link and all(each.group.loose for each in judged)
     open_ = loose and summary.has_sources
@@ -153,6 +155,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
         **artifact_code.counted([each.group for each in judged]),
         places=tuple(chain.from_iterable(each.group.places for each in judged)),
         subject=WHOLE_ARTIFACT,
+        **cure,
     )
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.facts import gpus
 from ltocompat.facts.gpus import find_gpu, gpus_in_use
@@ -191,9 +192,14 @@ class Kernels:
         found = (
             names
             for group, names in compress(zip(self._groups, self._untied, strict=True), told)
-            if names and arch in self._engine.archs_of(group.signature)
+            if names and arch in self._archs_of(group)
         )
         return frozenset[str]().union(*found)
+
+    def _archs_of(self, group: ModuleGroup) -> frozenset[int]:
+        """The architectures that modules have images for, whatever other targets made known."""
+        seen = group.signature
+        return self._engine.archs_of(replace(seen, guarded=False) if seen.guarded else seen)
 
     def _unserved_libraries(
         self, gpu: Gpu, serving: tuple[bool, ...], here: frozenset[str]
@@ -208,7 +214,7 @@ class Kernels:
         for group, serves in zip(self._groups, serving, strict=True):
             if serves:
                 served |= {place.members for place in group.places}
-            elif group.kernels and not of_kind.isdisjoint(self._engine.archs_of(group.signature)):
+            elif group.kernels and not of_kind.isdisjoint(self._archs_of(group)):
                 files.setdefault(group.example.members, []).append(group)
         for file, groups in files.items():
             if not file or file in served or OF_ARCH.search(posixpath.basename(file[-1])):
