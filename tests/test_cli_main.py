@@ -516,7 +516,7 @@ def test_off_a_terminal_a_line_comes_while_one_member_is_unpacked(
         now[0] += 10
         watchdog._look()  # noqa: SLF001 - as SIGALRM does
     told = capfd.readouterr()
-    times = re.findall(r" 25% of 4.0 MiB (.*)x\\u2028.deb, still at work\n", told.err)
+    times = re.findall(r" 25% of 4.0 MiB (.*)x\\u2028.deb \(last read\), still at work\n", told.err)
     assert times == ["", "", "(2 min left) "]  # three times 30 s
     assert told.out == ""
     line.close()

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import readme
@@ -76,6 +77,57 @@ def test_the_action_passes_and_fails_with_the_audit(tmp_path: Path) -> None:
     assert (project.folder / "a b.sarif").is_file()
     assert (project.folder / "x.html").is_file()
     assert "## ltocompat\n\naudit failed: " in (project.folder / "summary.md").read_text("utf-8")
+
+
+_YAML = [
+    yaml.safe_load(text)
+    for page in (readme.README, readme.CI)
+    for text in re.findall(
+        r"^```yaml\n(.*?)^```$", page.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+]
+_STEPS = [
+    step["with"]
+    for block in _YAML
+    for step in block.get("steps", ())
+    if "ltocompat" in step["uses"]
+]
+_REPOS = [hook for block in _YAML for repo in block.get("repos", ()) for hook in repo["hooks"]]
+
+
+@needs_bash
+@pytest.mark.slow
+@pytest.mark.parametrize("inputs", _STEPS, ids=str)
+def test_the_step_on_a_page_runs(inputs: dict[str, object], tmp_path: Path) -> None:
+    names = dict(
+        re.findall(r"\n        ([A-Z_]+): \$\{\{ inputs\.([a-z-]+)", ACTION.read_text("utf-8"))
+    )
+    of_input = {value: name for name, value in names.items()}
+    given = {of_input[key]: str(value) for key, value in inputs.items() if key != "install-linkers"}
+    assert {*inputs} <= {*yaml.safe_load(ACTION.read_text("utf-8"))["inputs"]}
+    project = Project.copy(tmp_path / "kernels")
+    project.build()
+    done = act(project, **given)
+    assert done.returncode == ("ARCHS" in given), done.stderr
+    assert all((project.folder / given[key]).is_file() for key in ("SARIF", "HTML") if key in given)
+
+
+@pytest.mark.parametrize("hook", _REPOS, ids=lambda hook: " ".join(hook["args"]))
+def test_the_hook_on_a_page_runs(
+    hook: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooks = {each["id"]: each for each in yaml.safe_load(HOOKS.read_text("utf-8"))}
+    Project.copy(tmp_path / "kernels").build()
+    monkeypatch.chdir(tmp_path / "kernels")
+    words = shlex.split(hooks[hook["id"]]["entry"])[4:]
+    given = [word for word in hook["args"] if word != "--install-linkers"]
+    assert run([*words, *given]) == bool(given)  # there is no PTX for 9.0
+
+
+def test_the_job_on_a_page_extends_the_template() -> None:
+    (job,) = (block["audit-cuda"] for block in _YAML if "include" in block)
+    template = yaml.safe_load((ROOT / "templates" / "ltocompat.gitlab-ci.yml").read_text("utf-8"))
+    assert job["extends"] in template
 
 
 def outputs(project: Project) -> dict[str, str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
+import click
 import pytest
 import readme
 from every_case import every
@@ -56,6 +58,30 @@ def test_what_is_not_run_is_understood_by_its_verb(case: tuple[Path, str, str]) 
         verb, *options = words[words.index("ltocompat") + 1 :]
         assert verb in VERBS
         verb_command(verb).make_context(verb, options)
+
+
+EVERY_PAGE = [
+    readme.README,
+    *sorted(DOCS.rglob("*.md")),
+    *sorted((readme.ROOT / ".github").glob("*.md")),
+    *sorted((readme.ROOT / "sample_artifacts").glob("*.md")),
+]
+_IN_SENTENCES = re.compile(r"^ {4,}(ltocompat .+)$|`(ltocompat [^`]+)`", re.MULTILINE)
+_SHELL_SIGNS = {"|", ">", "<"}
+
+
+@every("page", EVERY_PAGE)
+def test_a_command_in_a_sentence_is_understood_by_its_verb(page: Path) -> None:
+    """Also one that stands indented; a sentence may leave out the paths, ``ltocompat slim``."""
+    for indented, in_code in _IN_SENTENCES.findall(page.read_text("utf-8")):
+        line = indented or in_code
+        verb, *options = shlex.split(re.sub(r"[][]", "", line), comments=True)[1:]
+        if verb in ("VERB", "--help", "--version"):
+            continue
+        assert verb in VERBS, line
+        ends = [number for number, word in enumerate(options) if word in _SHELL_SIGNS]
+        with suppress(click.MissingParameter, click.exceptions.Exit):
+            verb_command(verb).make_context(verb, options[: min(ends, default=len(options))])
 
 
 def test_what_guides_put_into_a_policy_is_one(tmp_path: Path) -> None:

@@ -255,6 +255,19 @@ def test_a_wheel_is_smaller_its_record_right_and_its_build_number_in_its_name(
         assert b"Build: 2" in archive.read(f"{INFO}/WHEEL")
 
 
+def test_what_is_left_as_it_is_lies_at_a_place_that_inspect_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    signed = dll(tmp_path, signed=True)
+    old = wheel(tmp_path, ("x/signed.dll", signed.read_bytes()))
+    for path in (old, signed):
+        found = slim(path, tmp_path / f"{path.name}.out", keep_gpus=["h100"])
+        for row in found.untouched:
+            assert run(["inspect", "--images", str(row.example)]) == 0
+            assert str(row.example) in capsys.readouterr().out
+        assert found.untouched
+
+
 def test_the_largest_size_is_reached_in_the_stated_order_or_asks(tmp_path: Path) -> None:
     old = wheel(tmp_path)
     whole = slim(old, tmp_path / "0.whl", keep_gpus=["a100"], max_bytes=old.stat().st_size + 200)

@@ -420,7 +420,7 @@ def test_inspect_names_the_driver_that_require_names(  # noqa: PLR0917 - fixture
     floors = [floor for floor in (asked.driver_sass, asked.driver_ptx) if floor]
     assert named == [str(f) for n, f in enumerate(floors) if n == 0 or f > floors[0]]
     variants = len(asked.variants)
-    assert not floors or (f"the least of {variants} variants" in line) is (variants > 0)
+    assert not floors or (f"the lowest of {variants} variants" in line) is (variants > 0)
 
 
 @needs_gcc

@@ -123,8 +123,8 @@ class ImageAnswer:
         higher = sass is not None and (beyond or (ptx is not None and ptx > sass))
         variants = sum(variant.whole for variant in summary.variants)
         notes = (
-            f"the least of {variants} variants" if variants else "",
-            f"{'in' if None in self._kernels else 'for its'} PTX {of_ptx}" if higher else "",
+            f"the lowest of {variants} variants" if variants else "",
+            f"{'PTX kernels' if None in self._kernels else 'its PTX'}: {of_ptx}" if higher else "",
         )
         more = "; ".join(filter(None, notes))
         least = of_ptx if sass is None else f">= {sass}"

@@ -172,7 +172,8 @@ class ProgressLine:
 
     def _still_at_work(self) -> None:
         if self._last is not None and self._overdue():
-            line = f"{self._state(self._last)}{escape(self._last.path)}, still at work\n"
+            state, path = self._state(self._last), escape(self._last.path)
+            line = f"{state}{path} (last read), still at work\n"
             with suppress(OSError):  # not through a stream that may be writing just now
                 os.write(2, line.encode("utf-8", "backslashreplace"))
 

@@ -13,7 +13,7 @@ from ltocompat.model.image import Compression, Image, ImageKind, Needs, Producer
 
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 _LONGEST = 2_000
-_CLAUSE_END = re.compile(r"(?<!Requires-Dist)(?<!epends): |; |\. |, (?:or|so that|which|and|but) ")
+_CLAUSE_END = re.compile(r"(?<!Requires-Dist)(?<!epends): |; |\. |, (?:or|so|which|and) ")
 
 # The first character of what CI systems obey. GitHub's runner passes over blanks before ``::``, and
 # takes what follows up to a blank for a command: ``Environment :: GPU`` is none, however it is cut.

@@ -17,6 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import BinaryIO
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ltocompat.files.byteview import ByteView, FileSource, chunks, digest_of
 from ltocompat.files.fatbin import StoredImage, StoredModule
@@ -133,6 +134,7 @@ class LibraryRewriter:
         packer: packs what stays; None: it stays packed as it is.
         tally: gets what becomes of it.
         progress: called with bytes that are packed, and those that will be.
+        members: names of archive members that lead to the file.
     """
 
     def __init__(
@@ -144,8 +146,9 @@ class LibraryRewriter:
         tally: CodeTally,
         *,
         progress: Callable[[int, int], None] = lambda *_: None,
+        members: tuple[str, ...] = (),
     ) -> None:
-        self.tally = tally
+        self.tally, self._members = tally, members
         self._view, self._file = view, file
         self._packer, self._progress = packer, progress
         self._position = self._end = 0
@@ -201,6 +204,7 @@ class LibraryRewriter:
             self._rewrite(stored, module_signature(module), entries, stored.region)
 
     def _leave(self, why: str, size: int, place: Location) -> None:
+        place = replace(place, members=(*self._members, *place.members))
         modules, total, first = self.tally.left.get(why, (0, 0, place))
         self.tally.left[why] = (modules + 1, total + size, first)
 
@@ -211,7 +215,7 @@ class LibraryRewriter:
         if self._signed:
             return "the file is signed, and a change would void the signature"
         if region is None:
-            return "it is not a fatbin region, and its reader is not known"
+            return "it is not a fatbin region, and what reads it is unknown"
         if region.source is not self._view.source or region.start < self._end:
             return "it lies in a file of its own, or shares bytes with another one"
         # Behind the region that a device link wrote, its wrapper names those of the objects.
@@ -219,7 +223,7 @@ class LibraryRewriter:
         if behind or (prelinked and self._linked):
             return "a device link wrote or used it, and drivers may link it again"
         unread = not stored.registered and not prelinked
-        return "no wrapper points at it, so its reader is not known" if unread else None
+        return "no fatbin wrapper points at it, so what reads it is unknown" if unread else None
 
     def _rewrite(
         self,

@@ -114,8 +114,8 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
     if hardly:
         yield Problem(
             Verdict.OK,
-            f"{', '.join(hardly)} is required, but only a few modules have code for it",
-            "compile the other modules for it, too, or take it out of require-gpus",
+            f"only a few modules have code for {', '.join(hardly)}, which require-gpus lists",
+            "compile the other modules for these GPUs, too, or shorten require-gpus",
             origin,
             level=Level.WARNING,
             subject="GPUs",
@@ -130,10 +130,10 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
     served = ", ".join(f"sm_{number}" for number in services)
     yield Problem(
         Verdict.FAIL,
-        f"{lost} is required, but nothing has code for it; "
+        f"no code for {lost}, which require-gpus lists; "
         + (f"there is code for {served}" if served else "there is code for no GPU"),
-        f"compile with {_gencode(SmArch(gpu.arch.number) for gpu in missing)}, or take it out of "
-        "require-gpus",
+        f"compile with {_gencode(SmArch(gpu.arch.number) for gpu in missing)}, "
+        "or shorten require-gpus",
         origin,
         subject="GPUs",
         asked=tuple(gpu_key(gpu) for gpu in missing),

@@ -141,7 +141,8 @@ def _headline(audit: Audit) -> Iterator[Block]:
     if audit.tally.outcome is Outcome.FAILED:
         found = sorted(_grouped(audit, Standing.COUNTS), key=_weight)
         if found:
-            yield from _because("audit failed: ", found, policy)
+            shown = grouped_findings(_only(audit, Standing.COUNTS), join=True)
+            yield from _because("audit failed: ", found, policy, len(shown))
         else:
             text = f"audit failed: a verdict is {policy.fail_on} or worse; "
             yield Paragraph((text, *_held_to(policy)))
@@ -194,7 +195,7 @@ def _because(
 
 
 def _held_to(policy: Policy) -> tuple[str, ...]:
-    options = ("the options of this command",) if policy.options else ()
+    options = ("checked against the options of this command",) if policy.options else ()
     return ("policy ", Code(policy.source)) if policy.source else options or ("no policy was used",)
 
 

@@ -55,6 +55,7 @@ from ltocompat.report.findings import (
     grouped_findings,
 )
 from ltocompat.report.text import common_folder, truncate
+from ltocompat.rules.builtin_rules import ASKED_BY_PROJECT
 
 _LONG_ROOT = 16  # characters of a folder that is worth to be told once
 
@@ -129,6 +130,7 @@ class _Answer:
             self.names |= labels([target.name for target in self.targets])
         elif isinstance(record, Loss):
             self.losses.append(record)
+            self.names.setdefault(record.target.name, record.target.name)
         elif isinstance(record, Result) and record.without_device_code:
             self.empty.add(record.path)
             self.notes_of_empty += [record] if record.findings else []
@@ -218,7 +220,8 @@ def _environment(answer: _Answer) -> Block:
         fail = fail if verdict is Verdict.FAIL else "may fail"
         lost = truncate_list(list(map(truncate, packages)), _MOST_LOST)
         needed = f": {need} {', '.join(asked)}" if asked else ""
-        parts += [f"on {', '.join(names)}, {lost} {fail}{needed}"]
+        where = ANY_TARGET.name if ANY_TARGET.name in names else ", ".join(names)
+        parts += [f"on {where}, {lost} {fail}{needed}"]
     return Paragraph(("; ".join(parts),))
 
 
@@ -253,11 +256,11 @@ def _alone(artifact: EvaluatedArtifact, answer: _Answer) -> Iterator[Block]:
         covered = [result.coverage for result in artifact.results if result.coverage.served]
         idle = any(coverage.without_kernels for coverage in covered)
         if any(coverage.none for coverage in covered):
-            some = "some of the other modules have no kernels, and the rest"
-            rest = f"{some if idle else 'the other modules'} have no code for that GPU"
-            yield Paragraph((f"{rest}: only launching their kernels fails there",))
+            some = "some of the other modules have no kernels; " if idle else ""
+            rest = "no other module has code for that GPU: launching a kernel of one fails there"
+            yield Paragraph((f"{some}{rest}",))
         elif idle:
-            yield Paragraph(("the other modules have no kernels",))
+            yield Paragraph(("no other module has kernels",))
 
 
 def _findings(artifacts: list[EvaluatedArtifact], answer: _Answer) -> Iterator[Block]:
@@ -351,8 +354,10 @@ def _row(several: Sequence[tuple[Cell, Result]], names: dict[str, str]) -> tuple
     (cell, result), coverage = several[0], several[0][1].coverage
     ways = (("SASS", coverage.sass), ("PTX", coverage.ptx), ("link", coverage.link))
     used = [(word, number) for word, number in ways if number]
-    # Rules on libraries and metadata ask for no GPU.
-    unnamed = "none named" if coverage.modules else "libraries, metadata"
+    # Rules on libraries, metadata and the policy's limits ask for no GPU.
+    policy = any(finding.rule in ASKED_BY_PROJECT for finding in result.findings)
+    general = "libraries, metadata, policy" if policy else "libraries, metadata"
+    unnamed = "none named" if coverage.modules else general
     return (
         names[cell.target],
         str(len(result.target.nodes) or ""),

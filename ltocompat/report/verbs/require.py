@@ -342,7 +342,7 @@ _GPU_COLUMNS = (
 
 def _archs(several: Sequence[Service], known: Sequence[Service]) -> str:
     now = [service for service in several if service.name != NEXT]
-    coming = "".join(f"sm_{service.number} to come" for service in several if service.name == NEXT)
+    coming = "".join(f"sm_{service.number} (future)" for service in several if service.name == NEXT)
     return ", ".join(part for part in (archs_range(now, known) if now else "", coming) if part)
 
 

@@ -18,7 +18,7 @@ _TEXTS = {
     RemovalReason.NEVER_TAKEN: "no GPU uses it",
     RemovalReason.OTHER_CPU: "only GPUs with an Arm CPU use it",
     RemovalReason.SECOND_COPY: "hidden by an image for the same GPUs",
-    RemovalReason.PACKED: "packed anew",
+    RemovalReason.PACKED: "compressed again",
 }
 _COLUMNS = (
     Column("saved", right=True),
@@ -60,7 +60,7 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
     if slimmed.lost:
         texts = [
             f"{row.arch} ({count(row.lost + row.compiled, 'module')}"
-            + (", by PTX alone)" if not row.lost else ")")
+            + (", served only by PTX)" if not row.lost else ")")
             for row in slimmed.lost
         ]
         yield Paragraph(("GPUs with less code now: ", truncate_list(texts, _MOST)))

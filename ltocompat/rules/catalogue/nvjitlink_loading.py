@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ltocompat.model.environment import Environment
     from ltocompat.targets.machine.loaded import Library, Resolved
 
-_GIVE_NVJITLINK = "give it an nvJitLink >= {},<{}"
+_GIVE_NVJITLINK = "install nvJitLink >= {},<{}"
 
 
 @rule("NJL-01")
@@ -208,7 +208,7 @@ def _since(floor: Release, host: HostBinary, names: Iterable[str]) -> Iterator[R
             at_least(floor),
             f"the imported {name}",
             linker_imports.missing_symbol_text(host, name),
-            remedy=f"use an nvJitLink from {floor} on",
+            remedy=f"use nvJitLink {floor} or newer",
             evidence=f"undefined symbol {name}",
         )
 
@@ -219,7 +219,7 @@ def nvjitlink_without_plain_names_on_machine(library: Library) -> Iterator[Probl
     name = linker_imports.lacking(library)
     if name and linker_imports.is_plain(name) and not linker_imports.wants_ltoir(name):
         floor = floors.linker("unversioned-symbols")
-        yield _lacks_symbol(library, name, f"give it an nvJitLink from {floor} on")
+        yield _lacks_symbol(library, name, f"install nvJitLink {floor} or newer")
 
 
 @rule("NJL-05")
@@ -234,7 +234,7 @@ def nvjitlink_without_linked_ltoir_on_machine(library: Library) -> Iterator[Prob
     """The first symbol that fails to bind, where it is one that gives linked LTO-IR."""
     name = linker_imports.lacking(library)
     if name and linker_imports.wants_ltoir(name):
-        remedy = f"give it an nvJitLink from {floors.linker('linked-ltoir')} on"
+        remedy = f"install nvJitLink {floors.linker('linked-ltoir')} or newer"
         yield _lacks_symbol(library, name, remedy)
 
 
