@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import fatbin_writer as writer
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from libraries_made import build, needs_gcc
 from package_writer import zip_of
@@ -100,6 +100,76 @@ def test_gpus_that_get_the_same_code_lose_the_same_kernels(kernels: list[tuple[i
         (required,) = ltocompat.require(path)
     lost = {each.number: (each.kernels, each.hardly) for each in required.services}
     assert lost[86] == lost[87] == lost[80]
+
+
+_PTX = ".version 8.7\n.target sm_{arch}\n.address_size 64\n.entry {name}() {{ {body} }}\n"
+_GUARDED = {("sass", 80): True, ("sass", 90): False}
+_WORKS, _HOLLOW = "st.global.u32 [0], 1; ret;", "ret;"
+
+
+def guarded_region(name: str, images: dict[tuple[str, int], bool]) -> bytes:
+    """A region with images of one kernel, some of whose bodies only return."""
+    entries = []
+    for (kind, arch), works in images.items():
+        if kind == "ptx":
+            body = _WORKS if works else _HOLLOW
+            code = _PTX.format(arch=arch, name=name, body=body).encode()
+        else:
+            file = "12.4-sm_80-debug" if arch == 80 else f"12.9-sm_{arch}"
+            cubin = (FOLDER / f"cubin/nvrtc-{file}.cubin").read_bytes()
+            code = (cubin if works else writer.hollow(cubin)).replace(b"saxpy", name.encode())
+        version = (8, 7) if kind == "ptx" else (1, 7)
+        spec = writer.EntrySpec(writer.KINDS[kind], code, sm=arch, version=version)
+        entries.append(writer.entry(spec))
+    return writer.region(entries)
+
+
+@needs_gcc
+@given(
+    modules=st.lists(
+        st.sampled_from(
+            (
+                _GUARDED,
+                {("ptx", 80): True, ("ptx", 90): False},
+                {("sass", 90): True, ("sass", 80): False},
+                {("sass", 90): True},
+                {("ptx", 120): True},
+                {("sass", 90): False, ("ptx", 120): True},
+            )
+        ),
+        min_size=3,
+        max_size=5,
+    ),
+    gpus=st.permutations(("t4", "a100", "h100", "rtx5090")),
+    asked=st.integers(2, 4),
+    floors=st.booleans(),
+)
+@example(  # sm_90 has three kernels, but for those that only return
+    modules=[_GUARDED, _GUARDED, {("sass", 90): True}, {("ptx", 120): True}],
+    gpus=["rtx5090", "h100"],
+    asked=2,
+    floors=False,
+)
+@settings(max_examples=30, deadline=None)
+def test_what_a_gpu_loses_is_the_same_whatever_other_targets_are_asked(
+    modules: list[dict[tuple[str, int], bool]], gpus: list[str], asked: int, floors: bool
+) -> None:
+    """Its best-served neighbour, too: another target makes known which kernels only return."""
+    names = ("saxpy", "daxpy", "caxpy", "zaxpy", "haxpy")
+    with TemporaryDirectory() as folder:
+        regions = [guarded_region(*each) for each in zip(names, modules, strict=False)]
+        path = library_of(Path(folder) / "x.so", regions)
+        targets = [f"driver=595.45.04,gpu={gpu}" for gpu in gpus[:asked]]
+        asks = [targets, *([target] for target in targets)]
+        # With floors, all of a module is read, whatever is asked.
+        found = [[*ltocompat.check(path, ask, floors=floors)] for ask in asks]
+    together, *others = ([r for r in results if r.gpu] for results in found)
+    alone = [result for results in others for result in results]
+    said, expected = (
+        [(r.gpu, r.verdict, r.coverage, [(f.rule, f.message) for f in r.findings]) for r in results]
+        for results in (together, alone)
+    )
+    assert said == expected
 
 
 @needs_gcc

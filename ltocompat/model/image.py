@@ -185,7 +185,8 @@ class Image(Tabular, frozen=True):
         entry_arch: what the entry header of SASS says, by which drivers and linkers pick it, where
             that is not ``arch``; else None.
         kernels: names of its kernels; None unless asked for, or where they can't be read.
-        empty_kernels: PTX that has kernels, each of which only returns; False unless asked for.
+        empty_kernels: it has kernels, each of which only returns; of a cubin that is looked for
+            beside a larger one; False unless asked for.
         symbols: what it defines for others and leaves undefined; None unless asked for, or where
             that can't be read.
         flaws: of a PTX text in a file of its own.

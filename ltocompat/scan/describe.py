@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -13,7 +13,12 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Prefix
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images import ltoir, ptx
-from ltocompat.files.images.cubin import Cubin, early_api_versions, kernel_names
+from ltocompat.files.images.cubin import (
+    Cubin,
+    early_api_versions,
+    kernel_names,
+    kernels_only_return,
+)
 from ltocompat.files.images.cubin_header import (
     HEAD_SIZE,
     NAMES_OF_ASSEMBLER,
@@ -174,6 +179,7 @@ def sass_kernels(stored: StoredImage, *, first: bool = False) -> tuple[str, ...]
 
 # nvcc 13.0 writes 128 to 512 bytes for kernels that only return, by architecture (sm_75 to sm_121).
 _ONLY_RETURNS = 512
+_HOLLOW = 1.5  # times as large; in vLLM and DeepSpeed 1.8 and more
 
 
 def does_more_than_return(stored: StoredImage) -> bool:
@@ -184,6 +190,29 @@ def does_more_than_return(stored: StoredImage) -> bool:
         text = image_bytes(stored)
         named, empty = ptx.first_kernel(text, stored.payload.budget)
         return named is not None and not empty
+    return False
+
+
+def hollow_cubins(images: Sequence[StoredImage], numbers: Iterable[int]) -> list[int]:
+    """Find the cubins of a module whose kernels only return, beside a larger one.
+
+    One that is about as large as the largest has its code, so that nothing of it is decoded.
+
+    Args:
+        images: all images of the module.
+        numbers: of those in question.
+    """
+    cubins = [n for n in numbers if images[n].entry.kind is ImageKind.SASS]
+    if not cubins or len(images) >= MANY:  # no compiler writes so many
+        return []
+    largest = max(_cubin_size(each) for each in images if each.entry.kind is ImageKind.SASS)
+    return [n for n in cubins if _cubin_size(images[n]) * _HOLLOW < largest and _hollow(images[n])]
+
+
+def _hollow(stored: StoredImage) -> bool:
+    with suppress(Malformed):
+        view, size = _bytes_of(stored), _cubin_size(stored)
+        return kernels_only_return(view, stored.payload.budget, size)
     return False
 
 

@@ -20,6 +20,7 @@ from ltocompat.scan.describe import (
     describe,
     describe_module,
     does_more_than_return,
+    hollow_cubins,
     sass_kernels,
 )
 from ltocompat.scan.second_pass import with_symbols
@@ -93,9 +94,13 @@ class ModuleReader(Struct):
         for number in kernels.picked:
             if not _surely_has_kernels(stored.images[number]):
                 images[number] = _counted(stored.images[number], module.images[number])
-        if any(image.empty_kernels for image in images.values()):
+        hollow = hollow_cubins(stored.images, kernels.picked)
+        if hollow or any(image.empty_kernels for image in images.values()):
             code = (image for image in stored.images if image.entry.kind in KERNEL_KINDS)
             module = replace(module, guarded=any(map(does_more_than_return, code)))
+        for number in hollow if module.guarded else ():
+            image = images.get(number, module.images[number])
+            images[number] = replace(image, empty_kernels=True)
         picked = with_symbols(stored, module, symbols, images)
         if not kernels.any_of:
             return PartialModule(picked)

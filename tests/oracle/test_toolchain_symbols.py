@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 import toolchain
 from generated_ptx import Program, programs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.images.cubin import Cubin
+from ltocompat.files.images.cubin import Cubin, kernels_only_return
 from ltocompat.model.limits import Budget
 from ltocompat.model.symbols import DeviceSymbols, defined_nowhere, defined_twice
 from ltocompat.scan.device_symbols import of_cubin, of_ptx
@@ -47,6 +48,18 @@ def test_the_assembler_refuses_ptx_for_what_it_leaves_undefined_alone(program: P
         assert symbols.undefined_functions == ()
     else:
         assert name in symbols.undefined_functions
+
+
+# sm_87 begins each kernel with a check of its own.
+@pytest.mark.parametrize("arch", [75, 80, 86, 89, 90, 100, 103, 110, 120, 121])
+def test_an_empty_body_is_seen_in_what_the_assembler_makes_of_it(arch: int, tmp_path: Path) -> None:
+    returns, stores = "{ ret; }", "{ .reg .b64 a; mov.b64 a, 0; st.global.u32 [a], 1; ret; }"
+    for number, bodies in enumerate([(returns, returns), (returns, stores), (stores,)]):
+        ptx = tmp_path / f"{number}.ptx"
+        kernels = [f".visible .entry k{n}(.param .u64 p) {body}" for n, body in enumerate(bodies)]
+        ptx.write_text("\n".join([".version 6.4\n.target sm_70\n.address_size 64", *kernels]))
+        view = ByteView.of(toolchain.compiled(ptx, arch).read_bytes())
+        assert kernels_only_return(view, Budget()) is (stores not in bodies)
 
 
 @few

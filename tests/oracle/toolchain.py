@@ -55,6 +55,14 @@ def relocatable(ptx: Path) -> Path:
     return cubin
 
 
+def compiled(ptx: Path, arch: int) -> Path:
+    """The text as a cubin for an architecture."""
+    cubin = ptx.with_suffix(f".{arch}.cubin")
+    status, log = _run("ptxas", f"-arch=sm_{arch}", ptx, "-o", cubin)
+    assert not status, log
+    return cubin
+
+
 def linked(*cubins: Path) -> Refusal | None:
     """What nvlink finds wrong with a link; None where it links."""
     output = cubins[0].with_suffix(".linked")

@@ -13,7 +13,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from fatbin_writer import KINDS, EntrySpec, entry, region
+from fatbin_writer import KINDS, EntrySpec, entry, hollow, region
 from generated_artifacts import GROUPS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -286,6 +286,36 @@ def test_kernels_that_only_return_serve_no_gpu_where_others_do_more(
     told = [finding for finding in result.findings if "only return" in finding.message]
     assert bool(told) is (fails and hollow)
     assert all("__CUDA_ARCH__" in finding.remedy for finding in told)
+
+
+@given(
+    works=st.dictionaries(st.sampled_from((90, 100)), st.booleans(), min_size=1),
+    real=st.booleans(),
+    packed=st.booleans(),
+    gpu=st.sampled_from((80, 90, 100)),
+)
+def test_sass_that_only_returns_serves_no_gpu_beside_a_larger_image_that_does_more(
+    works: dict[int, bool], real: bool, packed: bool, gpu: int
+) -> None:
+    """Kernels of ``#if __CUDA_ARCH__ < 900`` as nvcc writes them for sm_90, too."""
+    cubins = {arch: FOLDER / f"cubin/nvrtc-12.9-sm_{arch}.cubin" for arch in works}
+    data = {arch: path.read_bytes() for arch, path in cubins.items()}
+    codes = [data[arch] if does else hollow(data[arch]) for arch, does in works.items()]
+    packing = "lz4" if packed else "none"
+    specs = [
+        EntrySpec(KINDS["sass"], code, sm=arch, version=(1, 7), compression=packing)
+        for arch, code in zip(works, codes, strict=True)
+    ]
+    specs += [EntrySpec(KINDS["sass"], SASS_OF_80, version=(1, 7))] if real else []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.fatbin")
+        path.write_bytes(region([*map(entry, specs)]))
+        (result,) = ltocompat.check(path, f"driver=595.45.04,gpu=sm_{gpu}", route="load")
+    there = real if gpu == 80 else gpu in works
+    empty = there and gpu != 80 and real and not works[gpu]
+    assert (result.verdict is Verdict.FAIL) is (empty or not there), result
+    assert bool(result.coverage.served) is (there and not empty)
+    assert any("only return" in finding.message for finding in result.findings) is empty
 
 
 # The highest minor version in each field of a header of LTO-IR (of LLVM: the major one) that each

@@ -8,6 +8,7 @@ since 12.8, every architecture since 13.0) keeps it in notes. Facts: ptxas 11.8 
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -61,6 +62,12 @@ class CubinSection(Struct, frozen=True):
     size: int
     link: int
     info: int
+
+
+# MOV, IMAD.MOV.U32 or LDC into R1, the stack pointer; EXIT under no condition (nvdisasm 13.5).
+_RETURNS = re.compile(
+    rb"(?:(?:\x02\x7a|\x24\x76|\x82\x7b)\x01.{13})?\x4d\x79\0{8}\x80\x03", re.DOTALL
+)
 
 
 class Cubin(Struct, frozen=True):
@@ -162,7 +169,7 @@ class Cubin(Struct, frozen=True):
         found: list[tuple[str, int]] = []
         tables = [(s.type, s.offset, s.size, s.link) for s in self.budget.timed(self.sections)]
         for names, rows in _symbol_tables(self.view, tables, self.budget):
-            found += _kernels(names, rows, self.budget)
+            found += ((names.at(row[0]), row[5]) for row in _kernels(rows, self.budget))
         return tuple(found)
 
     def registers(self) -> int | None:
@@ -199,18 +206,36 @@ def kernel_names(
     """
     sections, _ = _section_table(view, parse_header(view.peek(0, HEAD_SIZE), size), budget)
     tables = [(row[1], row[4], row[5], row[6]) for row in budget.timed(sections)]
-    found: list[tuple[str, int]] = []
+    found: list[str] = []
     for names, rows in _symbol_tables(view, tables, budget):
         if not (first and found):
-            found += islice(_kernels(names, rows, budget), 1 if first else None)
-    return tuple(name for name, _ in found)
+            kernels = islice(_kernels(rows, budget), 1 if first else None)
+            found += (names.at(kernel[0]) for kernel in kernels)
+    return tuple(found)
 
 
-def _kernels(names: NameTable, rows: bytes, budget: Budget) -> Iterator[tuple[str, int]]:
-    """Name and bytes of code of each kernel in a table of symbols."""
-    for name, info, other, _, _, size in budget.timed(SYMBOL_64.iter_unpack(rows)):
-        if info & 0xF == STT_FUNC and other & STO_ENTRY:
-            yield names.at(name), size
+def kernels_only_return(view: ByteView, budget: Budget, size: int | None = None) -> bool:
+    """Return whether a cubin has kernels, and each returns before it does anything.
+
+    Arguments and errors as of ``kernel_names``. Seen for sm_70 and newer as compilers optimize it,
+    but for sm_87, whose kernels begin with a check.
+    """
+    sections, _ = _section_table(view, parse_header(view.peek(0, HEAD_SIZE), size), budget)
+    tables = [(row[1], row[4], row[5], row[6]) for row in budget.timed(sections)]
+    found = False
+    for _, rows in _symbol_tables(view, tables, budget):
+        for _, _, _, number, value, _ in _kernels(rows, budget):
+            found = number < len(sections)
+            if not found or not _RETURNS.match(view.peek(sections[number][4] + value, 32)):
+                return False
+    return found
+
+
+def _kernels(rows: bytes, budget: Budget) -> Iterator[tuple[int, ...]]:
+    """The rows of the kernels in a table of symbols."""
+    for row in budget.timed(SYMBOL_64.iter_unpack(rows)):
+        if row[1] & 0xF == STT_FUNC and row[2] & STO_ENTRY:
+            yield row
 
 
 def _section_table(
