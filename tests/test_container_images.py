@@ -231,12 +231,25 @@ def image(folder: Path, *env: str, cubin: bytes = CUBIN_13_5) -> str:
     return written(folder, oci_layout([archive({APP: cubin})], config))
 
 
-OLDER = (470, 525, 535)
-BRANDS = ("tesla", "unknown", "nvidia", "geforce", "geforcertx", "quadro", "titan")
-NVIDIAS = "NVIDIA_REQUIRE_CUDA=cuda>=12.4 " + " ".join(
-    f"brand={brand},driver>={branch},driver<{branch + 1}" for branch in OLDER for brand in BRANDS
+BRANDS = "tesla unknown nvidia nvidiartx geforce geforcertx quadro quadrortx titan titanrtx"
+SERVER_BRANDS = (
+    "unknown grid tesla nvidia quadro quadrortx nvidiartx vapps vpc vcs vws cloudgaming"
 )
-"""As images of nvidia/cuda have it: brand by brand, the branches that their cuda-compat is for."""
+
+
+def official(cuda: str, *branches: int, brands: str = SERVER_BRANDS) -> str:
+    """The line of an image of nvidia/cuda: brand by brand, the branches of its cuda-compat."""
+    older = [
+        f"brand={brand},driver>={branch},driver<{branch + 1}"
+        for branch in branches
+        for brand in brands.split()
+    ]
+    return f"NVIDIA_REQUIRE_CUDA=cuda>={cuda} {' '.join(older)}"
+
+
+# As the Dockerfiles of nvidia/cuda 12.4.1 and 12.6.3 (dist/*/ubuntu2204/base) have them.
+NVIDIAS = official("12.4", 470, 525, 535, brands=BRANDS)
+SINCE_12_6 = official("12.6", 470, 535, 550)
 
 
 @pytest.mark.parametrize(
@@ -293,6 +306,14 @@ SERVER, DESKTOP = "gpu=a100", "gpu=rtx3090"
         (NVIDIAS, f"driver=535.54.03,{SERVER}", Verdict.OK),  # by its brand, whichever that is
         (NVIDIAS, f"driver=530.30.02,{SERVER}", Verdict.FAIL),
         (NVIDIAS, f"driver=550.54.14,{DESKTOP}", Verdict.OK),
+        (NVIDIAS, f"driver=535.54.03,{DESKTOP}", Verdict.OK),
+        # A GeForce of driver 550 is refused (llama.cpp issue 9665), since its brand isn't named.
+        (SINCE_12_6, f"driver=550.163.01,{DESKTOP}", Verdict.FAIL),
+        (SINCE_12_6, f"driver=560.28.03,{DESKTOP}", Verdict.OK),
+        (SINCE_12_6, f"driver=550.163.01,{SERVER}", Verdict.OK),
+        (SINCE_12_6, "driver=550.163.01,gpu=rtxa6000", Verdict.OK),
+        (SINCE_12_6, "driver=550.163.01,gpu=sm_86", Verdict.UNKNOWN),
+        (SINCE_12_6, "driver=545.23.06,gpu=sm_86", Verdict.FAIL),
         (NVIDIAS, f"driver=535.54.03+530.30.02,{SERVER}", Verdict.FAIL),
         (NVIDIAS, f"driver=535.54.03|530.30.02,{SERVER}", Verdict.UNKNOWN),
         ("CUDA_VERSION=12.4.1", f"driver=535.54.03,{SERVER}", Verdict.FAIL),

@@ -330,6 +330,15 @@ def find_gpu(text: str) -> Gpu:
     raise _unknown(text)
 
 
+def may_be_consumer(gpu: Gpu) -> bool:
+    """Return whether a GPU may be a GeForce or TITAN, by its name or its architecture."""
+    if gpu.data_center is not None:
+        return not gpu.data_center
+    known = models_named(gpu.name) or gpu_models()
+    models = [model for model in known if model.number == gpu.arch.number]
+    return not models or any(model.data_center is False for model in models)
+
+
 @functools.cache
 def gpus_in_use() -> tuple[Gpu, ...]:
     """A GPU of every architecture in use, ascending, then one after all that are known.

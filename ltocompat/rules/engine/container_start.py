@@ -10,6 +10,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from ltocompat.facts.drivers import earlier_cuda
+from ltocompat.facts.gpus import may_be_consumer
 from ltocompat.model.location import Location
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Result, Verdict
@@ -21,8 +22,10 @@ from ltocompat.targets.versions.container import ContainerHost, least_admitted, 
 from ltocompat.targets.versions.drivers import driver_version_in_name
 
 _BRAND = re.compile(r"brand=([a-z]+)", re.IGNORECASE)
-_ANY, _NO_BRAND, _DATA_CENTER = "unknown", "none", "tesla"
-"""A GPU whose brand NVML doesn't name, which images name that mean all; no brand; servers."""
+_CONSUMER = frozenset(("geforce", "geforcertx", "titan", "titanrtx"))
+"""Brands of NVML that images since CUDA 12.6 leave out: cuda-compat isn't for such GPUs."""
+_ANY, _NO_BRAND = "unknown", "none"
+"""A GPU whose brand NVML doesn't name, which images name that mean all others; no brand."""
 
 
 def starting(results: Iterable[Result], conditions: Sequence[tuple[str, str]]) -> Iterator[Result]:
@@ -46,9 +49,9 @@ def _met(result: Result, text: str) -> bool | None:
     driver, gpu = result.target.driver, result.gpu
     archs = () if gpu is None else (capability(gpu.arch.number),)
     named = {brand.lower() for brand in _BRAND.findall(text)}
-    brands = named if _ANY in named else {*named, _NO_BRAND}
-    if gpu is not None and gpu.data_center is False:
-        brands -= {_DATA_CENTER}
+    brands = (named if _ANY in named else {*named, _NO_BRAND}) - _CONSUMER
+    if gpu is None or may_be_consumer(gpu):
+        brands = _CONSUMER if gpu and gpu.data_center is False else brands | _CONSUMER
     try:
         rows = [
             {satisfied(text, host) for brand in brands for host in _hosts(version, archs, brand)}
