@@ -232,9 +232,7 @@ def image(folder: Path, *env: str, cubin: bytes = CUBIN_13_5) -> str:
 
 
 BRANDS = "tesla unknown nvidia nvidiartx geforce geforcertx quadro quadrortx titan titanrtx"
-SERVER_BRANDS = (
-    "unknown grid tesla nvidia quadro quadrortx nvidiartx vapps vpc vcs vws cloudgaming"
-)
+SERVER_BRANDS = "unknown grid tesla nvidia quadro quadrortx nvidiartx vapps vpc vcs vws cloudgaming"
 
 
 def official(cuda: str, *branches: int, brands: str = SERVER_BRANDS) -> str:
@@ -454,6 +452,8 @@ def test_beside_cuda_compat_a_line_on_drivers_is_no_mistake(tmp_path: Path, aske
 
 LIBCUDA = "usr/lib/x86_64-linux-gnu/libcuda.so.610.43.02"
 STUBS = "usr/local/cuda/lib64/stubs/libcuda.so"
+COPY = "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs:/usr/local/cuda/compat"
+"""For a libcuda that needs other libraries, as a driver's own does."""
 
 
 @strikes("PKG-23")
@@ -465,6 +465,9 @@ STUBS = "usr/local/cuda/lib64/stubs/libcuda.so"
         ("usr/lib/x86_64-linux-gnu/libcuda.so", "A=b", "error 34"),
         (STUBS, "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs", "error 34"),
         ("opt/conf/stubs/libcuda.so", "A=b", "error 34"),
+        ("usr/lib64/libcuda.so.1", COPY, "error 803"),
+        (STUBS, COPY, "error 803"),
+        ("usr/local/cuda/compat/libcuda.so.1", COPY, "error 803"),
     ],
 )
 def test_a_libcuda_in_an_image_is_told_with_the_line_that_brought_it(
@@ -473,7 +476,10 @@ def test_a_libcuda_in_an_image_is_told_with_the_line_that_brought_it(
     """NVIDIA's engineers: don't install the driver in an image (nvidia-docker issues 417, 528)."""
     line = "RUN curl -fsSL https://ollama.com/install.sh | sh"
     config = {"os": "linux", "config": {"Env": [env]}, "history": [{"created_by": line}]}
-    files = {APP: CUBIN_12_4, file: shared("libcuda.so.1")}
+    # Debian's libcuda 535 and 550 need five libraries, the stubs of CUDA 11.8 and 12.4 none: they
+    # call nothing.
+    needed = ("libc.so.6",) if env == COPY else ()
+    files = {APP: CUBIN_12_4, file: shared("libcuda.so.1", needed=needed)}
     files["etc/ld.so.conf.d/app.conf"] = b"/opt/conf/stubs\n"
     path = written(tmp_path, oci_layout([archive(files)], config))
     assert run(["check", path, "--deploy-target", ON_550]) == 3
@@ -554,7 +560,7 @@ def test_a_libcuda_in_front_of_an_unknown_driver_leaves_the_verdict_open(
     found = check(path, asked) if asked else [a.result for a in audit(path) if type(a) is Audited]
     told = [each for r in found for each in r.findings if each.rule == "PKG-23"]
     open_ = [each for each in told if each.verdict is Verdict.UNKNOWN]
-    in_front = by and folder not in ("usr/lib64", "opt/compat")
+    in_front = by and folder != "usr/lib64"
     newer = folder == "usr/lib64" and version == "610.43.02"
     expected = newer if asked and "driver" in asked else in_front
     assert bool(open_) is bool(expected)
@@ -568,7 +574,7 @@ def test_a_libcuda_in_front_of_an_unknown_driver_leaves_the_verdict_open(
     [
         (STUBS, "LIBRARY_PATH=/usr/local/cuda/lib64/stubs"),  # as nvidia/cuda has it, for ld
         ("usr/local/cuda-13.3/compat/libcuda.so.610.43.02", "LD_LIBRARY_PATH=/opt"),
-        ("usr/local/cuda/compat/libcuda.so.1", "LD_LIBRARY_PATH=/usr/local/cuda/compat"),
+        ("usr/local/cuda/compat/libcuda.so.1", "A=b"),
         ("usr/lib/x86_64-linux-gnu/libcudart.so.12", "LD_LIBRARY_PATH=/opt"),
         ("opt/driver/libcuda.so.535.54.03", "LD_LIBRARY_PATH=/opt"),
         ("usr/lib/x86_64-linux-gnu/stubs/libcuda.so", "A=b"),  # Debian's nvidia-cuda-dev

@@ -265,10 +265,13 @@ def test_a_stub_is_no_driver(tmp_path: Path) -> None:
     assert target_of(found).driver is None
 
 
-def test_a_stub_in_another_folder_is_told_by_its_name_and_size(tmp_path: Path) -> None:
+def test_a_stub_in_another_folder_is_told_by_its_name_and_what_it_needs(tmp_path: Path) -> None:
     made = Recorded(tmp_path, {"LD_LIBRARY_PATH": "/build/lib"})
     made.put("/build/lib/libcuda.so.1", shared("libcuda.so.1"))
     assert user(probed(made)).stub
+    made = Recorded(tmp_path / "copy", {"LD_LIBRARY_PATH": "/build/stubs"})
+    made.put("/build/stubs/libcuda.so.1", shared("libcuda.so.1", needed=("libc.so.6",)))
+    assert not user(probed(made)).stub
 
 
 def test_nothing_at_all(tmp_path: Path) -> None:

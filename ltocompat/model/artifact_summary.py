@@ -151,9 +151,8 @@ class ArtifactSummary(Struct):
 
     @property
     def in_front(self) -> Location | None:
-        """The libcuda of a driver, none of cuda-compat, that is in front of every other driver."""
-        found = self.compat if self.compat_listed else None
-        return None if found is None or "compat" in found.innermost else found
+        """The libcuda of a driver or of cuda-compat that is in front of every other driver."""
+        return self.compat if self.compat_listed else None
 
 
 def own_linker(summary: ArtifactSummary) -> VersionSet[Release] | None:

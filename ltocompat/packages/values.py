@@ -149,7 +149,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
         others: packages given beside it, such as those that it depends on.
         promise: what its project promises; None where nothing is promised.
         compat: cuda-compat is in an image.
-        in_front: a driver's libcuda that the loader of an image takes before the host's.
+        in_front: a libcuda with a version that the loader of an image takes before the host's.
         searched: folders that the loader of an image searches.
         loads: its Python modules may load libraries before its own are loaded.
         asked: names that the distributions of its environment ask for, with the wanted extras.

@@ -294,16 +294,16 @@ def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
             continue
         folder, _, name = host.place.innermost.rpartition("/")
         looks = _DEFAULT.fullmatch(folder) or folder in image.searched
-        if not looks or "compat" in folder or not _LIBCUDA.fullmatch(name):
+        if not looks or not _LIBCUDA.fullmatch(name):
             continue
         verdict, what, remedy = Verdict.OK, "the libcuda of a driver", ""
         error = "803 on a host with another driver (804 with an older one and a GeForce)"
         if driver_version_in_name(name) is None:
-            verdict, what = Verdict.UNKNOWN, "a copy of a libcuda, or of a stub of it"
-            error = "34 if it is a stub, else 803 on a host with another driver"
-        if "stubs" in folder.split("/"):
-            what, error = "a stub of libcuda where its loader searches", "34"
-            remedy = f"take {folder} out of LD_LIBRARY_PATH and ld.so.conf.d; use it only with -L"
+            verdict, what = Verdict.UNKNOWN, "a copy of a driver's libcuda"
+            if not host.needed:
+                what, error = "a stub of libcuda where its loader searches", "34"
+                remedy = f"take it out of the image, or {folder} out of LD_LIBRARY_PATH and "
+                remedy += "ld.so.conf.d; only linkers need a stub (-L)"
         message = f"{image.package.name} has {what}, which may hide the host's: then every CUDA "
         message += f"call fails with error {error}"
         yield Problem(verdict, message, remedy, example=host.place, subject=what)

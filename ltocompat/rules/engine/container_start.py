@@ -51,7 +51,7 @@ def _met(result: Result, text: str) -> bool | None:
     named = {brand.lower() for brand in _BRAND.findall(text)}
     brands = (named if _ANY in named else {*named, _NO_BRAND}) - _CONSUMER
     if gpu is None or may_be_consumer(gpu):
-        brands = _CONSUMER if gpu and gpu.data_center is False else brands | _CONSUMER
+        brands = (brands if gpu is None or gpu.data_center is None else set()) | _CONSUMER
     try:
         rows = [
             {satisfied(text, host) for brand in brands for host in _hosts(version, archs, brand)}
@@ -129,13 +129,13 @@ def beside_own_driver(results: Iterable[Result], inside: Location) -> Iterator[R
             f"the image's libcuda {version} is newer than driver {driver.text}: the loader may "
         )
         message += "take it in place of the host's (error 803, or 804)"
-        yield _with_own_driver(result, Verdict.UNKNOWN, message, inside)
+        yield _with_own_driver(result, message, inside)
 
 
 def before_drivers(results: Iterable[Result], inside: Location) -> Iterator[Result]:
-    """The verdicts, with a libcuda that the loader takes before the driver's.
+    """The verdicts, ``unknown`` where a libcuda of the image is in front of an unknown driver.
 
-    On a known driver it is judged as cuda-compat is; on any other it leaves the verdict open.
+    On a known one, the rules for cuda-compat judge it, whatever package it is of.
 
     Args:
         results: on the code of an image.
@@ -143,18 +143,18 @@ def before_drivers(results: Iterable[Result], inside: Location) -> Iterator[Resu
     """
     folder, _, name = inside.innermost.rpartition("/")
     message = (
-        f"the loader takes the image's {name} before the host's: with another driver every CUDA "
-        "call fails (error 803, or 804)"
+        f"the loader takes the image's {name} before the host's: every CUDA call fails with "
+        "another driver that is as new or newer (error 803), or an older one and a GeForce (804)"
     )
-    remedy = f"take it out of the image, or {folder} out of LD_LIBRARY_PATH and ld.so.conf.d"
+    remedy = f"take {folder} out of LD_LIBRARY_PATH and ld.so.conf.d, or name the driver"
     for result in results:
-        verdict = Verdict.UNKNOWN if result.target.driver is None else Verdict.OK
-        yield _with_own_driver(result, verdict, message, inside, remedy)
+        known = result.target.driver is not None
+        yield result if known else _with_own_driver(result, message, inside, remedy)
 
 
 def _with_own_driver(
-    result: Result, verdict: Verdict, message: str, inside: Location, remedy: str | None = None
+    result: Result, message: str, inside: Location, remedy: str | None = None
 ) -> Result:
     told = {"headline": message, "subject": "libcuda", "example": inside}
     told |= {"remedy": remedy} if remedy else {}
-    return _with_finding(result, finding_by_engine(OWN_DRIVER, verdict, message, **told))
+    return _with_finding(result, finding_by_engine(OWN_DRIVER, Verdict.UNKNOWN, message, **told))

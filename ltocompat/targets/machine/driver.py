@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from ltocompat.facts.drivers import branch_cuda
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.elf_layout import SHT_NOTE
+from ltocompat.files.elf_layout import SHT_NOTE, Tag
 from ltocompat.files.objects import elf
 from ltocompat.model.arch import Release
 from ltocompat.model.environment import (
@@ -29,7 +29,7 @@ from ltocompat.model.environment import (
 )
 from ltocompat.model.errors import LtocompatError, Malformed
 from ltocompat.model.generic import grouped
-from ltocompat.model.limits import KIB, MIB, Budget
+from ltocompat.model.limits import KIB, Budget
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.words import json_object
 from ltocompat.targets.linkers.ldcache import conf_folders
@@ -46,7 +46,6 @@ WSL = "/usr/lib/wsl/"
 # "NVIDIA UNIX x86_64 Kernel Module  535.129.03", "... Open Kernel Module for x86_64  570.86.15".
 _KERNEL = re.compile(r"(Open )?Kernel Module(?: for \S+)?\s+([0-9.]+)")
 _TOOLKIT_FOLDER = re.compile(r"/cuda-([0-9]{1,9}\.[0-9]{1,9})/")
-_LARGEST_STUB = MIB
 # Libraries that libcuda opens to compile, and the first branch with each (compatibility.md 3: JIT
 # LTO since CUDA 11.5, gpucomp and tileiras since 13.4). cuda-compat-13-0 has gpucomp already, which
 # NVIDIA's list doesn't ask for.
@@ -119,9 +118,11 @@ def describe(
     version = driver_version_in_name(os.path.basename(real))
     if version is None and siblings[0].version and not real.startswith(WSL):
         version = siblings[0].version  # a copy under its soname; its sibling still tells
-    note = _compat_note(machine, real, problems)
+    note, calls = _note_and_needs(machine, real, problems)
     release, source = _release(cuda, note, version, (real, path))
-    stub = _is_stub(machine, path, real, version)
+    # A stub has names to link with, and calls nothing: its loader brings no library for it.
+    plain = os.path.basename(real) in ("libcuda.so", LIBCUDA) and not real.startswith(WSL)
+    stub = plain and version is None and not calls
     compat = () if stub else _compat_reasons(path, real, version, kernel)
     pairs = zip(siblings, _SIBLINGS, strict=True)
     needed = [each for each, (_, since) in pairs if version and version.branch >= since]
@@ -174,15 +175,6 @@ def _compat_reasons(
     return tuple(reasons)
 
 
-def _is_stub(machine: Machine, path: str, real: str, version: DriverVersion | None) -> bool:
-    """Return whether it is a stub: in a folder ``stubs``, or small and without a number."""
-    if "stubs" in path.split("/") or "stubs" in real.split("/"):
-        return True
-    plain = os.path.basename(real) in ("libcuda.so", LIBCUDA)
-    small = (machine.size(real) or 0) < _LARGEST_STUB
-    return plain and small and version is None and not real.startswith(WSL)
-
-
 def _sibling(machine: Machine, folder: str, name: str) -> Sibling:
     """The file beside libcuda, whose own links may carry other numbers."""
     for path in machine.files(folder, f"{name}.so*"):
@@ -226,19 +218,23 @@ _HEADER = struct.Struct("<III")
 _MOST_BYTES = 64 * KIB
 
 
-def _compat_note(machine: Machine, path: str, problems: list[str]) -> CompatNote | None:
-    """The note of the library at ``path``; None where it has none, or it can't be read."""
+def _note_and_needs(
+    machine: Machine, path: str, problems: list[str]
+) -> tuple[CompatNote | None, bool]:
+    """The note of the library at ``path``, None for none, and whether it may need a library."""
+    note, needs = None, True
     try:
         with machine.viewed(path) as view:
             tables = elf.read_tables(view, Budget())
             for header in tables.headers if tables else ():
                 if header.name == _SECTION and header.kind == SHT_NOTE:
-                    return _parsed(view.sub(header.offset, min(header.size, _MOST_BYTES)))
+                    note = _parsed(view.sub(header.offset, min(header.size, _MOST_BYTES)))
+            needs = tables is None or any(tables.texts(Tag.NEEDED))
             if tables is None:
                 problems.append(f"{path} is not an ELF file")
     except LtocompatError as error:
         problems.append(f"{path}: {error}")
-    return None
+    return note, needs
 
 
 def _parsed(view: ByteView) -> CompatNote | None:
