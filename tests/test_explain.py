@@ -650,9 +650,59 @@ def test_what_a_client_says_has_no_place_open_and_a_source(row: Speaker) -> None
 
 
 def test_what_clients_say_is_used() -> None:
-    used = {name for row in messages() for name in re.findall(r"\{(\w+)\}", row.fix)}
+    sentences = [(row.fix, row.check) for row in messages()] + [
+        [*row.says.values()] for row in SPEAKERS
+    ]
+    used = {name for row in sentences for text in row for name in re.findall(r"\{(\w+)\}", text)}
     said = {name.partition("-")[0] for row in SPEAKERS for name in row.says}
-    assert said - {"advice", "perhaps"} <= used
+    assert said - {"advice", "perhaps", "toolkit", "runtime"} <= used
+
+
+# A line of each ecosystem, and what a fix says there of the GPU sm_86 and of CUDA 12.2.
+ECOSYSTEMS = {
+    "Rust": ("error: cargo build --release failed", "CUDA_COMPUTE_CAP=86", "cuda-12.2"),
+    "EasyBuild": ("== building, see the log of easybuild", "capabilities=8.6", "12.2"),
+    "HPC SDK": ("nvfortran -acc solver.f90", "-gpu=cc86", "-gpu=cuda12.2"),
+    "Bazel": ("bazel build //solver", "CAPABILITIES=sm_86", "12.2"),
+    "PyTorch": ("File setup.py, line 3, in CUDAExtension", "TORCH_CUDA_ARCH_LIST=8.6", "12.2"),
+    "CMake": (
+        "-- Build files written; see CMakeLists.txt",
+        "ARCHITECTURES=86",
+        "cuda-12.2/bin/nvcc",
+    ),
+    "Make": ("make: *** [Makefile:10: solver] Error 1", "compute_86", "cuda-12.2"),
+    "Python": ('File "/x/site-packages/unheard/a/b.so"', "--no-binary :all: unheard", "12.2"),
+    "anywhere": ("./solver", "-DCMAKE_CUDA_ARCHITECTURES=86", "12.2"),
+}
+
+
+@pytest.mark.parametrize("name", ECOSYSTEMS)
+def test_a_program_that_nobody_knows_gets_its_ecosystems_line_with_the_values(name: str) -> None:
+    line, gpu, release = ECOSYSTEMS[name]
+    machine = f"{line}\nNVIDIA A10, Driver Version: 535.104.05   CUDA Version: 12.2\n"
+    for error, words in (
+        ("no kernel image is available for execution on the device", gpu),
+        ("the provided PTX was compiled with an unsupported toolchain.", release),
+    ):
+        fix = explain(f"{machine}CUDA error: {error}")[0].fix or ""
+        assert words in fix
+        assert not re.search(r"\bX\.?Y\b|XYZ|PACKAGE", fix)
+
+
+@pytest.mark.parametrize(
+    ("around", "words"),
+    [
+        ("", "CUDA_HOME=/usr/local/cuda-11.8"),
+        ("conda activate sim\n", "conda install -c nvidia cuda-toolkit=11.8"),
+        ("module load GCC; sbatch job.sh\n", "module load CUDA/11.8"),
+        ("FROM nvidia/cuda:11.1.1-devel-ubuntu20.04\n", "FROM nvidia/cuda:11.8.0-devel"),
+        ("spack install amrex\n", "spack install cuda@11.8"),
+        ("D:\\src> nmake\n", "winget install Nvidia.CUDA --version 11.8"),
+    ],
+)
+def test_a_toolkit_is_brought_as_the_reader_brings_one(around: str, words: str) -> None:
+    text = f"{around}nvcc fatal   : Unsupported gpu architecture 'compute_90'"
+    assert words in (explain(text)[0].fix or "")
 
 
 @pytest.mark.parametrize(
@@ -974,7 +1024,8 @@ NOT_OURS = {
     *("nvcc", "clang", "ptxas", "nvidia-smi", "numba", "where", "cat", "docker", "python"),
     *("ldd", "find", "kubectl", "nvidia-container-cli", "conda", "uv", "pip", "julia", "ls"),
     *("tail", "dkms", "printenv", "ldconfig", "gcc", "grep", "cmake", "dnf", "poetry"),
-    *("lspci", "uv", "nm", "dpkg", "nvaccelinfo"),
+    *("lspci", "uv", "nm", "dpkg", "nvaccelinfo", "mix", "cargo", "dotnet", "mvn", "npm", "go"),
+    *("Rscript", "spack"),
 }
 
 

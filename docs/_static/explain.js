@@ -193,9 +193,8 @@ function evidence(text) {
       ...numbers.filter((number) => Number(number) in sms),
       ...[...gpus].map((name) => String(modelsNamed(name)[0].number)),
     ],
-    optix: valuesOf("optix", text),
-    package: valuesOf("package", text),
   };
+  for (const name of ["optix", "package", "building", "torch_release"]) read[name] = valuesOf(name, text);
   for (const name of ["nvcc", "toolkit", "torch", "said", "smi"]) read[name] = valuesOf(name, text).map(release);
   const once = {};
   for (const [name, values] of Object.entries(read)) if (new Set(values).size === 1) once[name] = values[0];
@@ -241,16 +240,12 @@ const ofCuda = (text) => ({
   branch: branchOf(text),
   feature: `cuda-${parsed(text).join("0")}0`,
   index: index(text, false),
+  digits: parsed(text).join(""),
 });
 
 function ofPtx(isa) {
   const cuda = searchIndex.explain.ptx[isa];
   return cuda ? { cuda, branch: branchOf(cuda) } : {};
-}
-
-function ofNumber(text) {
-  const cuda = `${Math.floor(text / 1000)}.${Math.floor((text % 1000) / 10)}`;
-  return { cuda, ...ofCuda(cuda) };
 }
 
 function ofDriver(text) {
@@ -284,9 +279,8 @@ const DERIVED = {
   reads: ofPtx,
   linker_reads: ofPtx,
   cuda: ofCuda,
-  found: ofNumber,
-  newer: (text) => ({ cuda: `${text.slice(0, -1)}.${text.slice(-1)}` }),
-  tool: (text) => ({ cuda: `${text.slice(0, -1)}.${text.slice(-1)}` }),
+  newer: (text) => ({ cuda: release(text) }),
+  tool: (text) => ({ cuda: release(text) }),
   driver: ofDriver,
   std: (text) => ({ first: searchIndex.explain.languages[text.replace(/^gnu|^c/, "")] || "" }),
   sm: ofSm,
@@ -328,27 +322,31 @@ function hostCompiler(values) {
   if (!("host" in values)) return {};
   const clang = values.compiler === "clang";
   const [name, command] = clang ? ["clang", "clang++"] : ["gcc", "g++"];
-  const newest = Number(values.host) - clang;
-  const found = { host_is: `${name} ${newest}`, host_command: `${command}-${newest}` };
+  const newest = Math.floor(values.host) - clang;
+  const said = newest === 4 ? values.host : newest;
+  const found = { host_is: `${name} ${said}`, host_command: `${command}-${said}` };
   const row = searchIndex.explain.hosts.find(([, gcc, other]) => (clang ? other : gcc) > newest);
   if (!row) return found;
   return { ...found, host_next: row[0], host_next_is: `${name} ${clang ? row[2] : row[1]}` };
 }
 
 function packageOf(values) {
-  const { files, ofPackage } = searchIndex.explain;
+  const { files, lastOf, ofACuda, ofPackage } = searchIndex.explain;
   const file = (values.file || "").split(/[\\/]/).at(-1);
+  const found = {};
+  const numbered = file.match(regex(`^${ofACuda}`));
+  if (numbered) found.file_cuda = lastOf[majorOf(numbered[1])] ?? numbered[1];
   const known = files[file.toLowerCase().endsWith(".dll") ? file.toLowerCase() : file];
-  if (!known) return {};
+  if (!known) return found;
   const major = values.torch_major || values.made_major;
   const fit = known.packages.filter(([name]) => name.endsWith(`-cu${major || 12}`));
   const rows = fit.length ? fit : known.packages;
-  if (rows.length !== 1) return {};
+  if (rows.length !== 1) return found;
   const [[name, version]] = rows;
   const others = major ? [] : known.packages.filter(([other]) => other !== name).map(([other]) => other);
   const part = name.match(/nvidia-(.+)-cu\d/);
   const folder = part ? part[1].replaceAll("-", "_") : `cu${known.major}`;
-  const found = { file_package: quoted(name + version), package_folder: ofPackage.replace("%s", folder) };
+  Object.assign(found, { file_package: quoted(name + version), package_folder: ofPackage.replace("%s", folder) });
   return others.length ? { ...found, package_note: `for another CUDA: ${others.join(", ")}` } : found;
 }
 
@@ -366,15 +364,22 @@ function derived(values) {
     if (!(name in found)) continue;
     for (const [part, value] of Object.entries(known(derive(found[name])))) found[`${name}_${part}`] = value;
   }
+  if ("building" in found) found.package = found.building;
+  if ("code" in found) found.smi = `${Math.floor(found.code / 1000)}.${Math.floor((found.code % 1000) / 10)}`;
   if ("smi" in found) {
     const of = Object.entries(ofCuda(found.smi)).map(([part, value]) => [`driver_${part}`, value]);
     found = { driver_cuda: found.smi, ...Object.fromEntries(of), ...found };
   }
+  if ("over" in found) found.host = found.over === "5.0" ? "4.9" : `4.${found.over.slice(2) - 1}`;
   Object.assign(found, madeWith(found), hostCompiler(found), packageOf(found));
   if ((found.symbol || "").length > 60) found.symbol = `${found.symbol.slice(0, 60)}...`;
+  if ("gpu_sm" in found && found.gpu_sm === found.sm) found.same_gpu = "";
   const torch = found.torch || "0.0";
   const tooNew = found.gpu_sm_last && order(torch, "12.6") > 0;
   if (found.gpu_sm_first && order(torch, found.gpu_sm_first) >= 0 && !tooNew) delete found.gpu_sm_index;
+  const made = found.nvcc || found.toolkit || found.said;
+  if (made && found.gpu_sm_first && order(made, found.gpu_sm_first) < 0) found.gpu_needs = found.gpu_sm_first;
+  else if (made && found.gpu_sm_last && order(made, found.gpu_sm_last) > 0) found.gpu_needs = found.gpu_sm_last;
   const major = found.major || (found.builtins ?? found.ptx_cuda ?? "").split(".")[0];
   found.cu_suffix = major === "12" ? "-cu12" : major === "11" ? "-cu11" : "";
   if ("needs_file" in found) {
@@ -406,20 +411,33 @@ const CONDITIONS = {
 
 // ---- Who speaks in a text, and what it shows of libraries (rules/clients.py)
 
-function said(whole, flat, place, values) {
-  const { client, system } = searchIndex.explain.speakers;
+function said(whole, flat, place, values, sentences) {
+  const { client, ecosystem, system } = searchIndex.explain.speakers;
+  const start = Math.max(place - 4000, 0);
+  const near = flat.slice(start, place + 4000);
   let nearest = null;
   for (const row of client) {
-    const start = Math.max(place - 4000, 0);
-    for (const match of flat.slice(start, place + 4000).matchAll(regex(row.find, "g"))) {
+    for (const match of near.matchAll(regex(row.find, "g"))) {
       const away = Math.floor(Math.abs(start + match.index - place) / 200);
       if (!nearest || away < nearest.away) nearest = { away, row };
     }
   }
-  const says = { ...nearest?.row.says, ...system.find((row) => regex(row.find).test(whole)).says };
+  const rows = [system.find((row) => regex(row.find).test(whole)), nearest?.row, ...ecosystem.filter((row) => regex(row.find).test(near))];
   const major = values.driver_major || values.made_major || "";
-  const names = Object.keys(says).filter((name) => !name.includes("-"));
-  return known(Object.fromEntries(names.map((name) => [name, filled(says[`${name}-${major}`] ?? says[name], values)])));
+  const sentence = (name, known) => {
+    for (const row of rows) {
+      const text = row?.says[`${name}-${major}`] ?? row?.says[name];
+      const words = text && filled(text, known);
+      if (words) return words;
+    }
+    return "";
+  };
+  const all = { ...values };
+  for (const [name, asked, says] of searchIndex.explain.releases) {
+    if (name in values) all[asked] = sentence(says, { release: values[name], dashed: values[name].replaceAll(".", "-") });
+  }
+  const names = [...sentences.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).filter((name) => !(name in values));
+  return known(Object.fromEntries(names.map((name) => [name, all[name] || sentence(name, all)])));
 }
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
@@ -475,7 +493,8 @@ function firstThatHolds(message, found, lines, reading, machine, whole) {
     const values = derived({ ...machine, ...groups });
     if (CONDITIONS[message.when || ""](values)) {
       Object.assign(values, shown(whole, values));
-      Object.assign(values, said(whole, reading.flat, place.index, values));
+      const sentences = message.cause + message.fix + message.check;
+      Object.assign(values, said(whole, reading.flat, place.index, values, sentences));
       return { message, values, found: place[0], line: stripped(lines[reading.lineOf(place.index)]) };
     }
   }
@@ -521,26 +540,33 @@ function shortened(text) {
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST / 2)}\n${text.slice(-LONGEST / 2)}`;
 }
 
-// Causes of a text, the one that decides first: its rule, the line, and what to say of it.
-function explain(text) {
-  const whole = shortened(text);
-  const lines = whole.split(LINE_ENDS);
+function matches(text) {
+  const lines = text.split(LINE_ENDS);
   const read = readings(lines);
   let found = matchesWith(lines, read, "");
   if (!found.length) found = matchesWith(lines, read, "i");
-  if (found.length && ofAnotherVendor(`${read[0].flat} ${whole}`)) found = [];
+  return found.length && ofAnotherVendor(`${read[0].flat} ${text}`) ? [] : found;
+}
+
+// Causes of a text, the one that decides first: its rule, the line, and what to say of it.
+function explain(text) {
+  const whole = shortened(text);
+  let found = matches(whole);
+  if (!found.length) {
+    found = named(stripped(text)).flatMap(([word, said]) => {
+      const line = stripped(whole.split(LINE_ENDS).find((row) => row.includes(word)));
+      return matches(whole.replaceAll(word, () => said)).map((match) => ({ ...match, line }));
+    });
+  }
   const causes = new Map();
   const shared = new Set();
-  const add = (rule, also, cause) => {
-    if (shared.has(rule) || causes.has(rule)) return;
-    causes.set(rule, { rule, ...cause });
-    for (const other of also) shared.add(other);
-  };
   for (const { message, values, line } of found) {
-    const cause = filled(message.cause, values);
-    add(message.rule, message.also || [], { line, cause, fix: filled(message.fix, values), check: filled(message.check, values) });
+    const { rule } = message;
+    if (shared.has(rule) || causes.has(rule)) continue;
+    const [cause, fix, check] = ["cause", "fix", "check"].map((part) => filled(message[part], values));
+    causes.set(rule, { rule, line, cause, fix, check });
+    for (const other of message.also || []) shared.add(other);
   }
-  if (!found.length) for (const row of named(stripped(text))) add(row.rule, row.also, row);
   return [...causes.values()];
 }
 
@@ -549,13 +575,10 @@ function named(text) {
   const { bare, ofRust, spelled, errors } = searchIndex.explain;
   const alone = text.match(regex(`^(?:${bare})$`));
   const names = alone ? [alone.groups.word] : text.slice(0, LONGEST).match(regex(ofRust, "g")) || [];
-  const found = [];
-  for (const name of new Set(names)) {
+  return [...new Set(names)].flatMap((name) => {
     const key = /^\d+$/.test(name) ? String(Number(name)) : name.replace(regex(spelled, "gi"), "").toLowerCase();
-    const line = stripped(text.split(LINE_ENDS).find((row) => row.includes(name)));
-    for (const row of errors[key] || []) found.push({ ...row, line });
-  }
-  return found;
+    return (errors[key] || []).map((said) => [name, said]);
+  });
 }
 
 if (typeof module !== "undefined") module.exports = { explain };

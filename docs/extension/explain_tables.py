@@ -12,7 +12,7 @@ from typing import Any
 from ltocompat.commands import explain as command
 from ltocompat.facts import drivers, gpus, libraries, rows, table, toolkits
 from ltocompat.rules import clients, evidence, message_values
-from ltocompat.rules.messages import Message, matches, messages, pattern_of
+from ltocompat.rules.messages import Message, messages, pattern_of
 from ltocompat.targets import paste
 
 
@@ -58,6 +58,9 @@ def explain_tables() -> dict[str, Any]:
             kind: [{"find": row.find, "says": row.says} for row in rows]
             for kind, rows in clients.speakers("clients").items()
         },
+        "releases": clients._OF_RELEASES,
+        "ofACuda": message_values._OF_A_CUDA.pattern,
+        "lastOf": message_values._LAST_OF,
         "ofPackage": message_values._OF_PACKAGE,
         "indexes": [str(cuda) for cuda in toolkits.pytorch_indexes()],
         "languages": message_values._LANGUAGES,
@@ -101,25 +104,14 @@ def _files() -> dict[str, dict[str, Any]]:
     return found
 
 
-def _errors() -> dict[str, list[dict[str, Any]]]:
-    """What is said of each error by number and by the part of its name that spellings share."""
-    found: dict[str, list[dict[str, Any]]] = {}
+def _errors() -> dict[str, list[str]]:
+    """The errors that have an answer, in words, by number and by the part of their names."""
     numbers = [
         row["number"] for name in ("errors", "runtime_errors") for row in table(name)["error"]
     ]
-    for key in (*map(str, numbers), *drivers._errors_by_name()):
-        for error in (
-            drivers.errors_called(key) if key.isdecimal() else drivers._errors_by_name()[key]
-        ):
-            for match in matches(f"{error.name}\n{error.text}"):
-                said = {
-                    part: message_values.filled(getattr(match.message, part), match.values)
-                    for part in ("cause", "fix", "check")
-                }
-                row = {"rule": match.message.rule, "also": match.message.also, **said}
-                if row not in found.setdefault(key, []):
-                    found[key].append(row)
-    return {key: rows for key, rows in found.items() if rows}
+    by_name = drivers._errors_by_name()
+    found = {str(number): drivers.errors_called(str(number)) for number in numbers} | by_name
+    return {key: [command._in_words(error) for error in errors] for key, errors in found.items()}
 
 
 def _row(row: Message) -> dict[str, Any]:

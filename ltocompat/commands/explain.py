@@ -138,7 +138,7 @@ def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained
         found = [
             replace(match, line=_line_with(word, text), found=word)
             for word, error in _named(words)
-            for match in matches(f"{error.name}\n{error.text}", machine)
+            for match in matches(text.replace(word, _in_words(error)), machine)
         ]
     causes: dict[str, Explained] = {}
     for match in found:
@@ -159,6 +159,10 @@ def _named(text: str, *more: str) -> list[tuple[str, CudaError]]:
     bare = _BARE.fullmatch(text)
     words = [bare["word"]] if bare else [*_OF_RUST.findall(text[:_LONGEST]), *more]
     return [(word, error) for word in dict.fromkeys(words) for error in errors_called(word)]
+
+
+def _in_words(error: CudaError) -> str:
+    return f"{error.name}: {error.text}"
 
 
 def _line_with(word: str, text: str) -> str:

@@ -14,10 +14,16 @@ from ltocompat.rules.message_values import filled
 from ltocompat.rules.prose import catalogue_file
 
 _NEAR = 4000  # characters
+_VALUE = re.compile(r"\{(\w+)\}")
+_OF_RELEASES = [
+    (name, f"with_{name}", "toolkit")
+    for name in ("driver_cuda", "torch", "needs", "sm_first", "sm_last", "gpu_needs", "symbol_last")
+]
+_OF_RELEASES.append(("file_cuda", "libraries", "runtime"))
 
 
 class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
-    """A client of CUDA, or a system that it runs on.
+    """A client of CUDA, the ecosystem it is installed or built in, or a system that it runs on.
 
     Attributes:
         name: as people call it.
@@ -34,7 +40,7 @@ class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
 
 @functools.cache
 def speakers(table: str) -> Mapping[str, tuple[Speaker, ...]]:
-    """The rows of ``clients`` (``client``, ``system``) or ``apart``, in the order that counts."""
+    """The rows of ``clients`` (by kind: ``client`` ...) or ``apart``, in the order that counts."""
     return convert(tomllib.loads(catalogue_file(f"{table}.toml")), dict[str, tuple[Speaker, ...]])
 
 
@@ -48,24 +54,42 @@ def _of_text(flat: str) -> tuple[Speaker, list[tuple[str, str]]]:
     return system, _compiled(patterns()["listed"]).findall(flat)
 
 
-def said(whole: str, flat: str, place: int, values: Mapping[str, str]) -> dict[str, str]:
-    """Return the sentences of the client nearest to a place of a text, and of its system.
+def said(
+    whole: str, flat: str, place: int, values: Mapping[str, str], sentences: str
+) -> dict[str, str]:
+    """Return what sentences ask for, as it is said where a place of a text is from.
 
-    Of clients that are as near within 200 characters, the first of the table: it may bring the
-    others along.
+    The system of the text goes first, then the client nearest to the place, then the ecosystems
+    around it in the order of the table. ``with_`` and the name of a CUDA release tells how to build
+    with that toolkit. Of clients that are as near within 200 characters, the first of the table
+    counts: it may bring the others along.
     """
+    start, end = max(place - _NEAR, 0), place + _NEAR
+    table = speakers("clients")
     hits = [
         (abs(hit.start() - place) // 200, client.says)
-        for client in speakers("clients")["client"]
-        for hit in _compiled(client.find).finditer(flat, place - _NEAR, place + _NEAR)
+        for client in table["client"]
+        for hit in _compiled(client.find).finditer(flat, start, end)
     ]
-    says = {**min(hits, key=lambda hit: hit[0], default=(0, {}))[1], **_of_text(whole)[0].says}
+    nearest = min(hits, key=lambda hit: hit[0], default=(0, {}))[1]
+    around = (
+        row.says for row in table["ecosystem"] if _compiled(row.find).search(flat, start, end)
+    )
+    layers = (_of_text(whole)[0].says, nearest, *around)
     major = values.get("driver_major") or values.get("made_major", "")
-    return {
-        name: sentence
-        for name, text in says.items()
-        if "-" not in name and (sentence := filled(says.get(f"{name}-{major}", text), values))
-    }
+
+    def sentence(name: str, known: Mapping[str, str]) -> str:
+        texts = (says.get(f"{name}-{major}", says.get(name, "")) for says in layers)
+        return next(filter(None, (filled(text, known) for text in texts if text)), "")
+
+    known = dict(values)
+    for name, asked, says in _OF_RELEASES:
+        if name in values:
+            release = {"release": values[name], "dashed": values[name].replace(".", "-")}
+            known[asked] = sentence(says, release)
+    names = (name for name in _VALUE.findall(sentences) if name not in values)
+    found = {name: known.get(name) or sentence(name, known) for name in names}
+    return {name: words for name, words in found.items() if words}
 
 
 def shown(flat: str, values: Mapping[str, str]) -> dict[str, str]:

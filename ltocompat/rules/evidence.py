@@ -29,8 +29,9 @@ def evidence(text: str) -> dict[str, str]:
     Returns:
         Of ``driver`` (550.54.14, or the branch 550), ``nvcc``, ``toolkit`` and ``torch`` (the CUDA
         releases of these), ``said`` (what is called CUDA), ``smi`` (the driver's CUDA, as
-        nvidia-smi has it), ``optix`` (9.0), ``package`` (of Python), ``gpu`` (its name) and
-        ``gpu_sm`` (90), or of several ``gpu_sms`` (80;90), those that the text tells.
+        nvidia-smi has it), ``optix`` (9.0), ``package`` (of Python), ``building`` (the package
+        that pip builds), ``torch_release`` (2.8), ``gpu`` (its name) and ``gpu_sm`` (90), or of
+        several ``gpu_sms`` (80;90), those that the text tells.
     """
     found = {name: values for name, read in _READ.items() if (values := {*read(text)})}
     once = {name: values.pop() for name, values in found.items() if len(values) == 1}
@@ -98,7 +99,7 @@ def _architectures(text: str) -> Iterator[str]:
 _READ: dict[str, Callable[[str], Iterable[str]]] = {
     "driver": _drivers,
     **{name: _releases(name) for name in ("nvcc", "toolkit", "torch", "said")},
-    **{name: _values(name) for name in ("smi", "optix", "package")},
+    **{name: _values(name) for name in ("smi", "optix", "package", "building", "torch_release")},
     "gpu": _gpus,
     "gpu_sm": _architectures,
 }

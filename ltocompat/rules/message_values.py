@@ -39,6 +39,9 @@ _ZSTANDARD = (550, 54)
 """The first driver that unpacks Zstandard is 550.54.14 (nvcc guide, --compress-mode)."""
 
 _OF_PACKAGE = """$(python -c 'import nvidia.%s as m; print(m.__path__[0])')/lib"""
+_OF_A_CUDA = re.compile(r"lib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)\.so\.(\d{1,2}(?:\.\d)?)")
+_LAST_OF = {"11": "11.8", "12": "12.9", "13": "13.0"}
+"""A release of each major with whose libraries any program of the major runs (CUDA's guide)."""
 _LONG_PATH = 48  # what a sentence of an answer still takes
 _LONG_NAME = 60
 _LANGUAGES = {"++14": "9.0", "++17": "11.0", "++20": "12.0"}
@@ -68,15 +71,11 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
             found |= {
                 f"{name}_{part}": value for part, value in derive(found[name]).items() if value
             }
-    if "smi" in found:  # a driver of a branch that the tables don't have
-        known = {f"driver_{part}": value for part, value in _of_cuda(found["smi"]).items()}
-        found = {"driver_cuda": found["smi"], **known, **found}
-    found |= _made_with(found) | _host_compiler(found) | _package(found)
+    found = _of_driver_cuda(found)
+    found |= _made_with(found) | _host_compiler(found) | _package(found) | _of_gpu(found)
     if len(found.get("symbol", "")) > _LONG_NAME:
         found["symbol"] = f"{found['symbol'][:_LONG_NAME]}..."
-    # A PyTorch that knows the GPU isn't what lacks it.
-    torch, last = Release.parse(found.get("torch", "0.0")), found.get("gpu_sm_last")
-    if Release.parse(found.get("gpu_sm_first", "99.9")) <= torch and not (last and torch > _OLD):
+    if _has_code_for_gpu(found):
         found.pop("gpu_sm_index", None)
     major = found.get("major") or found.get("builtins", found.get("ptx_cuda", "")).split(".")[0]
     found["cu_suffix"] = "-cu12" if major == "12" else "-cu11" if major == "11" else ""
@@ -89,19 +88,52 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def _of_driver_cuda(values: dict[str, str]) -> dict[str, str]:
+    """Add what the driver's CUDA tells, which nvidia-smi or an error has, also of new branches."""
+    smi = release_of(values["code"]) if "code" in values else values.get("smi")
+    if smi is None:
+        return values
+    known = {f"driver_{part}": value for part, value in _of_cuda(smi).items()}
+    return {"driver_cuda": smi, **known, **values}
+
+
+def _of_gpu(values: Mapping[str, str]) -> dict[str, str]:
+    """The release that the GPU needs in place of the toolkit's, and whether it is ``sm`` itself."""
+    found = {"same_gpu": ""} if values.get("gpu_sm", "") == values.get("sm") else {}
+    made = next((values[name] for name in ("nvcc", "toolkit", "said") if name in values), None)
+    last = values.get("gpu_sm_last")
+    if made and Release.parse(made) < Release.parse(values.get("gpu_sm_first", "0.0")):
+        found["gpu_needs"] = values["gpu_sm_first"]
+    elif made and last and Release.parse(made) > Release.parse(last):
+        found["gpu_needs"] = last
+    return found
+
+
+def _has_code_for_gpu(values: Mapping[str, str]) -> bool:
+    """A PyTorch that knows the GPU isn't what lacks it."""
+    torch = Release.parse(values.get("torch", "0.0"))
+    if Release.parse(values.get("gpu_sm_first", "99.9")) > torch:
+        return False
+    return not (values.get("gpu_sm_last") and torch > _OLD)
+
+
 def _package(values: Mapping[str, str]) -> dict[str, str]:
-    """The package on the package index that has a library, as pip takes it; of several none."""
-    rows = packages_with(ntpath.basename(values.get("file", "")))
+    """The CUDA release of a library, and its package as pip takes it; of several none."""
+    file = ntpath.basename(values.get("file", ""))
+    found = {"package": values["building"]} if "building" in values else {}
+    if named := _OF_A_CUDA.match(file):  # the file's number is CUDA's own
+        found["file_cuda"] = _LAST_OF.get(named[1].split(".")[0], named[1])
+    rows = packages_with(file)
     names = list(dict.fromkeys(row.name for row in rows if "-jit-" not in row.name))
     major = values.get("torch_major") or values.get("made_major")
     fitting = [name for name in names if name.endswith(f"-cu{major or 12}")] or names
     if len(fitting) != 1:
-        return {}
+        return found
     (name,) = fitting
     others = [other for other in names if other != name and major is None]
     majors = {package.major for package in library_packages()[name]}
     version = "" if len(majors) == 1 else f"=={rows[0].major}.*"
-    found = {"file_package": shlex.quote(f"{name}{version}")}
+    found["file_package"] = shlex.quote(f"{name}{version}")
     part = re.search(r"nvidia-(.+)-cu\d", name)
     folder = part[1].replace("-", "_") if part else f"cu{rows[0].major}"
     found["package_folder"] = _OF_PACKAGE % folder
@@ -116,6 +148,7 @@ def _of_ptx(isa: str) -> dict[str, str]:
 def _of_cuda(text: str) -> dict[str, str]:
     cuda = Release.parse(text)
     known = {"major": str(cuda.major), "branch": _branch(cuda), "index": _index(cuda)}
+    known["digits"] = f"{cuda.major}{cuda.minor}"
     return known | {"feature": f"cuda-{cuda.major}0{cuda.minor}0"}  # as the crate cudarc calls it
 
 
@@ -137,12 +170,16 @@ def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:
     """The newest host compiler that an nvcc takes, and the CUDA release that takes a newer one."""
     if values.get("compiler", "").startswith("Microsoft"):
         return _visual_studio(values)
-    if "host" not in values:
+    host = values.get("host")
+    if over := values.get("over"):  # "gcc 4.9 and up"
+        host = "4.9" if over == "5.0" else f"4.{int(over[2:]) - 1}"
+    if host is None:
         return {}
     name, command = ("clang", "clang++") if values["compiler"] == "clang" else ("gcc", "g++")
     # "gcc versions later than 12", "clang version must be less than 16"
-    newest = int(values["host"]) - (name == "clang")
-    found = {"is": f"{name} {newest}", "command": f"{command}-{newest}"}
+    newest = int(host.split(".")[0]) - (name == "clang")
+    said = host if newest == _WITH_MINORS else newest
+    found = {"is": f"{name} {said}", "command": f"{command}-{said}"}
     for row in rows(HostCompilers):
         taken = row.clang if name == "clang" else row.gcc
         if taken > newest:
@@ -150,6 +187,9 @@ def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:
             break
     return {f"host_{part}": value for part, value in found.items()}
 
+
+_WITH_MINORS = 4
+"""The last GCC whose minors are releases of their own (gcc.gnu.org/releases.html)."""
 
 _OF_JETSON = "https://pypi.jetson-ai-lab.io"
 """Wheels with code for integrated GPUs; PyTorch's own have none (pytorch issue 145560)."""
@@ -239,7 +279,6 @@ def _branch(cuda: Release) -> str:
 _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     **dict.fromkeys(("ptx", "reads", "linker_reads"), _of_ptx),
     **dict.fromkeys(("cuda", "nvcc", "said", "toolkit", "torch"), _of_cuda),
-    "found": lambda text: {"cuda": release_of(text), **_of_cuda(release_of(text))},
     **dict.fromkeys(("newer", "tool"), lambda text: {"cuda": release_of(text)}),
     "driver": _of_driver,
     "std": lambda text: {"first": _LANGUAGES.get(text.removeprefix("gnu").removeprefix("c"), "")},

@@ -225,7 +225,9 @@ def _first_that_holds(
         if CONDITIONS[message.when](values):
             line = paste.line(reading.line_of(place.start()))
             whole = paste.readings[0].flat
-            values |= shown(whole, values) | said(whole, reading.flat, place.start(), values)
+            values |= shown(whole, values)
+            sentences = message.cause + message.fix + message.check
+            values |= said(whole, reading.flat, place.start(), values, sentences)
             return Match(message, line, place[0], values)
     return None
 
