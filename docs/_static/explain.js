@@ -434,7 +434,10 @@ function said(whole, flat, place, values, sentences) {
   };
   const all = { ...values };
   for (const [name, asked, says] of searchIndex.explain.releases) {
-    if (name in values) all[asked] = sentence(says, { release: values[name], dashed: values[name].replaceAll(".", "-") });
+    if (!(name in values)) continue;
+    const known = { release: values[name] };
+    if (order(values[name], "11.3") >= 0) Object.assign(known, { packaged: values[name], dashed: values[name].replaceAll(".", "-") });
+    all[asked] = sentence(says, known);
   }
   const names = [...sentences.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).filter((name) => !(name in values));
   return known(Object.fromEntries(names.map((name) => [name, all[name] || sentence(name, all)])));

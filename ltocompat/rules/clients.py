@@ -9,15 +9,18 @@ from collections.abc import Mapping
 
 from msgspec import Struct, convert
 
+from ltocompat.model.arch import Release
 from ltocompat.rules.evidence import patterns
 from ltocompat.rules.message_values import filled
 from ltocompat.rules.prose import catalogue_file
 
 _NEAR = 4000  # characters
+_PACKAGED = Release(11, 3)
+"""The first release with images, and with packages for apt and conda, that are still there."""
 _VALUE = re.compile(r"\{(\w+)\}")
 _OF_RELEASES = [
     (name, f"with_{name}", "toolkit")
-    for name in ("driver_cuda", "torch", "needs", "sm_first", "sm_last", "gpu_needs", "symbol_last")
+    for name in ("driver_cuda", "torch", "sm_first", "sm_last", "gpu_needs", "symbol_last")
 ]
 _OF_RELEASES.append(("file_cuda", "libraries", "runtime"))
 
@@ -85,7 +88,9 @@ def said(
     known = dict(values)
     for name, asked, says in _OF_RELEASES:
         if name in values:
-            release = {"release": values[name], "dashed": values[name].replace(".", "-")}
+            release = {"release": values[name]}
+            if Release.parse(values[name]) >= _PACKAGED:
+                release |= {"packaged": values[name], "dashed": values[name].replace(".", "-")}
             known[asked] = sentence(says, release)
     names = (name for name in _VALUE.findall(sentences) if name not in values)
     found = {name: known.get(name) or sentence(name, known) for name in names}
