@@ -30,6 +30,7 @@ from ltocompat.model.image import (
 from ltocompat.model.location import Location
 from ltocompat.model.projection import From, project
 from ltocompat.model.records_v1 import inspect as v1
+from ltocompat.model.records_v1.base import Record, published
 from ltocompat.model.row import Tabular
 
 NAME = "nvcc-13.2-none.fatbin"
@@ -108,6 +109,28 @@ def test_every_word_is_read_back_and_a_later_one_is_none_of_them(words: type[Ptx
 def test_a_field_that_nothing_gives_is_told() -> None:
     with pytest.raises(TypeError, match="title"):
         project(WholeRecord, PART)
+
+
+def test_behind_a_field_with_a_default_those_of_the_model_keep_theirs() -> None:
+    class Grown(Struct, frozen=True):
+        name: str
+        place: Location | None = None
+        later: bool = False
+
+    @published(Grown)
+    class Shown(Record):
+        place: str | None = None
+
+    assert msgspec.to_builtins(msgspec.convert({"name": "x"}, Shown)) == {
+        **{"name": "x", "place": None, "later": False},
+    }
+    with pytest.raises(msgspec.ValidationError, match="name"):
+        msgspec.convert({}, Shown)
+
+
+def test_a_struct_without_a_record_is_named() -> None:
+    with pytest.raises(TypeError, match="Part"):
+        published(Whole)(Record)
 
 
 @every("sample", [*GOOD[::8], *BROKEN[::8]])

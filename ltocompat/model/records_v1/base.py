@@ -94,6 +94,7 @@ def published(model: type[Struct], *hidden: str) -> Callable[[type[R]], type[R]]
 
     Only what differs is spelled in the class of the record: a field stands in the place of the one
     that it is another name or type of; any other comes behind the one above it, or first.
+    Behind a field with a default, those of the model keep theirs: older documents lack them.
 
     Args:
         model: the struct.
@@ -117,10 +118,17 @@ def published(model: type[Struct], *hidden: str) -> Callable[[type[R]], type[R]]
                 order.insert(above, source)
             spelled[source] = (member.name, hints[member.name], member.default)
         types = get_type_hints(model)
+        defaults = {member.name: member.default for member in msgspec.structs.fields(model)}
+        fields = list[tuple[str, Any, Any]]()
+        later: object = msgspec.NODEFAULT
+        for name in order:
+            default = defaults.get(name) if later is not msgspec.NODEFAULT else later
+            fields.append(spelled.get(name) or (name, published_type(types[name]), default))
+            later = fields[-1][-1]
         define: Any = msgspec.defstruct  # it does not say which struct it makes
         made: type[R] = define(
             record.__name__,
-            [spelled.get(name) or (name, published_type(types[name])) for name in order],
+            fields,
             bases=(Record,),
             namespace={"__doc__": record.__doc__},
             module=record.__module__,
@@ -140,6 +148,8 @@ def published_type(hint: Any) -> Any:  # noqa: ANN401 - type hints
         return GenericAlias(tuple, tuple(map(published_type, (*parts, ...)[:2])))
     if isinstance(hint, type) and issubclass(hint, enum.StrEnum):
         return Annotated[str, one_of(*hint)]
+    if (origin or hint) not in _TYPES:
+        raise TypeError(f"{hint} has no record; write one above, with @published({hint.__name__})")
     return _TYPES[origin or hint]
 
 

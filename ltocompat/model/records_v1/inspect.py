@@ -81,12 +81,8 @@ class Image(Record):
     arch: ArchText | None
     virtual_arch: ArchText | None
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")] | None
-    # Older inspections that were saved have none of these.
+    # Older inspections that were saved have none of these, nor of those that come behind.
     entry_arch: ArchText | None = None
-    lacks_options: bool = False
-    lists_family: bool | None = None
-    empty_kernels: bool = False
-    symbols: Symbols | None = None
     flaws: tuple[str, ...] = ()
 
 

@@ -74,9 +74,6 @@ class Service(Record):
     arch: str
     how: Annotated[str, one_of("sass", "ptx", "link", "none")]
     hardly: bool = False
-    last_driver: str | None = None
-    last_nvjitlink: str | None = None
-    or_older: bool = False
 
 
 @published(requirement.Asked, "names_compiler")
