@@ -243,6 +243,9 @@ def _logs() -> Iterator[tuple[str, str]]:
 
 def _tests(rule_id: str) -> str:
     """The tests in which it strikes and in which it spares."""
+    for word in ("strikes", "spares"):
+        if (rule_id, word) not in _cases():
+            sys.exit(f'no test has @{word}("{rule_id}"); see "Add a rule" in CONTRIBUTING.md')
     strikes, spares = (_test(_cases()[rule_id, word]) for word in ("strikes", "spares"))
     return f"one in which it is reported: {strikes}; one in which it is not: {spares}"
 

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import re
 import tarfile
 import time
 import zipfile
@@ -198,6 +199,13 @@ def test_memory_is_counted_from_what_the_process_has_now() -> None:
 
 def test_the_modules_of_every_target_are_there() -> None:
     assert all(reader.files() for reader in READERS.values() if reader.modules)
+
+
+def test_every_format_of_containers_has_a_target() -> None:
+    read = set().union(*(reader.files() for reader in READERS.values()))
+    for path in sorted((PROJECT / "ltocompat" / "files" / "archives").glob("*.py")):
+        if re.search(r"(?m)^class \w+Format:", path.read_text("utf-8")):
+            assert str(path) in read, f"READERS of fuzz/readers.py lacks {path.stem}"
 
 
 def test_mended_bugs_can_still_be_put_back() -> None:

@@ -121,9 +121,8 @@ def test_behind_a_field_with_a_default_those_of_the_model_keep_theirs() -> None:
     class Shown(Record):
         place: str | None = None
 
-    assert msgspec.to_builtins(msgspec.convert({"name": "x"}, Shown)) == {
-        **{"name": "x", "place": None, "later": False},
-    }
+    older = msgspec.convert({"name": "x"}, Shown)
+    assert asdict(older) == {"name": "x", "place": None, "later": False}
     with pytest.raises(msgspec.ValidationError, match="name"):
         msgspec.convert({}, Shown)
 

@@ -49,7 +49,13 @@ def issues(records: Iterable[FindingRecord]) -> Any:
 def test_nothing_that_a_terminal_would_obey_gets_through(name: str, case: str) -> None:
     text = text_of(name, CASES[case])
     text.encode("utf-8")
-    assert all(char.isprintable() or char == "\n" for char in text)
+    assert {char for char in text if not char.isprintable()} <= {"\n"}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_failure_is_told(name: str) -> None:
+    text = text_of(name, [PROD, Failure("unreadable", "'x' can't be opened")])
+    assert "can't be opened" in text
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -64,6 +64,7 @@ from ltocompat.files.archives.archive import ArchiveFormat
 from ltocompat.files.archives.compressed import CompressedFormat
 from ltocompat.files.archives.container_image import ContainerImageFormat
 from ltocompat.files.archives.member import Member
+from ltocompat.files.archives.rpm import RpmFormat
 from ltocompat.files.archives.tar import TarFormat
 from ltocompat.files.archives.zip import ZipFormat
 from ltocompat.files.byteview import ByteView
@@ -82,7 +83,7 @@ from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.location import Location
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Verdict
-from ltocompat.packages import conda
+from ltocompat.packages import conda, rpm
 from ltocompat.packages.metadata import python_and_platforms, read_metadata, read_tags
 from ltocompat.packages.python_packages import read_installed, read_wheel
 from ltocompat.packages.reading import owner, package_in, package_of
@@ -302,6 +303,11 @@ def _streams() -> Iterator[bytes]:
         yield pack(tar_of(("a", text)))
 
 
+def _rpms() -> Iterator[bytes]:
+    for path in sorted((Path(__file__).parents[1] / "data" / "rpm").glob("*.rpm")):
+        yield path.read_bytes()
+
+
 def _nested() -> Iterator[bytes]:
     """Containers in containers, with device code in the innermost."""
     code = next(_regions())
@@ -428,6 +434,11 @@ def _wheel(data: bytes) -> object:
 
 def _conda(data: bytes) -> object:
     return _means(conda.read(ByteView.of(data), "x-1.0-0.conda", _budget()))
+
+
+def _rpm(data: bytes) -> object:
+    _container(RpmFormat())(data)
+    return _means(rpm.read(ByteView.of(data), "x-1.0-1.x86_64.rpm", _budget()))
 
 
 _DEPENDS = [
@@ -749,6 +760,7 @@ READERS: dict[str, Reader] = {
     ),
     "compressed": Reader(_container(CompressedFormat()), _streams, ("files.archives.compressed",)),
     "containers": Reader(_records, _nested, _UNPACKING, wraps=True),
+    "rpm": Reader(_rpm, _rpms, ("files.archives.rpm", "packages.rpm")),
     "conda": Reader(_conda, _conda_packages, ("packages.conda", "packages.members")),
     "wheel": Reader(_wheel, _wheels, ("packages.declared",)),
     "installed": Reader(
