@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "answers", "write", "writer"]
 
 FORMATS = ("table", "json", "markdown")
-"""The formats; each is the module of that name in ``formats``, whose ``write`` is called."""
+"""The formats of every verb; each is a module of that name in ``formats``, with ``write``."""
 
 LIST_FORMATS = (*FORMATS, "csv", "jsonl")
-"""Those of verbs whose answer is a list."""
+"""The formats of verbs whose answer is a list."""
 
 FINDING_FORMATS = (
     *LIST_FORMATS,
@@ -43,7 +43,7 @@ FINDING_FORMATS = (
     "junit",
     "html",
 )
-"""Those of verbs that have findings."""
+"""The formats of verbs that have findings."""
 
 # Modules called json and csv would hide the standard library's.
 _MODULES = {"json": "jsonstream", "csv": "csv_rows"}
