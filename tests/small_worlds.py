@@ -33,7 +33,7 @@ from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key, load_key
 from ltocompat.model.verdict import Finding, Level, Result, Route, Verdict
 from ltocompat.rules.engine.engine import Engine
-from ltocompat.rules.engine.judge_artifact import Artifact
+from ltocompat.rules.engine.judge_artifact import ArtifactJudge
 from ltocompat.scan.walk import ScanSettings
 
 NAME = "a small world"
@@ -116,7 +116,7 @@ class Made:
 
     def __init__(self, summary: ArtifactSummary) -> None:
         self.summary = summary
-        self.results = Artifact(summary, Engine()).results
+        self.results = ArtifactJudge(summary, Engine()).results
 
 
 def _library(library: CudaLibrary, *functions: str) -> HostBinary:

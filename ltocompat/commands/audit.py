@@ -43,7 +43,7 @@ from ltocompat.packages.values import Package
 from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.engine import Engine
-from ltocompat.rules.engine.judge_artifact import Artifact, results
+from ltocompat.rules.engine.judge_artifact import ArtifactJudge, results
 from ltocompat.rules.rule import Problem
 from ltocompat.scan.summary_cache import SummaryCache
 from ltocompat.trial.try_links import LinkTrial
@@ -394,7 +394,7 @@ def _results_of(
     if not policy.targets:
         yield on_any_target(summary, problems)
         return
-    artifact = Artifact(summary, Engine())
+    artifact = ArtifactJudge(summary, Engine())
     for target in policy.targets:
         yield from artifact.results(target)
     if problems:

@@ -108,7 +108,7 @@ def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note | Lo
 
 
 def of_environment(options: CheckOptions) -> CheckOptions:
-    """The options, where the one path is a folder of packages, as ``--python`` says the same."""
+    """The options with ``python`` in place of the one path, if that is a folder of packages."""
     if len(options.paths) == 1 and options.python is None and not options.together:
         (path,) = options.paths
         if isinstance(path, str | os.PathLike) and os.path.isdir(path):
@@ -122,6 +122,7 @@ def of_environment(options: CheckOptions) -> CheckOptions:
 def _results(
     options: CheckOptions, targets: Sequence[DeploymentTarget], route: Route | None
 ) -> Iterator[Target | Result | Failure | Note]:
+    """The targets, then the results file by file; variants of installed packages come last."""
     installation = next((target.installation for target in targets if target.installation), None)
     paths: Sequence[Source] = options.paths
     if not paths:
@@ -131,7 +132,7 @@ def _results(
         yield Note(f"checking the packages of {installation}{left_out}")
     plain = tuple(target.target for target in targets)
     yield from plain
-    # Of this machine it is known what a wheel got, whatever its metadata admit.
+    # On this machine the installed libraries are known: what metadata would admit doesn't matter.
     shipped = bool(options.beside) or any(target.installation is None for target in targets)
     judges_packages = options.floors and not options.together
     variants = InstalledVariants(options.limits)
@@ -139,7 +140,7 @@ def _results(
         sources = stack.enter_context(opened_sources(paths, options.limits))
         packages = Packages(sources.texts, options.beside, options.limits, sources)
         kept = MemberCache(sources)
-        trials = _ask(stack, options, targets)
+        trials = _trials(stack, options, targets)
         settings = replace(
             options.settings,
             kept=kept,
@@ -152,7 +153,7 @@ def _results(
         scan = ScanOptions(
             settings, plain, tries, named=named, for_require=judges_packages, single_link=together
         )
-        found = _found(trials, options, scan, sources.texts, route)
+        found = _summaries(trials, options, scan, sources.texts, route)
         yield from filter(None, (target.own_result() for target in targets))
         for summary in found:
             if isinstance(summary, Failure):
@@ -165,21 +166,21 @@ def _results(
             if judges_packages:
                 there = frozenset.intersection(*(target.brought(summary) for target in targets))
                 results += packages.results(summary, shipped=shipped, brought=there)
-            # Only of an environment is it asked whose each file is: a path says so itself.
+            # The files of an environment are shown by package; a path names its package itself.
             name = "" if installation is None else str(package or "")
             file = EvaluatedFile(summary.path, name, results, tuple(ended_trials(summary)))
             if not variants.hold(file, package):
-                yield from _told(file, options, kept)
+                yield from _with_names_and_advice(file, options, kept)
         for file in variants.files():
-            yield from _told(file, options, kept)
+            yield from _with_names_and_advice(file, options, kept)
         if judges_packages:
             yield from packages.installed_results(installation.folders if installation else ())
 
 
-def _told(
+def _with_names_and_advice(
     file: EvaluatedFile, options: CheckOptions, kept: MemberCache
 ) -> Iterator[Result | Failure | Note]:
-    """The results of a file with the names of kernels, its package, and who could be asked."""
+    """The results of a file, with the names of kernels, its package, and advice on trials."""
     yield from file.notes
     for result in with_kernel_names(file.results, options.limits, kept=kept):
         if isinstance(result, Failure):
@@ -189,14 +190,14 @@ def _told(
             yield replace(advised, distribution=file.package)
 
 
-def _found(
+def _summaries(
     trials: Trials | None,
     options: CheckOptions,
     read: ScanOptions,
     texts: Sequence[str],
     route: Route | None,
 ) -> Iterable[ArtifactSummary | Failure]:
-    """Summaries of the files, or of all as one link, with the answers of linkers."""
+    """The summary of each file, or one of all as one link, with the answers of linkers."""
     found, targets = summaries(texts, read), read.targets or ()
     if options.together:
 
@@ -215,7 +216,7 @@ def _single_link(
     found: Iterable[ArtifactSummary | Failure],
     ask: Callable[[ArtifactSummary], Answers | None],
 ) -> Iterator[ArtifactSummary | Failure]:
-    """All files as one link, which is tried where none of them is missing."""
+    """The summary of all files as one link, which is tried unless a file can't be read."""
     records = list(found)
     parts = [record for record in records if not isinstance(record, Failure)]
     yield from (record for record in records if isinstance(record, Failure))
@@ -235,7 +236,8 @@ def resolve_targets(
     Args:
         spellings: values, or as ``--deploy-target`` takes them.
         python: the interpreter whose environment is meant; None: the active one.
-        of_environment: its packages go to described targets, with the libraries that they bring.
+        of_environment: packages of that environment are checked, on described targets with the
+            libraries that they bring.
 
     Raises:
         UsageError: one of them has no meaning.
@@ -266,7 +268,7 @@ def resolve_targets(
 
 
 def _need_a_driver(here: Target) -> None:
-    """Nobody named a target, so that this machine is meant, of which most should be known.
+    """Refuse this machine as the target that nobody named, if too little of it is known.
 
     Raises:
         Missing: it has no driver and no GPU.
@@ -289,7 +291,7 @@ def _this_machine(python: str | None) -> ThisMachine:
     return ThisMachine.now(python)
 
 
-def _ask(
+def _trials(
     stack: ExitStack, options: CheckOptions, targets: Sequence[DeploymentTarget]
 ) -> Trials | None:
     """The linkers and drivers that the options name, asked about each file; None for none.

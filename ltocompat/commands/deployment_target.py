@@ -1,4 +1,4 @@
-"""Somewhere that artifacts go, as the verbs that judge take it."""
+"""Deploy targets as the verbs that judge take them: described, or an examined machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ltocompat.model.failure import Failure
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.engine.engine import Engine
-from ltocompat.rules.engine.judge_artifact import Artifact
+from ltocompat.rules.engine.judge_artifact import ArtifactJudge
 
 if TYPE_CHECKING:
     from ltocompat.targets.machine.python_environment import Installation
@@ -23,7 +23,7 @@ class DeploymentTarget(Struct, frozen=True):
 
     Attributes:
         target: the target, as far as it is known.
-        engine: what is known already of modules that go there, or to targets beside it.
+        engine: the memory of judging, which the targets beside it share.
         here: it is this machine, whose driver can be asked.
     """
 
@@ -38,7 +38,7 @@ class DeploymentTarget(Struct, frozen=True):
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
         """The verdicts on an artifact there: by GPU, then by route (None: both)."""
-        return Artifact(summary, self.engine).results(self.target, route)
+        return ArtifactJudge(summary, self.engine).results(self.target, route)
 
     def brought(self, summary: ArtifactSummary) -> frozenset[str]:  # noqa: ARG002
         """The libraries of CUDA that its loader finds for a file; none where nobody looked."""

@@ -23,7 +23,7 @@ from ltocompat.model.target import ANY_TARGET, Target, exactly
 from ltocompat.model.verdict import Loss, Result, Route
 from ltocompat.model.words import count
 from ltocompat.rules.engine.engine import Engine
-from ltocompat.rules.engine.judge_artifact import Artifact
+from ltocompat.rules.engine.judge_artifact import ArtifactJudge
 from ltocompat.rules.engine.routes import routes
 from ltocompat.scan.sources import opened_sources
 
@@ -91,7 +91,7 @@ def matrices(
         engine: what is known of its modules already.
         tried: these linkers were asked.
     """
-    artifact = Artifact(summary, engine)
+    artifact = ArtifactJudge(summary, engine)
     ways = {way for group in summary.groups for way in routes(group.signature)}
     for what, route, targets in (
         ("nvJitLink", Route.LINK, linkers),

@@ -38,7 +38,7 @@ from ltocompat.rewrite.zips import opened_zip
 from ltocompat.rules import floors
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
-from ltocompat.rules.engine.judge_artifact import Artifact
+from ltocompat.rules.engine.judge_artifact import ArtifactJudge
 from ltocompat.rules.weight_advice import OTHER_CPUS, known_numbers
 from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import Batch, batches_of_view
@@ -313,7 +313,7 @@ class _Run:
     def _judged(self, place: Location, batches: Iterable[Batch]) -> _Verdicts:
         builder = SummaryBuilder(apart=False)
         self._reader.fold(batches, builder)
-        artifact = Artifact(builder.summary(place.path), self._engine)
+        artifact = ArtifactJudge(builder.summary(place.path), self._engine)
         # A GPU that is beside Arm cores alone takes no library for another CPU.
         without_arm = self._machine in OTHER_CPUS
         found: _Verdicts = {}

@@ -21,7 +21,7 @@ from ltocompat.model.target import THIS_MACHINE, Quantifier, Target, VersionSet,
 from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.engine.findings import machine_result, with_problems
-from ltocompat.rules.engine.judge_artifact import Artifact
+from ltocompat.rules.engine.judge_artifact import ArtifactJudge
 from ltocompat.targets.linkers import Linker, Machine
 from ltocompat.targets.machine.library_on_machine import look_at
 from ltocompat.targets.machine.loaded import Library
@@ -89,7 +89,7 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
             )
         problems = tuple(found_about("Library", library)) if library else ()
         target = _linked_by(library.nvjitlink if library else None, self.target)
-        for result in Artifact(summary, self.engine).results(target, route):
+        for result in ArtifactJudge(summary, self.engine).results(target, route):
             yield with_problems(replace(result, target=self.target), problems)
 
     def brought(self, summary: ArtifactSummary) -> frozenset[str]:
@@ -173,5 +173,5 @@ class PackagesElsewhere(DeploymentTarget, frozen=True, kw_only=True):
                 linker = library.nvjitlink if library else None
                 if linker is not None and self.machine.is_packaged(linker.path):
                     target = _linked_by(linker, target)
-        for result in Artifact(summary, self.engine).results(target, route):
+        for result in ArtifactJudge(summary, self.engine).results(target, route):
             yield replace(result, target=self.target)

@@ -144,9 +144,9 @@ def unknown_on(
 ) -> list[Target]:
     """The targets, and of each the GPUs, where a linker would settle what is unknown."""
     from ltocompat.rules.engine.engine import Engine
-    from ltocompat.rules.engine.judge_artifact import Artifact
+    from ltocompat.rules.engine.judge_artifact import ArtifactJudge
 
-    artifact, found = Artifact(summary, Engine(), advises=False), []
+    artifact, found = ArtifactJudge(summary, Engine(), advises=False), []
     for target in targets:
         gpus = [
             result.gpu

@@ -302,8 +302,8 @@ class LinkerTargets(_OnLinker, frozen=True):
         return Verdict.UNKNOWN if horizon.is_new_major(value) else Verdict.OK
 
 
-class LinkerFinding(_OnLinker, frozen=True):
-    """A linker that takes what a module has for a target.
+class LinkerThatPicks(_OnLinker, frozen=True):
+    """A linker that picks something of a module for a target, as only some releases do.
 
     Attributes:
         releases: those that do, oldest first; newer ones than all that are known do as the newest.

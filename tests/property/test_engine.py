@@ -15,7 +15,7 @@ import ltocompat
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.target import Target
 from ltocompat.rules.engine.engine import Engine
-from ltocompat.rules.engine.judge_artifact import Artifact
+from ltocompat.rules.engine.judge_artifact import ArtifactJudge
 from ltocompat.rules.engine.picked_code import PickedCode
 from ltocompat.targets import parse
 
@@ -31,8 +31,8 @@ def test_no_answer_depends_on_those_before_it(
 ) -> None:
     shared = Engine()
     for summary in artifacts:
-        alone = list(Artifact(summary, Engine()).results(target))
-        assert list(Artifact(summary, shared).results(target)) == alone
+        alone = list(ArtifactJudge(summary, Engine()).results(target))
+        assert list(ArtifactJudge(summary, shared).results(target)) == alone
 
 
 def codes() -> int:

@@ -20,7 +20,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.engine import Engine
-from ltocompat.rules.engine.judge_artifact import Artifact, results
+from ltocompat.rules.engine.judge_artifact import ArtifactJudge, results
 from ltocompat.rules.engine.symbols_to_read import kernels_to_count
 from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.scan.walk import ScanSettings
@@ -89,7 +89,7 @@ def test_a_cell_of_a_made_up_artifact_is_its_line(
     """Host files and all: those that ask for an nvJitLink decide about a row."""
     (target,) = parse([f"nvjitlink={linker},gpu={gpu}"])
     lines = {result.route: result for result in results(summary, target)}
-    artifact = Artifact(summary, Engine())
+    artifact = ArtifactJudge(summary, Engine())
     for route in Route:
         wanted = lines.get(route) or lines.get(None)
         found = list(artifact.results(target, line=route))

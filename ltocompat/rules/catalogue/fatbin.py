@@ -13,7 +13,7 @@ from ltocompat.rules import floors, image_helpers
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     FixedVerdict,
-    LinkerFinding,
+    LinkerThatPicks,
     at_least,
     driver_sure_from,
 )
@@ -100,7 +100,7 @@ def passed_over_by_linker(subject: Subject) -> Iterator[Requirement]:
         virtual = image.kind is not ImageKind.SASS
         since = row.first_toolkit if row is not None and virtual else FIRST_NVJITLINK
         yield Requirement(
-            LinkerFinding(subject.found_by, since, of_gpu=True),
+            LinkerThatPicks(subject.found_by, since, of_gpu=True),
             f"{image} for {subject.gpu.arch}",
             remedy=f"compile for {image_helpers.real(subject.gpu)} itself, or use another release "
             "of the linker",

@@ -18,7 +18,7 @@ from ltocompat.rules import artifact_code, floors, image_helpers
 from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     FixedVerdict,
-    LinkerFinding,
+    LinkerThatPicks,
     at_least,
     driver_of_cuda,
     linker_not_older_than,
@@ -292,11 +292,11 @@ def _flawed(flaw: PtxFlaw, subject: Subject) -> Constraint | None:
     if flaw is PtxFlaw.NOT_ASCII_COMMENT and linked:
         first, last = floors.linker("ascii-linker"), floors.linker("last-ascii-linker")
         others = (release for release in nvjitlink_minors() if not first <= release <= last)
-        return LinkerFinding(tuple(others), FIRST_NVJITLINK, of_gpu=True)
+        return LinkerThatPicks(tuple(others), FIRST_NVJITLINK, of_gpu=True)
     if flaw is PtxFlaw.NOT_ASCII_FILE and linked:
         end = floors.linker("ascii-file-linker")
         before = tuple(release for release in nvjitlink_minors() if release < end)
-        return LinkerFinding(before, FIRST_NVJITLINK, of_gpu=True)
+        return LinkerThatPicks(before, FIRST_NVJITLINK, of_gpu=True)
     if flaw is PtxFlaw.LAST_COMMENT:
         return at_least(floors.linker("last-comment-linker")) if linked else None
     if flaw in _OF_FLAW:

@@ -123,14 +123,14 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
         each for each in judged if each.module_verdict.how != OTHER_ROUTE and not each.neutral
     ]
     excluded = [
-        (str(image), *exclusion(image, gpu, each.way))
+        (str(image), *exclusion(image, gpu, each.route))
         for each in judged
         for image in dict.fromkeys(each.group.signature.images)
         if image.empty_kernels or each.module_verdict.why != SelectionFailure.GUARDED
     ]
     obstacles = {rule_id for _, rule_id, _ in excluded}
     (only,) = obstacles if len(obstacles) == 1 else (NOTHING_SERVES,)
-    route = judged[0].way
+    route = judged[0].route
     objects = all(group_verdict.group.signature.needs_device_link for group_verdict in judged)
     by_route = only if route is Route.LINK else NOTHING_SERVES
     guarded = all(each.module_verdict.why == SelectionFailure.GUARDED for each in judged)
@@ -249,13 +249,13 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
     return replace(alone, findings=(finding,))
 
 
-def exclusion(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
+def exclusion(image: ImageSignature, gpu: Gpu, route: Route) -> tuple[str, str]:
     """The rule by which an image is not for a GPU, and its reason in a few words."""
-    kinds = None if way is Route.LINK else frozenset({image.kind})
+    kinds = None if route is Route.LINK else frozenset({image.kind})
     for rule in rules_about("ImageSignature", kinds):
-        if reason := rule.function(image, gpu, way):
+        if reason := rule.function(image, gpu, route):
             return rule.id, reason
-    if image.kind is ImageKind.LTOIR and way is Route.LOAD:
+    if image.kind is ImageKind.LTOIR and route is Route.LOAD:
         return NOTHING_SERVES, "is not linked by the driver"
     launched = "has kernels that only return, so that launches do nothing"
     return NOTHING_SERVES, launched if image.empty_kernels else "is not picked"

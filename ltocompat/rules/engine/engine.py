@@ -1,4 +1,4 @@
-"""The memory of judging: what equal modules, hosts and findings come to, found once."""
+"""The memory of judging: what was found for equal modules, host files and requirements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ltocompat.model.verdict import Finding
 from ltocompat.rules.catalogue import requirements_of_host
 from ltocompat.rules.engine import picked_code
 from ltocompat.rules.engine.arch_parts import archs_of, stem
-from ltocompat.rules.engine.evaluate import Evaluation, evaluate
+from ltocompat.rules.engine.evaluate import Ruling, evaluate
 from ltocompat.rules.engine.findings import finding_of, key_of
 from ltocompat.rules.engine.picked_code import PickedCode
 from ltocompat.rules.linker_traits import LinkerTraits
@@ -26,10 +26,10 @@ _MOST_NAMES = 1 << 16
 
 
 class Engine:
-    """The functions of judging that are asked again and again, with their answers so far.
+    """The functions that judging calls again and again; each remembers its answers.
 
-    No answer depends on those before it. A use case makes an engine for all that it judges, with
-    which everything is forgotten.
+    No answer depends on those before it. A use case makes one engine for all that it judges, and
+    all answers are forgotten with it.
     """
 
     def __init__(self) -> None:
@@ -60,16 +60,16 @@ class Engine:
         seen = None if linker is None else self._seen_by(linker, signature)
         return self._linked_code(signature, aim, seen, offline=offline)
 
-    def finding_of(self, ruling: Evaluation) -> Finding:
+    def finding_of(self, ruling: Ruling) -> Finding:
         """The finding behind a ruling that has a message; the fold counts its modules."""
         return finding_of(ruling, self._key_of(ruling.requirement))
 
 
 class Case(Struct, frozen=True):
-    """A question to an engine, about anything that goes to one GPU of a target.
+    """One target and one of its GPUs, for which anything is judged.
 
     Attributes:
-        engine: what is known already.
+        engine: the memory of judging.
         target: where it is going, with one version of each part at most.
         gpu: one of its GPUs; None where it names none.
     """
@@ -80,10 +80,10 @@ class Case(Struct, frozen=True):
 
     def rulings(
         self, requirements: Iterable[Requirement], linker: Release | None, *, offline: bool = False
-    ) -> list[Evaluation]:
+    ) -> list[Ruling]:
         """Hold requirements against the target; the arguments are those of ``evaluate``."""
         return [evaluate(r, self.target, self.gpu, linker, offline=offline) for r in requirements]
 
-    def findings(self, rulings: Iterable[Evaluation]) -> tuple[Finding, ...]:
+    def findings(self, rulings: Iterable[Ruling]) -> tuple[Finding, ...]:
         """The findings behind the rulings that have a message."""
         return tuple(map(self.engine.finding_of, filter(attrgetter("message"), rulings)))

@@ -1,4 +1,4 @@
-"""One requirement held against what a target says of its component."""
+"""A requirement is held against a target, which gives a ruling."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ltocompat.rules.rule import CompatUse, Component, Requirement
 _CLAUSE_END = re.compile(r": |; | \(|, (?:or|so that|which|and|but) ")
 
 
-class Evaluation(Struct, frozen=True, cache_hash=True, gc=False):
-    """The verdict on a requirement on a target.
+class Ruling(Struct, frozen=True, cache_hash=True, gc=False):
+    """The verdict on one requirement on one target.
 
     Attributes:
         requirement: the requirement.
@@ -39,7 +39,7 @@ def evaluate(
     linker: Release | None,
     *,
     offline: bool = False,
-) -> Evaluation:
+) -> Ruling:
     """Hold a requirement against a target.
 
     Args:
@@ -52,19 +52,19 @@ def evaluate(
     component = requirement.component
     value = _value(component, target, gpu, linker)
     if value is None and component not in (Component.NONE, Component.OPTIONS):
-        return Evaluation(requirement, Verdict.OK if component is Component.COMPAT else None)
+        return Ruling(requirement, Verdict.OK if component is Component.COMPAT else None)
     verdict = requirement.constraint.judge(value)
     if verdict is not Verdict.OK:
         texts = _sentences(requirement, verdict, str(value), offline=offline)
-        return Evaluation(requirement, verdict, *texts)
+        return Ruling(requirement, verdict, *texts)
     noted = requirement.constraint.noted(value)
-    return Evaluation(requirement, verdict, *(_remark(requirement) if noted else ()))
+    return Ruling(requirement, verdict, *(_remark(requirement) if noted else ()))
 
 
 def _sentences(
     requirement: Requirement, verdict: Verdict, value: str, *, offline: bool
 ) -> tuple[str, str]:
-    """The sentence about a value that a requirement meets, and its headline."""
+    """The sentence about a value that doesn't meet a requirement, and its headline."""
     doubt = requirement.told("doubt") if verdict is Verdict.UNKNOWN else ""
     if requirement.component in (Component.NONE, Component.COMPAT, Component.OPTIONS):
         return _remark(requirement)

@@ -19,7 +19,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary, variant_parts
 from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet, exactly
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.engine import Engine
-from ltocompat.rules.engine.judge_artifact import Artifact
+from ltocompat.rules.engine.judge_artifact import ArtifactJudge
 from ltocompat.rules.engine.target_classes import TargetClasses
 from ltocompat.rules.rule import VersionT
 
@@ -122,7 +122,7 @@ class Checked:
     """
 
     def __init__(self, summary: ArtifactSummary, engine: Engine) -> None:
-        self._artifact = Artifact(summary, engine, advises=False)
+        self._artifact = ArtifactJudge(summary, engine, advises=False)
         used = [parts.used for parts in variant_parts(summary)] or [summary]
         self._classes = tuple(TargetClasses(each, engine) for each in used)
         self._kept: dict[Hashable, dict[Route | None, Line]] = {}

@@ -11,7 +11,7 @@ from ltocompat.model.projection import project
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Verdict, worst
 from ltocompat.rules.constraints import least_version
-from ltocompat.rules.engine.evaluate import Evaluation
+from ltocompat.rules.engine.evaluate import Ruling
 from ltocompat.rules.prose import rule_prose
 from ltocompat.rules.rule import ABOUT_LOADING, Problem, Requirement, Unbounded
 
@@ -56,7 +56,7 @@ def key_of(requirement: Requirement) -> tuple[str, tuple[str, ...]]:
     return subject_of(requirement.subject), tuple(asked)
 
 
-def finding_of(ruling: Evaluation, key: tuple[str, tuple[str, ...]]) -> Finding:
+def finding_of(ruling: Ruling, key: tuple[str, tuple[str, ...]]) -> Finding:
     """The finding behind a ruling that has a message; the fold counts its modules.
 
     Args:

@@ -25,7 +25,7 @@ from ltocompat.model.words import count
 from ltocompat.rules.engine.artifact_findings import artifact_findings, impossible_route, left_open
 from ltocompat.rules.engine.coverage import KernelCoverage, Kernels
 from ltocompat.rules.engine.engine import Case
-from ltocompat.rules.engine.evaluate import Evaluation
+from ltocompat.rules.engine.evaluate import Ruling
 from ltocompat.rules.engine.findings import in_order
 from ltocompat.rules.engine.idle_modules import with_choices, with_neutral
 from ltocompat.rules.engine.judge_link import findings_of_link
@@ -132,7 +132,7 @@ def _judge_host(case: Case, host: HostBinary) -> ModuleVerdict | None:
     )
 
 
-def _says(ruling: Evaluation) -> bool:
+def _says(ruling: Ruling) -> bool:
     """Return whether a ruling is a verdict, rather than a remark that holds on every target."""
     return ruling.verdict is not Verdict.OK or ruling.requirement.component is not Component.NONE
 

@@ -100,7 +100,7 @@ def _fails_as_ptx(each: GroupVerdict, *, registered: bool) -> bool:
     """Return whether the driver refuses PTX beside SASS for another GPU."""
     signature, verdict = each.group.signature, each.module_verdict
     return (
-        each.way is Route.LOAD
+        each.route is Route.LOAD
         and signature.registered is registered
         and verdict.verdict is Verdict.FAIL
         and verdict.how == "ptx"

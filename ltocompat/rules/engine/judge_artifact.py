@@ -70,16 +70,16 @@ def results(
         target: where it is going.
         wanted: the route; None judges each that its modules go.
     """
-    return Artifact(summary, Engine()).results(target, wanted)
+    return ArtifactJudge(summary, Engine()).results(target, wanted)
 
 
-class Artifact:
-    """An artifact that is judged for many targets, with what is the same on each.
+class ArtifactJudge:
+    """Judges one artifact for any number of targets; what no target changes is found once.
 
     Args:
         summary: the artifact, which is not changed any more.
-        engine: what is known of its modules already.
-        advises: of a failure it is said whether a link without -lto goes, which is judged for it.
+        engine: the memory of judging.
+        advises: on a failure, also judge a link without -lto, and advise it where that is better.
     """
 
     def __init__(self, summary: ArtifactSummary, engine: Engine, *, advises: bool = True) -> None:
@@ -96,18 +96,18 @@ class Artifact:
     def results(
         self, target: Target, wanted: Route | None = None, *, line: Route | None = None
     ) -> Iterator[Result]:
-        """The verdicts on it, as ``results`` gives them; the arguments are the same.
+        """The verdicts on the artifact: by GPU, then by route.
 
         Args:
             target: where it is going.
-            wanted: the route that modules are to go.
-            line: of several lines of a GPU only that of this route is judged; None: each.
+            wanted: the route; None judges each that its modules go.
+            line: where a GPU has a result for each route, judge only that of this route; None: all.
         """
         if target.untold:
-            return self._on_untold(target)
+            return self._on_unknown_machines(target)
         if self._for_windows:
             target = target.on_windows
-        judge = self._on if target.gpus else self._on_possible
+        judge = self._on_gpus if target.gpus else self._on_possible_gpus
         exact = functools.partial(judge, wanted=wanted, line=line)
         found, summary = over_versions(target, exact), self._whole.summary
         conditions, known = summary.starts_on, summary.origins
@@ -121,7 +121,7 @@ class Artifact:
                 found = container_start.before_drivers(found, summary.in_front)
         return (with_origins(each, known) for each in found) if known else found
 
-    def _on_untold(self, target: Target) -> Iterator[Result]:
+    def _on_unknown_machines(self, target: Target) -> Iterator[Result]:
         """The verdict on machines of which a file tells too little, whatever the artifact is."""
         finding = finding_by_engine(
             TARGET_LEAVES_OPEN,
@@ -131,21 +131,21 @@ class Artifact:
             remedy="give these nodes a --deploy-target of their own, with gpu= or driver=",
             asked=target.nodes,
         )
-        (found,) = self._on(target, None, Route.LOAD, (None,))
+        (found,) = self._on_gpus(target, None, Route.LOAD, (None,))
         if not found.without_device_code:
             found = replace(found, verdict=Verdict.UNKNOWN, findings=(finding,), route=None)
         yield replace(found, not_judged=(), why=())
 
-    def _on_possible(
+    def _on_possible_gpus(
         self, target: Target, wanted: Route | None, line: Route | None
     ) -> Iterator[Result]:
-        """The verdicts on a target that names no GPU, of which each part has one version at most.
+        """The verdicts on a target that names no GPU; each of its parts has one version at most.
 
-        A row for each that it can have and the artifact has code for, each library of a package;
-        where there are none, that is the verdict.
+        There is one for each GPU that it can have and that the artifact (of a package, each of its
+        libraries) has code for. Where there is no such GPU, that is the verdict.
         """
         gpus = gpus_to_judge(target, single_link=self._whole.summary.single_link)
-        possible = list(self._on(target, wanted, line, gpus))
+        possible = list(self._on_gpus(target, wanted, line, gpus))
         served = [result for result in possible if serves(result) or self._is_named(result.gpu)]
         partly = [result for result in served if lacks_only_libraries(result)]
         whole = [result for result in served if not lacks_only_libraries(result)]
@@ -155,7 +155,7 @@ class Artifact:
         elif possible and all(result.verdict is Verdict.FAIL for result in possible):
             yield serves_no_gpu(possible, self._whole.summary)
         else:
-            yield from self._on(target, wanted, line, (None,))
+            yield from self._on_gpus(target, wanted, line, (None,))
 
     def _is_named(self, gpu: Gpu | None) -> bool:
         """Return whether an input of a link has code for that architecture, linked or refused."""
@@ -166,16 +166,17 @@ class Artifact:
             for image in group.signature.images
         )
 
-    def _on(
+    def _on_gpus(
         self,
         target: Target,
         wanted: Route | None,
         line: Route | None,
         gpus: Sequence[Gpu | None] = (),
     ) -> Iterator[Result]:
+        """The verdicts on these GPUs, or on all of a target, each part of which has one version."""
         whole, routes = self._whole, [wanted]
         if wanted is None and not whole.summary.single_link:
-            known, groups = whole.on(target), whole.summary.groups
+            known, groups = whole.with_own_libraries(target), whole.summary.groups
             if any(len(routes_on(group.signature, known)) > 1 for group in groups):
                 routes = [Route.LOAD, Route.LINK]  # a line for each, where modules go both ways
         lines = [route for route in routes if line is None or route in (line, None)]
@@ -207,7 +208,7 @@ def with_origins(result: Result, known: Mapping[str, Origin]) -> Result:
 
 
 class _Part(Struct, frozen=True):
-    """An artifact, or what is in use with one of its variants.
+    """An artifact, or its files that are used with one of its variants.
 
     Attributes:
         summary: what is in it.
@@ -215,7 +216,7 @@ class _Part(Struct, frozen=True):
         linker: the nvJitLink that it brings itself; None for none.
         by_driver: the driver links its LTO-IR, whatever nvJitLink is there.
         kernels: the names of its kernels; None where nobody read them.
-        engine: what is known of its modules already.
+        engine: the memory of judging.
     """
 
     summary: ArtifactSummary
@@ -233,13 +234,13 @@ class _Part(Struct, frozen=True):
 
     @classmethod
     def of(cls, summary: ArtifactSummary, engine: Engine) -> _Part:
-        """With what no target changes."""
+        """The part, with what no target changes."""
         missing = tuple(map(finding_of_problem, target_independent_findings(summary)))
         linker, by_driver = own_linker(summary), linked_by_driver(summary)
         return cls(summary, missing, linker, by_driver, Kernels.of(summary, engine), engine)
 
-    def on(self, target: Target) -> Target:
-        """The target, with the nvJitLink that the artifact brings itself."""
+    def with_own_libraries(self, target: Target) -> Target:
+        """The target, with the nvJitLink and the cuda-compat that the artifact brings itself."""
         own = self.linker is not None or self.by_driver
         target = replace(target, nvjitlink=self.linker) if own else target
         compat, driver = self.summary.compat, target.driver
@@ -265,14 +266,14 @@ def _on_gpu(
     route_given: bool,
     advises: bool,
 ) -> Result:
-    """Judge it for one GPU; of a failure that a link without -lto doesn't have, say so."""
-    summary, known = part.summary, part.on(target)
+    """Judge for one GPU; where a link fails and one without -lto does not, advise that."""
+    summary, known = part.summary, part.with_own_libraries(target)
     case = Case(part.engine, known, gpu)
-    judge = functools.partial(_judge, case, route=route, route_given=route_given)
+    judge = functools.partial(_judge, case, wanted=route, route_given=route_given)
     if summary.single_link:
         objects = any(each.signature.needs_device_link for each in summary.groups)
         in_link = Case(part.engine, known.for_link(objects=objects), gpu)
-        judge = functools.partial(_judge_in_link, in_link, route=route)
+        judge = functools.partial(_judge_in_link, in_link, wanted=route)
     judged = list(map(judge, summary.groups))
     found = folded(case, summary, judged, route=route, missing=part.missing, kernels=part.kernels)
     links = route is not Route.LOAD and (known.nvjitlink or known.nvlink)
@@ -290,34 +291,38 @@ def _on_gpu(
     return replace(found, findings=tuple(findings))
 
 
-_JUDGED = {Route.LOAD: judge_loaded, Route.LINK: judge_linked}
+_JUDGES = {Route.LOAD: judge_loaded, Route.LINK: judge_linked}
 
 
 def _judge(
-    case: Case, group: ModuleGroup, route: Route | None, *, route_given: bool
+    case: Case, group: ModuleGroup, wanted: Route | None, *, route_given: bool
 ) -> GroupVerdict:
+    """The verdict on equal modules on the wanted route, or else on the first that they go."""
     natural = routes_on(group.signature, case.target)
-    way = natural[0] if route is None else route
-    if way in (possible_routes(group.signature) if route_given else natural):
-        return GroupVerdict(group, _JUDGED[way](case, group.signature, group.trials), way)
-    elsewhere = _JUDGED[natural[0]](case, group.signature, group.trials)
+    route = natural[0] if wanted is None else wanted
+    if route in (possible_routes(group.signature) if route_given else natural):
+        return GroupVerdict(group, _JUDGES[route](case, group.signature, group.trials), route)
+    elsewhere = _JUDGES[natural[0]](case, group.signature, group.trials)
     serves = not route_given and elsewhere.verdict is not Verdict.NOT_FOR_GPU
-    why = f"it is {'linked' if way is Route.LOAD else 'loaded'}; another row checks that"
+    why = f"it is {'linked' if route is Route.LOAD else 'loaded'}; another row checks that"
     return GroupVerdict(
-        group, ModuleVerdict(how=OTHER_ROUTE, why=why, serves_elsewhere=serves), way
+        group, ModuleVerdict(how=OTHER_ROUTE, why=why, serves_elsewhere=serves), route
     )
 
 
-def _judge_in_link(case: Case, group: ModuleGroup, route: Route | None) -> GroupVerdict:
-    """All that can be linked is; what has nothing for the target makes the linker refuse."""
+def _judge_in_link(case: Case, group: ModuleGroup, wanted: Route | None) -> GroupVerdict:
+    """The verdict on equal modules in one link of all that can be linked.
+
+    What has nothing for the target makes the linker refuse.
+    """
     possible, gpu = possible_routes(group.signature), case.gpu
-    way = route or (Route.LINK if Route.LINK in possible else Route.LOAD)
-    found = _judge(case, group, way, route_given=True)
+    route = wanted or (Route.LINK if Route.LINK in possible else Route.LOAD)
+    found = _judge(case, group, route, route_given=True)
     missed = found.module_verdict.how == "none" and not found.module_verdict.not_judged
-    if way is not Route.LINK or gpu is None or not missed or group.signature.needs_device_link:
+    if route is not Route.LINK or gpu is None or not missed or group.signature.needs_device_link:
         return found
     images = group.signature.images
-    reasons = [exclusion(image, gpu, way) for image in images] or [(NOTHING_SERVES, "is empty")]
+    reasons = [exclusion(image, gpu, route) for image in images] or [(NOTHING_SERVES, "is empty")]
     listed = "; ".join(f"{image} {text}" for image, (_, text) in zip(images, reasons, strict=False))
     refused = finding_by_engine(
         reasons[0][0],

@@ -32,7 +32,7 @@ def findings_of_link(
 ) -> tuple[Finding, ...]:
     """Findings of rules on all that is linked, and the answer of the linker that was given all."""
     target, gpu = case.target, case.gpu
-    linked = [each for each in judged if each.way is Route.LINK and _is(each, "link")]
+    linked = [each for each in judged if each.route is Route.LINK and _is(each, "link")]
     given = judged if summary.single_link else linked
     waiting = any(each.group.signature.needs_device_link for each in given)
     known, offline = target.linker_of(objects=waiting)
@@ -50,7 +50,7 @@ def findings_of_link(
     plain = [each for each in linked if each.module_verdict.picked[0].kind is not ImageKind.LTOIR]
     # The first module without LTO-IR, where others have some.
     example = (plain or linked)[0].group.example
-    verdicts = (each.module_verdict.verdict for each in judged if each.way is Route.LINK)
+    verdicts = (each.module_verdict.verdict for each in judged if each.route is Route.LINK)
     by_rules = worst((*verdicts, *(finding.verdict for finding in found)))
     refusal = () if tried is None else _refusal(tried, by_rules)
     return (

@@ -1,4 +1,4 @@
-"""The verdict on one module, on one target and GPU: selection first, then rules, then trials."""
+"""The verdict on one module on one target and GPU: first the pick, then rules, then trials."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key, load_ke
 from ltocompat.model.verdict import Finding, Verdict, worst
 from ltocompat.rules.builtin_rules import TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.engine import Case
-from ltocompat.rules.engine.evaluate import Evaluation
+from ltocompat.rules.engine.evaluate import Ruling
 from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.module_verdict import ModuleVerdict, Reasoning
 from ltocompat.rules.engine.picked_code import PickedCode, without_concatenated
@@ -37,9 +37,9 @@ def judge_loaded(case: Case, signature: ModuleSignature, trials: Trials) -> Modu
     gpu = case.gpu
     if gpu is None:
         return _NO_GPU
-    judged = _ruled(case, case.engine.loaded_code(signature, gpu), None)
+    judged = _judge_picked(case, case.engine.loaded_code(signature, gpu), None)
     if judged.ignores_concatenated and (seen := without_concatenated(signature)):
-        judged = _ruled(case, case.engine.loaded_code(seen, gpu), None)
+        judged = _judge_picked(case, case.engine.loaded_code(seen, gpu), None)
     tried = trials.get(load_key(case.target.name, gpu.arch)) if trials else None
     return judged if tried is None else with_trial(judged, tried)
 
@@ -70,7 +70,7 @@ def judge_linked(case: Case, signature: ModuleSignature, trials: Trials) -> Modu
     tried = trials.get(link_key(linker, aim.arch, offline=offline, lto=lto))
     left = signature if tried is None else narrowed(signature, linker, tried)
     code = case.engine.linked_code(left, aim, traits_of(linker, lto=lto), offline=offline)
-    judged = _ruled(case, code, linker)
+    judged = _judge_picked(case, code, linker)
     if tried is None or code.subject is None:  # a trial is not of what no linker takes
         return judged
     return with_trial(judged, tried)
@@ -97,11 +97,11 @@ def _linked_by_any(case: Case, signature: ModuleSignature, aim: Gpu) -> ModuleVe
     return ModuleVerdict(verdict, "link", findings, picked=code.images, why=why)
 
 
-def _refused_by_all(requirement: Requirement) -> Evaluation:
+def _refused_by_all(requirement: Requirement) -> Ruling:
     may_link = requirement.constraint.driver_may_link
     verdict = Verdict.UNKNOWN if may_link else Verdict.FAIL
     text = requirement.told("doubt" if may_link else "consequence")
-    return Evaluation(requirement, verdict, f"{requirement.subject}: {text}")
+    return Ruling(requirement, verdict, f"{requirement.subject}: {text}")
 
 
 @functools.cache
@@ -111,7 +111,7 @@ def _every_linker() -> tuple[Release, ...]:
     return (*known, Release(known[-1].major + 1, 0))
 
 
-def _ruled(case: Case, code: PickedCode, linker: Release | None) -> ModuleVerdict:
+def _judge_picked(case: Case, code: PickedCode, linker: Release | None) -> ModuleVerdict:
     """The verdict on what is picked to be linked; without a linker, to be loaded."""
     subject = code.subject
     if subject is None:
@@ -144,7 +144,7 @@ def _ruled(case: Case, code: PickedCode, linker: Release | None) -> ModuleVerdic
     )
 
 
-def _doubted(ruling: Evaluation) -> Evaluation:
+def _doubted(ruling: Ruling) -> Ruling:
     """Make a failure unknown: bytes that contradict themselves are not certain enough to fail."""
     return replace(ruling, verdict=Verdict.UNKNOWN) if ruling.verdict is Verdict.FAIL else ruling
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Finding, Route, Verdict
-from ltocompat.rules.engine.evaluate import Evaluation
+from ltocompat.rules.engine.evaluate import Ruling
 from ltocompat.rules.rule import Component, Subject
 
 OTHER_ROUTE = "other route"
@@ -21,7 +21,7 @@ class Reasoning(Struct, frozen=True, eq=False):
     """
 
     subject: Subject
-    rulings: tuple[Evaluation, ...]
+    rulings: tuple[Ruling, ...]
 
     def __str__(self) -> str:
         subject = self.subject
@@ -30,7 +30,7 @@ class Reasoning(Struct, frozen=True, eq=False):
         return f"{picked}: {held or 'the target needs nothing special'}"
 
 
-def _as_held(ruling: Evaluation) -> str:
+def _as_held(ruling: Ruling) -> str:
     """``driver >= 525.60.13 ok (DRV-01)``; empty where nothing was in play."""
     requirement = ruling.requirement
     if requirement.component is Component.OPTIONS or not _in_play(ruling):
@@ -41,7 +41,7 @@ def _as_held(ruling: Evaluation) -> str:
     return f"{requirement.component} {requirement.constraint} {verdict} ({requirement.rule})"
 
 
-def _in_play(ruling: Evaluation) -> bool:
+def _in_play(ruling: Ruling) -> bool:
     """Return whether the answer could be another: a component is there, a constraint asks."""
     requirement = ruling.requirement
     idle = requirement.component is Component.COMPAT and ruling.verdict is Verdict.OK
@@ -56,7 +56,7 @@ class ModuleVerdict(Struct, frozen=True, gc=False):
         how: ``sass``, ``ptx``, ``link``, ``without kernels``, ``none``, ``unread`` (its linker
             passes over it) or ``other route``.
         findings: with a count of 0, for the fold to count.
-        not_judged: halves that the target says too little for.
+        not_judged: ``load``, ``link``: what the target says too little for.
         picked: the images that were picked.
         why: the reasoning; ``str`` gives it in one sentence.
         without_kernels: what is picked, or all of it where nothing is, has no kernels.
@@ -76,9 +76,12 @@ class ModuleVerdict(Struct, frozen=True, gc=False):
 
 
 class GroupVerdict(Struct, frozen=True, gc=False):
-    """Equal modules, what is said of each, and the way that they go.
+    """The verdict on modules that are equal.
 
     Attributes:
+        group: the modules.
+        module_verdict: the verdict on each of them.
+        route: how they get onto the GPU.
         neutral: they have no kernels, and what the rules say of them by themselves counts for
             nothing.
         by_itself: the worst of what they say, else None.
@@ -86,7 +89,7 @@ class GroupVerdict(Struct, frozen=True, gc=False):
 
     group: ModuleGroup
     module_verdict: ModuleVerdict
-    way: Route
+    route: Route
     neutral: bool = False
     by_itself: Finding | None = None
 
@@ -98,5 +101,5 @@ class GroupVerdict(Struct, frozen=True, gc=False):
         return open_ or found.verdict is not Verdict.NOT_FOR_GPU
 
     def but(self, **changes: object) -> GroupVerdict:
-        """The same with changes of what is said of each module."""
+        """The same with changes of the verdict on each module."""
         return replace(self, module_verdict=replace(self.module_verdict, **changes))

@@ -20,9 +20,9 @@ from ltocompat.rules.selection import SelectionFailure, pick_for_driver
 
 
 class PickedCode(Struct, frozen=True, eq=False):
-    """The picked images of a module on one route, whatever driver it meets.
+    """The images of a module that are picked on one route, whatever the version of the driver.
 
-    Modules of which the same becomes have the same object, so that it is judged once.
+    Equal modules share one object.
 
     Attributes:
         how: ``sass``, ``ptx``, ``link``, ``without kernels``, ``damaged`` or ``none``.
