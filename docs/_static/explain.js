@@ -240,6 +240,7 @@ const ofCuda = (text) => ({
   branch: branchOf(text),
   feature: `cuda-${parsed(text).join("0")}0`,
   index: index(text, false),
+  gcc: searchIndex.explain.hosts.find(([cuda]) => cuda === text)?.[1],
   digits: parsed(text).join(""),
 });
 
@@ -412,7 +413,7 @@ const CONDITIONS = {
 // ---- Who speaks in a text, and what it shows of libraries (rules/clients.py)
 
 function said(whole, flat, place, values, sentences) {
-  const { client, ecosystem, system } = searchIndex.explain.speakers;
+  const { client, ecosystem, source, system } = searchIndex.explain.speakers;
   const start = Math.max(place - 4000, 0);
   const near = flat.slice(start, place + 4000);
   let nearest = null;
@@ -422,7 +423,8 @@ function said(whole, flat, place, values, sentences) {
       if (!nearest || away < nearest.away) nearest = { away, row };
     }
   }
-  const rows = [system.find((row) => regex(row.find).test(whole)), nearest?.row, ...ecosystem.filter((row) => regex(row.find).test(near))];
+  const built = nearest?.row.says.source && source[0];
+  const rows = [system.find((row) => regex(row.find).test(whole)), nearest?.row, built, ...ecosystem.filter((row) => regex(row.find).test(near))];
   const major = values.driver_major || values.made_major || "";
   const sentence = (name, known) => {
     for (const row of rows) {
@@ -432,7 +434,7 @@ function said(whole, flat, place, values, sentences) {
     }
     return "";
   };
-  const all = { ...values };
+  const all = built ? { ...values, source: nearest.row.says.source } : { ...values };
   for (const [name, asked, says] of searchIndex.explain.releases) {
     if (!(name in values)) continue;
     const known = { release: values[name] };

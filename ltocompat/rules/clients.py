@@ -57,6 +57,13 @@ def _of_text(flat: str) -> tuple[Speaker, list[tuple[str, str]]]:
     return system, _compiled(patterns()["listed"]).findall(flat)
 
 
+@functools.cache
+def _said_names() -> frozenset[str]:
+    """The names of all sentences, and of those that a CUDA release is put into."""
+    own = {name for rows in speakers("clients").values() for row in rows for name in row.says}
+    return frozenset(own | {asked for _, asked, _ in _OF_RELEASES})
+
+
 def said(
     whole: str, flat: str, place: int, values: Mapping[str, str], sentences: str
 ) -> dict[str, str]:
@@ -67,6 +74,9 @@ def said(
     with that toolkit. Of clients that are as near within 200 characters, the first of the table
     counts: it may bring the others along.
     """
+    names = _said_names().intersection(_VALUE.findall(sentences)) - values.keys()
+    if not names:
+        return {}
     start, end = max(place - _NEAR, 0), place + _NEAR
     table = speakers("clients")
     hits = [
@@ -78,22 +88,22 @@ def said(
     around = (
         row.says for row in table["ecosystem"] if _compiled(row.find).search(flat, start, end)
     )
-    layers = (_of_text(whole)[0].says, nearest, *around)
+    built = table["source"][0].says if "source" in nearest else {}
+    layers = (_of_text(whole)[0].says, nearest, built, *around)
     major = values.get("driver_major") or values.get("made_major", "")
 
     def sentence(name: str, known: Mapping[str, str]) -> str:
         texts = (says.get(f"{name}-{major}", says.get(name, "")) for says in layers)
         return next(filter(None, (filled(text, known) for text in texts if text)), "")
 
-    known = dict(values)
+    known = {**values, "source": nearest["source"]} if built else dict(values)
     for name, asked, says in _OF_RELEASES:
         if name in values:
             release = {"release": values[name]}
             if Release.parse(values[name]) >= _PACKAGED:
                 release |= {"packaged": values[name], "dashed": values[name].replace(".", "-")}
             known[asked] = sentence(says, release)
-    names = (name for name in _VALUE.findall(sentences) if name not in values)
-    found = {name: known.get(name) or sentence(name, known) for name in names}
+    found = {name: known.get(name) or sentence(name, known) for name in sorted(names)}
     return {name: words for name, words in found.items() if words}
 
 

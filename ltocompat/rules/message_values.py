@@ -148,6 +148,7 @@ def _of_ptx(isa: str) -> dict[str, str]:
 def _of_cuda(text: str) -> dict[str, str]:
     cuda = Release.parse(text)
     known = {"major": str(cuda.major), "branch": _branch(cuda), "index": _index(cuda)}
+    known["gcc"] = next((str(row.gcc) for row in rows(HostCompilers) if row.cuda == cuda), "")
     known["digits"] = f"{cuda.major}{cuda.minor}"
     return known | {"feature": f"cuda-{cuda.major}0{cuda.minor}0"}  # as the crate cudarc calls it
 
