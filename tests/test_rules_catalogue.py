@@ -211,7 +211,7 @@ def test_no_requirement_has_an_empty_part_and_each_belongs_to_its_rule() -> None
     for subject in subjects:
         for found in requirements_of(subject):
             assert found.rule in {speaking.id for speaking in rules_about("Subject")}
-            told = map(found.told, ("consequence", "remedy", "evidence"))
+            told = map(found.text, ("consequence", "remedy", "evidence"))
             parts = (found.subject, *told)
             assert all(parts)
             assert not any(part.endswith(".") for part in parts)

@@ -113,7 +113,7 @@ def test_drv_03_a_driver_knows_the_gpus_of_its_time(
 
 def test_drv_03_says_that_its_floors_are_derived() -> None:
     (found,) = asked("DRV-03", loading(image(ImageKind.PTX, "compute_50", isa="6.0"), on="sm_90"))
-    assert "derived" in found.told("consequence")
+    assert "derived" in found.text("consequence")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from ltocompat.commands.deployment_target import DeploymentTarget
 from ltocompat.commands.kernel_names import with_kernel_names
 from ltocompat.commands.options import CheckOptions, OnError, answers, public
 from ltocompat.commands.package_problems import Packages
-from ltocompat.commands.read_artifacts import ScanOptions, counts_alone, summaries
+from ltocompat.commands.read_artifacts import ScanOptions, has_something_to_judge, summaries
 from ltocompat.commands.variants_of_files import EvaluatedFile, InstalledVariants
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
@@ -160,7 +160,7 @@ def _results(
                 yield summary
                 continue
             package = owner(summary.path)
-            asked = targets if named or counts_alone(summary) else ()
+            asked = targets if named or has_something_to_judge(summary) else ()
             judged = (target.results(summary, route) for target in asked)
             results = [*chain.from_iterable(judged)]
             if judges_packages:

@@ -22,7 +22,7 @@ from ltocompat.commands.read_artifacts import (
     ArtifactReader,
     ScanOptions,
     add_metadata,
-    counts_alone,
+    has_something_to_judge,
     refuse_saved,
 )
 from ltocompat.commands.weigh import weight_of
@@ -196,7 +196,7 @@ class _Kept(Struct, dict=True):
     def holds_something(self) -> bool:
         """Return whether it is worth an answer among the files of a folder."""
         package = self.package is not None and self.package.kind is not Kind.INSTALLED
-        return counts_alone(self.summary) or package
+        return has_something_to_judge(self.summary) or package
 
     def distribution(self) -> Distribution | None:
         """The package as a value."""

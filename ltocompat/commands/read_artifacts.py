@@ -54,7 +54,7 @@ class ScanOptions(Struct, frozen=True):
     Attributes:
         settings: of the inventory.
         targets: for whose sake kernels are counted; None: for any.
-        tries: asks linkers and drivers.
+        tries: asks linkers and drivers about the modules of a file.
         narrower: asks linkers for the makers of LTO-IR.
         named: the user named the paths; else they are the files of an environment, whose
             libraries without device code say what their packages need.
@@ -74,7 +74,7 @@ class ScanOptions(Struct, frozen=True):
     single_link: bool = False
 
     @property
-    def alone(self) -> bool:
+    def asks_tools(self) -> bool:
         """Return whether a linker or driver is asked, which several processes can't do."""
         return self.tries is not None or self.narrower is not None
 
@@ -106,7 +106,7 @@ def summaries(
     """
     may_be_none = not reading.named or reading.settings.allow_empty
     texts = [os.fspath(path) for path in paths] if may_be_none else named(paths)
-    if reading.alone:
+    if reading.asks_tools:
         reading = replace(reading, settings=replace(reading.settings, jobs=1))
     reader = ArtifactReader(reading)
     items = reader.items(texts)
@@ -182,7 +182,7 @@ class ArtifactReader(Struct):
             if own or image:
                 source = settings.sources.get(file.path)
                 add_metadata(summary, package_of(file.path, settings.limits, source))
-            if typed or counts_alone(summary) or (summary.hosts and not reading.named):
+            if typed or has_something_to_judge(summary) or (summary.hosts and not reading.named):
                 yield summary
             file.check_found(found=bool(summary.groups or summary.skipped))
         except LtocompatError as error:
@@ -193,7 +193,7 @@ class ArtifactReader(Struct):
     ) -> None:
         """Add the records of one file whose bytes are at hand."""
         reading = self._reading
-        if reading.alone:
+        if reading.asks_tools:
             self.fold(walk.batches_of_view(view, file, reading.settings), summary)
         else:
             describer = ModuleReader(self._wanted_of, reading.settings.detail)
@@ -248,8 +248,8 @@ class ArtifactReader(Struct):
         return wanted
 
 
-def counts_alone(summary: ArtifactSummary) -> bool:
-    """Return whether a file that nobody named has something to judge, whatever its package is."""
+def has_something_to_judge(summary: ArtifactSummary) -> bool:
+    """Return whether a file has code, unread places or imports of nvJitLink, named or not."""
     imports = any(host.nvjitlink_imports for host in summary.hosts)
     return bool(summary.groups or summary.skipped or imports)
 

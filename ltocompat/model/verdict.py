@@ -146,11 +146,11 @@ LONGEST_HEADLINE = 110
 """Characters of a message that is its own headline."""
 
 
-class Told(Tabular, frozen=True, gc=False):
-    """What a rule says, whatever it looks at.
+class BaseFinding(Tabular, frozen=True, gc=False):
+    """The fields of a finding that a rule fills, whatever it looks at.
 
     Attributes:
-        verdict: what it makes of it.
+        verdict: on what it looks at.
         message: one sentence: what is wrong, with the values.
         remedy: what to do; empty when there is nothing to do.
         evidence: where it was seen: bytes, a file, a variable, a symbol.
@@ -178,7 +178,7 @@ class Told(Tabular, frozen=True, gc=False):
     rule: str = ""
 
 
-class Finding(Told, frozen=True, gc=False, kw_only=True):
+class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
     """A finding of a rule in modules of an artifact on a target.
 
     Attributes:

@@ -17,7 +17,7 @@ from ltocompat.model.link_options import Disagreement
 from ltocompat.model.mend import Mend
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
-from ltocompat.model.verdict import Level, Route, Told, Verdict
+from ltocompat.model.verdict import BaseFinding, Level, Route, Verdict
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.prose import rule_prose
 from ltocompat.rules.selection import SelectionFailure
@@ -69,7 +69,7 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True, kw_only=True):
         weighs_values: a value can change the verdict, so that sentences name what it has to be.
         driver_may_link: what every nvJitLink refuses may be linked by a driver.
         trial_decides: a trial link would replace what is unknown, or noted, by a certain verdict.
-        promised: nothing of it is left once such a link ended well.
+        promised: NVIDIA promises that code works which such a link accepts.
         nondeterministic: as ``Finding.nondeterministic`` says.
         warns: a note of it is worth a warning.
     """
@@ -151,8 +151,8 @@ class Requirement(Struct, frozen=True, cache_hash=True):
         """The part of a target that it is about."""
         return self.constraint.component
 
-    def told(self, name: str) -> str:
-        """One of its texts; that of its rule's prose, which names no values, where it has none."""
+    def text(self, name: str) -> str:
+        """One of its texts, ``remedy``; where it has none, that of its rule's prose."""
         text: str = getattr(self, name) or getattr(rule_prose(self.rule), f"finding_{name}")
         return text
 
@@ -233,7 +233,7 @@ class Link(Struct, frozen=True):
     archived: bool = False
 
 
-class Problem(Told, frozen=True, gc=False):
+class Problem(BaseFinding, frozen=True, gc=False):
     """Something wrong with a machine, with a library on it, or with a package.
 
     Its remedy and evidence are empty where the table of prose says them, its rule until the rule's

@@ -139,7 +139,7 @@ class _Tally(Struct):
         key = (requirement.rule, str(constraint), requirement.subject, requirement.consequence)
         before = self.asked.get(key)
         evidence = [] if before is None else before.evidence.split("; ")
-        told = requirement.told("evidence").split("; ")
+        told = requirement.text("evidence").split("; ")
         evidence += [part for part in told if part not in evidence]
         again = (key, asker) in self.counted
         self.counted.add((key, asker))
@@ -148,7 +148,7 @@ class _Tally(Struct):
             str(constraint),
             requirement.rule,
             requirement.subject,
-            requirement.told("consequence"),
+            requirement.text("consequence"),
             "; ".join(evidence),
             (before.module_count if before else 0) + (0 if again else count),
             before.example if before else example,

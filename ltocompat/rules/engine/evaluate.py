@@ -65,7 +65,7 @@ def _sentences(
     requirement: Requirement, verdict: Verdict, value: str, *, offline: bool
 ) -> tuple[str, str]:
     """The sentence about a value that doesn't meet a requirement, and its headline."""
-    doubt = requirement.told("doubt") if verdict is Verdict.UNKNOWN else ""
+    doubt = requirement.text("doubt") if verdict is Verdict.UNKNOWN else ""
     if requirement.component in (Component.NONE, Component.COMPAT, Component.OPTIONS):
         return _remark(requirement)
     if not requirement.constraint.weighs_values:
@@ -74,16 +74,16 @@ def _sentences(
     component = "nvlink" if nvlink else str(requirement.component)
     if verdict is Verdict.UNDOCUMENTED:
         opening = f"{requirement.subject} with {component} {value}"
-        return _joined(opening, requirement.told("consequence"), requirement.short)
+        return _joined(opening, requirement.text("consequence"), requirement.short)
     needs = "needs" if verdict is Verdict.FAIL else "may need"
-    text = doubt or requirement.told("consequence")
+    text = doubt or requirement.text("consequence")
     demand = f"{requirement.subject} {needs} {component} {requirement.constraint}"
     headline = f"{demand}; {THE_TARGET_HAS} {value}"
     return f"{headline}: {text}", headline
 
 
 def _remark(requirement: Requirement) -> tuple[str, str]:
-    return _joined(requirement.subject, requirement.told("consequence"), requirement.short)
+    return _joined(requirement.subject, requirement.text("consequence"), requirement.short)
 
 
 def _joined(subject: str, consequence: str, short: str) -> tuple[str, str]:

@@ -69,8 +69,8 @@ def finding_of(ruling: Ruling, key: tuple[str, tuple[str, ...]]) -> Finding:
     return Finding(
         verdict,
         ruling.message,
-        requirement.told("remedy"),
-        requirement.told("evidence"),
+        requirement.text("remedy"),
+        requirement.text("evidence"),
         rule=requirement.rule,
         level=Level.WARNING if constraint.warns else LEVELS[verdict],
         source=rule_prose(requirement.rule).source,

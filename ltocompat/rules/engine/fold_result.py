@@ -66,29 +66,29 @@ def folded(
     hosts = _judged_hosts(case, summary)
     parts = [*(each.module_verdict for each in judged), *(needs for _, needs in hosts)]
     not_judged = frozenset[str]().union(*(part.not_judged for part in parts))
-    nothing = _nothing_judged(judged, hosts, not_judged)
-    around = [
+    nothing_judged = _nothing_judged(judged, hosts, not_judged)
+    of_artifact = [
         *(replace(each, example=host.place) for host, needs in hosts for each in needs.findings),
         *artifact_findings(case, summary, judged, coverage),
         *findings_of_link(case, summary, judged),
         *missing,
     ]
-    elsewhere = all(each.module_verdict.how == OTHER_ROUTE for each in judged)
-    if route is not None and judged and elsewhere:
-        around.append(impossible_route(judged, route))
+    all_elsewhere = all(each.module_verdict.how == OTHER_ROUTE for each in judged)
+    if route is not None and judged and all_elsewhere:
+        of_artifact.append(impossible_route(judged, route))
     if not_judged:
-        around.append(left_open(case, summary, not_judged, alone=nothing))
-    findings = in_order([*_counted(judged, summary), *around])
+        of_artifact.append(left_open(case, summary, not_judged, alone=nothing_judged))
+    findings = in_order([*_counted(judged, summary), *of_artifact])
     verdict = worst(
         (
             Verdict.OK,  # nothing in it goes this way to the GPU, and another line judges what does
             *(part.verdict for part in parts),
-            *((Verdict.UNKNOWN,) if nothing else ()),
+            *((Verdict.UNKNOWN,) if nothing_judged else ()),
             *(finding.verdict for finding in findings),
         )
     )
-    beside = [finding.verdict for finding in around]
-    beside += [needs.verdict for _, needs in hosts]
+    not_of_modules = [finding.verdict for finding in of_artifact]
+    not_of_modules += [needs.verdict for _, needs in hosts]
     return Result(
         summary.path,
         case.target,
@@ -99,12 +99,12 @@ def folded(
         tuple(half for half in HALVES if half in not_judged),
         findings,
         LateLines(functools.partial(_reasons, judged, hosts)),
-        _extent(judged, verdict, of_whole=summary.single_link or worst(beside) is verdict),
+        _extent(judged, verdict, of_whole=summary.single_link or worst(not_of_modules) is verdict),
     )
 
 
 def _judged_hosts(case: Case, summary: ArtifactSummary) -> list[tuple[HostBinary, ModuleVerdict]]:
-    """The host files that need something of the target, with the verdicts on that."""
+    """The host files that need something of the target, each with the verdict on its needs."""
     return [
         (host, needs)
         for host in summary.hosts
@@ -124,7 +124,7 @@ def _judge_host(case: Case, host: HostBinary) -> ModuleVerdict | None:
     open_ = [component for component in unanswered if component is not Component.NVRTC]
     held = "; ".join(f"{r.subject}: {r.component} {r.constraint} ({r.rule})" for r in requirements)
     return ModuleVerdict(
-        worst(each.verdict for each in rulings if each.verdict is not None and _says(each)),
+        worst(each.verdict for each in rulings if each.verdict is not None and _is_verdict(each)),
         "host",
         case.findings(rulings),
         frozenset("link" if part is Component.LINKER else "load" for part in open_),
@@ -132,7 +132,7 @@ def _judge_host(case: Case, host: HostBinary) -> ModuleVerdict | None:
     )
 
 
-def _says(ruling: Ruling) -> bool:
+def _is_verdict(ruling: Ruling) -> bool:
     """Return whether a ruling is a verdict, rather than a remark that holds on every target."""
     return ruling.verdict is not Verdict.OK or ruling.requirement.component is not Component.NONE
 

@@ -50,10 +50,10 @@ def with_choices(
     single_link: bool,
     may_have_more: bool,
 ) -> list[GroupVerdict]:
-    """The modules' verdicts; of modules that a library loads by choice, no more than is known.
+    """Ease the failures of modules that a library loads by choice, and so maybe not on this GPU.
 
-    A note, where the file has SASS for the GPU in other modules; unknown, where it has other PTX
-    for it; else the library has nothing but this, and the verdict stays.
+    A failure becomes a note if the file has SASS for the GPU in other modules, and ``unknown`` if
+    it has other PTX for it. If the library has nothing else for the GPU, the failure stays.
 
     Args:
         judged: the modules, with their verdicts.
@@ -124,7 +124,7 @@ def _sass_kernels(
 def _without_siblings(
     each: GroupVerdict, stems: Mapping[_File, set[str]], stem: Callable[[str], str]
 ) -> Iterator[GroupVerdict]:
-    """Tell apart the modules whose kernels other modules of their library have as SASS here."""
+    """Set modules aside whose kernels other modules of their library have as SASS here."""
     group = each.group
     idle = [
         bool(names) and stems.get(file, set()).issuperset(map(stem, names))
@@ -177,7 +177,7 @@ def _set_aside(each: GroupVerdict, reason: str) -> GroupVerdict:
 
 
 def _eased(findings: Sequence[Finding], verdict: Verdict, reason: str) -> tuple[Finding, ...]:
-    """Failures as far as the bytes tell; anything milder stays."""
+    """Make failures milder, and add the reason to their messages."""
     return tuple(
         replace(
             finding,
@@ -193,7 +193,7 @@ def _eased(findings: Sequence[Finding], verdict: Verdict, reason: str) -> tuple[
 
 
 def with_neutral(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
-    """The modules' verdicts, without those on modules that nobody asks for by themselves.
+    """Make modules without kernels neutral if nobody asks for them by themselves.
 
     The runtime registers them, and no launch asks for them. A library or a package may have them
     for its links only, and something else in it has to serve then. What the user names is judged

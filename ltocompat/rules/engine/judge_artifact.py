@@ -173,7 +173,7 @@ class ArtifactJudge:
         line: Route | None,
         gpus: Sequence[Gpu | None] = (),
     ) -> Iterator[Result]:
-        """The verdicts on these GPUs, or on all of a target, each part of which has one version."""
+        """The verdicts on these GPUs, or on all of a target whose parts have one version each."""
         whole, routes = self._whole, [wanted]
         if wanted is None and not whole.summary.single_link:
             known, groups = whole.with_own_libraries(target), whole.summary.groups

@@ -100,7 +100,7 @@ def _linked_by_any(case: Case, signature: ModuleSignature, aim: Gpu) -> ModuleVe
 def _refused_by_all(requirement: Requirement) -> Ruling:
     may_link = requirement.constraint.driver_may_link
     verdict = Verdict.UNKNOWN if may_link else Verdict.FAIL
-    text = requirement.told("doubt" if may_link else "consequence")
+    text = requirement.text("doubt" if may_link else "consequence")
     return Ruling(requirement, verdict, f"{requirement.subject}: {text}")
 
 
